@@ -17,7 +17,7 @@ def test_the_run_with_the_median_speed_counts_whole() -> None:
     assert bench.median(runs) == {"per_second": 2.0, "number": 2}
 
 
-def test_a_speed_is_held_against_what_is_asked_for() -> None:
+def test_a_speed_is_judged_by_its_target() -> None:
     assert Target(2e6).verdict(2e6) == "ok, >= 2 M"
     assert Target(2e6).verdict(1.99e6) == "BELOW 2 M"
     assert Target().verdict(1.0) == ""
@@ -37,7 +37,7 @@ def test_a_row_shows_its_ratio_to_the_same_work_of_the_reference_only() -> None:
     assert not Row("run", "chase", "instructions", 5_000.0).beside(reference, workload="chase").times_as_fast_as
 
 
-def test_figures_are_compared_with_the_newest_that_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_are_compared_with_the_newest_kept_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, speed in (("2026-01-01T00-00-00Z", 1e6), ("2026-01-02T00-00-00Z", 2e6)):
         first = History(tmp_path, [])
         first.add("part", [Row("run", "mix", "instructions", speed)])
@@ -57,20 +57,20 @@ def test_a_count_that_moves_by_more_than_three_percent_is_named() -> None:
     assert moved == ["0.971x", "0.969x SLOWER", "1.031x faster"]
 
 
-def test_a_count_of_nothing_is_an_error() -> None:
+def test_a_count_of_zero_is_an_error() -> None:
     assert collected("==1== \n==1== Collected : 1234\n==1==") == 1234
     for says in ("==1== Collected : 0", "valgrind: no such tool"):
         with pytest.raises(RuntimeError, match="counted nothing"):
             collected(says)
 
 
-def test_every_measured_run_is_counted_too() -> None:
+def test_every_measured_run_is_also_counted() -> None:
     counted = {(run.machine, run.workload, run.design) for run in COUNTED}
     measured = {(machine, workload, design) for machine, workload, _, designs, _ in bench.RUNS for design in designs}
     assert measured == counted
 
 
-def test_figures_of_another_format_are_left_alone(tmp_path: Path) -> None:
+def test_figures_of_another_format_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "2026-01-01T00-00-00Z.json").write_text('{"rows": [{"per_second": 1}]}')
     assert History.open(tmp_path).earlier is None
 
@@ -82,7 +82,7 @@ def test_every_run_of_the_reference_is_measured() -> None:
     assert all(set(row) - {"workload", "machine"} <= set(reference["simulators"]) for row in reference["runs"])
 
 
-def test_what_a_miss_takes_is_read_from_callgrinds_totals_and_shown_under_its_row() -> None:
+def test_callgrind_totals_are_read_and_details_of_a_miss_shown_under_its_row() -> None:
     assert totals("events: Ir Dr I1mr\nfn=(1)\n12 3\ntotals: 700 20 5\n") == {"Ir": 700, "Dr": 20, "I1mr": 5}
     with pytest.raises(RuntimeError, match="counted nothing"):
         totals("events: Ir Dr\ntotals: 0 0\n")

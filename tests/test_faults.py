@@ -23,7 +23,7 @@ def part(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def test_the_blocks_that_must_not_come_out_meet_fips_197() -> None:
+def test_the_secret_blocks_of_the_fault_search_meet_fips_197() -> None:
     # FIPS-197, C.1 and C.3.
     block = bytes.fromhex("00112233445566778899aabbccddeeff")
     for size, expected in ((16, "69c4e0d86a7b0430d8cdb78070b4c55a"), (32, "8ea2b7ca516745bfeafc49904b496089")):
@@ -52,7 +52,7 @@ def test_each_planted_weakness_still_applies_to_the_sources(tmp_path: Path) -> N
         assert (folder / plant.source).read_text() != (FAULTS.parents[1] / "rtl" / plant.source).read_text()
 
 
-def test_a_plant_whose_text_is_gone_says_so() -> None:
+def test_a_plant_without_its_text_in_the_source_is_refused() -> None:
     plants, lane_model = part("plants"), part("lane_model")
     plant = plants.Plant("gone", "gcm_lane.sv", (("no such text", ""),), "busy")
     with pytest.raises(lane_model.FaultsError, match=r"plant `gone`: rtl/gcm_lane\.sv has 0 times, not once"):
@@ -74,7 +74,7 @@ def test_no_single_flip_makes_a_refused_line_of_any_history_authentic() -> None:
                 assert made.gcm.tag(nonce, bytes(flipped)) != tag, (name, bit)
 
 
-def test_ids_of_a_history_are_two_flips_apart() -> None:
+def test_ids_of_a_history_differ_in_at_least_two_bits() -> None:
     ids = part("histories").IDS
     assert all(bin(a ^ b).count("1") >= 2 for a in ids for b in ids if a != b)
 
@@ -114,7 +114,7 @@ def test_the_masks_of_all_lines_and_the_tags_that_would_make_a_forgery_authentic
         (["--json", "FOLDER/nowhere/x.json"], "expected a file in a folder that is there"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_a_flip(
+def test_options_that_make_no_sense_are_refused_before_a_flip(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: list[str], said: str
 ) -> None:
     (tmp_path / "file").touch()

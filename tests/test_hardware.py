@@ -56,7 +56,7 @@ def test_the_golden_model_meets_the_published_values() -> None:
 @pytest.mark.parametrize(
     ("key", "nonce", "line"), [(bytes(24), bytes(12), bytes(64)), (KEY, bytes(11), bytes(64)), (KEY, bytes(12), b"")]
 )
-def test_the_golden_model_says_what_has_the_wrong_length(key: bytes, nonce: bytes, line: bytes) -> None:
+def test_the_golden_model_refuses_inputs_of_the_wrong_length(key: bytes, nonce: bytes, line: bytes) -> None:
     with pytest.raises(CasemateError, match=r"has \d+ bytes: expected (16 or 32|12|64)"):
         GcmLines(key).seal(nonce, line)
 
@@ -142,7 +142,7 @@ def test_single_flips_are_736_requests_each_one_bit_apart() -> None:
     assert all(int.from_bytes(flip, "big").bit_count() == 1 for flip in flips)
 
 
-def test_random_requests_are_sealed_opened_and_refused_and_no_nonce_comes_twice() -> None:
+def test_random_requests_seal_open_and_refuse_lines_without_a_repeated_nonce() -> None:
     source, golden = Source(random.Random(1)), GcmLines(KEY)
     requests = [source.draw(golden) for _ in range(300)]
     kinds = Counter((request.op, expected(golden, request).ok) for request in requests)
@@ -169,7 +169,7 @@ def test_random_lines_that_are_refused_have_a_flipped_bit_anywhere_in_line_and_t
     assert set(quarters) == {(part, quarter) for part in ("line", "tag") for quarter in range(4)}
 
 
-def test_lines_of_zeros_and_ones_reach_what_is_multiplied() -> None:
+def test_extreme_requests_put_zeros_and_ones_into_text_and_multiplier() -> None:
     source, golden = Source(random.Random(1)), GcmLines(KEY)
     hash_key = golden.encrypt_block(bytes(16))
     requests = source.extremes(golden)
@@ -231,7 +231,7 @@ def walking(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     sys.modules.pop("walk", None)
 
 
-def test_the_walk_sees_every_bit_of_every_register_and_a_word_anywhere_in_it(walking: ModuleType) -> None:
+def test_the_walk_covers_every_bit_of_every_register_and_words_in_every_position(walking: ModuleType) -> None:
     kind = sys.modules["cocotb.handle"]
     word = bytes(range(1, 17))
     text = format(int.from_bytes(word, "big"), "0128b")
@@ -272,7 +272,7 @@ def count_of(kind: str, line: int, what: str, instance: str, count: int) -> str:
     return "C '" + "".join(f"\x01{key}\x02{value}" for key, value in fields.items()) + f"' {count}"
 
 
-def test_coverage_is_added_over_instances_and_says_what_was_never_reached() -> None:
+def test_coverage_is_added_over_instances_and_lists_unreached_lines() -> None:
     text = "\n".join(
         [
             count_of("v_line", 3, "block", "top.one", 0),
@@ -368,7 +368,7 @@ def test_a_claim_is_broken_with_all_else_assumed(breakages: ModuleType) -> None:
             assert len(re.findall(r"\w+:\s*assume\b", breakages.alone(text, name))) == len(names) - 1
 
 
-def test_a_tool_that_is_missing_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_tool_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "PACKAGES", {"no_such_simulator": "simulates"})
     with pytest.raises(tools.MissingError, match=r"no_such_simulator \(simulates\).*scripts/setup\.sh \.venv hw"):
         tools.need()

@@ -93,7 +93,7 @@ def test_a_signal_ends_a_script_with_one_line_and_all_that_it_started(
     assert not runs(inner)
 
 
-def test_a_reader_that_leaves_ends_a_script_quietly_and_not_as_a_check_that_failed(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_a_script_quietly_and_not_as_a_failed_check(tmp_path: Path) -> None:
     process, inner = at_work(tmp_path, printing=True)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -112,7 +112,7 @@ def test_a_reader_that_leaves_ends_a_script_quietly_and_not_as_a_check_that_fail
         (OSError(28, "No space left on device", "log.txt"), "cannot use 'log.txt': No space left on device"),
     ],
 )
-def test_what_the_user_can_mend_is_one_line_and_exit_code_2(
+def test_an_error_that_the_user_can_mend_is_one_line_and_exit_code_2(
     capsys: pytest.CaptureFixture[str], error: Exception, said: str
 ) -> None:
     with pytest.raises(SystemExit) as ended, command.ending("check.py"):
@@ -123,7 +123,7 @@ def test_what_the_user_can_mend_is_one_line_and_exit_code_2(
     assert line.count("\n") == 1
 
 
-def test_a_program_that_is_missing_is_named_with_what_installs_it() -> None:
+def test_a_missing_compiler_is_named_with_the_command_that_installs_it() -> None:
     with pytest.raises(command.UnusableError, match=r"'no-such-compiler' is missing: .*scripts/setup\.sh \.venv hw"):
         command.run(["no-such-compiler", "-c"])
 
@@ -154,7 +154,7 @@ def test_a_request_that_makes_no_sense_is_refused_in_one_line_with_the_nearest_n
     assert line.count("\n") == 1
 
 
-def test_a_test_that_there_is_not_is_refused_before_a_bench_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_test_is_refused_before_a_bench_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"block_bench": ["block_tests.products_are_right/width=8"], "lane_bench": ["lane_tests.lines_follow"]}
     built: list[str] = []
     monkeypatch.setattr(run, "need", lambda *programs: None)
@@ -177,7 +177,7 @@ def test_the_tests_of_a_bench_are_those_that_cocotb_finds() -> None:
     assert len(names) == len(set(names))
 
 
-def test_a_step_says_what_is_done_where_no_bar_can_be_shown(
+def test_a_step_without_a_progress_bar_prints_its_progress(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
@@ -214,7 +214,7 @@ def test_a_proof_is_announced_before_it_is_carried_out(capsys: pytest.CaptureFix
     assert capsys.readouterr().out.startswith("FAIL")
 
 
-def test_a_proof_that_breaks_off_says_what_the_error_is() -> None:
+def test_a_proof_that_breaks_off_names_the_error() -> None:
     prove = script("formal", "prove")
     # Error of SymbiYosys for a file with a letter missing in its last line.
     said = """\
@@ -232,7 +232,7 @@ SBY  4:42:20 [/tmp/x/proof] DONE (ERROR, rc=16)
     assert prove.ending(0, said).holds
 
 
-def test_a_change_whose_text_is_gone_is_no_proof_that_failed(tmp_path: Path) -> None:
+def test_a_change_without_its_text_in_the_source_is_an_error(tmp_path: Path) -> None:
     prove = script("formal", "prove")
     with pytest.raises(command.UnusableError, match=r"gcm_lane\.sv has 'no such text' 0 times"):
         prove.copy_with(prove.Change("gcm_lane", "gcm_lane.sv", "no such text", ""), tmp_path)
@@ -258,7 +258,7 @@ def test_yosys_is_found_in_folders_with_a_space(tmp_path: Path, monkeypatch: pyt
     assert command.run([yosys, "-ql", "a log"]).stdout == "['-ql', 'a log']\n"
 
 
-def test_a_lane_of_one_round_has_no_plural() -> None:
+def test_a_lane_of_one_round_is_named_in_the_singular() -> None:
     point = script("dv/faults", "lane_model").Point
     assert [point(128, rounds).name.split(", ")[1] for rounds in (0, 1, 2)] == [
         "pipelined",

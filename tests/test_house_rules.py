@@ -49,7 +49,7 @@ def test_a_crate_names_only_crates_above_it() -> None:
         assert not below, f"{crate} names {sorted(below)}, which stand below it in Cargo.toml"
 
 
-def test_a_way_of_running_names_no_part() -> None:
+def test_no_mode_names_a_part_of_a_design() -> None:
     for path in rust_files("protection"):
         if "execution" in path.parts:
             named = re.findall(
@@ -58,7 +58,7 @@ def test_a_way_of_running_names_no_part() -> None:
             assert not named, f"{path.name} names {named}"
 
 
-def test_the_scheme_text_names_no_way_of_running() -> None:
+def test_the_scheme_names_no_mode() -> None:
     for path in rust_files("protection"):
         # The conformance kit is tests: it runs the text.
         if not {"execution", "conformance"} & set(path.parts) and path.name != "lib.rs":
@@ -84,7 +84,7 @@ def test_only_the_placement_turns_a_line_of_data_into_a_slot_or_back() -> None:
         assert not found, f"{path.relative_to(ROOT)}: {found and found[0]}"
 
 
-def test_unsafe_lives_only_in_the_recorder_its_shared_memory_and_the_batched_line_kernel() -> None:
+def test_only_the_recorder_its_ring_and_the_batched_kernel_contain_unsafe() -> None:
     for crate in sorted(path.name for path in CRATES.iterdir()):
         if crate not in UNSAFE_ALLOWED:
             for path in rust_files(crate):
@@ -101,7 +101,7 @@ def test_every_crate_keeps_the_workspace_lints() -> None:
 
 
 @pytest.mark.parametrize("apart", ["fuzz", "comparisons/gcm"])
-def test_a_package_that_stands_apart_locks_our_crates_with_what_they_need(apart: str) -> None:
+def test_a_separate_package_locks_our_crates_with_their_dependencies(apart: str) -> None:
     packages = tomllib.loads((ROOT / apart / "Cargo.lock").read_text())["package"]
     locked = {package["name"]: package.get("dependencies", []) for package in packages}
     assert "casemate-crypto" in locked
@@ -115,12 +115,12 @@ def test_a_package_that_stands_apart_locks_our_crates_with_what_they_need(apart:
         )
 
 
-def test_every_rust_file_says_at_its_head_what_it_is() -> None:
+def test_every_rust_file_begins_with_a_module_comment() -> None:
     for path in tracked("crates/**/*.rs", "comparisons/**/*.rs"):
         assert path.read_text().startswith("//!"), path.relative_to(ROOT)
 
 
-def test_a_crate_has_one_program_of_integration_tests_which_names_every_file() -> None:
+def test_a_crate_has_one_integration_test_program_that_names_every_file() -> None:
     for tests in sorted(CRATES.glob("*/tests")):
         assert [path.name for path in tests.iterdir()] == ["all"], (
             f"{tests.relative_to(ROOT)}: each program is linked anew"
@@ -136,13 +136,13 @@ def test_a_crate_has_one_program_of_integration_tests_which_names_every_file() -
             assert named, f"{path.relative_to(ROOT)} is not compiled: nothing names it"
 
 
-def test_no_source_file_outgrows_a_reader() -> None:
+def test_no_source_file_exceeds_the_maximum_length() -> None:
     for path in tracked("crates/**/*.rs", "comparisons/**/*.rs", "python/**/*.py", "scripts/*", "dv/**"):
         lines = path.read_text().count("\n")
         assert lines <= FILE_LINES_MAX, f"{path.relative_to(ROOT)} has {lines} lines"
 
 
-def test_functions_fit_a_screen() -> None:
+def test_no_function_exceeds_the_maximum_length() -> None:
     for path in tracked("crates/*/src/**/*.rs"):
         start, indent = None, ""
         for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -156,7 +156,7 @@ def test_functions_fit_a_screen() -> None:
 
 
 @pytest.mark.parametrize("phrase", ["TO" + "DO", "FIX" + "ME", "XX" + "X"])
-def test_nothing_is_left_to_do_in_the_code(phrase: str) -> None:
+def test_the_code_contains_no_markers_of_unfinished_work(phrase: str) -> None:
     for path in tracked(
         "crates/**", "python/**/*.py", "scripts/*", "designs/*", "machines/*", "classes.toml", "dv/**", "rtl/*"
     ):

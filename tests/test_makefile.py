@@ -56,7 +56,7 @@ def make(here: Path, *goals: str) -> subprocess.Popen[str]:
     )
 
 
-def test_a_package_by_profile_has_the_flags_of_what_is_released_and_says_how_long_it_takes(here: Path) -> None:
+def test_a_package_by_profile_has_the_release_flags_and_names_its_duration(here: Path) -> None:
     stand_in(here / ".venv/bin/maturin", MATURIN)
     running = make(here, "fast")
     _, said = running.communicate()
@@ -67,7 +67,7 @@ def test_a_package_by_profile_has_the_flags_of_what_is_released_and_says_how_lon
     assert "make fast: this takes six minutes more than make build" in said
 
 
-def test_what_is_released_is_built_with_its_configuration_and_no_flags_besides(here: Path) -> None:
+def test_a_release_is_built_by_its_configuration_without_other_flags(here: Path) -> None:
     stand_in(here / ".venv/bin/maturin", MATURIN)
     running = make(here, "build")
     _, said = running.communicate()
@@ -76,7 +76,7 @@ def test_what_is_released_is_built_with_its_configuration_and_no_flags_besides(h
 
 
 @pytest.mark.parametrize("ending", ["failure", "ctrl-c"])
-def test_an_instrumented_package_is_taken_out_if_no_other_takes_its_place(here: Path, ending: str) -> None:
+def test_an_instrumented_package_is_removed_if_no_other_replaces_it(here: Path, ending: str) -> None:
     stand_in(here / ".venv/bin/maturin", MATURIN + ("exit 1\n" if ending == "failure" else "exec sleep 30\n"))
     running = make(here, "fast")
     if ending == "ctrl-c":
@@ -90,7 +90,7 @@ def test_an_instrumented_package_is_taken_out_if_no_other_takes_its_place(here: 
     assert "taken out again: run make build or make fast" in said
 
 
-def test_a_released_package_stays_if_one_by_profile_cannot_be_begun(here: Path) -> None:
+def test_a_released_package_stays_if_a_build_by_profile_cannot_start(here: Path) -> None:
     (here / PACKAGE).write_text("released")
     stand_in(here / ".venv/bin/maturin", "#!/bin/sh\nexit 1\n")
     running = make(here, "fast")
@@ -100,7 +100,7 @@ def test_a_released_package_stays_if_one_by_profile_cannot_be_begun(here: Path) 
     assert "taken out" not in said
 
 
-def test_tools_that_rustup_cannot_add_are_said_to_be_missing_in_the_last_line(here: Path) -> None:
+def test_the_last_line_of_setup_names_tools_that_rustup_cannot_add(here: Path) -> None:
     stand_in(here / "bin/rustc", f"#!/bin/sh\necho {here}/nowhere\n")
     stand_in(here / "bin/rustup", "#!/bin/sh\necho error: no network >&2\nexit 1\n")
     for program in ("qemu-x86_64", "cc"):
@@ -114,7 +114,7 @@ def test_tools_that_rustup_cannot_add_are_said_to_be_missing_in_the_last_line(he
     assert "\033" not in ended.stderr
 
 
-def test_the_demo_has_no_colours_where_no_terminal_is(here: Path) -> None:
+def test_the_demo_has_no_colours_without_a_terminal(here: Path) -> None:
     shutil.copy(ROOT / "scripts/demo.sh", here / "scripts/demo.sh")
     for name in ("demo-table.sql", "demo.sql"):
         (here / "scripts" / name).touch()

@@ -96,29 +96,29 @@ def keeps_to(found: dict[str, int], most: int, exceptions: dict[str, str]) -> No
     assert not stale, f"no exceptions any more: {stale}"
 
 
-def test_no_type_has_more_methods_than_a_reader_keeps_in_mind() -> None:
+def test_no_type_exceeds_the_maximum_number_of_methods() -> None:
     found = {f"{crate.name}::{name}": count for crate in CRATES for name, count in methods(crate).items()}
     keeps_to(found, METHODS_MAX, METHODS)
 
 
-def test_no_structure_has_more_fields_than_a_reader_keeps_in_mind() -> None:
+def test_no_structure_exceeds_the_maximum_number_of_fields() -> None:
     found = {f"{crate.name}::{name}": count for crate in CRATES for name, count in fields(crate).items()}
     keeps_to(found, FIELDS_MAX, FIELDS)
 
 
-def test_no_function_asks_for_more_than_six_things() -> None:
+def test_no_function_has_more_than_six_arguments() -> None:
     found = {f"{crate.name}::{name}": count for crate in CRATES for name, count in wide_functions(crate, ARGUMENTS_MAX)}
     keeps_to(found, ARGUMENTS_MAX, ARGUMENTS)
 
 
 @pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
-def test_no_file_and_no_folder_of_a_crate_names_itself_by_way_of_others(crate: Path) -> None:
+def test_no_file_and_no_folder_of_a_crate_is_in_a_circle_of_imports(crate: Path) -> None:
     graph = imports(crate)
     assert circles(graph) == []
     assert circles(folders(graph)) == []
 
 
-def test_no_file_of_the_scheme_calls_itself_by_way_of_others() -> None:
+def test_no_file_of_the_scheme_is_in_a_circle_of_calls() -> None:
     assert circles(calls(ROOT / "crates" / "protection")) == []
 
 

@@ -126,7 +126,7 @@ def test_the_critical_path_accounts_for_all_of_the_latency() -> None:
         assert path[0].start == 0
 
 
-def test_the_tag_of_a_line_is_on_the_critical_path_where_its_release_waits_for_it() -> None:
+def test_the_tag_of_a_line_is_on_the_critical_path_if_its_release_waits_for_it() -> None:
     def path(design: str) -> list[str]:
         return [f"{span.verb} {span.what}" for span in cm.explain(design, cm.Read(on_chip="all")).critical_path()]
 
@@ -135,7 +135,7 @@ def test_the_tag_of_a_line_is_on_the_critical_path_where_its_release_waits_for_i
 
 
 @pytest.mark.parametrize("value", ["frequent", "rarest", "other"])
-def test_a_candidate_is_on_the_critical_path_where_the_line_waited_for_it_and_nowhere_else(value: str) -> None:
+def test_a_candidate_is_on_the_critical_path_only_if_the_line_waited_for_it(value: str) -> None:
     for design in ("fvs-tdes", "fvs-aes", "fvs-aes-plain", "fvs-aes-loose", "fvs-counter"):
         read = cm.Read(on_chip="all", row="hit", value=value)
         explanation = cm.explain(design, read, machine="simplescalar-2005")
@@ -158,7 +158,7 @@ def test_a_candidate_is_on_the_critical_path_where_the_line_waited_for_it_and_no
     assert [span.title for span in late[-2:]] == ["match 0-7", "look up candidates"]
 
 
-def test_a_line_holds_what_the_table_of_its_own_design_does() -> None:
+def test_a_named_value_is_taken_from_the_table_of_its_design() -> None:
     fixed = {"design.parts.speculation.tracking": "fixed", "design.parts.speculation.list": "[1, -2, 3]"}
     for changes, frequent, rarest in (
         (fixed, "01" + 7 * "00", "03" + 7 * "00"),
@@ -171,20 +171,20 @@ def test_a_line_holds_what_the_table_of_its_own_design_does() -> None:
             assert (found.scenario.value, found.latency_ns) == (8 * word, 101.0)
 
 
-def test_more_on_the_chip_is_never_slower() -> None:
+def test_a_read_with_more_metadata_on_the_chip_is_never_slower() -> None:
     latencies = [
         cm.explain("sc64-bmt", cm.Read(on_chip=on_chip)).latency_fs for on_chip in ("nothing", "tree", "counter", "all")
     ]
     assert latencies == sorted(latencies, reverse=True)
 
 
-def test_an_attack_is_summarised_by_what_applies() -> None:
+def test_a_summary_of_attacks_counts_only_applicable_rows() -> None:
     report: AttackReport = cm.attack("xts", trials=5)
     summary = Protection.of(report)
     assert (summary.stopped, summary.applicable) == claimed("xts")
 
 
-def test_what_cannot_be_done_is_one_kind_of_error() -> None:
+def test_every_impossible_request_is_a_casemate_error() -> None:
     for wrong in (
         lambda: cm.run([]),
         lambda: cm.run("gups"),
@@ -211,7 +211,7 @@ def test_a_change_is_in_the_record_and_in_the_figures() -> None:
     assert slower > usual
 
 
-def test_what_a_changed_design_stops_is_found_out_anew() -> None:
+def test_attacks_on_a_changed_design_are_tried_anew() -> None:
     weaker = {"design.parts.tree.kind": "none", "design.parts.mac.tag_bits": 8}
     assert stopped_attacks.protection_of("sc64-bmt", weaker).stopped < stopped_attacks.protection_of("sc64-bmt").stopped
 
@@ -237,6 +237,6 @@ def test_a_count_with_a_fraction_is_exact(number: object) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "M", "-1", "1.2345K", "5X", "1e6", "0.5", "99999999999G"])
-def test_what_is_no_count_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_count_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="instructions"):
         amounts.parse_count(text)

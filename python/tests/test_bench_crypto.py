@@ -73,7 +73,7 @@ def test_table_6_1_of_today_takes_the_mean_cycles_of_both_directions_as_the_thes
     assert today["lines-vaes, 64 lines"].instances == 4
 
 
-def test_the_thesis_s_rows_stand_before_today_s_and_are_its_own() -> None:
+def test_the_rows_of_the_thesis_have_its_instances_and_watts() -> None:
     thesis = {each.name: each for each in bench().implementations if not each.is_today}
     assert thesis["ASIC, 45 nm"].instances == 219
     assert thesis["x86, ISA extension"].instances == 34
@@ -84,7 +84,7 @@ def test_the_thesis_s_rows_stand_before_today_s_and_are_its_own() -> None:
     assert twice["lines-vaes, 64 lines"].instances == 7
 
 
-def test_the_conclusion_says_cores_watts_and_what_a_line_waits() -> None:
+def test_the_conclusion_names_cores_watts_and_the_wait_of_a_line() -> None:
     said = bench().conclusion
     assert "take 4 cores of this processor (lines-vaes, 64 lines), and 13 line by line (lines-vaes, a line)" in said
     assert "where the thesis's fastest software takes 34." in said
@@ -101,7 +101,7 @@ def test_the_conclusion_says_cores_watts_and_what_a_line_waits() -> None:
     assert nothing.brief() == "nothing was measured"
 
 
-def test_without_watts_there_are_none_and_it_says_how_to_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_watts_are_omitted_with_a_hint_how_to_give_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processors, "STATED", {})
     monkeypatch.setattr(processors, "POWERCAP", Path("/nowhere"))
     found = crypto_bench.concluded(CryptoOptions(), samples(), (LINES, BUFFER))
@@ -126,7 +126,7 @@ def test_openssl_s_figure_is_its_seconds_over_its_count() -> None:
         (SAID_OPENSSL.replace("0.570000", "0.000000"), "+R:1582828:AES-128-GCM:0.000000"),
     ],
 )
-def test_what_openssl_does_not_say_is_an_error_with_its_last_words(said: str, last: str) -> None:
+def test_unexpected_output_of_openssl_is_an_error_with_its_last_line(said: str, last: str) -> None:
     with pytest.raises(cm.CasemateError, match=r"expected one line \+R:COUNT:AES-128-GCM:SECONDS") as refused:
         openssl_speed.parsed(said, "openssl speed")
     assert str(refused.value).endswith(f"it said '{last}'")
@@ -168,7 +168,7 @@ model name\t: another
 """
 
 
-def test_a_processor_is_what_the_system_says_of_its_first(tmp_path: Path) -> None:
+def test_the_processor_is_the_first_that_the_system_lists(tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text(CPUINFO)
     found = Processor.found(tmp_path / "cpuinfo")
     assert found == Processor("AMD EPYC", ("AuthenticAMD", 25, 17), 2596.144, 2)
@@ -185,7 +185,7 @@ def rapl(root: Path, *, energy: str = "1000", most: str = "262143328850", name: 
     return root / "intel-rapl:0" / "energy_uj"
 
 
-def test_energy_is_the_packages_own_also_where_its_counter_begins_again(tmp_path: Path) -> None:
+def test_energy_of_a_package_is_right_across_a_wrap_of_its_counter(tmp_path: Path) -> None:
     energy = rapl(tmp_path, energy="900", most="999")
     counter = EnergyCounter(tmp_path)
     assert counter.is_there
@@ -200,7 +200,7 @@ def test_energy_is_the_packages_own_also_where_its_counter_begins_again(tmp_path
 
 
 @pytest.mark.parametrize("wrong", [{"energy": "many"}, {"most": ""}, {"name": "dram"}])
-def test_counters_that_say_nothing_are_not_there(tmp_path: Path, wrong: dict[str, str]) -> None:
+def test_unreadable_energy_counters_count_as_absent(tmp_path: Path, wrong: dict[str, str]) -> None:
     rapl(tmp_path, **wrong)
     counter = EnergyCounter(tmp_path)
     assert not counter.is_there
@@ -229,13 +229,13 @@ def test_watts_are_given_or_measured_or_assumed_or_unknown_in_this_order(
     assert found.told
 
 
-def test_the_stated_powers_are_of_whole_processors_and_the_thesis_s_own_is_among_them() -> None:
+def test_the_stated_powers_are_of_whole_processors_and_include_the_thesis_s() -> None:
     assert all(1 < stated.tdp_w / stated.cores < 20 for stated in processors.STATED.values())
     own = processors.STATED["GenuineIntel", 6, 42]
     assert (own.tdp_w, own.cores) == (parameters.X86_TDP_W, parameters.X86_CORES)
 
 
-def test_measured_watts_are_the_row_s_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_row_has_its_measured_watts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     energy = rapl(tmp_path)
     monkeypatch.setattr(processors, "POWERCAP", tmp_path)
     measured = samples()
@@ -264,7 +264,7 @@ def test_measured_watts_are_the_row_s_own(monkeypatch: pytest.MonkeyPatch, tmp_p
         (("--cores", "4"), "casemate: cores share a TDP: give --tdp WATTS with --cores"),
     ],
 )
-def test_what_cannot_be_measured_is_refused_before_anything_is(
+def test_an_impossible_measurement_is_refused_before_it_starts(
     casemate: Casemate, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], expected: str
 ) -> None:
     def never(*_: object) -> str:
@@ -308,7 +308,7 @@ def test_a_measurement_is_whole(measured: CryptoBench) -> None:
     assert CryptoBench.model_validate_json(measured.to_json()) == measured
 
 
-def test_a_build_for_tests_says_that_its_figures_are_not_the_released_ones(measured: CryptoBench) -> None:
+def test_figures_of_a_debug_build_are_marked_as_not_released(measured: CryptoBench) -> None:
     def told(built_as: str) -> str:
         console = Console(width=200, record=True, file=io.StringIO())
         console.print(crypto_table.bench(measured.model_copy(update={"built_as": built_as})))
@@ -322,13 +322,13 @@ def test_a_build_for_tests_says_that_its_figures_are_not_the_released_ones(measu
     assert measured.built_as in ("debug", "release")
 
 
-def test_json_is_what_its_schema_says(casemate: Casemate) -> None:
+def test_json_fits_its_schema(casemate: Casemate) -> None:
     said = casemate("bench", "crypto", "--size", "64", "--turns", "1", "--without-openssl", "--json")
     assert said.code == 0
     jsonschema.validate(said.json(), casemate("schema", "bench", "crypto").json())
 
 
-def test_the_table_fits_a_screen_and_says_where_watts_come_from(casemate: Casemate) -> None:
+def test_the_table_fits_a_screen_and_names_the_source_of_watts(casemate: Casemate) -> None:
     said = casemate("bench", "crypto", "--turns", "1", "--tdp", "35", "--cores", "2", "--without-openssl")
     assert said.code == 0
     assert "watts: 35 W for 2 cores, as given" in said.out
@@ -346,7 +346,7 @@ def test_progress_rises_to_the_end() -> None:
     assert told[-1] == pytest.approx(1)
 
 
-def test_a_forecast_goes_by_what_turns_have_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forecast_follows_the_time_of_finished_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter((3.0, 6.0))
     monkeypatch.setattr("casemate.crypto.crypto_bench.time.monotonic", lambda: next(clock))
     told: list[dict[str, Any]] = []
@@ -358,7 +358,7 @@ def test_a_forecast_goes_by_what_turns_have_taken(monkeypatch: pytest.MonkeyPatc
     assert [(each["done"], each["of"]) for each in told] == [(3, 20), (6, 20), (7, 20)]
 
 
-def test_ctrl_c_ends_a_measurement_and_leaves_nothing(interrupted: Casemate, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_measurement_and_leaves_no_file(interrupted: Casemate, tmp_path: Path) -> None:
     said = interrupted("bench", "crypto", "--turns", "10000", "--without-openssl", "--json")
     assert (said.code, said.out) == (130, "")
     assert "measuring: " in said.err

@@ -61,7 +61,7 @@ def of_ours(found: CryptoBench) -> Iterator[str]:
     return (engine.name for engine in found.engines if not engine.name.startswith("openssl"))
 
 
-def test_what_seals_and_what_opens_stays_what_it_was_measured_as(engines: Engines) -> None:
+def test_seal_and_open_rows_keep_their_separate_measurements(engines: Engines) -> None:
     found = bench()
     for name in of_ours(found):
         seconds = [found.row(name, operation, SIZE).seconds for operation in ("seal", "open")]
@@ -109,7 +109,7 @@ def packages(root: Path, *told: str) -> list[Path]:
     return found
 
 
-def test_the_energy_of_a_computer_is_that_of_all_its_packages_and_of_nothing_else(tmp_path: Path) -> None:
+def test_the_energy_of_a_computer_is_the_sum_over_its_packages_without_dram(tmp_path: Path) -> None:
     first, second, memory = packages(tmp_path, "package-0", "package-1", "dram")
     counter = EnergyCounter(tmp_path)
     with counter:

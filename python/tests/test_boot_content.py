@@ -32,7 +32,7 @@ int main(void) {
 """
 
 
-def test_fresh_pages_that_a_program_fills_with_random_words_come_from_memory_as_zeros(tmp_path: Path) -> None:
+def test_fresh_pages_that_a_program_fills_arrive_from_memory_as_zeros(tmp_path: Path) -> None:
     (tmp_path / "fill.c").write_text(FILL)
     subprocess.run(["cc", "-O1", "-o", tmp_path / "fill", tmp_path / "fill.c"], check=True)
     # The warm-up leaves out the loading of the program.

@@ -19,7 +19,7 @@ WRITING = ("--workload", "gups", "--set", "footprint=64 MB", "--limit", "200K", 
 """A run that writes lines back to memory."""
 
 
-def test_a_run_writes_what_crossed_and_changes_no_result_by_it(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_run_with_a_bus_file_writes_every_crossing_and_changes_no_result(casemate: Casemate, tmp_path: Path) -> None:
     arguments = ("run", *WRITING, "--design", "sc64-bmt", "--json")
     said = casemate(*arguments, "--bus", "gups.bus", "--bus-bytes")
     answer, without = said.json(), casemate(*arguments).json()
@@ -52,7 +52,7 @@ def test_a_run_writes_what_crossed_and_changes_no_result_by_it(casemate: Casemat
     assert compared > 10
 
 
-def test_columns_and_crossings_are_the_same(casemate: Casemate, tmp_path: Path) -> None:
+def test_columns_and_crossings_of_a_bus_file_agree(casemate: Casemate, tmp_path: Path) -> None:
     casemate("run", *WRITING, "--design", "none", "--bus", "file", "--bus-bytes")
     file = BusFile("file")
     from_columns = [
@@ -66,7 +66,7 @@ def test_columns_and_crossings_are_the_same(casemate: Casemate, tmp_path: Path) 
     assert file.totals.last_fs == from_columns[-1][0]
 
 
-def test_the_same_seed_gives_the_same_file_and_another_another(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_file_and_another_a_different_one(tmp_path: Path) -> None:
     def written(name: str, seed: int) -> bytes:
         options = RunOptions(limit="50K", seed=seed, bus=tmp_path / name, bus_bytes=True, protection=False)
         api.run(BuiltIn("gups", {"footprint": "1 MB"}), designs="sc64-bmt", options=options)
@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_file_and_another_another(tmp_path: Path) -
     assert first != written("other", 2)
 
 
-def test_each_of_several_simulations_has_a_file_of_its_own(casemate: Casemate, tmp_path: Path) -> None:
+def test_each_of_several_simulations_has_a_separate_file(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("run", *SMALL, "--bus", "gups.bus")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gups.none.bus", "gups.sc64-bmt.bus"]
     assert "wrote gups.none.bus" in said.err
@@ -86,7 +86,7 @@ def test_each_of_several_simulations_has_a_file_of_its_own(casemate: Casemate, t
     assert info("one.modern").totals.last_fs > 0
 
 
-def test_the_command_shows_totals_and_what_crossed_first(casemate: Casemate) -> None:
+def test_the_command_shows_totals_and_the_first_crossings(casemate: Casemate) -> None:
     casemate("run", *WRITING, "--design", "sc64-bmt", "--bus", "gups.bus", "--bus-bytes")
     said = casemate("bus", "gups.bus", "--first", "3")
     assert said.code == 0
@@ -99,13 +99,13 @@ def test_the_command_shows_totals_and_what_crossed_first(casemate: Casemate) -> 
 
 
 @pytest.mark.parametrize(("target", "expected"), NO_PLACES_FOR_A_FILE)
-def test_a_place_for_no_file_is_refused_before_the_run(
+def test_an_unusable_path_is_refused_before_the_run(
     casemate: Casemate, tmp_path: Path, target: str, expected: str
 ) -> None:
     refused_before_the_run(casemate, tmp_path, ("--bus", target), expected)
 
 
-def test_what_makes_no_sense_with_it_is_refused(casemate: Casemate, tmp_path: Path) -> None:
+def test_options_that_do_not_fit_a_bus_file_are_refused(casemate: Casemate, tmp_path: Path) -> None:
     for wrong, expected in (
         (("--bus-bytes",), "add --bus FILE"),
         (("--bus", "file", "--detail", "sampled"), "a sampled run does not write what crosses the pins"),
@@ -119,7 +119,7 @@ def test_what_makes_no_sense_with_it_is_refused(casemate: Casemate, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_one_clear_line_and_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_clear_line_and_keeps_the_earlier_file(tmp_path: Path) -> None:
 
     def no_file_above(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -139,7 +139,7 @@ def test_a_full_disk_is_one_clear_line_and_leaves_what_was_there(tmp_path: Path)
         assert (tmp_path / "gups.bus").read_bytes() == whole
 
 
-def test_a_link_leads_to_what_is_written_and_its_rights_stay(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_bus_file_is_written_through_a_link_and_keeps_its_rights(casemate: Casemate, tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
     target.chmod(0o600)
@@ -150,7 +150,7 @@ def test_a_link_leads_to_what_is_written_and_its_rights_stay(casemate: Casemate,
     assert target.stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_no_whole_bus_file_is_refused_with_its_reason(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_foreign_or_damaged_bus_file_is_refused_with_its_reason(casemate: Casemate, tmp_path: Path) -> None:
     casemate("run", *SMALL, "--design", "none", "--bus", "whole")
     whole = (tmp_path / "whole").read_bytes()
     for content, expected in (
@@ -170,7 +170,7 @@ def test_what_is_no_whole_bus_file_is_refused_with_its_reason(casemate: Casemate
         assert f"cannot read '{name}': No such file" in said.err
 
 
-def test_ctrl_c_keeps_what_crossed_until_then(interrupted: Casemate, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_crossings_until_then(interrupted: Casemate, tmp_path: Path) -> None:
     said = interrupted(
         "run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "all", "--design", "none", "--bus", "file",
         "--json",

@@ -19,7 +19,7 @@ def steps() -> Steps:
     return Steps(Console(quiet=True), "trying", 1)
 
 
-def test_nothing_agrees_where_nothing_is_complete(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_campaign_without_reports_fails(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: object, **__: object) -> NoReturn:
         raise KeyboardInterrupt
 
@@ -35,7 +35,7 @@ def test_nothing_agrees_where_nothing_is_complete(steps: Steps, monkeypatch: pyt
         assert (results.interrupted, results.agrees) == (True, False)
 
 
-def test_what_is_complete_agrees_although_the_rest_was_stopped(steps: Steps) -> None:
+def test_complete_reports_of_an_interrupted_campaign_agree(steps: Steps) -> None:
     report = CrashReport(
         design="none", summary="", workloads=1, points=1, memories=1, torn=0, tampered=0, rows=(), agrees=True
     )
@@ -49,7 +49,7 @@ def test_what_is_complete_agrees_although_the_rest_was_stopped(steps: Steps) -> 
     assert (results.reports, results.interrupted, results.agrees) == ((report,), True, True)
 
 
-def test_designs_with_more_workloads_than_others_are_counted_from_the_least_to_the_most(casemate: Casemate) -> None:
+def test_numbers_of_workloads_that_differ_are_shown_as_a_range(casemate: Casemate) -> None:
     def said(*designs: str) -> str:
         return " ".join(casemate("crash", *designs, "--row", "power-loss").out.split())
 
@@ -57,7 +57,7 @@ def test_designs_with_more_workloads_than_others_are_counted_from_the_least_to_t
     assert "(124 to 206 workloads each, " in said("bbb", "none")
 
 
-def test_few_trials_may_not_reach_a_claim_and_contradict_none(casemate: Casemate) -> None:
+def test_few_trials_may_not_reach_a_claim_and_still_agree(casemate: Casemate) -> None:
     few = casemate("attack", "ctr-mac", "--trials", "1")
     assert few.code == 0
     assert "not reached in 1 trial (~): nothing was worse" in " ".join(few.out.split())
@@ -68,7 +68,7 @@ def test_few_trials_may_not_reach_a_claim_and_contradict_none(casemate: Casemate
 
 
 @pytest.mark.parametrize("claimed", ["forged", "harmless"])
-def test_a_false_claim_is_found_whether_it_promises_too_much_or_too_little(
+def test_a_claim_that_promises_too_much_or_too_little_is_found(
     casemate: Casemate, tmp_path: Path, claimed: str
 ) -> None:
     text = (Path(__file__).parents[2] / "designs" / "sc64-bmt.toml").read_text()

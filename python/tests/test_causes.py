@@ -23,7 +23,7 @@ def test_the_causes_of_a_design_add_up_to_its_slowdown(results: RunResults) -> N
     assert sum(results.by_cause(results.records[0]).values()) == pytest.approx(1, rel=1e-9)
 
 
-def test_what_metadata_and_engines_take_is_lost_under_protection_alone(results: RunResults) -> None:
+def test_only_protected_runs_lose_time_to_metadata_and_engines(results: RunResults) -> None:
     unprotected, protected, _ = (results.by_cause(record) for record in results.records)
     assert all(unprotected[cause] == 0 < protected[cause] for cause in ("counter", "tree", "tag", "engine"))
     assert unprotected["data"] > 0.1

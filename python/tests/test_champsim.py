@@ -50,7 +50,9 @@ def test_a_trace_of_champsim_runs_under_any_design(casemate: Casemate, trace: Pa
     assert [record["instructions"] for record in said.json()["records"]] == [INSTRUCTIONS] * 2
 
 
-def test_speculation_on_values_that_a_trace_lacks_is_said_to_mean_nothing(casemate: Casemate, trace: Path) -> None:
+def test_a_run_that_uses_values_of_a_trace_without_values_says_that_they_are_drawn(
+    casemate: Casemate, trace: Path
+) -> None:
     run = ("run", "--trace", str(trace), "--machine", "simplescalar-2005", "--design")
     drawn = "Values are drawn, since the trace has none"
     assert drawn in casemate(*run, "fvs-tdes").out

@@ -12,7 +12,7 @@ TRACE = b"".join(
 """A trace of ChampSim: loads, each of the line after the one before."""
 
 
-def test_values_that_are_drawn_are_never_said_to_be_checked(casemate: Casemate, tmp_path: Path) -> None:
+def test_drawn_values_are_never_reported_as_checked(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(TRACE)
     run_it = ("run", "--trace", "x", "--design", "none", "--design", "sc64-bmt")
     said = casemate(*run_it, "--check-values")
@@ -29,7 +29,7 @@ def test_values_that_are_drawn_are_never_said_to_be_checked(casemate: Casemate, 
     assert casemate(*run_it, "--json").json()["passed"] is True
 
 
-def test_one_program_with_drawn_values_leaves_the_check_of_all_open(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_check_fails_if_one_program_has_drawn_values(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(TRACE)
     programs = ("--workload", "resident", "--trace", "x", "--limit", "30K")
     said = casemate("run", "--machine", "emcc-4core", *programs, "--design", "none", "--check-values")

@@ -42,15 +42,13 @@ def test_help_names_every_row_and_every_verdict(
     assert max(len(line) for line in said.splitlines()) <= 100
 
 
-def test_the_types_name_the_verdicts_that_there_are_in_their_order() -> None:
+def test_the_types_name_all_verdicts_in_order() -> None:
     verdicts = api.verdicts()
     assert get_args(Verdict) == tuple(verdict.name for verdict in verdicts)
     assert tuple(verdict.name for verdict in verdicts if verdict.stopped) == STOPPED
 
 
-def test_a_new_design_claims_what_its_class_does_and_is_said_to_differ_from_it(
-    casemate: Casemate, tmp_path: Path
-) -> None:
+def test_a_new_design_has_the_claims_of_its_class_and_reports_differences(casemate: Casemate, tmp_path: Path) -> None:
     whole = (DESIGNS / "ctr-mac.toml").read_text()
     mine = tmp_path / "mine.toml"
     mine.write_text(whole.partition("[claims]")[0].replace('name = "ctr-mac"', 'name = "mine"'))
@@ -69,7 +67,7 @@ def test_a_new_design_claims_what_its_class_does_and_is_said_to_differ_from_it(
     assert again == "# Every row ended as the class and the file say (20 trials of each attack, seeds from 1).\n"
 
 
-def test_a_class_that_there_is_not_is_refused_with_those_that_there_are(casemate: Casemate, tmp_path: Path) -> None:
+def test_an_unknown_class_is_refused_with_the_known_ones(casemate: Casemate, tmp_path: Path) -> None:
     text = (DESIGNS / "ctr-mac.toml").read_text()
     (tmp_path / "mine.toml").write_text(text.replace('design_class = "C3"', 'design_class = "c3"'))
     said = casemate("attack", "mine.toml")

@@ -17,7 +17,7 @@ OTHERS = ("nogap-whole", "secure-eadr", "secure-eadr-consistent", "bbb", "eadr")
 COLUMNS_MAX = 100
 
 
-def test_the_table_has_all_systems_with_what_the_paper_prints_and_fits_a_screen(casemate: Casemate) -> None:
+def test_the_table_has_all_systems_with_the_printed_figures_and_fits_a_screen(casemate: Casemate) -> None:
     said = casemate("cost", "secpb")
     assert said.code == 0
     for words in ("cobcm", "4.891", "4.89", "obcm", "-0.16 %", "3,699.9", "11,075.8", "149.32", "53.6", "1.761 mJ"):
@@ -26,7 +26,7 @@ def test_the_table_has_all_systems_with_what_the_paper_prints_and_fits_a_screen(
     assert max(len(line.rstrip()) for line in said.out.splitlines()) <= COLUMNS_MAX
 
 
-def test_operations_say_what_each_step_takes_off_a_drain(casemate: Casemate) -> None:
+def test_the_table_of_operations_shows_the_work_of_a_drain_per_entry(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--operations", "--scheme", "bcm", "--scheme", "cm")
     rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines() if line.startswith((" bcm", " cm"))}
     assert rows["bcm"] == ["pad", "4,128", "199", "297", "1", "1.701", "mJ"]
@@ -34,7 +34,7 @@ def test_operations_say_what_each_step_takes_off_a_drain(casemate: Casemate) -> 
     assert "bcm, cm: entries x (late steps + the fields that they need) + one whole tuple in flight" in said.out
 
 
-def test_the_closed_form_stands_next_to_what_was_counted_of_the_same_drain(casemate: Casemate) -> None:
+def test_the_table_shows_the_closed_form_next_to_the_counted_drain(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--scheme", "cobcm", "--scheme", "nogap", "--scheme", "bbb")
     rows = [line.split() for line in said.out.splitlines() if line.startswith((" cobcm ", " nogap ", " bbb "))]
     energies = ["1.761", "mJ", "2.837", "mJ", "2.693", "mJ", "35.12", "mJ"]
@@ -47,7 +47,7 @@ def test_the_closed_form_stands_next_to_what_was_counted_of_the_same_drain(casem
     assert "4.891" in closed.out
 
 
-def test_what_a_drain_does_beyond_the_closed_form_is_named(casemate: Casemate) -> None:
+def test_the_differences_of_a_drain_from_the_closed_form_are_named(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--scheme", "obcm", "--scheme", "cm", "--counted")
     rows = [line.split() for line in said.out.splitlines()]
     assert ["each", "alone", "6,397.875", "40", "47", "1", "343.6", "uJ"] in rows
@@ -63,7 +63,7 @@ def test_what_a_drain_does_beyond_the_closed_form_is_named(casemate: Casemate) -
         assert (refused.code, "--counted goes with neither --operations nor --closed-form" in refused.err) == (2, True)
 
 
-def test_counted_energies_are_the_closed_forms_but_for_the_named_differences() -> None:
+def test_counted_energies_equal_the_closed_forms_plus_the_named_differences() -> None:
     told: list[dict[str, int]] = []
     found = cm.cost_of_battery(CHAIN, entries=(8, 32), progress=told.append)
     for row in found.rows:
@@ -86,7 +86,7 @@ def test_counted_energies_are_the_closed_forms_but_for_the_named_differences() -
     assert cm.cost_of_battery("cobcm", counted="nothing").of("cobcm").counted is None
 
 
-def test_full_caches_are_drained_where_that_is_asked_for_and_stand_next_to_both_closed_forms(
+def test_full_caches_are_drained_on_request_and_compared_with_both_closed_forms(
     casemate: Casemate, tmp_path: Path
 ) -> None:
     caches = PROFILE.read_text().split("[caches]")[1].split("[")[0]
@@ -111,7 +111,7 @@ def test_full_caches_are_drained_where_that_is_asked_for_and_stand_next_to_both_
     assert all(row.counted is None for row in BatteryCost.model_validate_json(casemate(*ask, "--json").out).rows)
 
 
-def test_a_drain_that_no_design_can_have_is_not_carried_out_and_says_why(casemate: Casemate, tmp_path: Path) -> None:
+def test_an_impossible_drain_is_not_carried_out_and_the_reason_is_given(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(PROFILE.read_text().replace("arity = 8", "arity = 4"))
     said = casemate("cost", "secpb", "--profile", "mine.toml")
     assert said.code == 0
@@ -124,7 +124,7 @@ def test_a_drain_that_no_design_can_have_is_not_carried_out_and_says_why(casemat
     assert large.not_counted == "a design's buffer has 65536 entries at most"
 
 
-def test_json_is_what_its_schema_says_and_reads_back(casemate: Casemate) -> None:
+def test_json_fits_its_schema_and_reads_back(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--entries", "8", "--entries", "512", "--json")
     jsonschema.validate(said.json(), casemate("schema", "cost", "secpb").json())
     found = BatteryCost.model_validate_json(said.out)
@@ -145,7 +145,7 @@ def test_json_is_what_its_schema_says_and_reads_back(casemate: Casemate) -> None
         (("--png", "nowhere/picture.png"), "cannot write 'nowhere/picture.png'"),
     ],
 )
-def test_what_is_not_to_be_had_is_refused_in_a_line(
+def test_an_impossible_cost_is_refused_with_the_reason(
     casemate: Casemate, arguments: tuple[str, ...], expected: str
 ) -> None:
     said = casemate("cost", "secpb", *arguments)
@@ -177,7 +177,7 @@ def test_a_wrong_profile_is_refused_with_its_line_its_key_and_the_nearest_right_
         assert len(said.err.splitlines()) == 1
 
 
-def test_a_profile_of_ones_own_changes_figures_and_hides_the_papers(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_user_profile_changes_figures_and_hides_the_papers(casemate: Casemate, tmp_path: Path) -> None:
     text = PROFILE.read_text().replace("mj_per_mm3 = 0.36", "mj_per_mm3 = 0.72").replace('"secpb"', '"denser"')
     (tmp_path / "mine.toml").write_text(text)
     said = casemate("cost", "secpb", "--profile", "mine.toml", "--json")
@@ -204,7 +204,7 @@ def test_pictures_are_drawn_the_same_each_time(casemate: Casemate, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("scheme", "has_circles"), [("eadr", False), ("secure-eadr", False), ("cm", True)])
-def test_a_picture_names_circles_only_where_there_are_some(
+def test_a_picture_names_circles_only_if_it_has_some(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scheme: str, has_circles: bool
 ) -> None:
     titles = list[str]()
@@ -232,7 +232,7 @@ def test_python_asks_for_one_system_or_several() -> None:
         found.of("cobcm", 9)
 
 
-def test_a_lower_tree_costs_less_where_the_root_is_late_and_hides_the_papers_figures() -> None:
+def test_a_lower_tree_costs_less_and_hides_the_papers_figures() -> None:
     high, low = cm.cost_of_battery(CHAIN), cm.cost_of_battery(CHAIN, height=2)
     assert (high.levels, low.levels) == (8, 2)
     for system in CHAIN:
@@ -244,6 +244,6 @@ def test_a_lower_tree_costs_less_where_the_root_is_late_and_hides_the_papers_fig
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2**21, 2**70, "8", 8.0, True])
-def test_python_refuses_entries_that_are_none(wrong: object) -> None:
+def test_python_refuses_invalid_numbers_of_entries(wrong: object) -> None:
     with pytest.raises(cm.CasemateError, match="entries is "):
         cm.cost_of_battery(entries=[wrong])  # type: ignore[list-item]

@@ -188,7 +188,7 @@ def test_every_span_meets_the_window_and_some_reach_over_its_edges(whole: Path) 
     assert waited >= {"queue", "write-drain"}, waited
 
 
-def test_a_run_writes_it_and_changes_no_result_by_it(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_run_that_writes_an_excerpt_has_the_same_result(casemate: Casemate, tmp_path: Path) -> None:
     arguments = ("run", *WRITING, "--design", "sc64-bmt", "--json")
     said = casemate(*arguments, *WINDOW, "-o", "gups.json")
     answer, without = said.json(), casemate(*arguments).json()
@@ -200,7 +200,7 @@ def test_a_run_writes_it_and_changes_no_result_by_it(casemate: Casemate, tmp_pat
     assert Excerpt.read(tmp_path / "gups.json").about.configuration_hash == record["configuration_hash"]
 
 
-def test_the_same_seed_gives_the_same_file_and_another_another(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_file_and_another_a_different_one(tmp_path: Path) -> None:
     def written(name: str, seed: int) -> bytes:
         options = RunOptions(limit="50K", seed=seed, trace=TraceWindow("5us:1us", tmp_path / name), protection=False)
         results = api.run(BuiltIn("gups", {"footprint": "1 MB"}), designs="sc64-bmt", options=options)
@@ -212,14 +212,14 @@ def test_the_same_seed_gives_the_same_file_and_another_another(tmp_path: Path) -
     assert first != written("other", 2)
 
 
-def test_each_of_several_simulations_has_a_file_of_its_own(casemate: Casemate, tmp_path: Path) -> None:
+def test_each_of_several_simulations_has_a_separate_file(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("run", *SMALL, "--trace-window", "5us:1us", "-o", "gups.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gups.none.json", "gups.sc64-bmt.json"]
     assert "wrote gups.none.json" in said.err
     assert Excerpt.read("gups.sc64-bmt.json").about.design == "sc64-bmt"
 
 
-def test_records_and_a_window_go_to_places_of_their_own(casemate: Casemate, tmp_path: Path) -> None:
+def test_records_and_a_trace_window_are_written_to_separate_paths(casemate: Casemate, tmp_path: Path) -> None:
     casemate("run", *SMALL, "--design", "none", "--trace-window", "5us:1us", "-o", "x.json", "--output", "records")
     assert (tmp_path / "x.json").is_file()
     assert [path.name.startswith("gups-none-") for path in (tmp_path / "records").iterdir()] == [True]
@@ -232,14 +232,14 @@ def test_every_cache_of_metadata_and_candidates_have_tracks(casemate: Casemate) 
     assert {"cache of counters", "cache of tags", "cache of bitmaps"} <= names
 
 
-def test_several_cores_have_tracks_of_their_own(casemate: Casemate) -> None:
+def test_several_cores_have_separate_tracks(casemate: Casemate) -> None:
     on_four = ("--machine", "emcc-4core", "--design", "emcc", "--copies", "4")
     casemate("run", *SMALL, *on_four, "--trace-window", "1us:5us", "-o", "cores.json")
     names = {unit.name for unit in Excerpt.read("cores.json").units}
     assert {f"core {core} reads" for core in range(4)} <= names
 
 
-def test_the_command_says_what_every_unit_did_and_draws_it(casemate: Casemate, whole: Path, tmp_path: Path) -> None:
+def test_the_command_lists_and_draws_the_work_of_every_unit(casemate: Casemate, whole: Path, tmp_path: Path) -> None:
     said = casemate("excerpt", str(whole), "--png", "a.png", "--svg", "a.svg")
     assert said.code == 0
     for text in ("2 us from 300 us", "core 0 reads", "channel 0 data bus: reads", "AES", "hash"):
@@ -256,7 +256,7 @@ def test_the_command_says_what_every_unit_did_and_draws_it(casemate: Casemate, w
 
 
 @pytest.mark.parametrize(("target", "expected"), NO_PLACES_FOR_A_FILE)
-def test_a_place_for_no_file_is_refused_before_the_run(
+def test_an_unusable_path_is_refused_before_the_run(
     casemate: Casemate, tmp_path: Path, target: str, expected: str
 ) -> None:
     refused_before_the_run(casemate, tmp_path, (*WINDOW, "-o", target), expected)
@@ -278,7 +278,7 @@ def test_a_place_for_no_file_is_refused_before_the_run(
         ((*WINDOW, "-o", "x", "--bus", "x"), "'x' is asked for twice"),
     ],
 )
-def test_what_makes_no_sense_is_one_line_before_the_run(
+def test_options_that_make_no_sense_are_refused_before_the_run(
     casemate: Casemate, tmp_path: Path, wrong: tuple[str, ...], expected: str
 ) -> None:
     said = casemate("run", *SMALL, *wrong)
@@ -288,12 +288,12 @@ def test_what_makes_no_sense_is_one_line_before_the_run(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_api_refuses_what_is_no_window() -> None:
+def test_the_api_refuses_an_invalid_window() -> None:
     with pytest.raises(CasemateError, match="window: '5' is not a window: expected FROM:LENGTH"):
         api.run(BuiltIn("gups"), options=RunOptions(trace=TraceWindow("5", "x")))
 
 
-def test_a_window_past_the_end_of_the_run_is_one_line_and_leaves_what_was_there(
+def test_a_window_past_the_end_of_the_run_is_one_line_and_keeps_the_earlier_file(
     casemate: Casemate, tmp_path: Path
 ) -> None:
     (tmp_path / "x.json").write_text("old")
@@ -310,7 +310,7 @@ def test_a_window_past_the_end_of_the_run_is_one_line_and_leaves_what_was_there(
     assert about.ended_fs < about.window_from_fs + about.window_length_fs
 
 
-def test_a_window_past_the_end_costs_nothing_else_of_the_run(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_window_past_the_end_does_not_prevent_the_other_files_of_the_run(casemate: Casemate, tmp_path: Path) -> None:
     also = ("--bus", "x.bus", "--output", "results", "--interval", "10K", "--intervals", "x.csv")
     said = casemate("run", *SMALL, "--design", "none", "--trace-window", "50ms:1us", "-o", "x.json", *also)
     assert said.code == 2
@@ -323,7 +323,7 @@ def test_a_window_past_the_end_costs_nothing_else_of_the_run(casemate: Casemate,
     ("where", "expected"),
     [("--png", "--png would write over"), ("--svg", "--svg would write over")],
 )
-def test_a_picture_in_the_place_of_what_is_drawn_is_refused(
+def test_a_picture_that_would_overwrite_its_excerpt_is_refused(
     casemate: Casemate, whole: Path, where: str, expected: str
 ) -> None:
     before = whole.read_bytes()
@@ -345,7 +345,7 @@ def test_an_empty_window_and_one_beyond_the_run_are_drawn_as_they_are(casemate: 
         assert (tmp_path / "x.png").stat().st_size > 0
 
 
-def test_a_full_disk_is_one_clear_line_and_leaves_what_was_there(tmp_path: Path, whole: Path) -> None:
+def test_a_full_disk_is_one_clear_line_and_keeps_the_earlier_file(tmp_path: Path, whole: Path) -> None:
 
     def no_file_above(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -364,7 +364,7 @@ def test_a_full_disk_is_one_clear_line_and_leaves_what_was_there(tmp_path: Path,
         assert (tmp_path / "gups.json").read_text() == "old"
 
 
-def test_what_is_no_excerpt_is_refused_with_its_reason(casemate: Casemate, whole: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_excerpt_is_refused_with_its_reason(casemate: Casemate, whole: Path, tmp_path: Path) -> None:
     good = whole.read_text()
     for content, expected in (
         ("not JSON", "'file' is no excerpt of Casemate's"),

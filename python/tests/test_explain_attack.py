@@ -15,7 +15,7 @@ from casemate.results import AttackResults, CrashResults
 from conftest import Casemate
 
 
-def test_a_timeline_says_when_what_and_why(casemate: Casemate) -> None:
+def test_a_timeline_lists_each_step_of_a_read(casemate: Casemate) -> None:
     said = casemate("explain", "sc64-bmt", "--on-chip", "tree", "--row", "hit")
     assert said.code == 0
     for text in ("fetch data", "fetch counter", "hash metadata", "pad 5 blocks", "mac data", "release verified"):
@@ -25,7 +25,9 @@ def test_a_timeline_says_when_what_and_why(casemate: Casemate) -> None:
     assert max(len(line) for line in said.out.splitlines()) <= 100
 
 
-def test_the_median_of_many_lines_is_drawn_and_how_others_lie_is_said(casemate: Casemate, tmp_path: Path) -> None:
+def test_the_median_of_many_lines_is_drawn_with_the_percentiles_of_the_sample(
+    casemate: Casemate, tmp_path: Path
+) -> None:
     said = casemate("explain", "sc64-bmt", "--json").json()["explanations"][0]
     spread = said["spread"]
     assert spread["lines"] == 999
@@ -65,7 +67,7 @@ def test_a_read_that_an_l2_begins_is_shown_from_its_look_up_to_its_release(casem
     assert "past last level" in casemate(*ask, "--predicted").out
 
 
-def test_morphable_counters_are_decoded_unless_the_timeline_is_to_leave_it_out(casemate: Casemate) -> None:
+def test_morphable_counters_are_decoded_unless_the_timeline_omits_it(casemate: Casemate) -> None:
     ask = ("explain", "emcc", "--machine", "emcc-4core", "--on-chip", "last-level")
     assert "decode counter" in casemate(*ask).out
     said = casemate(*ask, "--decoded").out
@@ -73,7 +75,7 @@ def test_morphable_counters_are_decoded_unless_the_timeline_is_to_leave_it_out(c
     assert "decode counter" not in said
 
 
-def test_a_layout_tells_who_lives_where_and_what_is_on_the_chip(casemate: Casemate) -> None:
+def test_a_layout_lists_the_regions_of_memory_and_the_stores_on_the_chip(casemate: Casemate) -> None:
     said = casemate("explain", "--layout", "sc64-bmt", "--against", "none", "--memory", "16 GB", "--json")
     jsonschema.validate(said.json(), casemate("schema", "explain").json())
     protected, plain = said.json()["layouts"]
@@ -144,7 +146,7 @@ def test_every_replay_line_of_a_report_shows_the_same_end_again_and_does_not_fai
             assert again.reports[0].rows[0].examples == (example,)
 
 
-def test_old_data_and_a_pad_that_serves_twice_are_both_told(casemate: Casemate, tmp_path: Path) -> None:
+def test_an_attack_with_stale_data_and_a_reused_pad_reports_both(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("attack", "ctr-mac", "--row", "delay-write")
     assert said.code == 0, said.out
     assert "stale + leaked" in said.out
@@ -160,7 +162,7 @@ def test_old_data_and_a_pad_that_serves_twice_are_both_told(casemate: Casemate, 
     assert 'expected one verdict, or one and "leaked"' in said.err
 
 
-def test_a_hypothetical_fault_stands_apart_and_counts_for_nothing(casemate: Casemate) -> None:
+def test_a_hypothetical_fault_is_listed_separately_and_does_not_count(casemate: Casemate) -> None:
     said = casemate("attack", "sc64-bmt", "--trials", "3")
     above, _, below = said.out.partition("stopped")
     assert "forbidden-attack" not in above
@@ -170,13 +172,13 @@ def test_a_hypothetical_fault_stands_apart_and_counts_for_nothing(casemate: Case
     assert [row["attack"] for row in rows if row["hypothetical"]] == ["forbidden-attack"]
 
 
-def test_what_a_model_leaves_out_is_said_with_its_claims(casemate: Casemate) -> None:
+def test_features_that_a_model_leaves_out_are_shown_with_its_claims(casemate: Casemate) -> None:
     said = casemate("attack", "synergy-like", "--trials", "1")
     assert "synergy-like leaves out: A parity over the nine chips" in said.out
     assert "Leaves out: A parity over the nine chips" in " ".join(casemate("list", "designs").out.split())
 
 
-def test_the_hypervisor_sees_ciphertext_only_where_the_design_lets_it(casemate: Casemate, tmp_path: Path) -> None:
+def test_the_hypervisor_sees_ciphertext_only_if_the_design_permits_it(casemate: Casemate, tmp_path: Path) -> None:
     text = (Path(__file__).resolve().parents[2] / "designs" / "sev-like.toml").read_text()
     (tmp_path / "hidden.toml").write_text(text.replace('ownership = "pages"', 'ownership = "pages-hidden"'))
 
@@ -198,7 +200,7 @@ def test_attacks_as_json_fit_their_schema(casemate: Casemate) -> None:
     jsonschema.validate(exhaustive.json(), schema)
 
 
-def test_flips_of_every_bit_are_said_to_end_as_claimed_or_otherwise(casemate: Casemate, tmp_path: Path) -> None:
+def test_flips_of_every_bit_are_reported_as_claimed_or_different(casemate: Casemate, tmp_path: Path) -> None:
     """`crates/campaign/tests/all/every_bit.rs` tests these for every design."""
     said = casemate("attack", "none", "ctr-mac", "sc64-bmt", "scalable-sgx-like", "--exhaustive")
     assert said.code == 0, said.out
@@ -213,13 +215,13 @@ def test_flips_of_every_bit_are_said_to_end_as_claimed_or_otherwise(casemate: Ca
     assert "data ended garbled, claimed forged: bit 0 of slot 0x0" in said.out
 
 
-def test_one_attack_by_its_public_name_says_what_was_counted(casemate: Casemate) -> None:
+def test_an_attack_by_its_public_name_shows_its_counts(casemate: Casemate) -> None:
     said = casemate("attack", "xts", "sc64-bmt", "--attack", "badram", "--trials", "3")
     assert said.code == 0
     assert "xts: found by a check at power-on: 3" in said.out
 
 
-def test_a_campaign_with_a_log_goes_on_where_it_was(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_campaign_with_a_log_resumes(casemate: Casemate, tmp_path: Path) -> None:
     schema = casemate("schema", "attack").json()
     arguments = ("attack", "xts", "none", "--row", "flip-data", "--log", "log.jsonl", "--json")
     first = casemate(*arguments, "--trials", "50").json()
@@ -237,7 +239,7 @@ def test_a_campaign_with_a_log_goes_on_where_it_was(casemate: Casemate, tmp_path
     assert (tmp_path / "results" / "attacks.jsonl").is_file()
 
 
-def test_ctrl_c_keeps_what_a_campaign_has_done(interrupted: Casemate, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_finished_trials_of_a_campaign(interrupted: Casemate, tmp_path: Path) -> None:
     said = interrupted("attack", "none", "--row", "flip-data", "--budget", "1h", "--log", "log.jsonl", "--json")
     assert said.code == 130
     assert said.json()["interrupted"]
@@ -248,7 +250,7 @@ def test_ctrl_c_keeps_what_a_campaign_has_done(interrupted: Casemate, tmp_path: 
     assert results["added"] > 0
 
 
-def test_what_has_not_been_tried_yet_is_not_judged(tmp_path: Path) -> None:
+def test_rows_that_have_not_been_tried_are_not_judged(tmp_path: Path) -> None:
     found = api.campaign(["none", "xts"], tmp_path / "log.jsonl", budget_seconds=0.0)
     assert found.reports == ()
     found = api.campaign(["none", "xts"], tmp_path / "log.jsonl", row="flip-data", trials=100)
@@ -285,9 +287,7 @@ def test_what_has_not_been_tried_yet_is_not_judged(tmp_path: Path) -> None:
         (["trace", "inof", "x"], "did you mean 'info'?"),
     ],
 )
-def test_bad_input_is_answered_with_what_would_be_right(
-    casemate: Casemate, arguments: list[str], expected: str
-) -> None:
+def test_bad_input_is_answered_with_the_right_choice(casemate: Casemate, arguments: list[str], expected: str) -> None:
     said = casemate(*arguments)
     assert said.code == 2
     assert expected in said.err
@@ -312,13 +312,13 @@ def test_every_schema_describes_every_field(casemate: Casemate, kind: str) -> No
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
-def test_every_help_teaches_with_an_example(casemate: Casemate, name: str) -> None:
+def test_every_help_text_contains_an_example(casemate: Casemate, name: str) -> None:
     said = casemate(name, "--help")
     assert said.code == 0
     assert f"  casemate {name}" in said.out
 
 
-def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_seen_again(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_replayed(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("crash", "plp-sp", "sc64-bmt", "--workload", "37", "--json")
     assert said.code == 0
     durable, volatile = CrashResults.model_validate_json(said.out).reports
@@ -355,7 +355,7 @@ def test_a_wrong_row_or_workload_of_losses_is_refused(casemate: Casemate) -> Non
     assert "there is no workload 9999: expected 0 to 123" in said.err
 
 
-def test_a_log_makes_no_folders(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_log_in_a_missing_folder_is_refused(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("attack", "none", "--log", "new/log.jsonl", "--trials", "1", "--row", "badram")
     assert said.code == 2
     assert "there is no folder 'new'" in said.err
@@ -375,13 +375,13 @@ def test_a_changed_design_is_attacked_as_it_is_changed(casemate: Casemate) -> No
         assert (said.code, expected in said.err) == (2, True)
 
 
-def test_a_second_row_is_refused_and_not_left_out_in_silence(casemate: Casemate) -> None:
+def test_a_second_row_is_refused(casemate: Casemate) -> None:
     said = casemate("attack", "xts", "--row", "flip-data", "--row", "spoof-data")
     assert (said.code, said.out) == (2, "")
     assert "flip-data and spoof-data" in said.err
 
 
-def test_what_shows_a_trial_again_changes_what_was_changed_of_the_design(casemate: Casemate) -> None:
+def test_the_command_to_replay_a_trial_contains_the_changes_of_the_design(casemate: Casemate) -> None:
     row = ("attack", "ctr-mac", "--row", "replay-data-tag", "--trials", "3", "--json")
     example = casemate(*row, "--with", "design.parts.tree.kind=bonsai").json()["reports"][0]["rows"][0]["examples"][0]
     command = shlex.split(example["replay"])

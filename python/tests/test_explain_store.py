@@ -17,7 +17,7 @@ def store(design: str, **chosen: Any) -> Explanation:
     return api.explain(design, Store(address=LINE, on_chip="all", **chosen))
 
 
-def test_a_store_meets_a_new_entry_unless_another_choice_is_made(casemate: Casemate) -> None:
+def test_an_explained_store_allocates_a_new_entry_by_default(casemate: Casemate) -> None:
     ask = ("explain", "secpb-cm", "--of", "store", "--address", hex(LINE), "--json")
     usual, chosen = casemate(*ask).json(), casemate(*ask, "--meets", "new-entry").json()
     assert usual == chosen
@@ -34,7 +34,7 @@ def test_a_second_store_is_accepted_sooner_than_the_first_and_a_full_buffer_hold
     assert drained <= held.latency_fs
 
 
-def test_each_condition_is_told_on_the_terminal_and_in_the_picture(casemate: Casemate, tmp_path: Path) -> None:
+def test_each_condition_is_named_on_the_terminal_and_in_the_picture(casemate: Casemate, tmp_path: Path) -> None:
     for meets, heading, legend in (
         ("new-entry", "one store, room for a new entry", "its early steps are done; a drain follows"),
         ("entry", "one store, its line has an entry", "an earlier store has allocated the entry"),
@@ -50,7 +50,7 @@ def test_each_condition_is_told_on_the_terminal_and_in_the_picture(casemate: Cas
         assert heading.removeprefix("one store, ") in (tmp_path / "store.svg").read_text()
 
 
-def test_the_pieces_of_a_renewed_group_share_rows_and_none_is_left_out() -> None:
+def test_the_spans_of_a_renewed_group_share_rows_and_all_are_drawn() -> None:
     overflow = store("secpb-cm", meets="overflow")
     drawn = rows(overflow)
     assert len(drawn) < 80 < len(overflow.spans)
@@ -81,7 +81,9 @@ def test_a_late_counter_overflows_in_the_drain_and_an_early_one_as_the_store_ent
         ("secpb-cm", ("--layout", "--meets", "entry"), "--value, --of and --meets are for timelines"),
     ],
 )
-def test_what_cannot_be_met_is_one_line(casemate: Casemate, design: str, wrong: tuple[str, ...], expected: str) -> None:
+def test_a_store_that_cannot_meet_its_condition_is_refused(
+    casemate: Casemate, design: str, wrong: tuple[str, ...], expected: str
+) -> None:
     said = casemate("explain", design, *wrong)
     assert said.code == 2
     assert expected in said.err

@@ -28,7 +28,7 @@ def test_a_write_is_explained_until_it_is_taken_or_durable(casemate: Casemate, t
     assert "time since the write reached the memory controller" in (tmp_path / "write.svg").read_text()
 
 
-def test_what_a_line_holds_is_said_and_recorded(casemate: Casemate) -> None:
+def test_the_content_of_a_line_is_shown_and_recorded(casemate: Casemate) -> None:
     usual = casemate("explain", "sc64-bmt", "--json").json()["explanations"][0]
     for given, held, words in (
         ("zeros", "00" * 64, "holds zeros"),
@@ -56,7 +56,9 @@ def test_what_a_line_holds_is_said_and_recorded(casemate: Casemate) -> None:
         (("--layout", "--of", "write"), "--value, --of and --meets are for timelines"),
     ],
 )
-def test_what_cannot_be_explained_is_one_line(casemate: Casemate, wrong: tuple[str, ...], expected: str) -> None:
+def test_an_access_that_cannot_be_explained_is_refused(
+    casemate: Casemate, wrong: tuple[str, ...], expected: str
+) -> None:
     said = casemate("explain", "sc64-bmt", *wrong)
     assert said.code == 2
     assert expected in said.err
@@ -83,7 +85,7 @@ tree = { kind = "none" }
 """
 
 
-def test_blocks_say_what_they_are_for_and_titles_are_whole(casemate: Casemate, tmp_path: Path) -> None:
+def test_titles_of_spans_name_cipher_and_bytes_in_full(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "chunks.toml").write_text(CHUNKS)
     at = ("--machine", "simplescalar-2005", "--row", "hit", "--on-chip", "all")
     said = casemate("explain", "chunks.toml", *at)
@@ -98,7 +100,7 @@ def test_blocks_say_what_they_are_for_and_titles_are_whole(casemate: Casemate, t
     assert "encrypt" in casemate("explain", "xts", "--of", "write").out
 
 
-def test_a_store_is_drawn_from_the_persist_buffer_until_the_core_goes_on(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_store_is_drawn_from_the_persist_buffer_until_it_is_accepted(casemate: Casemate, tmp_path: Path) -> None:
     ask = ("--of", "store", "--machine", "secpb-pcm", "--on-chip", "all")
     said = casemate("explain", "secpb-cm", *ask, "--svg", "store.svg")
     assert said.code == 0, said.out

@@ -100,7 +100,7 @@ def shown(results: RunResults) -> str:
     return captured.get()
 
 
-def test_flushes_that_were_not_simulated_are_said_of_each_design_with_persistence(casemate: Casemate) -> None:
+def test_flushes_that_were_not_simulated_are_reported_per_durable_design(casemate: Casemate) -> None:
     told = casemate(
         "run", *SMALL, "--design", "none", "--design", "plp-coalesced", "--design", "plp-sp", "--json"
     ).json()

@@ -66,7 +66,7 @@ def test_a_stimulus_that_cannot_be_loaded_is_refused_with_its_line(tmp_path: Pat
         ("helper()", "line 2: KeyError: 'missing'"),
     ],
 )
-def test_what_a_stimulus_does_wrong_has_its_file_and_line(tmp_path: Path, body: str, said: str) -> None:
+def test_an_error_of_a_stimulus_names_its_file_and_line(tmp_path: Path, body: str, said: str) -> None:
     path = tmp_path / "drives.py"
     path.write_text(f"def helper():\n    return {{}}['missing']\ndef drive(core):\n    {body}\n")
     with pytest.raises(CasemateError) as refused:
@@ -82,12 +82,12 @@ class Still:
         return {"y": 0}
 
 
-def test_a_folder_in_the_place_of_a_stimulus_is_called_one(tmp_path: Path) -> None:
+def test_a_folder_given_as_stimulus_is_refused_as_a_folder(tmp_path: Path) -> None:
     with pytest.raises(CasemateError, match=r"the stimulus '.*' is a folder: expected a Python file with a function"):
         stimulus.load(tmp_path)
 
 
-def test_what_a_stimulus_prints_is_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stimulus_prints_to_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "drives.py"
     path.write_text("print('loaded')\ndef drive(core):\n    print('driving')\n")
     stimulus.load(path)(Core(Still(), {"clk": (True, 1)}, 16, 1))
@@ -107,7 +107,9 @@ def test_what_a_stimulus_prints_is_no_result(tmp_path: Path, capsys: pytest.Capt
         ("+define+A\n", "the sources have no file: expected one with the module on top"),
     ],
 )
-def test_what_a_list_has_wrong_is_named_with_its_line(casemate: Casemate, source: Path, listed: str, said: str) -> None:
+def test_an_error_in_a_file_list_is_named_with_its_line(
+    casemate: Casemate, source: Path, listed: str, said: str
+) -> None:
     (source.parent / "sub").mkdir()
     Path("core.f").write_text(listed)
     refused = casemate("cost", "rtl", "core.f", "--top", "adder")
@@ -115,7 +117,7 @@ def test_what_a_list_has_wrong_is_named_with_its_line(casemate: Casemate, source
     assert said in refused.err
 
 
-def test_a_list_gives_include_folders_and_macros_and_what_is_included_decides_results(
+def test_a_file_list_gives_include_folders_and_macros_and_included_files_count(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(source.parent)
@@ -134,7 +136,7 @@ def test_a_list_gives_include_folders_and_macros_and_what_is_included_decides_re
     assert sources.included(found) == [folder / "inner.svh", folder / "own.svh"]
 
 
-def test_a_clock_is_found_by_its_usual_name_or_asked_for() -> None:
+def test_a_clock_is_found_by_its_usual_name_or_must_be_given() -> None:
     ports = {"clk_i": (True, 1), "go": (True, 1), "wide": (True, 8), "done": (False, 1)}
     assert design.clock_of(ports, None) == "clk_i"
     assert design.clock_of(ports, "go") == "go"
@@ -157,9 +159,7 @@ def test_a_clock_is_found_by_its_usual_name_or_asked_for() -> None:
         ("// (* keep_hierarchy *)\n/* (* keep_hierarchy *) */ module", False),
     ],
 )
-def test_modules_are_kept_apart_where_the_rtl_marks_one_and_nowhere_else(
-    tmp_path: Path, text: str, marked: bool
-) -> None:
+def test_modules_are_kept_separate_only_if_the_rtl_marks_one(tmp_path: Path, text: str, marked: bool) -> None:
     path = tmp_path / "top.sv"
     path.write_text(MODULE.replace("module", text, 1))
     asked = design.Design((path,), "adder")
@@ -216,7 +216,7 @@ def test_a_library_without_areas_is_refused(casemate: Casemate, source: Path, mo
 
 
 @pytest.mark.parametrize("command", [("engine",), ("rtl", "adder.sv", "--top", "adder")])
-def test_what_is_missing_is_named_with_the_command_that_installs_it(
+def test_a_missing_program_is_named_with_the_command_that_installs_it(
     casemate: Casemate, source: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = source.parent / "small.lib"
@@ -240,7 +240,7 @@ def test_the_rest_of_casemate_does_not_load_the_flow() -> None:
             assert "casemate.hardware" not in path.read_text(), path
 
 
-def test_what_sources_report_themselves_comes_first_and_files_are_named_from_here(
+def test_errors_of_the_sources_themselves_are_first_and_paths_are_relative(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -283,7 +283,7 @@ def beside(**changed: object) -> str:
         ("thesis.json", beside(target_ns=3), "synthesised for 3 ns, and those here synthesised for 8 ns: price them"),
     ],
 )
-def test_cores_that_did_not_go_through_the_same_flow_are_not_set_beside(
+def test_cores_of_another_flow_or_library_are_not_compared(
     casemate: Casemate, source: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str
 ) -> None:
     for program in ("need_yosys", "need_opensta"):
@@ -295,7 +295,7 @@ def test_cores_that_did_not_go_through_the_same_flow_are_not_set_beside(
     assert said in refused.err
 
 
-def test_cores_of_other_programs_are_set_beside_with_a_word_about_these(
+def test_cores_priced_by_other_programs_are_compared_with_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for program in ("need_yosys", "need_opensta"):

@@ -59,7 +59,7 @@ def cause(monkeypatch: pytest.MonkeyPatch, of_values: list[int], of_beginnings: 
     return undefined.cause(design.Design((), "top"), PORTS, "clk", trace)
 
 
-def test_the_cause_of_a_difference_is_what_the_outputs_depend_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cause_of_a_difference_is_the_undefined_value_that_changes_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "reaches an 'x: with another value for it, 'q' is another in cycle 2" in cause(
         monkeypatch, [1, 0, 0], [1, 1, 1]
     )
@@ -69,7 +69,7 @@ def test_the_cause_of_a_difference_is_what_the_outputs_depend_on(monkeypatch: py
     assert "reaches no 'x and gives all registers a value" in cause(monkeypatch, [1, 0, 1], [1, 0, 1])
 
 
-def test_what_is_undefined_before_the_measurement_is_no_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_undefined_only_before_the_measurement_is_no_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "reaches no 'x" in cause(monkeypatch, [0, 0, 1], [0, 0, 1])
 
 
@@ -110,7 +110,7 @@ def test_a_library_without_a_flip_flop_for_the_edge_is_named(tmp_path: Path) -> 
     ("function", "literal"),
     [("A", ("A", False)), ("(!A)", ("A", True)), ("(A')'", ("A", False)), ("!A B", None), ("1", None)],
 )
-def test_a_function_of_one_input_is_known_however_it_is_written(
+def test_a_function_of_one_input_is_recognised_in_every_notation(
     function: str, literal: tuple[str, bool] | None
 ) -> None:
     assert functions.literal(function) == literal
@@ -125,7 +125,7 @@ endmodule
 """
 
 
-def test_rtl_that_reaches_an_x_says_so_when_it_really_runs(tmp_path: Path) -> None:
+def test_a_real_simulation_reports_rtl_that_reaches_an_x(tmp_path: Path) -> None:
     try:
         tools.need_simulation()
     except CasemateError as missing:

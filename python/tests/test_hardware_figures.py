@@ -37,7 +37,7 @@ def test_every_kind_of_flip_flop_of_an_fpga_counts_as_one(tmp_path: Path, monkey
     assert found == {"lut": 0, "flops": 14, "muxes": 0, "carries": 0, "block_rams": 0, "others": 0}
 
 
-def test_every_cell_of_an_fpga_is_counted_as_what_it_is_and_wires_and_boxes_are_not(
+def test_every_cell_of_an_fpga_is_counted_by_kind_without_wires_and_boxes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = [
@@ -87,7 +87,7 @@ AFTER = [
 
 
 @runs_netlists
-def test_a_flip_flop_is_set_and_cleared_at_once_and_stays_so_over_the_edge(tmp_path: Path) -> None:
+def test_an_asynchronous_set_or_clear_acts_at_once_and_overrides_the_edge(tmp_path: Path) -> None:
     known = small_library(tmp_path, TEXT.rstrip().removesuffix("}") + SET_AND_CLEARED + "}\n")
     pins: dict[str, netlist.Net] = {"CK": 2, "D": 3, "R": 4, "S": 5, "Q": 6, "N": 7}
     ports = {"clk": Port(True, (2,)), "q": Port(False, (6,)), "q_n": Port(False, (7,))}
@@ -121,7 +121,7 @@ def through() -> Netlist:
 
 
 @runs_netlists
-def test_what_passes_through_a_box_reaches_what_is_behind_it(tmp_path: Path) -> None:
+def test_a_signal_through_a_box_reaches_the_cells_behind_it(tmp_path: Path) -> None:
     """`a` goes through both boxes to an inverter and a port; the second compares it with the constant of the first."""
     first = {"clk": [2], "a": [3], "b": [4], "y": [5], "z": [6], "one": [7]}
     second = {"clk": [2], "a": [5], "b": [7], "y": [8], "z": [9], "one": [10]}
@@ -154,7 +154,7 @@ class Still:
 
 
 @pytest.mark.parametrize(("of_sealed", "of_tag"), [(1, 0), (0, 1), (1 << 511, 0), (0, 1 << 127)])
-def test_one_bit_of_a_line_or_of_its_tag_makes_it_another(of_sealed: int, of_tag: int) -> None:
+def test_one_wrong_bit_of_a_line_or_of_its_tag_is_refused(of_sealed: int, of_tag: int) -> None:
     core = Core(Still(), {}, 16, 1)
     line = core.lines[0]
     with pytest.raises(CasemateError, match=r"line 0 came out as .* which is not AES-GCM"):
@@ -214,7 +214,7 @@ def test_an_engine_is_measured_when_it_is_full_and_not_while_it_fills() -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 5, 16])
-def test_each_lane_of_a_router_gets_as_many_lines_as_one_alone(lanes: int) -> None:
+def test_each_lane_of_a_router_gets_as_many_lines_as_a_single_lane(lanes: int) -> None:
     alone, request = Point().request((), False), Point(lanes=lanes).request((), False)
     assert request.lines == lanes * alone.lines
     # More than a lane holds, so that it is full while it is measured.
@@ -223,7 +223,7 @@ def test_each_lane_of_a_router_gets_as_many_lines_as_one_alone(lanes: int) -> No
 
 
 @pytest.mark.parametrize(("key_bits", "key_bytes"), [(128, 16), (256, 32)])
-def test_an_engine_is_driven_with_a_key_of_its_own_length(key_bits: int, key_bytes: int) -> None:
+def test_an_engine_is_driven_with_a_key_of_the_right_length(key_bits: int, key_bytes: int) -> None:
     for lanes in (1, 3):
         request = Point(key_bits=key_bits, lanes=lanes).request((), False)
         assert request.key_bytes == key_bytes

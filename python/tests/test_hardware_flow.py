@@ -32,7 +32,7 @@ from hardware_parts import CELLS, HEAD, LATCH, TEXT, shared_net, small_library, 
 PF, NS, PJ = 1e-12, 1e-9, 1e-12
 
 
-def test_a_library_is_read_in_its_own_units(tmp_path: Path) -> None:
+def test_a_library_is_read_in_its_units(tmp_path: Path) -> None:
     found = small_library(tmp_path)
     assert (found.name, found.voltage_v) == ("small", 2.0)
     assert found.first_slew_s == pytest.approx(0.1 * NS)
@@ -53,7 +53,7 @@ def test_a_table_is_interpolated_and_holds_its_edges(tmp_path: Path) -> None:
         assert delay.at(load * PF, 0.2 * NS) == pytest.approx(expected * NS)
 
 
-def test_a_table_whose_axes_are_swapped_gives_the_same_values(tmp_path: Path) -> None:
+def test_a_table_with_swapped_axes_gives_the_same_values(tmp_path: Path) -> None:
     head = HEAD.replace("variable_1 : total_output_net_capacitance; variable_2 : input_net_transition", "SWAPPED")
     head = head.replace("SWAPPED", "variable_1 : input_net_transition; variable_2 : total_output_net_capacitance")
     text = TEXT.replace(HEAD, head).replace('"0.1, 0.1", "0.3, 0.3"', '"0.1, 0.3", "0.1, 0.3"')
@@ -66,7 +66,7 @@ def test_a_table_whose_axes_are_swapped_gives_the_same_values(tmp_path: Path) ->
     assert delay.at(0.2 * PF, 0.3 * NS) == pytest.approx(0.2 * NS)
 
 
-def test_synthesis_aims_at_a_delay_of_the_librarys_own_inverters(tmp_path: Path) -> None:
+def test_synthesis_aims_at_a_delay_of_inverters_of_the_library(tmp_path: Path) -> None:
     # Four inputs of 0.05 pF: 0.2 ns by the table.
     found = small_library(tmp_path)
     assert found.fo4_s() == pytest.approx(0.2 * NS)
@@ -84,19 +84,21 @@ def test_synthesis_aims_at_a_delay_of_the_librarys_own_inverters(tmp_path: Path)
         ("A|B&C", lambda a, b, c: a or (b and c)),
     ],
 )
-def test_a_function_means_what_liberty_says(function: str, meant: Callable[[int, int, int], bool]) -> None:
+def test_a_function_of_a_cell_is_evaluated_as_liberty_defines(
+    function: str, meant: Callable[[int, int, int], bool]
+) -> None:
     written = functions.expression(function, str.lower)
     for a, b, c in product((0, 1), repeat=3):
         assert eval(written, {"a": a, "b": b, "c": c}) == int(meant(a, b, c)), (function, a, b, c)
 
 
 @pytest.mark.parametrize("function", ["A?B:C", "(A+B", "A+", "", "A)B"])
-def test_what_is_no_function_is_refused(function: str) -> None:
+def test_an_invalid_function_is_refused(function: str) -> None:
     with pytest.raises(CasemateError, match="function"):
         functions.expression(function, str)
 
 
-def test_energy_of_two_gates_is_what_the_hand_works_out(tmp_path: Path) -> None:
+def test_energy_of_two_gates_equals_a_calculation_by_hand(tmp_path: Path) -> None:
     # The net between has one input of 0.05 pF; those of a and b one each; y has no input. V = 2 V.
     counted = Toggles(rises={3: 4, 4: 0, 5: 3, 6: 2}, falls={3: 4, 4: 0, 5: 2, 6: 3}, cycles=0)
     found = energy.find(two_gates(), small_library(tmp_path), "clk", counted)
@@ -107,7 +109,7 @@ def test_energy_of_two_gates_is_what_the_hand_works_out(tmp_path: Path) -> None:
     assert found.leakage_w == pytest.approx(4e-9)
 
 
-def test_a_clock_takes_its_pins_charge_and_what_is_within_twice_a_cycle(tmp_path: Path) -> None:
+def test_a_clock_takes_the_energy_of_its_pins_and_both_internal_edges_each_cycle(tmp_path: Path) -> None:
     still = Toggles(rises={}, falls={}, cycles=10)
     found = energy.find(shared_net(1), small_library(tmp_path), "clk", still)
     # A rise of 0.5 pJ and a fall of 0.25 pJ within, and 0.02 pF at 2 V, each cycle.
@@ -115,7 +117,7 @@ def test_a_clock_takes_its_pins_charge_and_what_is_within_twice_a_cycle(tmp_path
     assert (found.switching_j, found.internal_j) == (0.0, 0.0)
 
 
-def test_what_does_not_toggle_takes_leakage_alone(tmp_path: Path) -> None:
+def test_cells_that_do_not_toggle_take_only_leakage(tmp_path: Path) -> None:
     found = energy.find(shared_net(3), small_library(tmp_path), "clk", Toggles({}, {}, 0))
     assert found.dynamic_j == 0.0
     assert found.leakage_w == pytest.approx((4 + 3 * 2) * 1e-9)
@@ -163,7 +165,7 @@ def test_a_part_that_was_mapped_once_is_put_into_every_box(tmp_path: Path) -> No
         gate_simulation.run(whole, known, "clk", trace, tmp_path)
 
 
-def test_a_cell_that_the_library_has_not_is_refused(tmp_path: Path) -> None:
+def test_a_cell_that_the_library_lacks_is_refused(tmp_path: Path) -> None:
     module = {"ports": {}, "cells": {"u0": {"type": "$dlatch", "connections": {}}}, "netnames": {}}
     path = tmp_path / "latch.json"
     path.write_text(json.dumps({"modules": {"top": module}}))
@@ -181,7 +183,7 @@ def test_a_latch_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("are_lines", "gbps"), [(True, 512 * 0.1 / 4), (False, None)])
-def test_only_what_seals_lines_has_a_throughput(are_lines: bool, gbps: float | None) -> None:
+def test_only_cores_that_seal_lines_have_a_throughput(are_lines: bool, gbps: float | None) -> None:
     area = Area(um2=2e6, flops_um2=0.0, cells=1, flops=0, fanout_buffers=0)
     nothing = dict.fromkeys(("cycles_per_line", "latency_cycles", "gbps", "gbps_per_mm2"))
     speed = Speed(fmax_mhz=100.0, path_begins="a", path_ends="b", path_cells=1, **nothing)
@@ -260,7 +262,7 @@ def echo() -> Core:
     return Core(Echo(), {"clk": (True, 1), "a": (True, 4), "y": (False, 4)}, 16, 3)
 
 
-def test_only_what_follows_the_beginning_of_a_measurement_counts() -> None:
+def test_only_lines_begun_after_the_start_of_a_measurement_count() -> None:
     core = echo()
     core.cycle(a=3)
     core.done()
@@ -294,7 +296,7 @@ def test_a_line_that_is_counted_and_not_compared_is_refused() -> None:
             core.done(*rest)
 
 
-def test_lines_that_were_compared_before_the_measurement_make_no_lines_of_what_is_measured() -> None:
+def test_lines_compared_before_the_measurement_do_not_count_for_it() -> None:
     core = echo()
     core.done(core.lines[0].sealed, core.lines[0].tag)
     assert core.trace.are_lines
@@ -341,7 +343,7 @@ def test_an_engine_that_stops_is_not_measured(monkeypatch: pytest.MonkeyPatch) -
         ({"a": 16}, "sets 'a' to 0x10, which does not fit 4 bits"),
     ],
 )
-def test_a_stimulus_that_sets_what_is_no_input_is_refused(inputs: dict[str, int], said: str) -> None:
+def test_a_stimulus_that_sets_an_unknown_input_or_value_is_refused(inputs: dict[str, int], said: str) -> None:
     with pytest.raises(CasemateError, match=said):
         echo().cycle(**inputs)
 
@@ -382,7 +384,7 @@ def test_the_text_of_a_step_decides_its_results() -> None:
     assert store.digest(found) != store.digest(store.code("fanout"))
 
 
-def test_the_space_combines_all_values_with_all() -> None:
+def test_the_design_space_combines_all_values_of_all_parameters() -> None:
     found = engine.points([], [1, 2], [16, 32], [False, True], [])
     assert len(found) == len(set(found)) == 8
     assert engine.points([], [], [], [], []) == list(engine.USUAL)
@@ -392,7 +394,7 @@ def test_the_space_combines_all_values_with_all() -> None:
     assert dict(request.design.parameters)["IdBits"] == "6"
 
 
-def test_only_what_nothing_smaller_beats_is_joined() -> None:
+def test_a_picture_joins_only_points_that_no_smaller_core_beats() -> None:
     points = [(2.0, 5.0), (1.0, 3.0), (3.0, 4.0), (4.0, 9.0), (1.0, 2.0)]
     assert hardware_picture.best(points, is_more_better=True) == [1, 0, 3]
     assert hardware_picture.best(points, is_more_better=False) == [4]

@@ -165,7 +165,7 @@ results that depend on it.
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_every_step_that_a_change_decides_is_kept_under_another_name(asked: Asked, what: str) -> None:
+def test_every_step_that_a_change_affects_is_kept_under_another_name(asked: Asked, what: str) -> None:
     change, decided = CHANGES[what]
     _, before = asked.price()
     _, again = asked.price()
@@ -176,7 +176,7 @@ def test_every_step_that_a_change_decides_is_kept_under_another_name(asked: Aske
     assert {step for step in decided if before[step] == after[step]} == set()
 
 
-def test_a_part_s_own_content_decides_what_it_is_in(asked: Asked) -> None:
+def test_the_content_of_a_part_decides_the_results_of_its_steps(asked: Asked) -> None:
     with_part(asked)
     _, before = asked.price()
     assert before.keys() == {*STEPS, "part of fpga"}
@@ -185,7 +185,7 @@ def test_a_part_s_own_content_decides_what_it_is_in(asked: Asked) -> None:
     assert {step for step in before if before[step] != after[step]} >= {"part", "part of fpga", "timing", "energy"}
 
 
-def test_a_stimulus_changes_nothing_of_what_was_synthesised(asked: Asked) -> None:
+def test_a_stimulus_changes_only_the_trace_and_no_synthesis(asked: Asked) -> None:
     _, before = asked.price()
     asked.append("drives.py")
     asked.ask(lines=25, key_bytes=32)
@@ -193,7 +193,7 @@ def test_a_stimulus_changes_nothing_of_what_was_synthesised(asked: Asked) -> Non
     assert {step for step in ALL if before[step] != after[step]} == {"trace"}
 
 
-def test_a_cost_is_made_of_what_each_step_found(asked: Asked) -> None:
+def test_a_cost_combines_the_results_of_all_steps(asked: Asked) -> None:
     cost, _ = asked.price()
     # One flip-flop of the small library, at 4 ns.
     assert (cost.area.um2, cost.area.flops_um2, cost.area.cells, cost.area.flops) == (96, 96, 1, 1)

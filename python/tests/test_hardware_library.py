@@ -36,7 +36,7 @@ from hardware_parts import TEXT, small_library
         ),
     ],
 )
-def test_what_is_wrong_in_a_library_is_named_with_its_cell(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_an_error_in_a_library_is_named_with_its_cell(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert old in TEXT
     with pytest.raises(CasemateError) as refused:
         small_library(tmp_path, TEXT.replace(old, new, 1))
@@ -89,12 +89,12 @@ def test_programs_get_a_library_plain_and_under_a_path_that_they_find(
         ),
     ],
 )
-def test_a_library_that_lacks_what_every_figure_needs_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_a_library_that_lacks_required_values_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(CasemateError, match=said):
         small_library(tmp_path, text)
 
 
-def test_a_library_that_knows_nothing_of_internal_energy_says_so(tmp_path: Path) -> None:
+def test_a_library_without_internal_power_is_noted(tmp_path: Path) -> None:
     assert small_library(tmp_path).left_out() == ""
     bare = TEXT.replace("internal_power()", "other()")
     assert (
@@ -102,6 +102,6 @@ def test_a_library_that_knows_nothing_of_internal_energy_says_so(tmp_path: Path)
     )
 
 
-def test_the_voltage_may_stand_in_the_operating_conditions(tmp_path: Path) -> None:
+def test_the_voltage_may_be_given_by_the_operating_conditions(tmp_path: Path) -> None:
     text = TEXT.replace("nom_voltage : 2;", "operating_conditions(typical) { voltage : 1.2; }")
     assert small_library(tmp_path, text).voltage_v == 1.2

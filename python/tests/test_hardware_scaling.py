@@ -44,7 +44,7 @@ def test_cores_that_differ_in_more_than_lanes_have_no_line() -> None:
     assert scaling([Point(), Point(lanes=2, tower=True)], [core(1, 1, 1, 1), core(2, 1, 1, 1)]) == []
 
 
-def test_a_picture_names_every_core_and_what_its_axes_are(tmp_path: Path) -> None:
+def test_a_picture_names_every_core_and_its_axes(tmp_path: Path) -> None:
     sealing = core(2e6, 200, 50, 60)
     sealing = sealing.model_copy(update={"name": "lane", "speed": sealing.speed.model_copy(update={"gbps": 2.0})})
     still = sealing.model_copy(update={"name": "multiplier", "energy": None})

@@ -60,16 +60,18 @@ def driven(simulator: Path, *values: int) -> Trace:
     return rtl_simulation.drive(simulator, PORTS, "clk", drive, lambda process: Core(process, PORTS, 16, 1))
 
 
-def test_what_rtl_prints_is_no_answer(simulator: Path) -> None:
+def test_text_that_rtl_prints_is_not_taken_as_an_answer(simulator: Path) -> None:
     assert driven(simulator, 5, 7).outputs == [{"y": 5}, {"y": 7}]
 
 
-def test_a_simulation_that_gives_up_is_named_with_its_cycle(simulator: Path) -> None:
+def test_a_simulation_that_does_not_settle_is_reported_with_its_cycle(simulator: Path) -> None:
     with pytest.raises(CasemateError, match="the simulation ended in cycle 2: expected RTL that settles"):
         driven(simulator, 5, 9)
 
 
-def test_what_rtl_prints_and_asserts_is_left_out_of_hardware(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prints_and_assertions_of_rtl_are_left_out_of_synthesis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "small.lib").write_text(TEXT)
     scripts = list[str]()
     monkeypatch.setattr(tools, "yosys", lambda script, folder, name: scripts.extend(script))
@@ -100,9 +102,7 @@ def test_a_port_that_no_simulator_can_name_is_refused_by_name(
         rtl_simulation.build(design.Design((), "top"), {"clk": (True, 1), name: (True, 1)}, "clk", tmp_path)
 
 
-def test_a_port_with_two_underscores_is_called_as_verilator_calls_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_port_with_two_underscores_has_the_name_of_verilator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "need_simulation", lambda: None)
     monkeypatch.setattr(tools, "verilator", lambda: ("verilator", {}))
     monkeypatch.setattr(tools, "run", lambda *asked: "")
@@ -110,7 +110,7 @@ def test_a_port_with_two_underscores_is_called_as_verilator_calls_it(
     assert "put(core.data___05Fin, hex)" in (tmp_path / "harness.cpp").read_text()
 
 
-def test_a_stimulus_that_does_not_say_from_where_on_it_counts_is_refused(simulator: Path) -> None:
+def test_a_stimulus_that_never_starts_the_measurement_is_refused(simulator: Path) -> None:
     def drive(core: Core) -> None:
         core.cycle(a=5)
         core.done()
@@ -127,7 +127,7 @@ def test_a_stimulus_that_does_not_say_from_where_on_it_counts_is_refused(simulat
         ((Instance("f1", "DFF", {"CK": 3, "D": 3, "Q": 6}),), "that 'clk' does not clock itself \\(f1\\): gated"),
     ],
 )
-def test_a_clock_that_is_data_or_comes_from_elsewhere_is_refused(
+def test_a_clock_used_as_data_or_driven_by_another_net_is_refused(
     tmp_path: Path, instances: tuple[Instance, ...], said: str
 ) -> None:
     flop = Instance("flop", "DFF", {"CK": 2, "D": 3, "Q": 4})

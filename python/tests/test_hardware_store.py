@@ -29,7 +29,7 @@ def source(folder: Path, body: str = "") -> Path:
     return path
 
 
-def test_what_memories_are_filled_from_and_what_a_macro_includes_decide_a_figure(tmp_path: Path) -> None:
+def test_memory_files_and_files_included_by_macros_decide_a_figure(tmp_path: Path) -> None:
     (tmp_path / "rom.hex").write_text("00\n")
     (tmp_path / "body.vh").write_text('`define MORE "more.vh"\n`include `MORE\n')
     (tmp_path / "more.vh").write_text("")
@@ -40,7 +40,7 @@ def test_what_memories_are_filled_from_and_what_a_macro_includes_decide_a_figure
     assert found == [tmp_path / name for name in ("body.vh", "more.vh", "rom.hex")]
 
 
-def test_nothing_is_kept_of_a_source_that_is_edited_while_it_is_priced(
+def test_a_source_that_is_edited_while_it_is_priced_leaves_no_kept_result(
     tmp_path: Path, flow: Flow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = source(tmp_path)
@@ -55,7 +55,7 @@ def test_nothing_is_kept_of_a_source_that_is_edited_while_it_is_priced(
     assert list((tmp_path / "kept").iterdir()) == []
 
 
-def test_a_stimulus_of_a_user_is_carried_out_each_time_since_what_it_reads_is_not_known(
+def test_a_stimulus_of_a_user_is_carried_out_each_time(
     tmp_path: Path, flow: Flow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "drive.py").write_text("def drive(core): pass\n")

@@ -47,7 +47,7 @@ def _table(path: str | Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize(("machine", "designs"), [("modern", ["none", "sc64-bmt"]), ("secpb-pcm", ["secpb-nogap"])])
 @settings(max_examples=8, deadline=None)
 @given(length=some.integers(100, 60_000), warm_up=some.sampled_from([0, 10_000]))
-def test_whatever_a_record_sums_up_its_intervals_do(
+def test_the_intervals_of_a_record_add_up_to_its_totals(
     machine: str, designs: list[str], length: int, warm_up: int
 ) -> None:
     options = RunOptions(limit="50K", warm_up=warm_up, interval=length, protection=False)
@@ -106,7 +106,7 @@ def test_the_table_has_a_row_for_each_interval_of_each_design(casemate: Casemate
     assert by_design == [record["dram_bytes"] for record in records]
 
 
-def test_whatever_is_taken_apart_into_causes_has_a_column_for_each() -> None:
+def test_every_cause_of_a_split_figure_has_a_column() -> None:
     names = [name for name, _ in intervals._columns()]
     assert len(names) == len(set(names)), "no name is taken twice"
     parts = [name for name in names if name.startswith("reads_") and name not in ("reads_mean_ns", "reads_p99_ns")]
@@ -118,7 +118,7 @@ def test_whatever_is_taken_apart_into_causes_has_a_column_for_each() -> None:
         assert spent == pytest.approx(float(row["reads_mean_ns"]))
 
 
-def test_a_persist_buffer_is_counted_by_interval_where_there_is_one() -> None:
+def test_a_persist_buffer_is_counted_by_interval_only_if_a_design_has_one() -> None:
     program = BuiltIn("stores", {"footprint": "4 KB"})
     results = api.run(program, machine="secpb-pcm", designs=["secpb-nogap", "none"], options=_options("10K"))
     table = intervals.rows(results)
@@ -133,7 +133,7 @@ def test_a_persist_buffer_is_counted_by_interval_where_there_is_one() -> None:
         assert math.isnan(float(row["persist_buffer_stores"]))
 
 
-def test_what_came_of_speculation_is_counted_by_interval_where_there_is_any() -> None:
+def test_speculation_is_counted_by_interval_only_if_a_design_speculates() -> None:
     program = BuiltIn("gups", {"footprint": "1 MB"})
     results = api.run(program, designs=["fvs-aes", "sc64-bmt"], options=_options("10K"))
     table = intervals.rows(results)
@@ -149,7 +149,7 @@ def test_what_came_of_speculation_is_counted_by_interval_where_there_is_any() ->
         assert all(math.isnan(float(row[name])) for name in ("words_predicted_rate", "chunks_hits", "chunks_misses"))
 
 
-def test_what_a_record_will_take_apart_comes_along() -> None:
+def test_new_causes_in_a_record_get_columns() -> None:
     class Stalls(Result):
         tree: int
         tag: int
@@ -179,7 +179,7 @@ def _options(interval: str | int) -> RunOptions:
     return RunOptions(limit="50K", interval=interval, protection=False)
 
 
-def test_what_an_interval_says_nothing_about_is_a_number_to_every_reader(casemate: Casemate) -> None:
+def test_figures_that_an_interval_lacks_are_written_as_nan(casemate: Casemate) -> None:
     casemate("run", "--workload", "gups", "--set", "footprint=4 KB", *SMALL[4:], *INTERVALS)
     quiet = [row for row in _table("phases.csv") if row["llc_misses"] == "0"]
     assert quiet
@@ -190,7 +190,7 @@ def test_what_an_interval_says_nothing_about_is_a_number_to_every_reader(casemat
 
 
 @pytest.mark.parametrize("reader", ["pandas", "polars"])
-def test_a_reader_of_tables_finds_numbers(casemate: Casemate, reader: str) -> None:
+def test_pandas_and_polars_read_the_columns_as_numbers(casemate: Casemate, reader: str) -> None:
     if importlib.util.find_spec(reader) is None:
         pytest.skip(f"{reader} is not installed")
     casemate("run", *SMALL, "--interval", "200", "--intervals", "phases.csv")
@@ -202,7 +202,7 @@ def test_a_reader_of_tables_finds_numbers(casemate: Casemate, reader: str) -> No
         assert list(table[name])[-1] == pytest.approx(float(rows[-1][name]), nan_ok=True)
 
 
-def test_a_whole_run_as_one_interval_says_what_the_verbose_table_says(casemate: Casemate) -> None:
+def test_a_whole_run_as_one_interval_has_the_figures_of_the_verbose_table(casemate: Casemate) -> None:
     said = casemate(
         "run", *SMALL, "--design", "sc64-bmt", "--verbose", "--interval", "50K", "--intervals", "phases.csv"
     )
@@ -236,7 +236,7 @@ def test_records_have_the_intervals_without_a_table(casemate: Casemate, tmp_path
 
 
 @pytest.mark.parametrize(("target", "expected"), NO_PLACES_FOR_A_FILE)
-def test_a_place_for_no_file_is_refused_before_the_run(
+def test_an_unusable_path_is_refused_before_the_run(
     casemate: Casemate, tmp_path: Path, target: str, expected: str
 ) -> None:
     refused_before_the_run(casemate, tmp_path, ("--interval", "1M", "--intervals", target), expected)
@@ -260,7 +260,7 @@ def test_a_place_for_no_file_is_refused_before_the_run(
         ((*INTERVALS, "--trace-window", "20us:5us", "-o", "phases.csv"), "'phases.csv' is asked for twice"),
     ],
 )
-def test_what_makes_no_sense_is_one_line_before_the_run(
+def test_options_that_make_no_sense_are_refused_before_the_run(
     casemate: Casemate, tmp_path: Path, wrong: tuple[str, ...], expected: str
 ) -> None:
     said = casemate("run", *SMALL, *wrong)
@@ -272,12 +272,12 @@ def test_what_makes_no_sense_is_one_line_before_the_run(
 
 
 @pytest.mark.parametrize("wrong", [0, "0", -1, "much"])
-def test_the_api_refuses_what_is_no_interval(wrong: str | int) -> None:
+def test_the_api_refuses_an_invalid_interval(wrong: str | int) -> None:
     with pytest.raises(CasemateError, match="interval"):
         api.run(BuiltIn("gups"), options=_options(wrong))
 
 
-def test_a_full_disk_is_one_clear_line_and_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_clear_line_and_keeps_the_earlier_file(tmp_path: Path) -> None:
 
     def no_file_above(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

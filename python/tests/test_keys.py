@@ -15,11 +15,11 @@ def page() -> str:
     return keys.page()
 
 
-def test_the_reference_of_keys_is_what_its_command_prints() -> None:
+def test_the_reference_of_keys_equals_the_output_of_its_command() -> None:
     assert (ROOT / "docs" / "KEYS.md").read_text() == page(), ".venv/bin/python scripts/keys.py > docs/KEYS.md"
 
 
-def test_every_key_of_the_reference_says_what_it_takes_and_what_it_is() -> None:
+def test_every_key_of_the_reference_has_values_a_default_and_a_description() -> None:
     rows = [line for line in page().splitlines() if line.startswith("| `")]
     assert len(rows) > 200
     for row in rows:

@@ -182,7 +182,7 @@ def _is_recording(alive: dict[int, str]) -> bool:
 
 
 @pytest.mark.parametrize("number", range(KILLS))
-def test_nothing_outlives_casemate_whatever_ends_it_and_when(
+def test_no_process_outlives_casemate_after_any_signal_at_any_time(
     number: int, start: Callable[..., Started], stubborn: str
 ) -> None:
     draw = random.Random(f"{SEED} {number}")
@@ -202,7 +202,7 @@ def test_nothing_outlives_casemate_whatever_ends_it_and_when(
 
 
 @pytest.mark.parametrize("how", SIGNALS)
-def test_a_daemon_whose_parents_are_gone_does_not_hold_up_the_end(
+def test_a_daemon_without_parents_does_not_delay_the_end(
     how: signal.Signals, start: Callable[..., Started], stubborn: str
 ) -> None:
     started = start("run", "--design", "none", "--", stubborn, "orphans")
@@ -234,9 +234,7 @@ def _killed_with_its_keeper(start: Callable[..., Started], stubborn: str) -> Sta
     return started if _is_recording(started.alive()) else None
 
 
-def test_what_was_killed_together_with_its_keeper_is_swept_by_the_next_run(
-    start: Callable[..., Started], stubborn: str
-) -> None:
+def test_the_next_run_sweeps_programs_left_by_a_killed_keeper(start: Callable[..., Started], stubborn: str) -> None:
     # Tests that run at the same time record now and then, but not all the time.
     left = next((left for _ in range(5) if (left := _killed_with_its_keeper(start, stubborn))), None)
     assert left, "nothing is left to be swept"
@@ -244,7 +242,7 @@ def test_what_was_killed_together_with_its_keeper_is_swept_by_the_next_run(
     left.check_nothing_is_left()
 
 
-def test_sigterm_ends_the_program_and_keeps_what_it_did(start: Callable[..., Started], stubborn: str) -> None:
+def test_sigterm_ends_the_program_and_keeps_its_results(start: Callable[..., Started], stubborn: str) -> None:
     started = start("run", "--design", "none", "--", stubborn, "sleeper")
     started.wait_for(_is_recording)
     time.sleep(2)
@@ -255,7 +253,7 @@ def test_sigterm_ends_the_program_and_keeps_what_it_did(start: Callable[..., Sta
     assert "slowdown" in out
 
 
-def test_a_program_that_a_signal_ends_keeps_its_results_and_says_so(
+def test_a_program_that_a_signal_ends_keeps_its_results_and_names_the_signal(
     start: Callable[..., Started], stubborn: str
 ) -> None:
     run = start("run", "--design", "none", "--", stubborn, "crash")

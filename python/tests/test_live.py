@@ -46,7 +46,7 @@ def test_a_live_program_is_stopped_at_the_limit(casemate: Casemate) -> None:
     assert "(the program was stopped there)" in said.out
 
 
-def test_a_live_program_that_outgrows_the_machine_is_bad_input(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_live_program_larger_than_the_machine_is_refused(casemate: Casemate, tmp_path: Path) -> None:
     machine = Path(__file__).resolve().parents[2] / "machines" / "modern.toml"
     tiny = machine.read_text().replace('"4 GB"', '"2 MB"').replace('"4 KB"', '"2 MB"')
     (tmp_path / "tiny.toml").write_text(tiny)
@@ -93,7 +93,7 @@ int main(void) {
 """
 
 
-def test_only_the_marked_region_is_run_if_asked_for(tmp_path: Path) -> None:
+def test_only_the_marked_region_is_run_on_request(tmp_path: Path) -> None:
     (tmp_path / "marked.c").write_text(MARKED)
     program = tmp_path / "marked"
     subprocess.run(["cc", "-O0", "-o", str(program), str(tmp_path / "marked.c")], check=True)
@@ -104,7 +104,7 @@ def test_only_the_marked_region_is_run_if_asked_for(tmp_path: Path) -> None:
     assert 3_000 < region < 20_000 < 300_000 < whole
 
 
-def test_a_region_is_called_one_and_markers_that_are_missing_are_named(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_marked_region_is_labelled_and_missing_markers_are_reported(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "marked.c").write_text(MARKED)
     subprocess.run(["cc", "-O0", "-o", str(tmp_path / "marked"), str(tmp_path / "marked.c")], check=True)
     said = casemate("run", "--design", "none", "--region", "--", "./marked")
@@ -147,7 +147,7 @@ int main(void) {
 """
 
 
-def test_values_of_race_free_threads_are_a_warning_and_no_failure(casemate: Casemate, tmp_path: Path) -> None:
+def test_differing_values_of_race_free_threads_are_a_warning_and_no_failure(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "racing.c").write_text(RACING)
     subprocess.run(["cc", "-O1", "-pthread", "-o", "racing", "racing.c"], check=True, cwd=tmp_path)
     command = ("run", "--machine", "emcc-4core", "--design", "none", "--check-values", "--limit", "all")
@@ -182,7 +182,7 @@ int main(void) {
 """
 
 
-def test_processes_that_share_memory_load_what_each_other_stored(casemate: Casemate, tmp_path: Path) -> None:
+def test_processes_that_share_memory_load_the_stores_of_each_other(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "sharing.c").write_text(SHARING)
     subprocess.run(["cc", "-O1", "-o", "sharing", "sharing.c"], check=True, cwd=tmp_path)
     said = casemate("run", "--design", "none", "--check-values", "--limit", "all", "--", "./sharing")
@@ -208,7 +208,7 @@ def test_a_program_that_sleeps_is_ended_by_ctrl_c(interrupted: Casemate) -> None
     assert "Stopped by Ctrl-C" in said.out
 
 
-def test_a_recording_that_is_interrupted_keeps_what_was_recorded(interrupted: Casemate, casemate: Casemate) -> None:
+def test_a_recording_that_is_interrupted_is_a_usable_trace(interrupted: Casemate, casemate: Casemate) -> None:
     said = interrupted("record", "-o", "endless.trace", "--", "/bin/sh", "-c", "while :; do :; done")
     assert said.code == 130
     assert casemate("run", "--trace", "endless.trace", "--limit", "50K").code == 0
@@ -222,7 +222,7 @@ int main(void) {
 """
 
 
-def test_a_program_that_needs_avx_512_is_told_why_it_dies(casemate: Casemate, tmp_path: Path) -> None:
+def test_the_output_names_avx_512_as_cause_of_a_sigill(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "wide.c").write_text(AVX512)
     subprocess.run(["cc", "-o", "wide", "wide.c"], check=True, cwd=tmp_path)
     said = casemate("run", "--design", "none", "--", "./wide")

@@ -118,7 +118,7 @@ def test_the_channel_of_dramsim3_is_that_of_the_machine(tmp_path: Path) -> None:
     assert found["dram.timing.trtrs"] == "2"
 
 
-def test_the_presets_of_ramulator_are_those_of_the_standard_unless_the_file_says_otherwise(tmp_path: Path) -> None:
+def test_presets_of_ramulator_are_those_of_the_standard_unless_overridden(tmp_path: Path) -> None:
     found = made(tmp_path, "x.yaml", RAMULATOR2)
     timing = {key.rpartition(".")[2]: int(value) for key, value in found.items() if key.startswith("dram.timing.")}
     assert timing == {
@@ -140,7 +140,7 @@ def test_the_presets_of_ramulator_are_those_of_the_standard_unless_the_file_says
             assert same[f"dram.timing.{key}"] == value, key
 
 
-def test_ddr5_has_constraints_of_its_own(tmp_path: Path) -> None:
+def test_ddr5_presets_have_ddr5_constraints(tmp_path: Path) -> None:
     text = (
         "MemorySystem:\n  DRAM:\n    impl: DDR5\n    org:\n      preset: DDR5_16Gb_x8\n      channel: 2\n"
         "    timing:\n      preset: DDR5_3200AN\n"
@@ -152,7 +152,7 @@ def test_ddr5_has_constraints_of_its_own(tmp_path: Path) -> None:
     assert said[0] == "changed"
 
 
-def test_each_key_is_listed_once_with_what_became_of_it(tmp_path: Path) -> None:
+def test_each_imported_key_is_listed_once_with_its_fate(tmp_path: Path) -> None:
     ini, yaml = fates(tmp_path, "x.ini", DRAMSIM3), fates(tmp_path, "x.yaml", RAMULATOR2)
     assert len(ini) == sum(" = " in line for line in DRAMSIM3.splitlines())
     assert ini["timing.CL"] == ("taken", "")
@@ -166,7 +166,7 @@ def test_each_key_is_listed_once_with_what_became_of_it(tmp_path: Path) -> None:
     assert yaml["Frontend.path"][0] == "no counterpart"
 
 
-def test_a_map_that_no_machine_has_is_said_to_be_changed(tmp_path: Path) -> None:
+def test_an_unsupported_address_map_is_reported_as_changed(tmp_path: Path) -> None:
     for order, expected in (
         ("rochrababgco", "changed"), ("chrobabgraco", "changed"), ("rorababgchco", "taken"), ("rorabacobgch", "taken"),
         ("rorabgbachco", "changed"),
@@ -194,7 +194,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), REFUSED, ids=[expected for *_, expected in REFUSED])
-def test_what_is_no_configuration_of_a_machine_is_refused(
+def test_a_file_that_is_no_machine_configuration_is_refused(
     casemate: Casemate, tmp_path: Path, name: str, text: str, expected: str
 ) -> None:
     (tmp_path / name).write_text(text)
@@ -211,7 +211,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         import_machine(tmp_path / "x.ini")
 
 
-def test_an_imported_machine_runs_and_its_table_lists_what_it_lacks(casemate: Casemate, tmp_path: Path) -> None:
+def test_an_imported_machine_runs_and_the_import_lists_keys_without_counterpart(
+    casemate: Casemate, tmp_path: Path
+) -> None:
     (tmp_path / "My_Memory.ini").write_text(DRAMSIM3)
     said = casemate("machine", "import", "My_Memory.ini", "-o", "made.toml")
     assert said.code == 0, said.err

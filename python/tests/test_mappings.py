@@ -80,7 +80,7 @@ def test_a_recording_has_the_content_of_every_view(casemate: Casemate, program: 
         assert said.code == 0, said.out
 
 
-def test_memory_that_is_given_back_is_used_again(casemate: Casemate, program: str) -> None:
+def test_freed_memory_is_reused(casemate: Casemate, program: str) -> None:
     """Each of the two writes to 6 MB, and gives them back bit by bit."""
     command = f"{program} heap; {program} heap"
     small = ("--with", "machine.memory.size=4 MB")

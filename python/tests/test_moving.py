@@ -13,7 +13,7 @@ def outcome(worst: str, claim: str | None) -> Outcome:
     return Outcome.model_validate({"attack": "rowhammer", "hypothetical": False, "examples": (), **fields})
 
 
-def test_what_a_design_does_not_claim_to_stop_is_not_stopped_by_few_trials() -> None:
+def test_an_attack_counts_as_stopped_only_if_claimed_and_found_stopped() -> None:
     assert not outcome("detected", "garbled").stopped
     assert not outcome("garbled", "detected").stopped
     assert outcome("detected", "detected").stopped

@@ -23,7 +23,7 @@ def test_a_program_gets_a_word_that_is_not_utf_8_byte_by_byte(tmp_path: Path, na
     assert os.listdir(os.fsencode(tmp_path)) == [b"caf\xe9"]
 
 
-def test_words_of_a_command_are_text_where_they_are_utf_8() -> None:
+def test_words_of_a_command_are_text_if_they_are_utf_8() -> None:
     given = ["café", "café".encode(), Path("café"), 7]
     assert [native.word(each) for each in given] == ["café", "café", "café", "7"]
     assert native.word(LATIN) == list(b"caf\xe9")
@@ -46,7 +46,7 @@ def test_words_of_a_command_are_text_where_they_are_utf_8() -> None:
         lambda: cm.cost_of_battery(profile=LATIN),
     ],
 )
-def test_any_other_name_that_is_not_utf_8_is_refused_in_words(ask: Callable[[], Any]) -> None:
+def test_any_other_name_that_is_not_utf_8_is_refused_with_the_reason(ask: Callable[[], Any]) -> None:
     with pytest.raises(cm.CasemateError) as refused:
         ask()
     assert str(refused.value).startswith(r"'caf\xe9")

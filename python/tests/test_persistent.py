@@ -58,7 +58,7 @@ def persisted(program: cm.Program | cm.Trace) -> int:
     return record.persist_buffer.stores
 
 
-def test_of_a_program_only_stores_to_mapped_files_go_through_the_buffer(
+def test_only_stores_to_mapped_files_pass_the_persist_buffer(
     counting: Path, casemate: Casemate, tmp_path: Path
 ) -> None:
     assert casemate("record", "--check-values", "-o", "counting.trace", "--", str(counting), "file").code == 0
@@ -73,7 +73,7 @@ def test_of_a_program_only_stores_to_mapped_files_go_through_the_buffer(
     assert stored("all") > 3 * 5000
 
 
-def test_a_sampled_run_hands_every_store_of_a_mapped_file_on(counting: Path, tmp_path: Path) -> None:
+def test_a_sampled_run_passes_on_every_store_to_a_mapped_file(counting: Path, tmp_path: Path) -> None:
     program = cm.Program([str(counting), str(tmp_path / "file")], persistent="mapped")
     options = cm.RunOptions(limit="all", check_values=True, protection=False, detail="sampled")
     record, *_ = cm.run(program, machine="secpb-pcm", designs="secpb-nogap", options=options).records
@@ -84,7 +84,7 @@ def test_a_sampled_run_hands_every_store_of_a_mapped_file_on(counting: Path, tmp
     assert record.feed.persistent_stores == 5000 > record.persist_buffer.stores
 
 
-def test_what_is_persistent_is_in_the_record_and_only_if_it_is_not_all(counting: Path, casemate: Casemate) -> None:
+def test_the_record_states_persistence_unless_all_memory_is_persistent(counting: Path, casemate: Casemate) -> None:
     for persistent in ("all", "mapped"):
         said = casemate(*RUN, "--persistent", persistent, "--json", "--", str(counting), "file")
         assert said.code == 0
@@ -104,7 +104,7 @@ def test_what_is_persistent_is_in_the_record_and_only_if_it_is_not_all(counting:
         (("run", "--workload", "gups"), "--persistent mapped is for programs and traces"),
     ],
 )
-def test_what_cannot_be_persistent_in_part_is_refused(
+def test_a_program_that_cannot_be_persistent_in_part_is_refused(
     casemate: Casemate, tmp_path: Path, given: tuple[str, ...], expected: str
 ) -> None:
     (tmp_path / "x.champsimtrace").write_bytes((0x400000).to_bytes(64, "little"))

@@ -14,7 +14,7 @@ PROGRAMS = (Program(["/bin/true"]), Program(["sh", "-c", "echo one; ls / | sort"
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=["true", "a shell and what it starts", "gzip"])
-def test_of_a_real_program_memory_comes_back_with_what_was_accepted(program: Program | Trace) -> None:
+def test_memory_of_a_real_program_recovers_the_accepted_stores(program: Program | Trace) -> None:
     options = LossOptions(losses=2, run=RunOptions(limit="150K", ledger=True))
     results = lose_power(program, designs=["plp-sp", "plp-coalesced", "eadr", "secure-eadr"], loss=options)
     assert results.passed, [loss.mismatches for loss in results.losses]
@@ -50,7 +50,7 @@ def test_the_command_prints_a_table_or_json_and_fails_if_a_store_is_lost(casemat
     assert [loss["seed"] for loss in told["losses"]] == [1, 2]
 
 
-def test_a_loss_behind_the_end_of_the_program_is_said_to_be_one(casemate: Casemate) -> None:
+def test_a_loss_after_the_end_of_the_program_is_reported(casemate: Casemate) -> None:
     said = casemate("run", "--workload", "log", "--limit", "50K", "--power-loss", "1s")
     assert said.code == 0
     assert "2 losses came when the programs had ended" in " ".join(said.out.split())
@@ -68,14 +68,14 @@ def test_a_loss_behind_the_end_of_the_program_is_said_to_be_one(casemate: Casema
         (["--power-loss", "random", "--values", "8"], "--values is for runs that end by themselves"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_line(words: list[str], said: str, casemate: Casemate) -> None:
+def test_options_that_make_no_sense_are_refused_in_one_line(words: list[str], said: str, casemate: Casemate) -> None:
     refused = casemate("run", "--workload", "log", "--limit", "50K", *words)
     assert refused.code == 2
     assert said in refused.err
     assert "\n" not in refused.err.strip()
 
 
-def test_moments_and_energies_are_read_as_people_write_them() -> None:
+def test_moments_and_energies_are_parsed_with_their_units() -> None:
     assert moment("1.5M") == {"instructions": 1_500_000}
     assert moment("20us") == {"time_fs": 20_000_000_000}
     assert moment("random") == "random"

@@ -7,7 +7,7 @@ from casemate.results import CrashResults
 from conftest import Casemate
 
 
-def test_a_program_lives_through_losses_and_its_fall_can_be_seen_again(casemate: Casemate) -> None:
+def test_a_program_survives_losses_and_its_failure_can_be_replayed(casemate: Casemate) -> None:
     said = casemate("crash", "secpb-cobcm", "secpb-nogap", "--program", "log", "--losses", "200", "--json")
     assert said.code == 0
     for report in CrashResults.model_validate_json(said.out).programs:
@@ -38,7 +38,9 @@ def test_a_program_lives_through_losses_and_its_fall_can_be_seen_again(casemate:
         (("--program", "log", "--set", "footprint=8 MB"), "expected at most the 524288 of the memory"),
     ],
 )
-def test_a_program_that_cannot_be_tried_is_refused(casemate: Casemate, given: tuple[str, ...], expected: str) -> None:
+def test_a_wrong_program_or_option_for_losses_is_refused(
+    casemate: Casemate, given: tuple[str, ...], expected: str
+) -> None:
     said = casemate("crash", "secpb-cobcm", *given)
     assert said.code == 2
     assert expected in " ".join(said.err.split())

@@ -11,7 +11,7 @@ from casemate.terminal import progress
 from rich.console import Console
 
 
-def test_work_that_says_nothing_for_long_is_said_to_go_on_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_work_is_reported_as_continuing_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "BEAT_SECONDS", 0.01)
     monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.03)
     monkeypatch.setattr(progress, "BETWEEN_LATER_LINES_SECONDS", 60.0)
@@ -27,7 +27,7 @@ def test_work_that_says_nothing_for_long_is_said_to_go_on_until_it_ends(monkeypa
     assert len(heard.getvalue().splitlines()) == len(lines)
 
 
-def test_attacks_that_follow_a_run_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attacks_after_a_run_report_their_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
     monkeypatch.setattr(progress, "BETWEEN_LATER_LINES_SECONDS", 0.0)
     told = list[dict[str, Any]]()
@@ -46,7 +46,7 @@ def test_attacks_that_follow_a_run_say_how_far_they_are(monkeypatch: pytest.Monk
     assert "attacks on xts: " in heard.getvalue()
 
 
-def test_a_forecast_ages_with_what_it_is_from() -> None:
+def test_a_forecast_shrinks_with_the_age_of_its_data() -> None:
     assert progress._left(10.0, 0.5) == ", about 10 s left"
     assert progress._left(10.0, 0.5, since=4.0) == ", about 6 s left"
     assert progress._left(10.0, 0.5, since=11.0) == ""
@@ -67,7 +67,7 @@ class Heard:
         self.shares.append((told["done"], told["of"]))
 
 
-def test_steps_that_were_kept_are_no_work_of_a_pricing() -> None:
+def test_kept_steps_do_not_count_as_work_of_a_pricing() -> None:
     steps, whole = Heard(), sum(STEP_SECONDS.values())
     pricing = Pricing(cast(progress.Steps, steps), 3, [])
     pricing.begin(0, "kept")
@@ -83,7 +83,7 @@ def test_steps_that_were_kept_are_no_work_of_a_pricing() -> None:
     assert steps.shares[-1] == (whole, 2 * whole - before)
 
 
-def test_a_step_that_occurs_twice_goes_on_where_the_core_was() -> None:
+def test_progress_of_a_step_that_occurs_twice_continues() -> None:
     steps = Heard()
     pricing = Pricing(cast(progress.Steps, steps), 1, ["FPGA"])
     pricing.begin(0, "router")

@@ -64,7 +64,7 @@ def test_code_that_is_mapped_twice_is_named_only_when_a_fault_ends_the_program(
 
 
 @needs_qemu
-def test_a_fault_of_a_programs_own_is_not_qemus(casemate: Casemate) -> None:
+def test_a_fault_of_the_program_is_not_attributed_to_qemu(casemate: Casemate) -> None:
     said = casemate("run", "--design", "none", "--", "/bin/sh", "-c", "kill -SEGV $$")
     assert "signal 11" in said.out
     assert "QEMU's" not in said.out
@@ -93,7 +93,7 @@ def test_a_reservation_that_this_computer_cannot_back_is_refused_and_the_rest_is
     assert casemate("run", "--design", "none", "--trace", "x.trace").code == 0
 
 
-def test_progress_says_what_qemu_does_while_no_instruction_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_names_the_work_of_qemu_while_no_instruction_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
     heard = io.StringIO()
     with progress.Instructions(Console(file=heard, width=200), ["none"], None) as lines:
@@ -107,13 +107,13 @@ def test_progress_says_what_qemu_does_while_no_instruction_comes(monkeypatch: py
     ]
 
 
-def test_a_refused_reservation_is_no_signal() -> None:
+def test_a_refused_reservation_is_not_reported_as_a_signal() -> None:
     assert "reserves 8.0 TB" in str(Unbacked(unbacked=8 << 40))
     assert Killed(killed=11).likely_cause == ""
 
 
 @needs_qemu
-def test_a_mapping_that_the_kernel_refuses_is_the_programs_own_matter(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_mapping_that_the_kernel_refuses_is_left_to_the_program(casemate: Casemate, tmp_path: Path) -> None:
     if Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "1":
         pytest.skip("this kernel refuses no mapping")
     (tmp_path / "large.c").write_text(

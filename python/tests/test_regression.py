@@ -32,7 +32,7 @@ def test_the_line_is_the_solution_of_the_normal_equations(places: list[int], val
     assert found.intercept == pytest.approx(intercept, abs=1e-6)
 
 
-def test_points_on_a_line_give_it_back() -> None:
+def test_least_squares_recover_the_line_through_its_points() -> None:
     line = Line(11.05, 2.12)
     found = regression.least_squares([(n, line.at(n)) for n in (1, 2, 4, 8, 16)])
     assert (found.slope, found.intercept) == pytest.approx((11.05, 2.12))
@@ -59,7 +59,7 @@ def test_engines_are_fitted_in_area_and_power() -> None:
 
 
 @pytest.mark.parametrize("points", [[], [(1.0, 2.0)], [(4.0, 1.0), (4.0, 2.0)]])
-def test_points_at_one_place_have_no_line(points: list[tuple[float, float]]) -> None:
+def test_points_at_one_position_have_no_line(points: list[tuple[float, float]]) -> None:
     with pytest.raises(CasemateError, match="expected two different places"):
         regression.least_squares(points)
 
@@ -71,7 +71,7 @@ def test_throughputs_are_bits_over_cycles() -> None:
     assert feasibility.cycles_per_byte(6400, 10, 64) == pytest.approx(10)
 
 
-def test_the_last_core_is_a_whole_one_and_a_whole_number_is_not_one_more() -> None:
+def test_the_number_of_cores_is_rounded_up_and_whole_numbers_are_kept() -> None:
     assert feasibility.instances(25.6, 8000) == 26
     assert feasibility.instances(25.6, 25.6 * 8e3 / 26) == 26
     assert feasibility.instances(0.3, 800) == 3

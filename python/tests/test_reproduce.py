@@ -69,7 +69,7 @@ def test_a_figure_that_names_no_group_is_about_all_workloads() -> None:
     assert {case.name for case, _ in study.needed(["1"])} == {"small", "other"}
 
 
-def test_a_figure_of_named_workloads_is_of_no_others_and_says_so(some_runs: Runs) -> None:
+def test_a_figure_of_named_workloads_is_limited_to_them_and_says_so(some_runs: Runs) -> None:
     alike = replace(SMALL, name="alike")
     named = replace(SLOWDOWN, cases=("small",))
     study = replace(STUDY, cases=(SMALL, alike, OTHER), figures=(SLOWDOWN, replace(named, number="2")))
@@ -81,7 +81,7 @@ def test_a_figure_of_named_workloads_is_of_no_others_and_says_so(some_runs: Runs
     assert one.note.startswith("Of small alone.")
 
 
-def test_a_run_is_kept_and_not_done_again_until_something_about_it_changes(tmp_path: Path) -> None:
+def test_a_run_is_kept_until_its_settings_change(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
     runs, failures, told = carry_out(store, STUDY)
     assert (len(runs), failures) == (2 * SEEDS, [])
@@ -97,7 +97,7 @@ def test_a_run_is_kept_and_not_done_again_until_something_about_it_changes(tmp_p
     assert shared.job(SMALL, SETTINGS[1], None).path not in kept
 
 
-def test_a_kept_run_that_cannot_be_read_is_done_again_and_named(tmp_path: Path) -> None:
+def test_a_kept_run_that_cannot_be_read_is_repeated_and_named(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
     runs, _, told = carry_out(store, STUDY, 1)
     cut = told[0].path
@@ -112,7 +112,7 @@ def test_a_kept_run_that_cannot_be_read_is_done_again_and_named(tmp_path: Path) 
     assert carry_out(store, STUDY, 1)[2] == [], "it is whole again"
 
 
-def test_an_error_survives_the_border_of_a_process() -> None:
+def test_an_error_passes_unchanged_between_processes() -> None:
     again = pickle.loads(pickle.dumps(CasemateError("cannot write 'here'")))
     assert (type(again), str(again)) == (CasemateError, "cannot write 'here'")
 
@@ -125,7 +125,7 @@ def test_a_run_that_cannot_be_kept_is_named_by_its_worker(tmp_path: Path) -> Non
         carry_out(store, STUDY, 1)
 
 
-def test_a_key_that_a_design_has_not_decides_nothing_about_its_runs() -> None:
+def test_a_key_that_a_design_lacks_is_not_written_with_its_parts() -> None:
     """So a new key, which older designs do not contain, does not change the names of their runs."""
     parts = api.design("emcc").parts
     assert parts.speculation is None
@@ -133,7 +133,7 @@ def test_a_key_that_a_design_has_not_decides_nothing_about_its_runs() -> None:
     assert type(parts).model_validate_json(written(parts)) == parts
 
 
-def test_what_all_runs_of_a_study_share_reaches_them(tmp_path: Path) -> None:
+def test_shared_options_of_a_study_reach_its_runs(tmp_path: Path) -> None:
     study = replace(STUDY, shared={"ledger": True})
     runs, failures, _ = carry_out(store_of(study, tmp_path), study, 1)
     assert failures == []
@@ -156,7 +156,7 @@ def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_r
     assert some_runs["small", "slow", 2].configuration.warm_up == SMALL.warm_up
 
 
-def test_each_series_has_its_own_numbers_by_the_mean_of_its_figure_and_a_failure_holds_nothing() -> None:
+def test_each_series_has_the_mean_of_its_figure_and_a_study_with_a_failure_does_not_hold() -> None:
     """One case is as many times slower as the other is faster, so that the geometric mean is one."""
     speeds = {("small", 1): 2.0, ("small", 2): 4.0, ("alike", 1): 1 / 2, ("alike", 2): 1 / 4}
     runs = cast(
@@ -198,7 +198,7 @@ def test_each_series_has_its_own_numbers_by_the_mean_of_its_figure_and_a_failure
     assert not study.found(["1", "2"], SEEDS, Carried(runs, ["small under slow: no room"])).holds
 
 
-def test_an_interval_is_students() -> None:
+def test_an_interval_follows_students_distribution() -> None:
     # Mean 3, variance 2.5, standard error sqrt(0.5), quantile for four degrees of freedom 2.776; signs do not matter.
     for sign in (1.0, -1.0):
         assert half_width([sign * value for value in (1.0, 2.0, 3.0, 4.0, 5.0)]) == pytest.approx(1.963, abs=0.005)
@@ -211,7 +211,7 @@ def text_of(found: Any, every_case: bool = True) -> str:
     return console.export_text()
 
 
-def test_one_seed_has_no_interval_and_says_so(some_runs: Runs, tmp_path: Path) -> None:
+def test_a_report_of_one_seed_states_that_it_has_no_intervals(some_runs: Runs, tmp_path: Path) -> None:
     alone = STUDY.found(["1"], 1, Carried(some_runs))
     assert (alone.figures[0].series[0].half_width, alone.figures[0].cases[0].half_widths) == (None, (None,))
     assert "no intervals" in text_of(alone)
@@ -257,7 +257,7 @@ def test_a_margin_within_its_interval_is_named(some_runs: Runs) -> None:
     assert found(lambda slowdown: slowdown, seeds=1) == (True, None, False)
 
 
-def test_runs_that_differ_in_the_design_alone_share_their_workload(tmp_path: Path) -> None:
+def test_runs_that_differ_only_in_the_design_share_their_workload(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
     settings = (
         *SETTINGS,
@@ -272,7 +272,7 @@ def test_runs_that_differ_in_the_design_alone_share_their_workload(tmp_path: Pat
     ]  # fmt: skip
 
 
-def test_a_run_is_the_same_alone_and_with_others(some_runs: Runs, tmp_path: Path) -> None:
+def test_a_run_is_the_same_alone_and_with_other_runs(some_runs: Runs, tmp_path: Path) -> None:
     plain = tuple(replace(setting, changes={"design.parts.mac.tag_bits": 32}) for setting in SETTINGS[1:])
     together_ = replace(STUDY, settings=(SETTINGS[0], *plain))
     runs, failures, _ = carry_out(store_of(together_, tmp_path / "together"), together_, 1)
@@ -287,7 +287,7 @@ def test_a_run_is_the_same_alone_and_with_others(some_runs: Runs, tmp_path: Path
 @pytest.mark.parametrize(
     "changes", [{"machine.engines.aes.latency": 500}, {"design.parts.mac.latency_ns": 500}], ids=["machine", "design"]
 )
-def test_a_run_that_cannot_be_done_is_named_and_the_others_are_kept(changes: dict[str, object], tmp_path: Path) -> None:
+def test_a_run_that_fails_is_named_and_the_other_runs_are_kept(changes: dict[str, object], tmp_path: Path) -> None:
     study = replace(STUDY, settings=(SETTINGS[0], Setting("slow", "ctr-mac", changes)))
     runs, failures, _ = carry_out(store_of(study, tmp_path), study, 1)
     assert list(runs) == [("small", "none", 1)]
@@ -296,7 +296,7 @@ def test_a_run_that_cannot_be_done_is_named_and_the_others_are_kept(changes: dic
     assert "latency" in failures[0]
 
 
-def test_a_program_that_is_not_there_is_an_error_with_its_name(tmp_path: Path) -> None:
+def test_a_missing_program_is_an_error_with_its_name(tmp_path: Path) -> None:
     missing = Case("missing", "measured", recorded=Recorded(("no-such-program",), 0))
     with pytest.raises(Exception, match="no-such-program"):
         Store(tmp_path, STUDY.machine, 1).trace(missing)
@@ -307,7 +307,7 @@ ABSENT = Case(
 )
 
 
-def test_a_program_that_is_not_installed_is_left_out_with_its_package_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_program_that_is_not_installed_is_left_out_and_its_package_is_named(tmp_path: Path) -> None:
     study = replace(STUDY, cases=(SMALL, ABSENT))
     carried = report.carry_out(study, ["1"], 1, store_of(study, tmp_path), Console(quiet=True))
     assert {case for case, _, _ in carried.runs} == {"small"}
@@ -319,7 +319,7 @@ def test_a_program_that_is_not_installed_is_left_out_with_its_package_and_the_re
     assert said in text_of(found)
 
 
-def test_a_trace_that_is_kept_needs_its_program_no_more(tmp_path: Path) -> None:
+def test_a_kept_trace_does_not_need_its_program(tmp_path: Path) -> None:
     present = Case("present", "measured", recorded=Recorded(("true",), 0), warm_up=500, counted=500)
     store = store_of(STUDY, tmp_path)
     kept = store.trace(present)
@@ -341,7 +341,7 @@ def test_a_recorded_part_that_is_cut_off_is_recorded_again(tmp_path: Path) -> No
     assert api.trace_info(path).totals.instructions == before.instructions
 
 
-def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> None:
+def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
     numbers = {figure.number.rstrip("bc") for figure in emcc.STUDY.figures}
     assert numbers == {"2", "6", "7", "11", "12", *(str(number) for number in range(15, 25))}
     known = {setting.name for setting in emcc.STUDY.settings}
@@ -352,7 +352,7 @@ def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> N
 
 
 @pytest.mark.parametrize("trend", emcc.STUDY.trends, ids=lambda trend: trend.claim)
-def test_every_trend_holds_for_numbers_that_show_it_and_fails_for_others(trend: Trend) -> None:
+def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
     assert trend_holds(emcc.STUDY, trend, shown)
     assert not trend_holds(emcc.STUDY, trend, lambda number, name, place: -shown(number, name, place) * (1 + place))
 
@@ -383,7 +383,7 @@ def test_a_study_is_found_by_being_a_folder_and_a_wrong_name_lists_all(casemate:
     assert all(name in casemate("reproduce", "--help").out for name in folders)
 
 
-def test_a_figure_that_the_paper_has_not_is_refused_with_the_nearest(casemate: Casemate) -> None:
+def test_an_unknown_figure_is_refused_with_the_nearest(casemate: Casemate) -> None:
     refused = casemate("reproduce", "emcc", "--figure", "16d")
     assert refused.code == 2
     assert "did you mean" in refused.err

@@ -17,7 +17,7 @@ SMALL = Case("small", KERNEL, "chase", {"footprint": "2 MB"}, warm_up=2_000, cou
 QUIET = Case("quiet", KERNEL, "resident", {"footprint": "64 KB"}, warm_up=2_000, counted=20_000)
 
 
-def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> None:
+def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
     numbers = {figure.number.removesuffix(FREE).removesuffix(BEHIND) for figure in STUDY.figures}
     assert numbers == {"7a", "7b", "7c", "7d"}
     known = [setting.name for setting in STUDY.settings]
@@ -33,7 +33,7 @@ def test_programs_are_recorded_and_the_network_simplex_is_among_the_kernels() ->
 
 
 @pytest.mark.parametrize("trend", STUDY.trends, ids=lambda trend: trend.claim)
-def test_every_trend_holds_for_numbers_that_show_it_and_fails_for_others(trend: Trend) -> None:
+def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
     assert trend_holds(STUDY, trend, shown, CASES)
     assert not trend_holds(STUDY, trend, turned, CASES)
 
@@ -86,7 +86,7 @@ def test_all_settings_run_and_free_permutations_move_the_same_lines(small: tuple
         assert 0 < charged.fills == free.fills
 
 
-def test_what_is_behind_a_figure_is_counted_by_its_runs(small: tuple[Runs, Reproduction]) -> None:
+def test_the_counts_behind_a_figure_follow_from_its_runs(small: tuple[Runs, Reproduction]) -> None:
     runs, found = small
     behind = next(figure for figure in found.figures if figure.number == f"7a{BEHIND}")
     [row] = [case for case in behind.cases if case.case == "small"]

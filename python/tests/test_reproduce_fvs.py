@@ -14,7 +14,7 @@ from conftest import trend_holds
 CASES = ("gzip", *"bcdefghij")
 
 
-def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> None:
+def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
     numbers = {figure.number.rstrip("bcdefgh") for figure in STUDY.figures}
     assert numbers == {"5", "6", "7", "8", "9", "10"}
     known = {setting.name for setting in STUDY.settings}
@@ -23,7 +23,7 @@ def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> N
     assert len({setting.name for setting in STUDY.settings}) == len(STUDY.settings)
 
 
-def test_ten_programs_are_recorded_and_each_says_which_package_has_it() -> None:
+def test_ten_programs_are_recorded_and_each_names_its_package() -> None:
     programs = [case.recorded for case in STUDY.cases if case.group == PROGRAM]
     assert len(programs) >= 10
     assert all(recorded and recorded.packages[recorded.command[0]] for recorded in programs)
@@ -31,7 +31,7 @@ def test_ten_programs_are_recorded_and_each_says_which_package_has_it() -> None:
     assert all(case.workload for case in STUDY.cases if case.group == KERNEL)
 
 
-def test_what_the_conditions_say_of_pipelines_is_what_the_machine_has() -> None:
+def test_the_conditions_of_the_study_state_the_pipelines_of_the_machine() -> None:
     machine = next(machine for machine in api.machines() if machine.name == STUDY.machine).model_dump()
     tdes, aes = machine["engines"]["tdes"], machine["engines"]["aes"]
     said = (
@@ -42,7 +42,7 @@ def test_what_the_conditions_say_of_pipelines_is_what_the_machine_has() -> None:
 
 
 @pytest.mark.parametrize("trend", STUDY.trends, ids=lambda trend: trend.claim)
-def test_every_trend_holds_for_numbers_that_show_it_and_fails_for_others(trend: Trend) -> None:
+def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
     assert trend_holds(STUDY, trend, shown, CASES)
     assert not trend_holds(
         STUDY, trend, lambda number, name, place: -20 * shown(number, name, place) * (1 + place), CASES

@@ -40,7 +40,7 @@ def of(all_needs: tuple[EngineNeed, ...], name: str) -> EngineNeed:
 
 
 @pytest.mark.parametrize(("table", "name", "quantity", "expected"), FIGURES)
-def test_a_figure_is_what_was_worked_out_by_hand(
+def test_a_figure_equals_its_calculation_by_hand(
     found: Derivation, table: str, name: str, quantity: str, expected: float
 ) -> None:
     assert found.row(table, name, quantity).computed == pytest.approx(expected, rel=2e-5)
@@ -51,7 +51,7 @@ def test_every_figure_of_every_table_was_worked_out_by_hand(found: Derivation) -
     assert by_hand == [(table.number, row.of, row.quantity) for table in found.tables for row in table.rows]
 
 
-def test_what_the_thesis_s_bandwidth_takes_was_worked_out_by_hand(found: Derivation) -> None:
+def test_the_engines_for_the_thesis_s_bandwidth_equal_a_calculation_by_hand(found: Derivation) -> None:
     assert [need.implementation for need in found.needs] == list(NEEDS)
     for need in found.needs:
         lanes, watts, square_mm = NEEDS[need.implementation]
@@ -60,13 +60,13 @@ def test_what_the_thesis_s_bandwidth_takes_was_worked_out_by_hand(found: Derivat
 
 
 @pytest.mark.parametrize(("name", "milliwatts"), AT_HALF_CLOCK_MW.items())
-def test_at_half_its_clock_an_engine_takes_half_of_what_is_not_static_of_itself(name: str, milliwatts: float) -> None:
+def test_an_engine_at_half_its_clock_takes_half_its_dynamic_power(name: str, milliwatts: float) -> None:
     estimated_at_mhz = 225 if name.startswith("ASIC") else 200
     slow = of(needs(lanes=(8,), clock=(estimated_at_mhz / 2,)), name)
     assert 1e3 * slow.power_w == pytest.approx(milliwatts, rel=1e-6)
 
 
-def test_each_printed_figure_stands_beside_one_computed_one(found: Derivation) -> None:
+def test_each_printed_figure_has_exactly_one_computed_figure(found: Derivation) -> None:
     rows = Counter((table.number, row.of, row.quantity) for table in found.tables for row in table.rows)
     assert set(rows.values()) == {1}
     printed = {(number, *key) for number, of_table in PRINTED.items() for key in of_table}
@@ -74,7 +74,7 @@ def test_each_printed_figure_stands_beside_one_computed_one(found: Derivation) -
     assert {(t.number, r.of, r.quantity) for t in found.tables for r in t.rows if r.printed is not None} == printed
 
 
-def test_no_computed_figure_depends_on_what_is_printed(found: Derivation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_computed_figure_depends_on_printed_figures(found: Derivation, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the numbers of modules that section 6.1 rounds to: ours are priced at the same."""
     for number, of_table in PRINTED.items():
         for key in of_table:
@@ -88,7 +88,7 @@ def test_no_computed_figure_depends_on_what_is_printed(found: Derivation, monkey
     assert not all(row.agreement == "as-printed" for table in other.tables for row in table.rows)
 
 
-def test_what_contradicts_is_named_with_both_values(found: Derivation) -> None:
+def test_contradictions_in_the_thesis_are_explained_by_remarks(found: Derivation) -> None:
     for table, name, quantity, said in (
         ("6.1", "FPGA at 200 MHz", "Mbps/mW", "212 MHz"),
         ("section-6.1", "x86, C", "cores", "62.2 cycles per byte"),
@@ -108,7 +108,7 @@ def test_what_contradicts_is_named_with_both_values(found: Derivation) -> None:
         assert "within this" in str(found.row("equations-5.1-5.5", "ASIC", quantity).remark)
 
 
-def test_a_figure_that_no_longer_follows_and_has_no_reason_holds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_with_an_unexplained_difference_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert STUDY.derive(STUDY.tables, NOTHING).holds
     monkeypatch.setattr(parameters, "LINE_CLOCKS", 130)
     broken = STUDY.derive(STUDY.tables, NOTHING)
@@ -152,7 +152,7 @@ def test_engines_for_a_bandwidth_are_enough_and_one_less_is_not() -> None:
                 assert need.lanes * each >= need.bandwidth_gbs > (need.lanes - 1) * each
 
 
-def test_lanes_carry_what_a_bandwidth_that_needs_them_asks_for() -> None:
+def test_lanes_carry_the_bandwidth_that_needs_as_many_lanes() -> None:
     carried = of(needs(lanes=(16,)), "ASIC")
     assert (carried.asked, carried.lanes) == ("lanes", 16)
     assert carried.bandwidth_gbs == pytest.approx(16 * 225e6 / 123 * 64 / 1e9)
@@ -173,13 +173,13 @@ def test_another_clock_carries_more_and_only_the_dynamic_part_of_the_power_grows
     assert beyond == "dynamic power goes with the clock, from 225 MHz; synthesis reached 250 MHz"
 
 
-def test_what_is_asked_for_beside_the_thesis_changes_none_of_its_tables(found: Derivation) -> None:
+def test_requests_in_addition_to_the_thesis_change_none_of_its_tables(found: Derivation) -> None:
     other = STUDY.derive(STUDY.tables, {"bandwidth": (51.2,), "lanes": (3,), "clock": (300,)})
     assert other.tables == found.tables
     assert other.needs != found.needs
 
 
-def test_the_command_prints_figures_beside_the_thesis_s_and_leaves_a_report(casemate: Casemate) -> None:
+def test_the_command_prints_figures_next_to_the_thesis_s_and_writes_a_report(casemate: Casemate) -> None:
     said = casemate("reproduce", "gcm")
     assert said.code == 0
     assert re.search(r"Mbps/mW +4\.316 +4\.57 +-5\.6 % \[\d\]", said.out)
@@ -193,9 +193,7 @@ def test_the_command_prints_figures_beside_the_thesis_s_and_leaves_a_report(case
         assert f"wrote {folder / name}" in said.err
 
 
-def test_json_is_what_its_schema_says_and_the_files_have_the_same_figures(
-    casemate: Casemate, found: Derivation
-) -> None:
+def test_json_fits_its_schema_and_the_files_have_the_same_figures(casemate: Casemate, found: Derivation) -> None:
     said = casemate("reproduce", "gcm", "--json", "--output", "here")
     jsonschema.validate(said.json(), casemate("schema", "reproduce", "gcm").json())
     assert Derivation.model_validate_json(said.out) == found
@@ -208,7 +206,7 @@ def test_json_is_what_its_schema_says_and_the_files_have_the_same_figures(
         assert all(derived_report.number(row.computed) in report for row in table.rows)
 
 
-def test_only_the_tables_that_are_asked_for_are_shown(casemate: Casemate) -> None:
+def test_only_the_requested_tables_are_shown(casemate: Casemate) -> None:
     said = casemate("reproduce", "gcm", "--table", "5.2", "--table", "section-6.1", "--json")
     assert [table["number"] for table in said.json()["tables"]] == ["5.2", "section-6.1"]
 
@@ -226,7 +224,7 @@ def test_only_the_tables_that_are_asked_for_are_shown(casemate: Casemate) -> Non
         (("--figure", "1"), "there is no option '--figure'"),
     ],
 )
-def test_what_is_not_to_be_had_is_refused_and_nothing_is_written(
+def test_an_impossible_request_is_refused_and_no_file_is_written(
     casemate: Casemate, arguments: tuple[str, ...], expected: str
 ) -> None:
     said = casemate("reproduce", "gcm", *arguments)
@@ -250,7 +248,7 @@ def test_a_picture_is_drawn_the_same_each_time(found: Derivation, tmp_path: Path
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-def test_a_row_that_is_not_there_is_a_key_error(found: Derivation) -> None:
+def test_a_missing_row_is_a_key_error(found: Derivation) -> None:
     with pytest.raises(KeyError):
         found.row("6.1", "ASIC", "weight")
     assert (

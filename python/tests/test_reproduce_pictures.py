@@ -10,7 +10,7 @@ from casemate.results.reproduce import CaseFigures, FigureFound, Reproduction, S
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])
-def test_what_an_axis_measures_is_within_the_picture(
+def test_the_label_of_an_axis_is_within_the_picture(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At heights where one number more or less on the axis makes its widest number wider."""

@@ -19,7 +19,7 @@ RATES = [(ppti, nwpe) for ppti in PPTI_SWEPT for nwpe in NWPE_SWEPT]
 CASES = (*(swept(ppti, nwpe) for ppti, nwpe in RATES), "gamess", "povray")
 
 
-def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> None:
+def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
     numbers = {figure.number.rstrip("bcdefghijklmn") for figure in STUDY.figures}
     assert numbers == {"6", "7", "8", "9", "V", "VI"}
     known = {setting.name for setting in STUDY.settings}
@@ -27,7 +27,7 @@ def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> N
     assert len({setting.name for setting in STUDY.settings}) == len(STUDY.settings)
 
 
-def test_six_programs_are_recorded_and_the_rates_that_the_paper_says_are_stored_at() -> None:
+def test_six_programs_are_recorded_and_two_kernels_store_at_the_papers_rates() -> None:
     programs = [case.recorded for case in STUDY.cases if case.group == PROGRAM]
     assert len(programs) >= 6
     assert all(recorded and recorded.packages[recorded.command[0]] for recorded in programs)
@@ -35,7 +35,7 @@ def test_six_programs_are_recorded_and_the_rates_that_the_paper_says_are_stored_
     assert (rates["gamess"], rates["povray"]) == ((474, 21), (388, 176))
 
 
-def test_what_the_model_and_the_conditions_say_of_the_machine_is_so() -> None:
+def test_the_model_and_the_conditions_agree_with_tree_and_banks_of_the_machine() -> None:
     """Counters are hashed for the lowest level of nodes, each level for the next one, and the highest for the root."""
     regions = api.layout(design("CM"), machine=STUDY.machine).regions
     assert 1 + sum(region.level is not None for region in regions) == TREE_HASHES
@@ -44,7 +44,7 @@ def test_what_the_model_and_the_conditions_say_of_the_machine_is_so() -> None:
 
 
 @pytest.mark.parametrize("trend", STUDY.trends, ids=lambda trend: trend.claim)
-def test_every_trend_holds_for_numbers_that_show_it_and_fails_for_others(trend: Trend) -> None:
+def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
     assert trend_holds(STUDY, trend, shown, CASES)
     assert not trend_holds(STUDY, trend, turned, CASES)
 

@@ -96,12 +96,12 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize(("number", "name"), BY_HAND)
-def test_a_figure_is_of_a_record_what_its_formula_gives_by_hand(number: str, name: str, records: Records) -> None:
+def test_a_figure_of_a_record_equals_its_formula_by_hand(number: str, name: str, records: Records) -> None:
     (figure,) = (figure for figure in STUDY.figures if figure.number == number)
     (series,) = (series for series in figure.series if series.name == name)
     assert series.of(records.__getitem__) == pytest.approx(BY_HAND[number, name])
 
 
-def test_a_buffer_without_a_store_has_no_rate_that_divides_by_nothing(records: Records) -> None:
+def test_a_buffer_without_a_store_has_rates_of_zero(records: Records) -> None:
     idle = put(put(records["bbb"], "persist_buffer.stores", 0), "persist_buffer.allocations", 0)
     assert (ppti(idle), nwpe(idle)) == (0.0, 0.0)

@@ -37,7 +37,7 @@ def test_a_run_shows_cost_and_protection_of_the_default_designs(casemate: Casema
     assert max(len(line) for line in said.out.splitlines()) <= 100
 
 
-def test_the_baseline_is_none_wherever_it_stands(casemate: Casemate) -> None:
+def test_the_baseline_is_the_design_none_in_any_order(casemate: Casemate) -> None:
     results = RunResults.model_validate_json(
         casemate("run", *SMALL, "--design", "sc64-bmt", "--design", "none", "--json").out
     )
@@ -45,7 +45,7 @@ def test_the_baseline_is_none_wherever_it_stands(casemate: Casemate) -> None:
     assert results.slowdown("sc64-bmt") > 1.0
 
 
-def test_a_program_that_ends_is_seen_whole(casemate: Casemate) -> None:
+def test_a_program_that_ends_is_reported_as_run_whole(casemate: Casemate) -> None:
     said = casemate(
         "run", "--workload", "gups", "--set", "footprint=64 KB", "--set", "updates=1000", "--design", "none"
     )
@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_record_except_for_the_host(casemate: Casem
     assert records("3") != records("4")
 
 
-def test_checked_values_are_counted_and_none_is_wrong(casemate: Casemate) -> None:
+def test_checked_values_are_counted_and_all_are_right(casemate: Casemate) -> None:
     answer = casemate("run", *SMALL, "--check-values", "--ledger", "--json").json()
     for record in answer["records"]:
         assert record["feed"]["load_values_checked"] > 1000
@@ -97,7 +97,7 @@ def test_a_folder_that_cannot_be_written_is_named(casemate: Casemate, tmp_path: 
     assert "results/deeper" in said.err
 
 
-def test_a_design_file_of_ones_own_runs_beside_the_built_in_ones(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_design_file_of_the_user_runs_with_the_built_in_designs(casemate: Casemate, tmp_path: Path) -> None:
     repository = Path(__file__).resolve().parents[2]
     text = (repository / "designs" / "sc64-bmt.toml").read_text()
     (tmp_path / "mine.toml").write_text(text.replace('name = "sc64-bmt"', 'name = "mine"').replace("56", "64"))
@@ -107,7 +107,7 @@ def test_a_design_file_of_ones_own_runs_beside_the_built_in_ones(casemate: Casem
     assert "{} of {}".format(*claimed("sc64-bmt")) in said.out
 
 
-def test_several_programs_run_at_once_on_cores_of_their_own(casemate: Casemate) -> None:
+def test_several_programs_run_at_once_on_separate_cores(casemate: Casemate) -> None:
     programs = ("--workload", "gups", "--workload", "bfs", "--copies", "2", "--limit", "20k")
     said = casemate("run", "--machine", "emcc-4core", *programs, "--design", "none", "--design", "sc64-bmt", "--json")
     assert said.code == 0
@@ -132,7 +132,7 @@ def test_a_warm_up_is_run_and_not_counted(casemate: Casemate) -> None:
     assert "after a warm-up of 20,000" in said.out
 
 
-def test_aged_counters_overflow_in_a_run_in_which_new_ones_do_not(casemate: Casemate) -> None:
+def test_aged_counters_overflow_in_a_run_without_overflows_of_new_ones(casemate: Casemate) -> None:
     small = [f"--with=machine.{cache}.size=64 KB" for cache in ("llc", "node.l2")]
     run = ("run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "50K", "--design", "sc128-tree", *small)
     new, aged = (casemate(*run, "--age", age, "--json").json()["records"][0] for age in ("new", "steady"))
@@ -145,7 +145,7 @@ def test_aged_counters_overflow_in_a_run_in_which_new_ones_do_not(casemate: Case
     assert "groups renewed" in said.out
 
 
-def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casemate) -> None:
+def test_the_table_shows_the_ipc_of_each_core_or_that_it_is_idle(casemate: Casemate) -> None:
     said = casemate("run", "--machine", "emcc-4core", *SMALL, "--design", "none")
     assert said.code == 0
     assert "IPC of each core" in said.out
@@ -180,9 +180,7 @@ def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casem
         (["rnu", "--workload", "bfs"], "did you mean 'run'?"),
     ],
 )
-def test_bad_input_is_answered_with_what_would_be_right(
-    casemate: Casemate, arguments: list[str], expected: str
-) -> None:
+def test_bad_input_is_answered_with_the_right_choice(casemate: Casemate, arguments: list[str], expected: str) -> None:
     said = casemate(*arguments)
     assert said.code == 2
     assert expected in said.err
@@ -195,7 +193,7 @@ def test_more_programs_than_cores_are_refused_once_and_before_any_design_runs(ca
     assert said.err == "casemate: 2 programs need 2 cores, and machine 'modern' has 1\n"
 
 
-def test_a_workload_that_loads_nothing_is_said_to_and_is_no_trace(casemate: Casemate) -> None:
+def test_a_workload_without_loads_is_reported_as_not_compared(casemate: Casemate) -> None:
     # It builds its graph first, which it only stores.
     said = casemate("run", "--workload", "bfs", "--design", "none", "--limit", "20K", "--check-values")
     assert "no load values were compared: the program loaded nothing in the part that was run; run more" in said.out
@@ -203,7 +201,7 @@ def test_a_workload_that_loads_nothing_is_said_to_and_is_no_trace(casemate: Case
     assert "trace" not in said.out
 
 
-def test_a_warm_up_that_ends_with_the_run_is_said_to_leave_nothing(casemate: Casemate) -> None:
+def test_a_warm_up_as_long_as_the_run_is_refused(casemate: Casemate) -> None:
     said = casemate("run", "--workload", "gups", "--design", "none", "--limit", "100K", "--warm-up", "99999")
     assert said.code == 2
     assert "nothing of 'gups' was left to count when its warm-up of 99999 instructions ended" in said.err
@@ -211,20 +209,20 @@ def test_a_warm_up_that_ends_with_the_run_is_said_to_leave_nothing(casemate: Cas
 
 
 @pytest.mark.parametrize("arguments", [["list", "designs"], ["list", "designs", "--json"]])
-def test_results_that_cannot_be_written_are_no_bug(arguments: list[str]) -> None:
+def test_results_that_cannot_be_written_are_one_error_line(arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
     assert ended.stderr == "casemate: cannot write the results: No space left on device\n"
     assert ended.returncode == 2
 
 
-def test_closed_standard_streams_are_empty_ones() -> None:
+def test_closed_standard_streams_are_treated_as_empty() -> None:
     words = ["sh", "-c", '"$@" <&- >&-', "sh", *COMMAND, "list", "designs"]
     ended = subprocess.run(words, stderr=subprocess.PIPE, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_ctrl_c_keeps_and_shows_what_was_run(interrupted: Casemate, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_and_shows_the_run_until_then(interrupted: Casemate, tmp_path: Path) -> None:
     said = interrupted(
         "run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "all", "--output", "results", "--json"
     )
@@ -238,7 +236,7 @@ def test_ctrl_c_keeps_and_shows_what_was_run(interrupted: Casemate, tmp_path: Pa
     assert len(list((tmp_path / "results").iterdir())) == 2
 
 
-def test_an_interrupted_run_can_be_had_again(interrupted: Casemate, casemate: Casemate) -> None:
+def test_an_interrupted_run_can_be_repeated_by_its_record(interrupted: Casemate, casemate: Casemate) -> None:
     workload = ("--workload", "gups", "--set", "footprint=1 MB", "--design", "none", "--json")
     (first,) = interrupted("run", *workload, "--limit", "all").json()["records"]
     (again,) = casemate("run", *workload, "--limit", str(first["instructions"])).json()["records"]
@@ -284,7 +282,7 @@ def test_values_of_threads_that_differ_are_a_warning_with_their_addresses(casema
     assert "FAILED" not in shown
 
 
-def test_exit_code_json_and_python_say_the_same(casemate: Casemate) -> None:
+def test_exit_code_json_and_python_agree(casemate: Casemate) -> None:
     said = casemate("run", *SMALL, "--check-values", "--json")
     results = RunResults.model_validate_json(said.out)
     assert (said.code, said.json()["passed"], results.passed) == (0, True, True)
@@ -298,7 +296,7 @@ def test_exit_code_json_and_python_say_the_same(casemate: Casemate) -> None:
         assert (said.code == 0) == said.json()[key], command
 
 
-def test_what_is_not_there_is_refused_before_anything_is_said_to_run(casemate: Casemate) -> None:
+def test_unknown_names_are_refused_before_a_run_is_announced(casemate: Casemate) -> None:
     for wrong in (("--design", "nope"), ("--machine", "nope"), ("--with", "machine.nope=1")):
         said = casemate("run", *SMALL, *wrong)
         assert said.code == 2
@@ -307,7 +305,7 @@ def test_what_is_not_there_is_refused_before_anything_is_said_to_run(casemate: C
     assert "Running gups on modern under none, sc64-bmt" in casemate("run", *SMALL).err
 
 
-def test_names_are_whole_in_a_pipe(casemate: Casemate) -> None:
+def test_names_are_not_truncated_in_a_pipe(casemate: Casemate) -> None:
     designs = ("sc64-bmt-speculative", "cryptopage-fixed", "scalable-sgx-like", "ctr-mac-version", "plp-pipelined")
     attacked = casemate("attack", *designs, "--trials", "1", "--row", "badram").out
     options = [word for design in designs for word in ("--design", design)]
@@ -348,7 +346,7 @@ def test_an_impossible_machine_is_refused_with_file_key_and_rule(casemate: Casem
         assert rule in " ".join(said.err.split())
 
 
-def test_progress_has_a_total_and_an_expected_end_where_there_is_no_terminal() -> None:
+def test_progress_without_a_terminal_has_a_total_and_an_expected_end() -> None:
     clock = iter(range(0, 1000, 10))
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:

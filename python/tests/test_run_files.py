@@ -12,7 +12,7 @@ from conftest import SMALL, Casemate
 COMMAND = (sys.executable, "-m", "casemate")
 
 
-def test_a_reader_that_stops_reading_loses_no_file(tmp_path: Path) -> None:
+def test_a_closed_output_pipe_loses_no_file(tmp_path: Path) -> None:
     arguments = [*COMMAND, "run", *SMALL, "--design", "none", "--output", "results"]
     running = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert running.stdout is not None
@@ -23,7 +23,7 @@ def test_a_reader_that_stops_reading_loses_no_file(tmp_path: Path) -> None:
     assert Record.model_validate_json(record.read_text()).design == "none"
 
 
-def test_a_full_screen_loses_no_file(tmp_path: Path) -> None:
+def test_a_full_output_device_loses_no_file(tmp_path: Path) -> None:
     arguments = [*COMMAND, "run", *SMALL, "--design", "none", "--output", "results"]
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(arguments, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
@@ -32,7 +32,7 @@ def test_a_full_screen_loses_no_file(tmp_path: Path) -> None:
     assert len(list((tmp_path / "results").iterdir())) == 1
 
 
-def test_a_file_that_cannot_be_written_leaves_the_table_on_the_screen(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_does_not_suppress_the_table(casemate: Casemate, tmp_path: Path) -> None:
     results = RunResults.model_validate_json(casemate("run", *SMALL, "--design", "none", "--json").out)
     in_its_place = f"gups-none-{results.records[0].configuration_hash[:8]}.json"
     (tmp_path / "results" / in_its_place).mkdir(parents=True)
@@ -62,7 +62,7 @@ def test_a_run_that_is_refused_leaves_no_folder(casemate: Casemate, tmp_path: Pa
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_what_is_no_regular_file_is_refused_and_not_read(
+def test_a_pipe_or_a_device_is_refused_and_not_read(
     casemate: Casemate, tmp_path: Path, command: tuple[str, ...], kind: str
 ) -> None:
     path = tmp_path / "named.toml"
@@ -98,7 +98,7 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(casemate: Casemate, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-def test_records_of_several_machines_are_told_apart_by_name(casemate: Casemate, tmp_path: Path) -> None:
+def test_records_of_several_machines_have_distinct_names(casemate: Casemate, tmp_path: Path) -> None:
     machines = ("--machine", "modern", "--machine", "modern-ddr5")
     assert casemate("run", *SMALL, "--design", "none", *machines, "--output", "results").code == 0
     names = sorted(path.name.rpartition("-")[0] for path in (tmp_path / "results").iterdir())

@@ -3,7 +3,7 @@
 from conftest import SMALL, Casemate
 
 
-def test_several_programs_are_all_named_and_their_cycles_are_said_not_to_add_up(casemate: Casemate) -> None:
+def test_several_programs_are_named_and_a_note_says_that_cycles_do_not_add_up(casemate: Casemate) -> None:
     programs = ("--workload", "stream", "--workload", "gups", "--workload", "gups", "--limit", "20K")
     run = ("run", "--machine", "emcc-4core", *programs, "--design", "none")
     said, verbose = casemate(*run), casemate(*run, "--verbose")
@@ -15,7 +15,7 @@ def test_several_programs_are_all_named_and_their_cycles_are_said_not_to_add_up(
     assert "add up" not in alone.out
 
 
-def test_machines_side_by_side_say_what_each_slowdown_is_against(casemate: Casemate) -> None:
+def test_a_table_of_several_machines_names_the_baseline_of_each_slowdown(casemate: Casemate) -> None:
     machines = ("--machine", "modern", "--machine", "modern-ddr5")
     several = casemate("run", *SMALL, *machines, "--design", "none", "--design", "xts")
     assert "Each slowdown is against the baseline on the same machine" in several.out

@@ -24,12 +24,12 @@ def test_every_figure_of_a_sampled_run_has_its_interval(casemate: Casemate) -> N
     assert max(len(line) for line in said.out.splitlines()) <= 100
 
 
-def test_a_sample_that_is_too_small_for_what_was_asked_says_so(casemate: Casemate) -> None:
+def test_a_sample_that_is_too_small_for_the_requested_error_says_so(casemate: Casemate) -> None:
     said = casemate(*LONG, "--error", "0.01%")
     assert "the sample is too small for an IPC within ±0.01 %" in said.out
 
 
-def test_the_record_of_a_sampled_run_says_what_was_sampled_and_repeats(casemate: Casemate) -> None:
+def test_the_record_of_a_sampled_run_describes_the_sample_and_repeats(casemate: Casemate) -> None:
     first, second = (RunResults.model_validate_json(casemate(*LONG, "--json").out) for _ in range(2))
     sampling = first.record("none").sampling
     assert sampling
@@ -57,7 +57,7 @@ def test_a_slowdown_has_a_narrower_interval_than_the_times_it_compares(casemate:
         (("--detail", "some"), "'some' is not one of 'all', 'sampled'"),
     ],
 )
-def test_a_wrong_way_to_sample_is_refused(casemate: Casemate, arguments: tuple[str, ...], complaint: str) -> None:
+def test_wrong_sampling_options_are_refused(casemate: Casemate, arguments: tuple[str, ...], complaint: str) -> None:
     said = casemate("run", "--workload", "gups", *arguments)
     assert said.code == 2
     assert complaint in " ".join(said.err.split())
@@ -80,7 +80,7 @@ def test_sampling_options_without_sampling_are_refused() -> None:
 @pytest.mark.skipif(
     shutil.which("qemu-x86_64") is None or not recorder_path().is_file(), reason="recording needs QEMU and the recorder"
 )
-def test_a_program_reads_what_casemate_would_read(tmp_path: Path) -> None:
+def test_a_program_reads_the_standard_input_of_casemate(tmp_path: Path) -> None:
     """A pipe is passed on, so that `casemate run -- PROGRAM < FILE` works as written."""
     command = [sys.executable, "-m", "casemate", "run", "--design", "none", "--stdout", "inherit", "--", "cat"]
     said = subprocess.run(command, input="through\n", capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -12,7 +12,7 @@ from casemate import CasemateError
 from casemate.terminal import screen
 
 
-def test_a_file_keeps_its_rights_and_a_link_leads_to_what_is_written(tmp_path: Path) -> None:
+def test_a_file_is_written_through_a_link_and_keeps_its_rights(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
     target.chmod(0o600)
@@ -24,7 +24,7 @@ def test_a_file_keeps_its_rights_and_a_link_leads_to_what_is_written(tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "target"]
 
 
-def test_a_pipe_takes_the_bytes_and_stays_one(tmp_path: Path) -> None:
+def test_a_pipe_receives_the_bytes_and_remains_a_pipe(tmp_path: Path) -> None:
     pipe, read = tmp_path / "pipe", list[bytes]()
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
@@ -35,13 +35,13 @@ def test_a_pipe_takes_the_bytes_and_stays_one(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_full_device_is_an_error_and_stays_one() -> None:
+def test_a_full_device_is_an_error_and_remains_a_device() -> None:
     with pytest.raises(CasemateError, match="cannot write '/dev/full': No space left on device"):
         screen.write_whole(Path("/dev/full"), b"picture")
     assert Path("/dev/full").is_char_device()
 
 
-def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
+def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(CasemateError, match="Is a directory"):
         screen.write_whole(tmp_path, b"picture")
     assert list(tmp_path.iterdir()) == []
@@ -50,7 +50,7 @@ def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words", [("schema", "run"), ("run", "--help"), ("list", "designs", "--json"), ("list", "designs", "secpb-cm")]
 )
-def test_a_reader_that_has_seen_enough_is_no_failure(words: tuple[str, ...]) -> None:
+def test_a_reader_that_closes_the_pipe_is_no_failure(words: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "casemate", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout

@@ -39,7 +39,7 @@ def archive(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
-def test_a_trace_of_champsim_is_one_under_any_name(
+def test_a_trace_of_champsim_is_recognised_under_any_name(
     casemate: Casemate, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     packings: dict[str, Callable[[bytes], bytes]] = {
@@ -86,7 +86,7 @@ def test_bytes_that_are_no_trace_are_refused_though_the_window_ends_before_them(
         assert name in said.err
 
 
-def test_every_entrance_recognises_a_trace_by_its_content(casemate: Casemate, tmp_path: Path) -> None:
+def test_every_command_recognises_a_trace_by_its_content(casemate: Casemate, tmp_path: Path) -> None:
     champsim, native = tmp_path / "prog.trace", tmp_path / "native.champsimtrace"
     champsim.write_bytes(records())
     told = trace_info(champsim)
@@ -107,7 +107,7 @@ def test_every_entrance_recognises_a_trace_by_its_content(casemate: Casemate, tm
         trace_info(packed)
 
 
-def test_a_window_says_how_often_its_trace_started_again(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_window_reports_how_often_its_trace_restarted(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(records())
     for length, restarts, shown in (("3K", 0, "never"), ("3001", 1, "1 time"), ("12K", 3, "3 times")):
         window = ("champsim", "x", "--instructions", length)

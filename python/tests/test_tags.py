@@ -29,7 +29,7 @@ def _files(tmp_path: Path) -> None:
         (tmp_path / f"{name}.toml").write_text(other)
 
 
-def test_a_layout_has_room_for_them_and_a_run_says_how_long_they_are(casemate: Casemate) -> None:
+def test_a_layout_has_room_for_long_tags_and_a_run_states_their_length(casemate: Casemate) -> None:
     found = {name: cm.layout(f"{name}.toml", memory="4 GB") for name in CODES}
     serves = {name: [it.serves for it in layout.regions if it.role == "tag"] for name, layout in found.items()}
     assert serves == {"wide": [2], "behind": [], "chunks": [1]}
@@ -45,7 +45,7 @@ def test_a_layout_has_room_for_them_and_a_run_says_how_long_they_are(casemate: C
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_they_stop_what_short_ones_stop(casemate: Casemate, name: str) -> None:
+def test_long_tags_stop_the_tampering_that_short_tags_stop(casemate: Casemate, name: str) -> None:
     rows = ("--row", "flip-tag", "--row", "splice-data-tag") if name == "wide" else ("--row", "flip-data")
     for row in rows[1::2]:
         said = casemate("attack", f"{name}.toml", "--row", row, "--trials", "20")
@@ -63,7 +63,7 @@ def test_they_stop_what_short_ones_stop(casemate: Casemate, name: str) -> None:
         ("chunks", "chunk_tag_bits = 8, tag_bits = 32", "leave one of them out"),
     ],
 )
-def test_lengths_that_nothing_has_are_refused_in_a_line(
+def test_impossible_tag_lengths_are_refused_in_a_line(
     casemate: Casemate, tmp_path: Path, name: str, longer: str, expected: str
 ) -> None:
     file = tmp_path / f"{name}.toml"

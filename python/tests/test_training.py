@@ -4,7 +4,7 @@ import casemate
 from training import RUNS
 
 
-def test_each_training_run_names_what_there_is() -> None:
+def test_each_training_run_names_existing_machines_designs_and_workloads() -> None:
     machines, designs, workloads = (
         {item.name for item in items} for items in (casemate.machines(), casemate.designs(), casemate.workloads())
     )

@@ -48,7 +48,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "said"), WRONG)
-def test_a_wrong_use_is_one_line_with_what_was_expected(
+def test_a_wrong_use_is_one_line_with_the_expected_one(
     casemate: Casemate, arguments: tuple[str, ...], said: str
 ) -> None:
     refused = casemate(*arguments)
@@ -76,19 +76,19 @@ def test_the_nearest_file_is_of_the_same_kind_or_of_the_same_name(tmp_path: Path
         assert hint_of_file(tmp_path / asked) == expected
 
 
-def test_bandwidths_of_aes_units_are_counts_as_elsewhere() -> None:
+def test_bandwidths_of_aes_units_are_printed_as_counts() -> None:
     assert timeline.aes(AesBandwidth(total=4e9, controller=2.5e8, each_l2=None)) == (
         "AES blocks a second at the peak: 4.0G in all, 250.0M at the controller"
     )
 
 
-def test_a_part_of_one_instruction_is_no_part_of_instructions(casemate: Casemate) -> None:
+def test_a_run_of_one_instruction_is_described_in_the_singular(casemate: Casemate) -> None:
     for limit, expected in (("1", "  the first instruction (the"), ("2", "  the first 2 instructions (the")):
         assert expected in casemate("run", "--workload", "gups", "--design", "none", "--limit", limit).out
 
 
 @pytest.mark.parametrize("study", ["emcc", "fvs", "secpb", "gcm"])
-def test_examples_of_a_study_stand_in_two_columns_and_its_exit_codes_are_all_said(
+def test_the_help_of_a_study_aligns_examples_and_lists_the_exit_codes_of_signals(
     casemate: Casemate, study: str
 ) -> None:
     lines = casemate("reproduce", study, "--help").out.splitlines()
@@ -99,7 +99,7 @@ def test_examples_of_a_study_stand_in_two_columns_and_its_exit_codes_are_all_sai
     assert all(code in "\n".join(lines).partition("Exit codes:")[2] for code in ("130 Ctrl-C", "143 SIGTERM"))
 
 
-def test_help_says_when_an_attack_has_no_end(casemate: Casemate) -> None:
+def test_help_states_the_number_of_trials_with_a_budget(casemate: Casemate) -> None:
     assert "[default: 100; with --budget, as many as fit]" in " ".join(casemate("attack", "--help").out.split())
 
 
@@ -123,7 +123,7 @@ def commands(group: click.Group, words: str = "") -> Iterator[tuple[str, click.C
             yield f"{words}{name}", found
 
 
-def test_what_prints_json_has_a_schema_under_its_own_words() -> None:
+def test_every_command_that_prints_json_has_a_schema_under_its_name() -> None:
     known = dict(commands(main.casemate))
     printing = {words for words, each in known.items() if any("--json" in option.opts for option in each.params)}
     assert {"run", "cost engine", "cost rtl", "reproduce gcm", "bench crypto"} <= printing
@@ -134,7 +134,7 @@ def test_what_prints_json_has_a_schema_under_its_own_words() -> None:
         assert any(words == kind or words.startswith(f"{kind} ") for words in printing), kind
 
 
-def test_the_command_is_the_package_as_well() -> None:
+def test_the_package_runs_as_the_command() -> None:
     said = subprocess.run([sys.executable, "-m", "casemate", "--version"], capture_output=True, text=True, check=True)
     assert said.stdout.startswith("casemate, version ")
 
@@ -151,12 +151,12 @@ def test_ctrl_c_while_the_command_is_being_loaded_ends_it_without_a_traceback() 
     assert rest.endswith("casemate: interrupted by Ctrl-C\n")
 
 
-def test_a_program_that_imports_the_package_keeps_its_own_way_with_ctrl_c() -> None:
+def test_importing_the_package_keeps_the_handler_of_ctrl_c() -> None:
     program = "import signal, casemate; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
-def test_a_group_whose_commands_print_alike_has_their_schema(casemate: Casemate) -> None:
+def test_a_group_whose_commands_print_alike_has_one_schema(casemate: Casemate) -> None:
     assert casemate("schema", "bench").json() == casemate("schema", "bench", "crypto").json()
     assert casemate("schema", "cost-engine").json() == casemate("schema", "cost", "engine").json()
     assert casemate("schema", "cost", "secpb").json() != casemate("schema", "cost", "engine").json()

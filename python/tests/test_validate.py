@@ -43,7 +43,7 @@ def shown(report: Validation) -> list[str]:
     return console.file.getvalue().splitlines()
 
 
-def test_a_difference_of_percentages_is_shown_in_points_and_of_others_in_percent() -> None:
+def test_a_difference_of_percentages_is_shown_in_points_and_any_other_in_percent() -> None:
     lines = shown(Validation(rows=(row("row hits in percent", 0.6, in_points=True), row("latency", 0.6)), ok=True))
     (hits, latency) = (line for line in lines if "row hits" in line or "latency" in line)
     assert ("+0.6 points" in hits, "10 points" in hits, "%" in hits) == (True, True, False)

@@ -44,7 +44,7 @@ def test_a_type_of_results_has_the_words_of_its_rust_type(name: str) -> None:
     assert set(get_args(TYPES[name])) == set(WORDS[name])
 
 
-def test_every_verb_is_in_the_schema_means_something_and_has_a_look() -> None:
+def test_every_verb_is_in_the_schema_and_has_a_summary_and_a_colour() -> None:
     schema = explain.Span.schema_of()["properties"]["verb"]
     assert schema["enum"] == WORDS["Verb"] == [verb.name for verb in api.verbs()]
     assert all(verb.summary for verb in api.verbs())

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_that_learns_nothing_holds_its_list_and_one_that_learns_as_many_as_it_has_room_for() {
+    fn a_fixed_table_holds_its_list_and_a_learning_table_as_many_values_as_fit() {
         let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
         assert_eq!(values(&parts, 4), VALUES[..4]);
         parts.speculation.values = 2;

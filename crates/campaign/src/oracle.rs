@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_outcome_gets_its_name() {
+    fn the_oracle_gives_each_kind_of_outcome_its_verdict() {
         let (line, other) = (LineAddr(3), LineAddr(4));
         let mut oracle = Oracle::default();
         oracle.note(line, &[1; 64]);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn of_words_that_came_out_before_their_line_was_refused_no_others_count() {
+    fn the_verdict_on_a_refused_line_counts_only_its_released_words() {
         let mut oracle = Oracle::default();
         [[1; 64], [2; 64]].iter().for_each(|content| oracle.note(LineAddr(3), content));
         let judge = |first: u8, wished| {

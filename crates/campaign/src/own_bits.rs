@@ -82,7 +82,7 @@ mod tests {
     /// The bits of a version are not always one field: in a sparse line of morphable counters, other bits determine the position
     /// of the minor.
     #[test]
-    fn each_of_these_bits_changes_the_version_of_the_line_and_where_fields_are_fixed_no_other_does() {
+    fn each_listed_bit_changes_the_version_and_with_fixed_fields_no_other_bit_does() {
         let mut random = Random::new(1);
         for organisation in ORGANISATIONS {
             let counters = Counters::new(organisation, Planted::NONE);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn both_formats_of_morphable_counters_are_met() {
+    fn the_test_writes_produce_both_formats_of_morphable_counters() {
         let counters = Counters::new(Organisation::Morphable, Planted::NONE);
         let formats = [20, 700].map(|writes| number(&lived(&counters, writes, &mut Random::new(1)), 0..1));
         assert_eq!(formats, [0, 1]);

@@ -272,7 +272,7 @@ mod tests {
     use units::LineAddr;
 
     #[test]
-    fn a_line_that_boots_into_the_cell_of_another_is_the_one_that_has_booted() {
+    fn a_line_that_boots_through_a_crossed_alias_changes_the_other_slot() {
         let [line, other] = [3, 5].map(|line| Placement::Fixed.of(LineAddr(line)));
         let tapped = Tapped::new(8, Some(1));
         tapped.tap().connect(Alias::Crossed(line.slot(), other.slot()));

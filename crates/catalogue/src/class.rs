@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn no_class_repeats_a_row_of_the_class_that_it_is_like() {
+    fn no_class_repeats_a_row_of_its_base_class() {
         let said: BTreeMap<String, Class> = toml::from_str(crate::embedded::CLASSES).unwrap();
         for (name, class) in &said {
             let Some(base) = class.like.as_ref().map(|like| &said[like]) else { continue };
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_is_like_one_that_is_like_no_other() {
+    fn a_class_may_refer_only_to_a_class_that_refers_to_no_other() {
         let base = "[A]\nsummary = \"\"\nclaims = { denial = \"detected\", badram = \"stale\" }\n";
         let like =
             |it: &str| format!("{base}[B]\nsummary = \"\"\nlike = \"{it}\"\nclaims = {{ badram = \"detected\" }}\n");

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn two_evils_are_both_told_and_what_was_stopped_is_not_told_beside_a_leak() {
+    fn an_end_names_both_evils_and_omits_a_stopped_attack_next_to_a_leak() {
         let (stale, leaked, detected) = (Verdict::Stale, Verdict::Leaked, Verdict::Detected);
         let both = End::from(stale).leaking(true);
         assert_eq!(both.to_string(), "stale + leaked");
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_end_is_refused_with_what_would_be() {
+    fn an_invalid_end_is_refused_with_the_valid_forms() {
         for (text, expected) in [
             ("\"stail\"", "unknown variant `stail`"),
             ("[\"stale\", \"leekt\"]", "unknown variant `leekt`"),

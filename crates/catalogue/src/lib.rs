@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_the_parts_of_a_design_contradict_is_refused_with_the_one_that_they_make() {
+    fn a_class_that_contradicts_the_parts_of_a_design_is_refused_with_the_right_one() {
         let classes: Vec<&str> = classes().collect();
         for design in designs() {
             let fits = |class: &&str| class::check(class, &design.parts).is_ok();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_design_file_names_only_the_rows_that_end_otherwise_than_its_class_says() {
+    fn a_design_file_names_only_the_rows_that_differ_from_its_class() {
         for (path, text) in embedded::DESIGNS {
             let design = Design::parse(path, text).unwrap();
             let class = class(&design.design_class).unwrap();
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_design_file_takes_fewer_than_20_lines_beside_what_ends_otherwise_than_its_class_says() {
+    fn a_design_file_has_fewer_than_20_lines_without_its_claims() {
         for (path, text) in embedded::DESIGNS {
             let claims = said(text, "claims").lines().count() + said(text, "crash").lines().count();
             assert!(text.lines().count() < 20 + claims, "{path}");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_anything_else_is_no_unknown_name() {
+    fn a_path_to_another_kind_of_file_is_refused_as_a_path() {
         let picture = tempfile().join("vol.png");
         std::fs::write(&picture, "no design").unwrap();
         for path in [picture.to_str().unwrap(), "./folder", "folder/"] {

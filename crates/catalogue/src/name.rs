@@ -31,7 +31,7 @@ mod tests {
     use crate::{ConfigError, Design, Machine, design_with, embedded};
 
     #[test]
-    fn a_name_that_is_part_of_a_path_or_markup_or_nothing_is_refused_with_its_file_and_a_right_one() {
+    fn an_empty_name_or_one_of_a_path_or_markup_is_refused_with_a_right_one() {
         for (name, right) in [
             ("../../../evil", "evil"),
             ("", "mine"),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_refused_where_a_change_gives_it() {
+    fn a_wrong_name_from_a_change_is_refused() {
         let change = [("name".to_owned(), "../evil".to_owned())];
         let error = design_with("xts", &change).unwrap_err().to_string();
         assert!(error.contains("with name = ../evil: name = \"../evil\": expected"), "{error}");

@@ -96,7 +96,7 @@ mod tests {
     use crate::{design_settings, machine_settings};
 
     #[test]
-    fn every_value_of_a_machine_says_where_it_comes_from() {
+    fn every_value_of_a_machine_names_its_source() {
         let changes = [("node.l2.size".to_owned(), "1 MB".to_owned())];
         let settings = machine_settings("modern", &changes).unwrap();
         let of = |key: &str| {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persist_buffer_shows_what_its_file_leaves_out_and_where_there_is_none_there_is_nothing_to_show() {
+    fn a_persist_buffer_shows_its_defaults_and_a_design_without_one_omits_its_keys() {
         let of = |design, changes: &[Change]| -> Vec<_> {
             let settings = design_settings(design, changes).unwrap();
             let shown = settings.into_iter().filter_map(|setting| {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_design_claims_comes_from_its_class_or_its_file() {
+    fn each_claim_of_a_design_names_its_class_or_its_file_as_source() {
         let settings = design_settings("emcc", &[]).unwrap();
         let of = |key: &str| settings.iter().find(|setting| setting.key == key).map(|setting| setting.source);
         assert_eq!(of("claims.flip-data"), Some(Source::Class));

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn each_difference_needs_a_reason_however_many_threads_there_are() {
+    fn each_difference_of_load_values_needs_a_reason_on_any_number_of_threads() {
         assert_eq!(compared(1, 0, &[]).verdict, Verdict::Same);
         assert_eq!(compared(4, 1, &[0]).verdict, Verdict::OtherOrder);
         assert_eq!(compared(4, 1, &[]).verdict, Verdict::Wrong);

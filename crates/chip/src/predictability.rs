@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn frequent_words_that_alternate_with_others_are_covered_only_when_they_are_re_ordered() {
+    fn frequent_words_that_alternate_with_rare_ones_are_covered_only_if_re_ordered() {
         let mut random = Random::new(5);
         let alternating =
             std::iter::repeat_with(|| std::array::from_fn(|n| if n % 2 == 0 { 0 } else { random.word() | 1 }));
@@ -166,7 +166,7 @@ mod tests {
     /// frequent words is next to another. After re-ordering, each line with an odd number k leaves one uncovered: the
     /// share is (E[k] - P(k odd)) / E[k].
     #[test]
-    fn independent_words_are_covered_as_probability_says() {
+    fn the_coverage_of_independent_words_follows_probability_theory() {
         for (p, percent) in [(0.4, 84.0), (0.6, 90.0), (0.8_f64, 92.0)] {
             let mut random = Random::new(9);
             let independent = std::iter::repeat_with(|| {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_cannot_be_are_refused_with_what_can() {
+    fn impossible_sizes_of_tables_are_refused_with_the_possible_ones() {
         assert_eq!(check_tables(&[8, 16, 32, 64]), Ok(()));
         assert!(
             check_tables(&[12]).unwrap_err().contains("a table of 12 values: expected a power of two from 1 to 64")

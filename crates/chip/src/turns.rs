@@ -84,7 +84,7 @@ mod tests {
     const LINE: LineAddr = LineAddr(3);
 
     #[test]
-    fn turns_at_a_line_come_in_the_order_in_which_they_were_taken_and_not_in_that_of_waiting() {
+    fn turns_at_a_line_follow_the_order_of_taking_and_not_of_waiting() {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let (turns, log) = (Rc::new(Turns::new(&clock)), Rc::new(RefCell::new(Vec::new())));

@@ -106,18 +106,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_to_a_trip_is_shared_among_all_that_it_took_and_the_rest_of_it_was_on_the_chip() {
+    fn the_time_lost_to_a_trip_is_shared_among_its_parts_and_the_chip() {
         assert_eq!(lost(&trip(), 100, 200), [10, 40, 20, 30]);
         assert_eq!(lost(&trip(), 50, 200), [5, 20, 10, 15]);
     }
 
     #[test]
-    fn what_was_lost_before_the_trip_began_was_on_the_chip() {
+    fn time_lost_before_a_trip_began_counts_for_the_chip() {
         assert_eq!(lost(&trip(), 150, 200), [10, 40, 20, 80]);
     }
 
     #[test]
-    fn the_rest_of_a_line_adds_what_it_waited_for_after_the_first_words() {
+    fn later_words_of_a_line_add_their_waits_to_the_shares() {
         let mut trip = trip();
         assert_eq!(lost(&trip, 50, 200), [5, 20, 10, 15]);
         // Another 100 ns: 60 for data and 20 for its counter.

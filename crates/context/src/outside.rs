@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_out_of_numbers_refuses_and_gives_none_twice() {
+    fn a_table_that_runs_out_of_numbers_refuses_and_repeats_no_number() {
         let mut table = OutsideTable::new(4, Planted::NONE);
         table.next = u64::MAX - 1;
         assert_eq!(table.enter(), Ok(u64::MAX - 1));

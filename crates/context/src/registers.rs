@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_the_numbers_in_instructions() {
+    fn registers_have_the_names_of_x86_64() {
         let named = |register: Register| register.to_string();
         assert_eq!(
             [Register::RAX, Register::RSP, Register::RSI, Register::RDI].map(named),
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_the_lowest_eight_bytes_and_leaves_the_others() {
+    fn setting_a_word_changes_only_the_lowest_eight_bytes_of_a_register() {
         let mut file = RegisterFile::new([0xff; REGISTER_FILE_BYTES]);
         file.set_word(Register::vector(3), 0x0102_0304_0506_0708);
         assert_eq!(file.get(Register::vector(3))[..9], [8, 7, 6, 5, 4, 3, 2, 1, 0xff]);

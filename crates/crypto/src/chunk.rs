@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_over_several_lines_goes_on_through_all_their_blocks() {
+    fn a_code_over_several_lines_chains_all_their_blocks() {
         let lines: [u8; 4 * CHUNK_LINE_BYTES] = std::array::from_fn(|byte| (7 * byte) as u8);
         let blocks = lines.chunks_exact(16).map(|block| u128::from_be_bytes(block.try_into().unwrap()));
         let code = blocks.fold(encrypt(&KEYS[1], NUMBER << 8 | 0x44), |code, block| encrypt(&KEYS[1], block ^ code));

@@ -78,7 +78,7 @@ mod tests {
     const COUNTER_MAX: u128 = (1 << COUNTER_BITS) - 1;
 
     #[test]
-    fn every_field_has_bytes_of_its_own() {
+    fn every_field_of_a_nonce_has_separate_bytes() {
         let zero = Nonce::new(0, 0).block(Domain::Pad, 0);
         let full = [
             Nonce::new((1 << LINE_NUMBER_BITS) - 1, 0).block(Domain::Pad, 0),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_knows_its_line_whatever_the_counter() {
+    fn a_nonce_returns_its_line_under_the_largest_counter() {
         for line in [0, 1, (1 << LINE_NUMBER_BITS) - 1] {
             assert_eq!(Nonce::new(line, COUNTER_MAX).line_number(), line);
         }

@@ -59,7 +59,7 @@ mod tests {
     use aes::Aes128;
 
     #[test]
-    fn every_field_of_a_page_seed_has_bytes_of_its_own() {
+    fn every_field_of_a_page_seed_has_separate_bytes() {
         let zero = PageSeed { page: 0, line: 0, minor: 0 };
         let base = zero.block(Domain::Pad, 0);
         let full = [

@@ -42,7 +42,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_what_an_ordered_set_holds(changes in prop::collection::vec((0_usize..200, any::<bool>()), 0..100)) {
+        fn a_bit_set_holds_the_same_numbers_as_an_ordered_set(changes in prop::collection::vec((0_usize..200, any::<bool>()), 0..100)) {
             let (mut bits, mut naive) = (BitSet::new(200), BTreeSet::new());
             for (number, enters) in changes {
                 if enters {

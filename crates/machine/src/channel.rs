@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_of_a_lone_read_comes_three_and_a_half_clocks_before_the_last() {
+    fn the_first_word_of_a_lone_read_arrives_three_and_a_half_clocks_before_the_last() {
         let mut executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let (clock, ready) = (executor.clock().clone(), Rc::new(Cell::new(Time::ZERO)));

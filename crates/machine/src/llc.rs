@@ -259,7 +259,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_inclusion_lets_in_marks_and_displaces_as_a_plain_list_does(
+        fn each_inclusion_admits_marks_and_displaces_lines_as_a_plain_list(
             inclusion in prop::sample::select(vec![Inclusion::Neither, Inclusion::Inclusive, Inclusion::Victim]),
             script in prop::collection::vec((some_event(), 0..LINES), 1..300),
         ) {

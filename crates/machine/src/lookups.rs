@@ -78,26 +78,26 @@ mod tests {
     }
 
     #[test]
-    fn five_of_six_cycles_take_an_access_in_if_five_are_inside_for_six() {
+    fn a_limit_of_five_accesses_for_six_cycles_admits_five_in_six_cycles() {
         let mut lookups = lookups(1, 5, 6);
         let entered: Vec<u64> = (0..12).map(|_| lookups.enter(0)).collect();
         assert_eq!(entered, [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13]);
     }
 
     #[test]
-    fn as_many_enter_in_a_cycle_as_may() {
+    fn no_more_accesses_enter_in_a_cycle_than_the_limit() {
         let mut lookups = lookups(2, 4, 3);
         assert_eq!([9, 9, 9, 9, 9].map(|cycle| lookups.enter(cycle)), [9, 9, 10, 10, 12]);
     }
 
     #[test]
-    fn a_late_access_leaves_earlier_cycles_to_others() {
+    fn a_late_access_leaves_earlier_cycles_to_other_accesses() {
         let mut lookups = lookups(1, 1, 2);
         assert_eq!([20, 10, 11].map(|cycle| lookups.enter(cycle)), [20, 10, 12]);
     }
 
     #[test]
-    fn a_limit_that_cannot_be_is_refused_with_the_key() {
+    fn an_impossible_limit_is_refused_with_the_key() {
         assert_eq!(LookUpLimit { per_cycle: 1, places: 5, cycles: 6 }.check("llc.lookups"), Ok(()));
         let refused = LookUpLimit { per_cycle: 1, places: 0, cycles: 6 }.check("llc.lookups").unwrap_err();
         assert_eq!(refused, "llc.lookups.places is 0: expected 1 to 1000");

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_in_a_row_turn_the_prediction_and_one_exception_does_not() {
+    fn two_outcomes_in_a_row_turn_the_prediction_and_one_exception_does_not() {
         let mut predictor = MissPredictor::default();
         let expected = [true, true, true, false, true, false, false, false].map(|memory| {
             predictor.learn(memory);

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_grows_by_one_hop_for_each_tile_and_the_mean_is_as_said() {
+    fn a_path_grows_by_one_hop_per_tile_and_the_mean_is_the_configured_one() {
         let network = Network::mesh(&mesh(0.0), 40.0);
         let way = |slice| network.way(0, lines_of_slice(&network, slice).next().unwrap()).as_fs();
         assert_eq!((way(1) - way(0), way(5) - way(4)), (2_000_000, 2_000_000));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_carries_one_line_in_its_time_and_not_a_moment_sooner() {
+    fn a_link_is_busy_for_exactly_the_time_of_a_line() {
         let network = || Network::mesh(&mesh(3.0), 40.0);
         let near = lines_of_slice(&network(), 0).next().unwrap();
         let way = network().way(1, near).as_fs() / 1000;
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_carries_lines_in_the_order_in_which_they_come_to_it() {
+    fn a_link_carries_lines_in_the_order_of_their_arrival() {
         let network = || Network::mesh(&mesh(3.0), 40.0);
         let [near, far] = [0, 29].map(|slice| lines_of_slice(&network(), slice).next().unwrap());
         let [short, long] = [near, far].map(|line| network().way(0, line).as_fs() / 1000);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_that_cannot_be_is_refused_with_the_rule() {
+    fn an_impossible_mesh_is_refused_with_the_rule() {
         let refused = |change: fn(&mut NocConfig), rule: &str| {
             let mut config = mesh(0.0);
             change(&mut config);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_never_went_down_is_wrong() {
+    fn a_line_that_was_never_written_counts_as_wrong() {
         assert!(!Observer::default().check(None, &[0; 64]));
     }
 }

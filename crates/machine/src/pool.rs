@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_search_passes_over_full_words() {
+    fn a_pool_finds_the_next_free_cycle_beyond_full_words() {
         let mut pool = Pool::new(2, 1, true);
         for n in 0..1000 {
             assert_eq!(pool.start(5), 5 + n / 2);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unpipelined_unit_is_taken_until_it_is_done() {
+    fn an_unpipelined_unit_is_busy_for_its_whole_latency() {
         let mut pool = Pool::new(1, 4, false);
         assert_eq!(pool.start(0), 0);
         assert_eq!(pool.start(1), 4);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn held_work_takes_its_place_in_every_cycle_until_it_goes_on() {
+    fn held_work_occupies_its_unit_in_every_cycle_until_it_continues() {
         let mut pool = Pool::new(1, 1, true);
         assert_eq!(pool.start(10), 10);
         pool.hold(10, 14);

@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_what_was_put_in_and_defaults_elsewhere_and_a_copy_sees_no_later_change(
+        fn a_sparse_array_holds_written_values_and_defaults_and_a_copy_is_independent(
             changes in proptest::collection::vec((0..3_u64, 0..300_u64, 1..9_u64), 1..200),
             copied_at in 0..200_usize,
         ) {

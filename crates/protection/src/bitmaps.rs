@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bitmaps_of_forty_eight_lines_share_one_and_each_has_a_byte_of_its_own() {
+    fn the_bitmaps_of_forty_eight_lines_share_a_line_with_one_byte_each() {
         let mut bitmaps = ZERO_LINE;
         (0..LINES_PER_LINE).for_each(|line| write(&mut bitmaps, LineAddr(96 + line), Bitmap(line as u8)));
         assert!((0..LINES_PER_LINE).all(|line| read(&bitmaps, LineAddr(96 + line)) == Bitmap(line as u8)));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn bitmaps_come_back_as_they_left_and_leave_otherwise_each_time() {
+    fn sealed_bitmaps_open_as_written_and_differ_at_each_sealing() {
         let (cipher, mut bitmaps) = (cipher(), ZERO_LINE);
         write(&mut bitmaps, LineAddr(7), Bitmap(0b101));
         let sealed: Vec<Line> = (0..50).map(|_| cipher.seal(Slot(9), &bitmaps).0).collect();

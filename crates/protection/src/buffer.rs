@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_keeps_the_fields_that_do_not_depend_on_the_text_and_no_others() {
+    fn a_store_keeps_only_the_fields_of_an_entry_that_do_not_depend_on_the_text() {
         let mut entries = Entries::default();
         entries.take(LineAddr(3), &[1; 64], Planted::NONE);
         let entry = entries.find(LineAddr(3)).unwrap();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_stay_in_the_order_in_which_their_lines_came() {
+    fn entries_stay_in_the_order_of_their_allocation() {
         let mut entries = Entries::default();
         [5, 3, 5, 4].iter().for_each(|line| entries.take(LineAddr(*line), &[0; 64], Planted::NONE));
         entries.remove(LineAddr(3));

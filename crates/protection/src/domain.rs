@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_sets_the_registers_of_the_roots_that_it_names_and_no_others() {
+    fn a_completion_sets_only_the_registers_of_the_roots_that_it_names() {
         let mut registers = Registers { root: root(1), ..Registers::default() };
         registers.forest.extend([(Slot(1), [1; 64]), (Slot(2), [2; 64])]);
         let forest = [(Slot(2), None), (Slot(3), Some([3; 64]))].into();

@@ -316,7 +316,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_slot_has_one_place(
+        fn every_slot_belongs_to_one_region_without_gaps(
             data_lines in 1u64..100_000, low in 2u64..65, high in 2u64..65, root_lines in 1u64..9, over_tags: bool,
         ) {
             let leaves = if over_tags { Role::Tag } else { Role::Counter };
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_gigabytes_under_sc64_and_a_bonsai_tree_cost_as_much_as_the_arithmetic_says() {
+    fn the_overhead_of_sixteen_gigabytes_under_sc64_and_a_bonsai_tree_is_as_computed() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 1 };
         let needs = Needs {
             lines_per_counter_line: Some(64),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_tells_every_line_in_memory_and_what_one_of_each_kind_serves() {
+    fn a_layout_report_counts_every_line_and_the_lines_that_each_kind_serves() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 2 };
         let needs = Needs {
             lines_per_counter_line: Some(64),

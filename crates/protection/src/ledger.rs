@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_a_chunks_pads_serves_until_the_next_one_and_each_pad_for_one_text() {
+    fn a_chunks_number_is_valid_until_the_next_and_each_pad_hides_one_text() {
         let reuse = |notes: &[(u64, u128, u8, u8)]| {
             let mut ledger = Ledger::default();
             for (chunk, number, slot, text) in notes.iter().copied() {

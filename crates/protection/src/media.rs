@@ -231,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slots_lie_side_by_side_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
+        fn slots_are_contiguous_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
             let (with_tags, behind) = (tag > 0, 8 * tag);
             let shape = Shape { slots: data + above, data, behind, slots_per_tag: 1, length: LineLength::WHOLE };
             let mut next = 0_u64;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_under_one_tag_lie_side_by_side_before_it() {
+    fn slots_under_one_tag_are_contiguous_and_precede_it() {
         for slots_per_tag in [2, 4] {
             let shape = Shape { slots: 20, data: 12, behind: 16, slots_per_tag, length: LineLength::HALF };
             let mut next = 0;
@@ -311,7 +311,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_memory_holds_what_was_stored_and_a_copy_sees_no_later_change(
+        fn a_memory_holds_stored_content_and_a_copy_is_independent(
             stores in proptest::collection::vec(
                 (0..400_u64, prop_oneof![Just(0_u8), 1..9_u8], prop_oneof![0..3_u128, Just(1), Just(5 << 64)]), 1..150),
             copied_at in 0..150_usize,
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_takes_what_is_in_it_and_what_lies_beside() {
+    fn the_footprint_of_a_memory_counts_written_lines_and_their_spare_bits() {
         let (mut plain, mut with_tags) = (Media::new(1 << 20), Media::new(1 << 20));
         for slot in (0..1 << 14).map(Slot) {
             plain.store(slot, [1; 64].into());
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beside_a_line_moves_with_it_and_stays_when_only_the_line_is_written() {
+    fn spare_bits_move_with_their_line_and_stay_when_only_the_line_is_written() {
         let mut media = Media::new(9);
         let wide = 77 | 78 << 64;
         media.store(Slot(3), Untrusted::with([1; 64], wide));

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_computed_once_for_the_same_message_and_anew_for_any_other() {
+    fn a_memoised_result_is_reused_only_for_the_same_message() {
         let memo = Memo::default();
         let of_bitmap = |bitmap, line_number, version, text: u8, result| {
             memo.of(&Message { line_number, version, bitmap, text: [text; 64] }, || result)

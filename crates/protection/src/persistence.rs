@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn early_steps_are_a_beginning_of_the_chain_and_nothing_else() {
+    fn early_steps_must_be_the_first_steps_of_the_chain() {
         for first in 0..=Step::CHAIN.len() {
             assert_eq!(Early::try_from(Step::CHAIN[..first].to_vec()), Ok(Early::beginning(first)));
         }

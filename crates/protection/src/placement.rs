@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_is_found_in_the_slot_that_it_was_given(line in 0u64..1 << 40) {
+        fn a_line_and_its_slot_map_to_each_other(line in 0u64..1 << 40) {
             let placed = Placement::Fixed.of(LineAddr(line));
             prop_assert_eq!(placed.line(), LineAddr(line));
             prop_assert_eq!(Placement::Fixed.in_slot(placed.slot()), placed);

@@ -55,7 +55,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     #[test]
-    fn a_design_waits_for_the_slowest_and_never_for_one_that_has_finished() {
+    fn a_design_waits_for_the_slowest_one_that_has_not_finished() {
         let pace = Pace::new(3, 10);
         pace.arrived(0, 10, || panic!("there is nothing to wait for"));
         pace.finished(2);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn however_unequal_all_arrive_and_none_leads_by_more_than_it_may() {
+    fn unequal_designs_all_finish_and_no_leader_exceeds_the_allowed_distance() {
         let pace = Arc::new(Pace::new(2, 8));
         let slow_at = Arc::new(AtomicU64::new(0));
         let fast = std::thread::spawn({

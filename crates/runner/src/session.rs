@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn designs_run_together_give_the_same_records_as_designs_run_alone() {
+    fn designs_that_run_together_have_the_same_events_as_separate_runs() {
         let designs = [options("none", 50_000), options("sc64-bmt", 50_000)];
         let together = session(kernel(&[]), &designs, |_| Command::GoOn);
         assert!(!together.ended_early);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_one_design_leaves_the_others_alone() {
+    fn an_error_of_one_design_does_not_affect_the_other_designs() {
         let mut broken = options("sc64-bmt", 50_000);
         broken.design.parts.caches.ways = 7;
         let outcomes = session(kernel(&[]), &[broken, options("none", 50_000)], |_| Command::GoOn).outcomes;
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_are_ended_early_end_at_one_place_for_all_designs() {
+    fn programs_that_are_ended_early_end_at_the_same_instruction_for_all_designs() {
         let on_four_cores = |name: &str| {
             let machine = catalogue::machine("emcc-4core").unwrap();
             RunOptions { machine, ..options(name, u64::MAX) }

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_one_instant_happen_in_the_order_asked_for() {
+    fn events_of_one_instant_happen_in_the_order_of_their_requests() {
         let mut executor = Executor::new();
         let log = Rc::new(RefCell::new(Vec::new()));
         for name in 0..4 {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_tasks_give_the_same_event_hash_and_others_do_not() {
+    fn the_same_tasks_have_the_same_event_hash_and_different_ones_do_not() {
         let hash_of = |delays: &[u64]| {
             let mut executor = Executor::new();
             for &delay in delays {

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_going_goes_on_meanwhile() {
+    fn started_parts_make_progress_during_another_wait() {
         let ended = ended_at(|clock| async move {
             let mut going = Going::default();
             let part = async |ns| {

@@ -199,7 +199,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_enters_in_its_turn_as_soon_as_those_before_it_let_it(
+        fn each_task_enters_a_lock_in_turn_as_soon_as_earlier_holders_permit(
             mut visits in proptest::collection::vec(
                 (0..40_u64, 0..3_u8, prop_oneof![Just(Mode::Shared), Just(Mode::Exclusive)], 0..20_u64), 1..40)
         ) {

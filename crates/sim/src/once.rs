@@ -46,7 +46,7 @@ mod tests {
     use units::{Duration, Time};
 
     #[test]
-    fn those_who_wait_go_on_in_the_poll_in_which_the_first_value_came() {
+    fn waiters_continue_at_the_instant_of_the_first_value() {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let seen = Rc::new(RefCell::new(Vec::new()));

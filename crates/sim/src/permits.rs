@@ -181,22 +181,22 @@ mod tests {
     }
 
     #[test]
-    fn so_many_are_out_at_once_and_the_rest_wait_in_order() {
+    fn no_more_permits_are_out_than_exist_and_waiters_are_served_in_order() {
         assert_eq!(times(2, &[1, 1, 1, 1]), (vec![(0, 0), (1, 0), (2, 10), (3, 11)], 2));
     }
 
     #[test]
-    fn who_wants_many_is_not_overtaken_by_who_wants_few_and_gets_all_at_most() {
+    fn a_request_for_many_permits_is_not_overtaken_and_gets_at_most_all() {
         assert_eq!(times(3, &[2, 5, 1]), (vec![(0, 0), (1, 10), (2, 21)], 3));
     }
 
     #[test]
-    fn the_door_is_shut_while_anybody_waits() {
+    fn the_gate_is_shut_while_a_request_waits() {
         assert_eq!(times(1, &[0, 1, 0, 1, 0, 1, 0]).0, [(0, 0), (1, 0), (2, 0), (3, 11), (5, 24), (4, 24), (6, 24)]);
     }
 
     #[test]
-    fn who_comes_at_the_instant_at_which_the_door_opens_goes_behind_those_who_waited() {
+    fn an_arrival_at_the_opening_of_the_gate_passes_after_the_waiters() {
         let mut executor = Executor::new();
         let permits = Rc::new(Permits::new(executor.clock(), 1));
         let log = Rc::new(RefCell::new(Vec::new()));

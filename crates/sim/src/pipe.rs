@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_behind_others_waits_for_them_once_and_chains_do_not_meet() {
+    fn a_chain_behind_other_items_waits_once_and_chains_do_not_collide() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
         pipe.pass(at(0), 2);
         assert_eq!(pipe.pass_chained(at(1), 2), Passage { start: at(8), done: at(28) });
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inverse_may_take_longer() {
+    fn an_inverse_item_may_take_longer() {
         let pipe = Pipe::new(1, NS * 10, NS * 2);
         assert_eq!(pipe.pass_in(NS * 13, at(0), 2), Passage { start: at(0), done: at(15) });
         assert_eq!(pipe.pass(at(0), 1).done, at(14));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_that_are_over_leave_nothing_behind() {
+    fn finished_chains_leave_no_reservation() {
         // The second link never goes into the unit that took the first, which is still busy.
         let pipe = Pipe::new(2, NS * 3, NS * 5);
         for chain in 0..100 {

@@ -105,7 +105,7 @@ mod tests {
 
     /// A task ends its work at the instant at which other tasks got items but have not woken yet.
     #[test]
-    fn no_work_overtakes_what_was_given_to_tasks_that_are_about_to_wake() {
+    fn no_work_overtakes_items_of_tasks_that_are_about_to_wake() {
         let mut executor = Executor::new();
         let queue = Rc::new(WorkQueue::new(executor.clock()));
         let log = Rc::new(RefCell::new(Vec::new()));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn work_goes_to_whoever_is_free_in_order_and_begins_at_its_time() {
+    fn work_is_assigned_to_free_workers_in_order_of_its_time() {
         let mut executor = Executor::new();
         let queue = Rc::new(WorkQueue::new(executor.clock()));
         let log = Rc::new(RefCell::new(Vec::new()));

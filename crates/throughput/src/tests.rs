@@ -9,7 +9,7 @@ fn available() -> impl Iterator<Item = Engine> {
 }
 
 #[test]
-fn every_engine_is_measured_at_sizes_of_its_own_with_positive_figures() {
+fn every_available_engine_is_measured_with_positive_figures() {
     for engine in available() {
         for bytes in [64, 192, 16_384, 32_768] {
             let found = measure(engine, bytes, 1).unwrap();
@@ -45,7 +45,7 @@ fn repetitions_out_of_range_are_refused() {
 }
 
 #[test]
-fn the_line_engines_take_a_message_as_so_many_lines_with_a_tag_each() {
+fn line_engines_split_a_message_into_lines_with_a_tag_each() {
     let work = Work::new(256, LINE);
     assert_eq!((work.units, work.nonces.len(), work.tags.len()), (4, 256, 256));
     let whole = Work::new(256, 256);

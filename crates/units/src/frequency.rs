@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_clock_is_refused() {
+    fn a_text_that_is_not_a_clock_is_refused() {
         for text in ["", "MHz", "-1", "2.4", "1/0", "1//2", "4 GHz", "99999999999999999999", "é"] {
             assert!(text.parse::<Frequency>().is_err(), "{text}");
         }

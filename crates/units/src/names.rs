@@ -15,7 +15,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn a_slip_is_understood_and_a_stranger_is_not() {
+    fn a_misspelt_name_is_recognised_and_an_unrelated_one_is_not() {
         let known = ["sc64-bmt", "ctr-mac", "none"];
         assert_eq!(nearest("sc64-btm", known), Some("sc64-bmt"));
         assert_eq!(nearest("SC64-BMT", known), Some("sc64-bmt"));

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_size_is_refused() {
+    fn a_text_that_is_not_a_size_is_refused() {
         for text in ["", "KB", "-1", "3.5 MB", "12 parsecs", "99999999999 GB"] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");
         }

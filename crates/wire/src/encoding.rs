@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_made_of_what_the_bytes_name() {
+    fn an_address_is_made_of_the_registers_and_offset_in_the_bytes() {
         // clwb (%rdi); clflush 0x40(%r12); clflushopt -0x100(%rbp,%r9,8); clwb 0x10(%rip); clwb 0x1000.
         assert_eq!(flushed(&[0x66, 0x0f, 0xae, 0x37]), at(Some(7), None, 0));
         assert_eq!(flushed(&[0x41, 0x0f, 0xae, 0x7c, 0x24, 0x40]), at(Some(12), None, 0x40));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_past_the_caches_and_fences_are_known_in_each_form() {
+    fn stores_past_the_caches_and_fences_are_recognised_in_each_encoding() {
         // movnti, movntps, movntpd, movntdq, movntq, maskmovdqu, vmovntps, vmovntdq, vmovntdq with three bytes of VEX.
         for store in [
             &[0x48, 0x0f, 0xc3, 0x07][..],
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_alike_is_none_of_these() {
+    fn similar_encodings_are_not_recognised_as_flushes_stores_or_fences() {
         // xsaveopt, lfence, rdfsbase, movaps, vpaddd, umonitor, tpause, clrssbsy, the opcode e7 of another map, nop.
         for other in [
             &[0x0f, 0xae, 0x37][..],
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_under_a_mask_is_known_by_its_bytes() {
+    fn a_masked_load_is_recognised_by_its_bytes() {
         // vpmaskmovd (%rax),%ymm1,%ymm0; vmaskmovps %fs:(%rax),%xmm1,%xmm0; vpmaskmovd %ymm0,%ymm1,(%rax); vpaddd.
         assert!(is_masked_load(&[0xc4, 0xe2, 0x75, 0x8c, 0x00]));
         assert!(is_masked_load(&[0x64, 0xc4, 0xe2, 0x71, 0x2c, 0x00]));

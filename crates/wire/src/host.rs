@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_qemu_is_busy_with_is_seen_until_it_ends() {
+    fn the_work_of_qemu_is_visible_until_it_ends() {
         let host = Host::default();
         for work in [Work::Reserve, Work::Protect, Work::Unmap] {
             host.begin(work, 1 << 46);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_go_through_pages_are_known_with_the_bytes_that_they_go_through() {
+    fn calls_that_visit_every_page_are_recognised_with_their_bytes() {
         let arguments = [1 << 40, 1 << 36, 3 << 36, 0, 0, 0];
         assert_eq!(Work::of(libc::SYS_mmap, &arguments), Some((Work::Reserve, 1 << 36)));
         assert_eq!(Work::of(libc::SYS_mremap, &arguments), Some((Work::Reserve, 2 << 36)));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_have_a_table_cost_nothing_again() {
+    fn addresses_with_a_page_table_do_not_count_as_missing() {
         let mut tables = Tables::new();
         assert_eq!(tables.missing(&(100..300)), 200);
         tables.add(100..300);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_and_an_oddity_stay() {
+    fn the_host_keeps_a_refusal_and_an_oddity() {
         let host = Host::default();
         assert_eq!((host.refused(), host.has(Oddity::CodeInTwoPlaces)), (None, false));
         host.refuse(8 << 40);

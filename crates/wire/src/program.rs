@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_very_program_can_be_recorded_on_its_own_kind_of_machine() {
+    fn the_test_program_is_identified_by_its_architecture() {
         let found = identify(&std::env::current_exe().unwrap()).unwrap();
         assert_eq!(found == Program::X86_64, cfg!(target_arch = "x86_64"));
     }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interpreter_that_is_not_there_is_named() {
+    fn a_missing_interpreter_is_named() {
         let path = std::env::temp_dir().join(format!("casemate-script-without-{}", std::process::id()));
         std::fs::write(&path, "#!/no/such/interpreter -e\n").unwrap();
         let (file, error) = resolve(&path, &["s".into()]).unwrap_err();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_cannot_be_recorded_is_named() {
+    fn a_program_for_another_architecture_is_named() {
         let mut head = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 183, 0];
         assert_eq!(identify_elf(2, 1, &head), Program::OtherMachine("AArch64"));
         head[18] = 62;

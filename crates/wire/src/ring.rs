@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_that_is_dropped_can_be_found_no_more() {
+    fn a_dropped_ring_cannot_be_found() {
         use std::os::unix::fs::MetadataExt;
         let (reader, writer) = ring(Settings::default());
         let path = reader.path().unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_ring_lets_a_waiting_producer_go() {
+    fn a_stopped_ring_releases_a_waiting_producer() {
         let (reader, writer) = ring(Settings { limit: u64::MAX, ..Settings::default() });
         std::thread::scope(|scope| {
             let outcome = scope.spawn(|| (0..).find_map(|n| writer.publish(0, 0, &[n]).err()));
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_drawn_exactly() {
+    fn a_writer_skips_and_records_exactly_the_requested_instructions() {
         let (_reader, writer) = ring(Settings { skip: 100_000, limit: 70_000, ..Settings::default() });
         let mut drawn = [0, 0];
         loop {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_marked_region_counts_if_that_is_asked_for() {
+    fn only_the_marked_region_is_recorded_on_request() {
         let (_reader, writer) = ring(Settings { limit: 10, marked_region: true, ..Settings::default() });
         assert_eq!(writer.draw().1, Phase::Outside);
         writer.toggle_region();

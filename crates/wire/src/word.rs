@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_why_it_is_sent_whether_or_not_it_is_mapped() {
+    fn the_cause_of_a_line_survives_its_mapped_flag() {
         for cause in [LineCause::FirstTouch, LineCause::Kernel] {
             assert_eq!([0, MAPPED].map(|mapped| LineCause::from_detail(cause as u8 | mapped)), [cause; 2]);
         }

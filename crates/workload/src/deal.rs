@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_core_has_the_chunks_of_its_own_strand_in_their_order() {
+    fn each_core_has_the_chunks_of_its_strand_in_order() {
         let chunks = (0..12).map(|n| chunk(0, n % 3, vec![n.into()])).collect();
         let (_, mut hands) = deal(Listed::new(chunks), 3);
         for (core, hand) in hands.iter_mut().enumerate() {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strand_that_has_ended_leaves_its_core_to_another() {
+    fn a_strand_that_has_ended_frees_its_core_for_another() {
         let ended = word::control(Control::Ended, 0, 0);
         let chunks =
             vec![chunk(0, 0, vec![0]), chunk(0, 1, vec![1, ended]), chunk(0, 2, vec![2]), chunk(0, 3, vec![3])];
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_waits_while_too_much_is_kept_for_others_and_no_longer() {
+    fn a_core_waits_only_while_too_many_words_are_kept_for_other_cores() {
         let long = || chunk(0, 0, vec![7; KEPT_WORDS_MAX / 2]);
         let (dealer, mut hands) = deal(Listed::new(vec![long(), long(), chunk(0, 1, vec![1])]), 2);
         assert!(matches!(hands[1].supply().unwrap(), Supply::Later));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_told_to_every_core_before_a_chunk_that_may_name_them() {
+    fn every_core_gets_blocks_before_a_chunk_that_may_name_them() {
         let blocks = vec![block(0, 0x100, &[&[0x90]])];
         let first = Chunk { new_blocks: blocks.clone(), ..chunk(0, 0, vec![0]) };
         let (_, mut hands) = deal(Listed::new(vec![first, chunk(0, 1, vec![1])]), 2);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_told_is_unknown_even_where_a_load_only_reaches_into_it() {
+    fn a_load_that_reaches_into_an_unknown_line_is_unknown() {
         let mut shadow = Shadow::default();
         shadow.show(VirtAddr(0x1000), &[7; LINE_BYTES]);
         assert_eq!(shadow.load(VirtAddr(0x103c), 8), None);

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_anything_else_are_refused_for_what_they_are_plain_and_packed() {
+    fn bytes_of_other_formats_are_refused_by_their_kind_plain_and_packed() {
         let folder = folder("others");
         let text: Vec<u8> = (0..400).flat_map(|n| format!("{n:07} 11003072\n").into_bytes()).collect();
         let mut archive = vec![0; 10_240];

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_observer_waits_for_stores_that_come_meanwhile_as_well() {
+    fn a_blocked_observer_also_waits_for_stores_that_arrive_meanwhile() {
         let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, Planted::NONE);
         let feeding = Feeding::new(&bench, SMALL);
         let store = |number| Store { number, core: 0, line: LINES[number % LINES.len()], content: [number as u8; 64] };
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_goes_over_to_the_core_that_writes_and_is_flushed_for_the_core_that_reads() {
+    fn an_entry_moves_to_a_core_that_writes_and_is_flushed_for_a_core_that_reads() {
         assert_eq!(met(1), ([true, false], 0), "the first core writes, and does not read");
         assert_eq!(met(0), ([false, true], 1), "the second core reads before it writes");
     }

@@ -49,7 +49,7 @@ mod tests {
 
     /// Recovery does not use the operations before the loss, and `contents` does not use the lines that recovery reads.
     #[test]
-    fn what_recovery_finds_in_a_memory_that_nobody_touched_is_what_the_bus_says_was_durable() {
+    fn recovery_of_an_untouched_memory_finds_the_content_that_the_bus_shows_as_durable() {
         let (mut lost, mut ahead) = (0, 0);
         for (number, name) in ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-dbmf"].into_iter().enumerate() {
             for workload in all().into_iter().skip(number).step_by(7) {

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_longer_history_with_a_battery_power_fails_at_40_events_spread_over_it_and_at_its_end() {
+    fn power_fails_at_40_spread_events_and_at_the_end_of_a_long_history_on_battery() {
         let history = history("secpb-cobcm", &[LINES[0], LINES[1], LINES[2], BYSTANDER], false);
         let aftermath = Aftermath::of(&history, &CrashOptions::default());
         let points: Vec<usize> = aftermath.left().iter().map(|dead| dead.point).collect();
@@ -268,7 +268,7 @@ mod tests {
 
     /// After one write all memories are attacked; after three, those that arrive in order and one other at each point.
     #[test]
-    fn memories_that_are_left_torn_are_attacked_as_those_that_arrive_in_order_are() {
+    fn torn_memories_are_attacked_like_memories_in_order() {
         let of_one = history("plp-sp", &LINES[..1], true);
         let aftermath = Aftermath::of(&of_one, &CrashOptions::default());
         let (all, torn) = states::distinct(aftermath.left());
@@ -286,7 +286,7 @@ mod tests {
 
     /// Each of the lines drains in a separate tuple.
     #[test]
-    fn who_attacks_what_a_battery_left_remembers_the_memory_after_each_tuple() {
+    fn an_attacker_after_a_battery_drain_has_seen_the_memory_after_each_tuple() {
         let history = history("secpb-cobcm", &[LINES[0], LINES[1], LINES[2], BYSTANDER], false);
         let aftermath = Aftermath::of(&history, &CrashOptions::default());
         let dead = aftermath.left().last().unwrap();

@@ -99,7 +99,7 @@ mod tests {
     use protection::domain::Completion;
 
     #[test]
-    fn a_pad_counts_as_shown_when_its_tuple_is_complete_or_at_once_if_nothing_holds_tuples() {
+    fn a_pad_is_shown_when_its_tuple_completes_or_at_once_with_a_queue_outside_the_domain() {
         let seal = |text: u8| Operation::Spend(Slot(3), Keystream::Pad(Nonce::new(3, 1), [text; 64]));
         let persist = || Operation::Persist(Role::Data, Slot(3), [9; 64].into());
         let complete = || Operation::Complete(Completion::default());

@@ -256,7 +256,7 @@ mod tests {
     const NEW: [u8; 64] = [2; 64];
 
     #[test]
-    fn of_forty_lines_on_their_way_each_may_fare_in_every_way() {
+    fn each_of_forty_lines_in_flight_may_arrive_in_every_way() {
         let lines = 40;
         let mut media = Media::new(lines);
         (0..lines).for_each(|slot| media.write(Slot(slot), &OLD));

@@ -176,7 +176,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_key_schedule_is_found_though_a_tenth_of_its_bits_decayed_and_nothing_else_is() {
+    fn the_search_finds_a_key_schedule_with_a_tenth_of_its_bits_decayed_and_no_other() {
         let mut random = Random::new(1);
         let mut media = Media::new(64);
         for slot in 0..64 {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_found_wherever_it_begins_and_nothing_else_is_taken_for_it() {
+    fn a_key_across_two_lines_is_found_and_random_lines_contain_no_key() {
         let mut random = Random::new(2);
         let mut media = Media::new(64);
         (0..64).for_each(|slot| media.write(Slot(slot), &random.line()));

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_fails_on_a_processor_with_the_weakness_that_it_is_about() {
+    fn each_row_fails_on_a_processor_with_its_weakness() {
         assert_eq!(worst(spy, Planted::new(Bug::RegisterNotBlanked)), Verdict::Leaked);
         assert_eq!(worst(replay, Planted::new(Bug::NumberUnchecked)), Verdict::Stale);
         assert_eq!(worst(replay, Planted::new(Bug::AcceptedTwice)), Verdict::Stale);

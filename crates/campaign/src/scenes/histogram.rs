@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_occur_again_are_counted_wherever_they_lie() {
+    fn repeated_words_are_counted_at_any_position() {
         let mut random = Random::new(1);
         let mut image = image(|| random.line());
         let word: Vec<u8> = image[3][8..16].to_vec();

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn two_of_a_tenth_may_be_chance_but_not_three_and_none_of_seven_is_not() {
+    fn two_hits_of_0_1_expected_may_be_chance_but_not_three_nor_zero_of_seven() {
         // By hand: two or more of 0.1 happen in 0.47 %, three or more in 0.015 %; zero of 6 in 0.25 %, zero of 7 in 0.09 %.
         assert!(is_likely(2, 0.1) && !is_likely(3, 0.1));
         assert!(is_likely(0, 6.0) && !is_likely(0, 7.0));

@@ -57,7 +57,7 @@ fn slots_of_hide_show_no_program() {
 }
 
 #[test]
-fn fixed_places_show_nearly_always_which_program_runs_and_plain_lines_what_it_writes() {
+fn fixed_slots_nearly_always_reveal_the_program_and_plain_lines_its_data() {
     let nearly_always = |outcome: &Outcome, strategy: &str| {
         let (right, games) = (outcome.counts[strategy], outcome.counts["games"]);
         assert!(right * 100 >= games * 99, "{strategy}: {right} of {games}");

@@ -37,7 +37,7 @@ fn without_a_tree() -> Vec<Design> {
 }
 
 #[test]
-fn where_no_tree_vouches_for_counters_a_flip_changes_what_its_own_target_reads_as_in_every_trial() {
+fn without_a_tree_each_flip_of_a_counter_changes_the_read_of_its_target() {
     let designs = without_a_tree();
     assert!(designs.len() > 11, "{} designs", designs.len());
     for design in designs {
@@ -47,7 +47,7 @@ fn where_no_tree_vouches_for_counters_a_flip_changes_what_its_own_target_reads_a
 
 /// In these designs, the chip must refuse any changed bit of the line of counters.
 #[test]
-fn where_a_tree_vouches_for_counters_a_flip_anywhere_is_refused() {
+fn a_tree_over_counters_refuses_a_flip_anywhere() {
     for name in ["sc64-bmt", "sgx-mee", "morphable"] {
         assert_eq!(hits(&design(name).unwrap()), TRIALS, "{name}");
     }

@@ -58,7 +58,7 @@ fn no_file_of_the_class_claims_a_worse_end_than_the_class_says() {
 }
 
 #[test]
-fn the_class_says_that_whoever_tampers_is_found_and_that_no_pad_hides_two_texts() {
+fn class_c5_says_that_tampering_is_detected_and_that_no_loss_leaks() {
     let says = |loss| class("C5").unwrap().crash.about(loss).unwrap();
     assert_eq!([Loss::TamperingWhileOff, Loss::TamperingOnBattery].map(says), [End::from(Verdict::Detected); 2]);
     assert!(ROWS.into_iter().all(|loss| !says(loss).leaks()));

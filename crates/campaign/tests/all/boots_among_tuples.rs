@@ -57,7 +57,7 @@ fn lost(design: &str, planted: Planted) -> usize {
 }
 
 #[test]
-fn a_line_that_boots_among_tuples_comes_back_whenever_it_is_read() {
+fn a_line_that_boots_among_tuples_survives_a_loss() {
     for design in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
         assert_eq!(lost(design, Planted::NONE), 0, "{design}");
     }
@@ -65,7 +65,7 @@ fn a_line_that_boots_among_tuples_comes_back_whenever_it_is_read() {
 
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn tags_that_are_copied_early_lose_the_tag_of_a_line_that_boots_meanwhile() {
+fn tags_that_are_copied_early_lose_the_tag_of_a_line_that_boots_concurrently() {
     assert!(lost("plp-coalesced", Planted::new(Bug::TagsCopiedEarly)) > 0);
     assert_eq!(lost("plp-sp", Planted::new(Bug::TagsCopiedEarly)), 0, "a tuple of one line copies one line of tags");
 }

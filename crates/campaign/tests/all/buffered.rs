@@ -15,7 +15,7 @@ use units::random::Random;
 const SCHEMES: [&str; 6] = ["secpb-cobcm", "secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap"];
 
 #[test]
-fn at_every_event_of_a_store_memory_comes_back_with_the_stores_that_were_accepted_and_no_other() {
+fn a_loss_at_any_event_of_a_store_leaves_exactly_the_accepted_stores() {
     for name in SCHEMES.into_iter().chain(["bbb"]) {
         for index in [0, 1] {
             let report = tried(name, &[Loss::PowerLoss], Some(index));
@@ -26,7 +26,7 @@ fn at_every_event_of_a_store_memory_comes_back_with_the_stores_that_were_accepte
 }
 
 #[test]
-fn what_was_accepted_survives_losses_during_recovery_and_tampering_is_found() {
+fn accepted_stores_survive_losses_during_recovery_and_tampering_is_found() {
     for name in SCHEMES {
         for workload in [3, 37, 60, 100] {
             let rows = [Loss::LossInRecovery, Loss::PadReuseAfterLoss, Loss::TamperingWhileOff];
@@ -39,7 +39,7 @@ fn what_was_accepted_survives_losses_during_recovery_and_tampering_is_found() {
 
 /// Stores to three lines, which share a buffer of two entries while counters overflow and metadata leaves the chip.
 #[test]
-fn of_many_stores_a_loss_leaves_exactly_the_first_that_were_accepted() {
+fn a_loss_among_many_stores_leaves_exactly_the_first_accepted_ones() {
     const STORES: usize = 25;
     for (seed, name) in (1..).zip(SCHEMES) {
         let mut random = Random::new(seed);
@@ -64,7 +64,7 @@ fn of_many_stores_a_loss_leaves_exactly_the_first_that_were_accepted() {
 /// Two cores store in turn to three lines, and one of the cores reads each line before: entries are flushed and change buffers all
 /// the time.
 #[test]
-fn of_the_stores_of_two_cores_a_loss_leaves_exactly_the_first_that_were_accepted_of_both() {
+fn a_loss_among_stores_of_two_cores_leaves_the_first_accepted_ones_of_both() {
     const STORES: usize = 24;
     for (seed, name) in (1..).zip(SCHEMES.into_iter().chain(["bbb"])) {
         let mut random = Random::new(seed);
@@ -83,7 +83,7 @@ fn of_the_stores_of_two_cores_a_loss_leaves_exactly_the_first_that_were_accepted
 /// The first entry of core 1 has its counter early. So when the store of core 0 overflows, that entry must complete before the group
 /// is renewed. Meanwhile core 1 stores to a third line of the group, and this store must get a new counter.
 #[test]
-fn a_store_that_comes_while_another_cores_overflow_renews_its_group_gets_a_counter_of_the_renewed_ones() {
+fn a_store_during_another_cores_overflow_gets_a_renewed_counter() {
     let [overflows, neighbour, far] = LINES;
     for name in ["secpb-obcm", "secpb-bcm"] {
         for writes in
@@ -103,7 +103,7 @@ fn a_store_that_comes_while_another_cores_overflow_renews_its_group_gets_a_count
 }
 
 #[test]
-fn every_short_workload_of_two_cores_comes_back_as_far_as_it_was_accepted() {
+fn every_short_workload_of_two_cores_keeps_its_accepted_stores() {
     let workloads = workload::all_for(true).len();
     for (number, name) in SCHEMES.into_iter().chain(["bbb"]).enumerate() {
         // Each scheme tries a share of the workloads; the campaign tries all.
@@ -116,7 +116,7 @@ fn every_short_workload_of_two_cores_comes_back_as_far_as_it_was_accepted() {
 
 /// A claim of a design is the worst end over all workloads.
 #[test]
-fn one_workload_alone_agrees_if_it_ends_no_worse_than_claimed() {
+fn a_single_workload_agrees_if_it_ends_no_worse_than_claimed() {
     let rows = [Loss::PowerLoss, Loss::LossInRecovery];
     let at_once = workload::all().iter().position(|work| work.writes.len() == 2 && work.at_once);
     let report = tried("bbb-gap", &rows, at_once);
@@ -130,7 +130,7 @@ fn one_workload_alone_agrees_if_it_ends_no_worse_than_claimed() {
 
 /// SecPB, Figure 1b: the content of the buffer is persistent, but its metadata is not.
 #[test]
-fn a_battery_that_knows_of_no_metadata_leaves_a_gap() {
+fn a_battery_that_drains_no_metadata_leaves_a_recoverability_gap() {
     let at_once = workload::all().iter().position(|work| work.writes.len() == 2 && work.at_once).unwrap();
     let report = tried("bbb-gap", &[Loss::PowerLoss], Some(at_once));
     assert_eq!(report.complaints(), Vec::<String>::new());

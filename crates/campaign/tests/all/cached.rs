@@ -12,7 +12,7 @@ use units::random::Random;
 const DESIGNS: [&str; 2] = ["eadr", "secure-eadr"];
 
 #[test]
-fn at_every_event_of_a_store_memory_comes_back_with_it_or_without() {
+fn a_loss_at_any_event_of_a_store_leaves_memory_with_it_or_without() {
     for name in DESIGNS {
         for index in [0, 1] {
             let report = tried(name, &[Loss::PowerLoss], Some(index));
@@ -23,7 +23,7 @@ fn at_every_event_of_a_store_memory_comes_back_with_it_or_without() {
 }
 
 #[test]
-fn what_was_stored_survives_losses_during_recovery_and_tampering_ends_as_claimed() {
+fn stores_survive_losses_during_recovery_and_tampering_ends_as_claimed() {
     for name in DESIGNS {
         for workload in [3, 37, 60, 100] {
             let report = tried(name, Loss::ALL, Some(workload));
@@ -34,7 +34,7 @@ fn what_was_stored_survives_losses_during_recovery_and_tampering_ends_as_claimed
 
 /// Stores to three lines; sometimes one of them leaves the caches, while counters overflow and metadata leaves the chip.
 #[test]
-fn of_many_stores_a_loss_leaves_exactly_the_first_that_caches_had() {
+fn a_loss_among_many_stores_leaves_exactly_the_first_that_caches_held() {
     const STORES: usize = 25;
     for (seed, name) in (1..).zip(DESIGNS) {
         let mut random = Random::new(seed);

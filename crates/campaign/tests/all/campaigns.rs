@@ -27,7 +27,7 @@ fn every_design_ends_every_attack_as_it_claims() {
 }
 
 #[test]
-fn one_trial_run_alone_ends_as_it_did_among_others() {
+fn a_trial_repeated_by_its_seed_ends_as_in_the_campaign() {
     let design = catalogue::design("ctr-only").unwrap();
     let many = casemate_campaign::attack(&design, Attack::SpoofCounter, &Options::default());
     for example in many.examples {
@@ -38,7 +38,7 @@ fn one_trial_run_alone_ends_as_it_did_among_others() {
 }
 
 #[test]
-fn an_honest_run_raises_no_alarm_and_returns_what_was_written() {
+fn an_honest_run_raises_no_alarm_and_returns_the_written_content() {
     side_by_side(an_eighth(swept(), share_of_tests()), |design| {
         let report = honest(&design.parts, 15_000, 7, Planted::NONE).unwrap();
         assert_eq!((report.accesses, report.finding), (15_000, None), "{}", design.name);
@@ -76,7 +76,7 @@ enum Length {
 }
 
 #[test]
-fn with_any_cipher_and_any_code_the_strongest_design_withstands_as_much() {
+fn the_strongest_design_withstands_every_attack_with_any_cipher_and_code() {
     use Length::{Chunk, Line};
     use {CipherChoice as C, MacChoice as M, Over as O};
     let base = catalogue::design("sc64-bmt").unwrap();
@@ -143,7 +143,7 @@ fn old_counters_are_renewed_without_reusing_a_pad_or_losing_a_line() {
 }
 
 #[test]
-fn a_write_whose_counter_is_exhausted_is_refused_and_changes_nothing() {
+fn a_write_with_an_exhausted_counter_is_refused_without_effect() {
     for (counters, parts) in organisations() {
         let report = ageing(&parts, Age::BeforeExhaustion, 2_000, 1, Planted::NONE).unwrap();
         assert_eq!(report.finding, None, "{counters:?}");
@@ -160,7 +160,7 @@ fn an_honest_run_under_any_organisation_raises_no_alarm() {
 }
 
 #[test]
-fn reports_are_json_that_names_the_command_to_see_it_again() {
+fn reports_are_json_with_the_command_that_replays_each_example() {
     let design = catalogue::design("none").unwrap();
     let report = attack_design(&design, &Options { trials: 1, ..Options::default() }, &mut |_, _| ());
     let json = serde_json::to_value(&report).unwrap();
@@ -170,7 +170,7 @@ fn reports_are_json_that_names_the_command_to_see_it_again() {
 }
 
 #[test]
-fn a_broken_claim_and_a_stale_one_are_both_complained_about() {
+fn a_broken_claim_and_an_outdated_one_both_raise_a_complaint() {
     let mut design = catalogue::design("ctr-only").unwrap();
     design.claims = catalogue::design("sc64-bmt").unwrap().claims;
     let options = Options { trials: 10, ..Options::default() };
@@ -204,7 +204,7 @@ fn rows_about_other_software_do_not_apply_to_a_design_without_owners() {
 }
 
 #[test]
-fn owners_are_spoofed_on_the_bus_over_a_tree_as_well_and_that_is_named_as_weak() {
+fn owners_in_memory_can_be_spoofed_despite_a_tree_and_count_as_a_weakness() {
     let mut design = catalogue::design("sc64-bmt").unwrap();
     design.parts.ownership = Ownership::Pages;
     assert_eq!(ends(&design, Attack::RemapPage), Verdict::Refused);
@@ -214,7 +214,7 @@ fn owners_are_spoofed_on_the_bus_over_a_tree_as_well_and_that_is_named_as_weak()
 }
 
 #[test]
-fn firmware_that_looks_for_aliases_finds_the_one_at_power_on_and_not_the_one_that_comes_later() {
+fn an_alias_check_of_firmware_finds_an_alias_at_power_on_and_not_a_later_one() {
     let mut design = catalogue::design("scalable-sgx-like").unwrap();
     for (alias_check, badram) in [(true, Verdict::Detected), (false, Verdict::Stale)] {
         design.alias_check = alias_check;
@@ -236,7 +236,7 @@ fn a_replay_line_names_the_file_of_a_design_that_is_not_built_in() {
 /// The counters of the first write arrive after those of the second. The second write therefore fetched the old counters,
 /// so that both writes took the same counter. The stale content of the line is only half of the harm.
 #[test]
-fn a_delayed_counter_brings_old_data_back_and_makes_a_pad_serve_twice_and_both_are_told() {
+fn a_report_on_a_delayed_counter_names_both_stale_data_and_the_reused_pad() {
     let design = catalogue::design("ctr-mac-version").unwrap();
     let outcome = casemate_campaign::attack(&design, Attack::DelayWrite, &Options::default());
     let both = End::from(Verdict::Stale).leaking(true);
@@ -258,7 +258,7 @@ fn a_delayed_counter_brings_old_data_back_and_makes_a_pad_serve_twice_and_both_a
 /// re-encrypted, and lets the next overflow pass. Had the counters not advanced at the first attempt, the same pad would
 /// hide that line twice, and the attacker has both ciphertexts.
 #[test]
-fn a_re_encryption_that_was_made_to_fail_costs_the_page_but_never_a_pad() {
+fn a_sabotaged_re_encryption_loses_the_page_but_reuses_no_pad() {
     let (hot, bait, page) = (LineAddr(5), LineAddr(0), 0..64);
     let design = catalogue::design("sc64-bmt").unwrap();
     let mut victim = Victim::blank(&design.parts, 1, Planted::NONE).unwrap();

@@ -55,7 +55,7 @@ fn start_attacker(machine: &Machine<Core>, seed: u64) -> Rc<Cell<bool>> {
 proptest! {
     #![proptest_config(cases(24))]
     #[test]
-    fn a_crowd_of_accesses_sees_every_line_in_order_and_nobody_waits_for_ever(seed in any::<u64>()) {
+    fn a_crowd_of_accesses_reads_every_line_in_order_and_finishes(seed in any::<u64>()) {
         for design in an_eighth(designs_without_persistence(), seed) {
             // Counters of 56 bits are never renewed.
             let age = (![CounterChoice::Mono56, CounterChoice::Rv64].contains(&design.parts.counters)).then_some(Age::BeforeRenewal);
@@ -81,7 +81,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(12))]
     #[test]
-    fn overflows_beyond_those_allowed_wait_at_a_shut_door_and_everybody_finishes(seed in any::<u64>()) {
+    fn overflows_beyond_the_limit_wait_and_every_access_finishes(seed in any::<u64>()) {
         use CounterChoice::{Morphable, Sc64};
         let limits = Some(OverflowLimits { outstanding: 1, slots: 4 });
         for (design, counters) in [("sc64-bmt", Sc64), ("emcc", Morphable), ("sc64-bmt-mac4", Sc64)] {
@@ -95,7 +95,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(24))]
     #[test]
-    fn a_forest_whose_roots_come_and_go_keeps_every_line_in_a_crowd(seed in any::<u64>(), entries in 1u64..5) {
+    fn a_dynamic_forest_keeps_every_line_in_a_crowd(seed in any::<u64>(), entries in 1u64..5) {
         let mut parts = catalogue::design("dbmf").unwrap().parts;
         parts.tree.forest = Some(ForestDesign::Dynamic { entries, period: 3, threshold: 0 });
         calm_crowd(&with_caches(&parts, seed), Scene { seed, ..Scene::default() })?;
@@ -107,7 +107,7 @@ proptest! {
     /// The first access decides which line leaves one cache of all metadata, so functional runs need not agree with timed ones on
     /// each operation. Their results must still be right.
     #[test]
-    fn one_cache_of_all_metadata_and_counters_in_the_last_level_cache_serve_a_crowd_as_well(seed in any::<u64>()) {
+    fn a_unified_cache_and_counters_in_the_last_level_cache_serve_a_crowd(seed in any::<u64>()) {
         for design in ["sc64-bmt", "sc64-bmt-eager", "sgx-mee", "morphable", "merkle-full"] {
             let mut parts = catalogue::design(design).unwrap().parts;
             parts.caches.unified = Some(Bytes(64 << 10));
@@ -136,7 +136,7 @@ const DURABLE: [&str; 5] = ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-
 proptest! {
     #![proptest_config(cases(4))]
     #[test]
-    fn tuples_with_reads_begun_elsewhere_or_released_early_serve_a_crowd_and_come_back_after_a_loss(seed in any::<u64>()) {
+    fn tuples_with_reads_begun_in_l2s_or_released_early_serve_a_crowd_and_survive_a_loss(seed in any::<u64>()) {
         for design in DURABLE {
             for along in ALONG {
                 let mut parts = catalogue::design(design).unwrap().parts;
@@ -170,13 +170,13 @@ fn crowd_under_attack(design: &str, seed: u64) -> u64 {
 }
 
 #[test]
-fn a_crowd_under_attack_gets_no_garbage_and_nobody_waits_for_ever() {
+fn a_crowd_under_attack_gets_no_garbage_and_finishes() {
     let reported: u64 = (0..48).map(|seed| crowd_under_attack("sc64-bmt", seed)).sum();
     assert!(reported > 48, "the attacker was not mean enough: {reported} faults");
 }
 
 #[test]
-fn a_crowd_whose_tuples_were_given_up_under_attack_comes_back_to_what_was_durable() {
+fn a_crowd_whose_tuples_an_attack_aborted_recovers_written_content() {
     for design in DURABLE {
         let reported: u64 = (0..40).map(|seed| crowd_under_attack(design, seed)).sum();
         assert!(reported > 40, "the attacker was not mean enough to {design}: {reported} faults");

@@ -22,7 +22,7 @@ fn with_battery() -> Vec<Design> {
 /// Under `bbb` all lines go to memory in tuples, which the queue keeps or discards. All other lines that a battery sends may be
 /// torn when it dies: lines of metadata, and lines of data that are written in place.
 #[test]
-fn batteries_that_die_tear_what_is_in_no_tuple_and_earlier_memories_end_as_claimed() {
+fn a_dying_battery_tears_lines_outside_tuples_and_old_memories_end_as_claimed() {
     side_by_side(with_battery(), |design| {
         let (mut torn, mut put_back) = (0, 0);
         for workload in WORKLOADS.into_iter().filter(|index| design.parts.persistence.has_buffer() || *index < 117) {
@@ -38,7 +38,7 @@ fn batteries_that_die_tear_what_is_in_no_tuple_and_earlier_memories_end_as_claim
 
 /// After each loss of power the same workload continues from the memory that is left, under the same keys.
 #[test]
-fn a_session_begins_with_all_that_the_one_before_had_stored() {
+fn a_session_begins_with_the_stores_of_the_previous_one() {
     let workload = Workload::of_one_core(LINES.repeat(2), true, true);
     for name in ["secpb-cobcm", "secpb-cm", "secpb-nogap", "secure-eadr", "bbb", "eadr"] {
         let design = design(name).unwrap();

@@ -35,7 +35,7 @@ fn harmless(row: &ExhaustiveRow) -> u64 {
 }
 
 #[test]
-fn no_flip_of_any_stored_bit_gets_past_the_design_with_a_tree() {
+fn the_design_with_a_tree_detects_every_flip_of_a_used_bit() {
     let report = exhaustive(&design("sc64-bmt").unwrap(), &mut |_, _| ());
     assert_eq!(report.flips, 41_984, "65 lines of data, 9 of tags, 2 of counters and 6 nodes, of 512 bits each");
     for row in &report.rows {
@@ -44,7 +44,7 @@ fn no_flip_of_any_stored_bit_gets_past_the_design_with_a_tree() {
 }
 
 #[test]
-fn every_flip_under_every_design_ends_as_its_claims_say_and_only_what_nothing_covers_is_harmless() {
+fn every_flip_ends_as_claimed_and_only_flips_of_uncovered_bits_are_harmless() {
     for design in an_eighth(swept_at_rest(), share_of_tests()) {
         let report = exhaustive(&design, &mut |_, _| ());
         let levels = report.rows.iter().filter(|row| row.structure.starts_with("tree")).count();
@@ -79,7 +79,7 @@ fn every_flip_under_every_design_ends_as_its_claims_say_and_only_what_nothing_co
 }
 
 #[test]
-fn no_flip_of_a_long_tag_gets_past_wherever_it_lies_and_unused_room_is_no_more_than_there_is() {
+fn every_flip_of_a_long_tag_is_found_and_only_unused_bits_are_harmless() {
     let of = |slot_bytes, length: fn(MacDesign) -> MacDesign, code| {
         let mut sc64 = design("sc64-bmt").unwrap();
         sc64.parts.mac = length(MacDesign { code, place: slot_bytes, ..MacDesign::default() });
@@ -100,7 +100,7 @@ fn no_flip_of_a_long_tag_gets_past_wherever_it_lies_and_unused_room_is_no_more_t
 }
 
 #[test]
-fn spare_bits_are_told_from_bits_that_somebody_uses() {
+fn flips_of_unused_counter_bits_are_harmless_unless_a_tree_covers_them() {
     // Eight counters of 56 bits leave 64 bits of a line spare: 8 bits, and the 56 of a MAC that only a tree puts into the line.
     let mut design = design("ctr-mac-version").unwrap();
     design.parts.counters = CounterChoice::Mono56;
@@ -116,7 +116,7 @@ fn spare_bits_are_told_from_bits_that_somebody_uses() {
 }
 
 #[test]
-fn a_design_that_claims_otherwise_is_said_to_differ() {
+fn a_design_with_a_false_claim_does_not_agree() {
     let mut design = design("ctr-mac").unwrap();
     design.claims = catalogue::design("sc64-bmt").unwrap().claims;
     let report = exhaustive(&design, &mut |_, _| ());

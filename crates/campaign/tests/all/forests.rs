@@ -73,7 +73,7 @@ fn come_and_go(design: &Design, workload: &Workload) -> (usize, usize) {
 }
 
 #[test]
-fn in_three_writes_roots_of_a_dynamic_forest_come_and_go_and_those_of_a_static_one_stay() {
+fn three_writes_change_the_roots_of_a_dynamic_forest_and_not_of_a_static_one() {
     let three: Vec<Workload> = workload::all().into_iter().filter(|work| work.writes.len() == 3).collect();
     for name in ["plp-sp", "plp-pipelined", "secpb-cm"] {
         let change = |forest| three.iter().map(|work| come_and_go(&over(name, forest), work)).collect::<Vec<_>>();

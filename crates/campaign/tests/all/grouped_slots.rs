@@ -21,7 +21,7 @@ fn every_attack_ends_as_claimed_with_a_tag_over_two_or_four_slots() {
 }
 
 #[test]
-fn no_flip_of_any_stored_bit_gets_past_a_tag_over_four_slots() {
+fn a_tag_over_four_slots_detects_every_flip_of_a_stored_bit() {
     let report = exhaustive(&with_slots("cryptopage-basic", 4), &mut |_, _| ());
     for row in &report.rows {
         assert_eq!(row.histogram.get(&Verdict::Detected), Some(&row.flips), "{row:?}");
@@ -29,7 +29,7 @@ fn no_flip_of_any_stored_bit_gets_past_a_tag_over_four_slots() {
 }
 
 #[test]
-fn an_honest_run_with_a_tag_over_several_slots_returns_what_was_written() {
+fn an_honest_run_with_a_tag_over_several_slots_returns_the_written_content() {
     for slots in [2, 4] {
         let report = honest(&with_slots("cryptopage", slots).parts, 6_000, 7, Planted::NONE).unwrap();
         assert_eq!((report.accesses, report.finding), (6_000, None), "{slots} slots");

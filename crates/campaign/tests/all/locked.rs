@@ -19,7 +19,7 @@ fn cuts(design: &str, seed: u64, times: u64, planted: Planted) -> Vec<Cut> {
 }
 
 #[test]
-fn no_core_s_store_outlives_power_without_those_of_the_other_core_that_it_follows() {
+fn no_store_survives_without_the_earlier_stores_of_the_other_core() {
     let (seeds, times) = if every_one() { (30, 50) } else { (8, 12) };
     let logs = DESIGNS.iter().flat_map(|design| (1..=seeds).map(move |seed| (*design, seed)));
     let cut = AtomicUsize::new(0);
@@ -34,7 +34,7 @@ fn no_core_s_store_outlives_power_without_those_of_the_other_core_that_it_follow
 }
 
 #[test]
-fn a_core_that_goes_on_before_its_store_is_accepted_breaks_the_order_of_the_log() {
+fn a_core_that_continues_before_its_store_is_accepted_breaks_the_log_order() {
     let out_of_order = |planted| {
         let found = DESIGNS.iter().flat_map(|design| cuts(design, 1, 24, planted));
         found.filter(|cut| !cut.in_order).count()

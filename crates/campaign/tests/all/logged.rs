@@ -26,7 +26,7 @@ fn run(trials: u64, log: &Path) -> LoggedReport {
 }
 
 #[test]
-fn a_campaign_in_pieces_ends_as_one_run_at_once() {
+fn a_campaign_in_pieces_ends_as_a_single_run() {
     let log = log("pieces");
     let first = run(120, &log);
     assert_eq!((first.resumed, first.added, first.complete), (0, 6 * 120, true));
@@ -41,7 +41,7 @@ fn a_campaign_in_pieces_ends_as_one_run_at_once() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_is_done_again_and_a_foreign_one_is_named() {
+fn a_truncated_log_line_is_run_again_and_a_foreign_one_is_refused() {
     let log = log("cut");
     let whole = run(TRIALS, &log);
     let text = fs::read_to_string(&log).unwrap();
@@ -62,7 +62,7 @@ fn a_device_is_refused_as_a_log_and_not_read() {
 }
 
 #[test]
-fn what_is_logged_of_other_parts_or_another_seed_does_not_count() {
+fn log_entries_of_other_parts_or_another_seed_do_not_count() {
     let log = log("other");
     run(100, &log);
     let mut other = plan(100);
@@ -74,7 +74,7 @@ fn what_is_logged_of_other_parts_or_another_seed_does_not_count() {
 }
 
 #[test]
-fn a_budget_ends_the_run_and_none_of_it_only_reads_the_log() {
+fn a_time_budget_ends_a_run_and_a_budget_of_zero_only_reads_the_log() {
     let log = log("budget");
     let endless = Plan { budget: Some(Duration::from_millis(50)), ..plan(u64::MAX) };
     let report = run_logged(&endless, &log, &mut |_| ()).unwrap();
@@ -85,7 +85,7 @@ fn a_budget_ends_the_run_and_none_of_it_only_reads_the_log() {
 }
 
 #[test]
-fn a_run_that_unwinds_keeps_the_pieces_that_were_complete() {
+fn a_run_that_unwinds_keeps_its_complete_pieces() {
     let log = log("unwound");
     let mut pieces = 0;
     let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -101,7 +101,7 @@ fn a_run_that_unwinds_keeps_the_pieces_that_were_complete() {
 }
 
 #[test]
-fn one_row_alone_goes_on_until_it_has_all_its_trials() {
+fn a_campaign_of_one_row_runs_all_its_trials() {
     let log = log("alone");
     let alone =
         Plan { attacks: vec![Attack::FlipData], designs: vec![catalogue::design("none").unwrap()], ..plan(1_000) };

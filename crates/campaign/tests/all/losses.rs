@@ -13,7 +13,7 @@ fn is_at_controller(design: &Design) -> bool {
 }
 
 #[test]
-fn memory_survives_a_loss_of_power_at_every_point_where_tuples_are_durable_at_the_controller() {
+fn a_controller_with_durable_tuples_survives_a_loss_at_every_point() {
     for design in swept().into_iter().filter(is_at_controller) {
         let report = tried(&design.name, &[Loss::PowerLoss], None);
         assert_eq!(report.complaints(), Vec::<String>::new());
@@ -25,7 +25,7 @@ fn memory_survives_a_loss_of_power_at_every_point_where_tuples_are_durable_at_th
 /// Designs with a battery run their workloads again for each event, so they try only a share of the workloads, as do designs
 /// without durability. A claim covers all workloads together. `CASEMATE_SWEEPS=all` tries all.
 #[test]
-fn memory_survives_on_battery_and_is_lost_without_exactly_where_it_is_claimed_to() {
+fn designs_not_durable_at_the_controller_survive_losses_exactly_as_claimed() {
     let share = if every_one() { 1 } else { 18 };
     for (number, design) in swept().into_iter().filter(|design| !is_at_controller(design)).enumerate() {
         let workloads = workload::all_for(design.parts.persistence.has_buffer()).len();
@@ -37,7 +37,7 @@ fn memory_survives_on_battery_and_is_lost_without_exactly_where_it_is_claimed_to
 }
 
 #[test]
-fn what_returned_survives_losses_during_recovery_and_tampering_is_found() {
+fn returned_writes_survive_losses_during_recovery_and_tampering_is_found() {
     for name in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
         for workload in [3, 37, 60, 100] {
             let report = tried(name, &Loss::ALL[1..], Some(workload));
@@ -50,7 +50,7 @@ fn what_returned_survives_losses_during_recovery_and_tampering_is_found() {
 
 /// Tags that take two words with their line, so that one may be torn off, and tags that fill a separate line.
 #[test]
-fn long_tags_survive_a_loss_and_what_is_torn_of_them_is_found() {
+fn long_tags_survive_a_loss_and_torn_tags_are_found() {
     let of = |name, cipher: Option<CipherChoice>, mac: MacDesign| {
         let mut design = design(name).unwrap();
         design.parts.cipher = cipher.unwrap_or(design.parts.cipher);
@@ -75,7 +75,7 @@ fn long_tags_survive_a_loss_and_what_is_torn_of_them_is_found() {
 /// Every dead memory of the shortest workloads, attacked in every way, also while lines are being re-encrypted. No old or wrong
 /// content is released, and no pad hides two texts before the loss, during recovery or afterwards.
 #[test]
-fn no_attack_on_a_dead_memory_brings_an_old_text_back_or_a_pad_into_use_again() {
+fn no_attack_on_a_dead_memory_restores_an_old_text_or_reuses_a_pad() {
     for name in ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-sbmf", "plp-sp-dbmf"] {
         for workload in [0, 1, 3] {
             let report = tried(name, &[Loss::TamperingWhileOff, Loss::PadReuseAfterLoss], Some(workload));
@@ -87,7 +87,7 @@ fn no_attack_on_a_dead_memory_brings_an_old_text_back_or_a_pad_into_use_again() 
 
 /// Nodes of the tree leave the chip in stores that no access waits for, so they are in flight when power fails.
 #[test]
-fn what_is_on_its_way_leaves_more_memories_than_there_are_points() {
+fn stores_in_flight_leave_more_memories_than_points_of_failure() {
     let design = design("plp-sp").unwrap();
     let three_writes = workload::all().iter().position(|work| work.writes == workload::LINES && !work.at_once).unwrap();
     let left = |in_order| {
@@ -101,7 +101,7 @@ fn what_is_on_its_way_leaves_more_memories_than_there_are_points() {
 }
 
 #[test]
-fn a_volatile_design_has_nothing_to_lose_twice() {
+fn a_volatile_design_loses_its_memory_and_other_losses_do_not_apply() {
     let report = tried("sc64-bmt", Loss::ALL, Some(0));
     assert_eq!(report.rows[0].worst, Verdict::Unrecoverable);
     assert!(report.rows[1..].iter().all(|row| row.worst == Verdict::NotApplicable && row.agrees));

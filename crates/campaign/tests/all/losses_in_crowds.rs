@@ -100,7 +100,7 @@ fn found(forest: Option<ForestDesign>, planted: Planted) -> usize {
 
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn losses_in_crowds_find_what_is_wrong_with_tuples_and_with_recovery() {
+fn losses_in_crowds_find_planted_bugs_of_tuples_and_of_recovery() {
     use protection::planted::Bug;
     assert_eq!([None, Some(RESTLESS)].map(|forest| found(forest, Planted::NONE)), [0, 0]);
     for bug in [
@@ -129,7 +129,7 @@ fn losses_in_crowds_find_what_is_wrong_with_tuples_and_with_recovery() {
 proptest! {
     #![proptest_config(cases(3))]
     #[test]
-    fn a_loss_of_power_among_tuples_leaves_every_write_that_has_returned(seed in any::<u64>()) {
+    fn a_loss_of_power_among_tuples_keeps_every_returned_write(seed in any::<u64>()) {
         for (design, forest) in [
             ("plp-sp", None),
             ("plp-pipelined", None),
@@ -162,7 +162,7 @@ fn losses_on_battery(parts: &Parts, planted: Planted) -> Result<usize, String> {
 
 /// The battery finds half-done work in each buffer and cache, while groups are being renewed and metadata leaves the chip.
 #[test]
-fn what_a_buffer_or_caches_have_when_power_fails_in_a_crowd_comes_back_with_everything_else() {
+fn a_buffer_and_caches_keep_their_lines_when_power_fails_in_a_crowd() {
     side_by_side(with_battery(), |design| {
         let taken = losses_on_battery(&design.parts, Planted::NONE);
         let taken = taken.unwrap_or_else(|wrong| panic!("{}: {wrong}", design.name));
@@ -172,7 +172,7 @@ fn what_a_buffer_or_caches_have_when_power_fails_in_a_crowd_comes_back_with_ever
 
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn losses_in_crowds_find_what_is_wrong_with_batteries() {
+fn losses_in_crowds_find_planted_bugs_of_batteries() {
     use protection::planted::Bug;
     for (name, bug) in [
         ("secpb-cobcm", Bug::BatteryStopsEarly),

@@ -69,7 +69,7 @@ fn two_reads_under_one_line_of_counters_miss_it_once() {
 }
 
 #[test]
-fn two_walks_that_meet_at_a_node_on_its_way_miss_it_once_and_later_ones_hit_it() {
+fn two_walks_that_need_a_node_in_flight_miss_it_once_and_later_walks_hit_it() {
     // Lines 0 and 64 have neighbouring lines of counters, hence one lowest node.
     let [_, _, one] = read("sc64-bmt", &[&[0]]);
     let [counters, _, both] = read("sc64-bmt", &[&[0, 64]]);
@@ -80,7 +80,7 @@ fn two_walks_that_meet_at_a_node_on_its_way_miss_it_once_and_later_ones_hit_it()
 }
 
 #[test]
-fn a_crowd_under_one_line_of_counters_misses_it_once_whatever_the_design() {
+fn a_crowd_under_one_line_of_counters_misses_it_once_under_every_design() {
     let crowd: Vec<u64> = (0..8).collect();
     for design in ["ctr-mac", "morphable", "sc64-bmt-llc", "sc64-bmt-speculative", "mono-tree"] {
         let [counters, ..] = read(design, &[&crowd]);
@@ -96,7 +96,7 @@ fn some_rounds() -> impl Strategy<Value = Vec<Vec<u64>>> {
 proptest! {
     #![proptest_config(cases(24))]
     #[test]
-    fn every_miss_is_a_line_fetched_and_nothing_else_is(rounds in some_rounds(), which in 0..3u64) {
+    fn misses_equal_fetched_lines_for_every_kind_of_metadata(rounds in some_rounds(), which in 0..3u64) {
         for design in ["ctr-mac", "sc64-bmt", "sc64-bmt-speculative", "morphable", "mono-tree", "merkle-full"] {
             let parts = with_caches(&catalogue::design(design).unwrap().parts, which);
             let machine = read_with(&parts, &rounds);

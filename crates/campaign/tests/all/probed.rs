@@ -114,7 +114,7 @@ fn with_long_tags() -> Vec<Design> {
 }
 
 #[test]
-fn the_pins_of_a_functional_and_of_a_timed_run_carry_the_same_bytes_of_each_line_in_the_same_order() {
+fn functional_and_timed_runs_carry_the_same_bytes_of_each_line_in_the_same_order() {
     for (number, design) in with_long_tags().into_iter().enumerate() {
         let (parts, requests) = (with_caches(&design.parts, number as u64), requests(5, false));
         let scheme = parts.build(crate::common::DATA_LINES, 1).unwrap();
@@ -154,7 +154,7 @@ fn a_probe_sees_the_reads_and_writes_that_memory_counts_in_the_order_of_time() {
 }
 
 #[test]
-fn what_the_last_write_of_a_line_carries_is_what_the_chips_hold_at_the_end() {
+fn the_memory_chips_hold_the_content_of_the_last_write_of_each_line() {
     for design in with_long_tags() {
         let Timeline { crossings, media, .. } = timed(&design.parts, &requests(9, false), Some(true));
         let shape = design.parts.build(crate::common::DATA_LINES, 1).unwrap().layout().shape();
@@ -178,7 +178,7 @@ fn a_probe_changes_no_event_of_a_run() {
 }
 
 #[test]
-fn a_tap_hears_what_the_chip_sends_and_gets_whatever_it_does_to_them() {
+fn a_tap_records_the_lines_that_the_chip_sends_and_receives_despite_meddling() {
     let tapped = Tapped::new(8, None);
     tapped.tap().listen(8.into(), true);
     tapped.tap().meddle(Meddling::Drop, None);

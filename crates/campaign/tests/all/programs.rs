@@ -34,7 +34,7 @@ fn a_log_and_a_tree_find_every_committed_operation_after_each_of_many_losses() {
 }
 
 #[test]
-fn other_designs_that_claim_it_keep_programs_as_well() {
+fn other_designs_keep_programs_as_they_claim() {
     for under in [
         "secpb-bcm",
         "secpb-m",
@@ -57,7 +57,7 @@ fn other_designs_that_claim_it_keep_programs_as_well() {
 }
 
 #[test]
-fn a_log_that_commits_a_record_before_it_is_stored_is_caught_where_stores_are_durable_in_order() {
+fn a_log_that_commits_before_storing_is_caught_by_strict_persistency() {
     for under in ["secpb-cobcm", "secpb-nogap", "bbb", "plp-sp"] {
         let report = lived(under, "log", &[("order", "commit-first")], 200, Planted::NONE);
         assert_eq!(ends(&report), [Verdict::Harmless, Verdict::Garbled].map(End::from), "{under}");
@@ -81,7 +81,7 @@ fn a_log_without_fences_is_caught_under_epoch_persistency_and_nowhere_else() {
 }
 
 #[test]
-fn where_nothing_keeps_the_order_or_the_roots_a_program_falls() {
+fn a_program_fails_on_designs_that_keep_neither_order_nor_roots() {
     for program in PROGRAMS {
         let gap = lived("bbb-gap", program, &[], 60, Planted::NONE);
         // Counters are lost with the power, so their pads are used again.
@@ -96,7 +96,7 @@ fn where_nothing_keeps_the_order_or_the_roots_a_program_falls() {
 
 /// Every line reads as written, so only the ledger detects the leak. The pads of a life stay in the ledger over its losses.
 #[test]
-fn a_pad_that_hides_two_texts_is_no_harmless_end_of_a_program_that_finds_everything() {
+fn a_reused_pad_counts_as_a_leak_even_if_the_program_recovers_all_operations() {
     for under in ["secpb-cobcm", "secpb-nogap"] {
         let report = lived(under, "log", &[], 20, Planted::new(Bug::NotCounted));
         assert_eq!(report.worst, Verdict::Leaked, "{under}: {:?}", report.histogram);
@@ -106,7 +106,7 @@ fn a_pad_that_hides_two_texts_is_no_harmless_end_of_a_program_that_finds_everyth
 
 /// A program does not use counters or tags. Either it finds that operations are missing or invalid, or memory refuses a line.
 #[test]
-fn a_scheme_that_errs_is_caught_by_a_programs_own_recovery() {
+fn the_recovery_of_a_program_catches_a_faulty_scheme() {
     let (refused, wrong) = ([Verdict::Unrecoverable].as_slice(), [Verdict::Garbled, Verdict::Stale].as_slice());
     let cases = [
         ("secpb-cobcm", Bug::BatteryStopsEarly, refused),
@@ -144,7 +144,7 @@ fn the_example_of_a_program_is_one_of_its_worst_lives() {
 }
 
 #[test]
-fn a_life_that_ends_badly_is_seen_again_by_its_own_seed() {
+fn a_life_that_ends_badly_is_reproduced_by_its_seed() {
     let first = lived("bbb-gap", "log", &[], 40, Planted::NONE).example.unwrap();
     let mut words = first.replay.split(' ').skip_while(|word| *word != "--losses").skip(1);
     let losses = words.next().unwrap().parse().unwrap();

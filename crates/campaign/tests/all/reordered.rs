@@ -110,7 +110,7 @@ fn wrong_first(planted: Planted, bitmap: BitmapTrust, at: Where) -> (Vec<String>
 }
 
 #[test]
-fn words_that_are_released_first_are_the_asked_for_ones_as_they_are_in_the_line() {
+fn the_words_released_first_are_the_requested_ones_with_the_content_of_the_line() {
     for bitmap in [BitmapTrust::Bound, BitmapTrust::Loose] {
         for at in [Where::OnTheChip, Where::InMemory] {
             let (wrong, came) = wrong_first(Planted::NONE, bitmap, at);
@@ -178,7 +178,7 @@ fn read_after_release(prefetches: bool) -> u64 {
 }
 
 #[test]
-fn a_read_does_not_wait_until_the_next_line_of_bitmaps_has_come_for_one_before() {
+fn a_read_does_not_wait_for_the_prefetch_of_the_next_line_of_bitmaps() {
     let (without, with) = (read_after_release(false), read_after_release(true));
     assert!(with <= without + 5, "{with} ns, {without} where nothing is fetched ahead");
 }
@@ -216,7 +216,7 @@ fn read_with_and_without(bitmap: BitmapTrust) -> [u64; 2] {
 }
 
 #[test]
-fn fvs_rule_7_a_line_is_decrypted_while_its_bitmap_is_on_its_way() {
+fn fvs_rule_7_a_line_is_decrypted_while_its_bitmap_is_fetched() {
     // The bitmap takes as long as the line and two blocks; the line takes two blocks, one for its decryption and one for its tags.
     let [with, without] = read_with_and_without(BitmapTrust::Loose);
     assert!((2 * BLOCK..2 * BLOCK + 500).contains(&with), "{with}");

@@ -25,7 +25,7 @@ fn rows() -> Vec<Attack> {
 }
 
 #[test]
-fn every_lie_of_an_operating_system_ends_as_the_design_claims() {
+fn every_attack_by_an_operating_system_ends_as_the_design_claims() {
     let design = design(DESIGN).unwrap();
     assert_eq!(rows().len(), 14);
     for row in rows() {
@@ -55,7 +55,7 @@ fn reads_right(victim: &Victim, lines: &[LineAddr]) {
 }
 
 #[test]
-fn a_process_goes_on_after_a_thousand_permutations_that_another_one_forced() {
+fn a_process_reads_right_after_another_one_forced_a_thousand_permutations() {
     let parts = design(DESIGN).unwrap().parts;
     let mut random = Random::new(51);
     let mut victim = Victim::blank(&parts, 3, Planted::NONE).unwrap();

@@ -102,7 +102,7 @@ impl Scenario {
 }
 
 #[test]
-fn a_tuple_behind_one_that_was_given_up_does_not_become_durable() {
+fn a_tuple_behind_an_aborted_one_does_not_become_durable() {
     let mut scenario = Scenario::of("plp-pipelined", |_| ());
     scenario.make_durable(&[COUSINS[0], FIRST]);
     let before = scenario.ended.get();
@@ -118,7 +118,7 @@ fn a_tuple_behind_one_that_was_given_up_does_not_become_durable() {
 }
 
 #[test]
-fn each_write_of_a_batch_that_was_given_up_reports_a_fault() {
+fn each_write_of_an_aborted_batch_reports_a_fault() {
     let mut scenario = Scenario::of("plp-coalesced", |_| ());
     scenario.make_durable(&COUSINS);
     scenario.make_durable(&[FAR]);
@@ -134,7 +134,7 @@ fn each_write_of_a_batch_that_was_given_up_reports_a_fault() {
 }
 
 #[test]
-fn an_overflow_that_waited_for_its_group_while_the_chip_halted_renews_nothing() {
+fn an_overflow_that_waited_for_its_group_while_the_chip_halted_renews_no_group() {
     let mut scenario = Scenario::of("plp-pipelined", |_| ());
     scenario.make_durable(&[NEIGHBOUR; WRITES]);
     scenario.make_durable(&[FIRST]);
@@ -177,7 +177,7 @@ fn a_tuple_waits_for_verdicts_of_lines_that_were_released_while_it_waited_for_it
 }
 
 #[test]
-fn two_writes_that_meet_at_one_overflow_renew_their_group_once() {
+fn two_writes_at_one_overflow_renew_their_group_once() {
     for design in ["sc64-bmt", "sc64-bmt-mac4", "plp-sp", "plp-pipelined"] {
         let mut scenario = Scenario::of(design, |_| ());
         scenario.make_durable(&[FIRST; WRITES]);

@@ -76,7 +76,7 @@ pub fn seen_after(name: &str, lot: usize, planted: Planted) -> (Vec<Crossing>, u
 }
 
 #[test]
-fn victims_whose_pasts_differ_in_the_table_alone_show_the_same_bytes_from_then_on() {
+fn victims_that_differ_only_in_their_tables_show_the_same_bytes() {
     for name in DESIGNS {
         let [(one, hits), (other, other_hits)] = [0, 1].map(|lot| seen_after(name, lot, Planted::NONE));
         assert!(one.len() > 300 && hits != other_hits, "{name}: {} crossings, {hits} and {other_hits} hits", one.len());
@@ -100,7 +100,7 @@ fn mixed_future() -> Vec<Request> {
 }
 
 #[test]
-fn where_lines_are_re_ordered_the_table_shows_in_bytes_that_pass_for_random_and_in_nothing_else() {
+fn re_ordered_lines_show_the_table_only_in_bytes_that_look_random() {
     for name in ["fvs-aes", "fvs-aes-loose"] {
         let scheme = || design(name).unwrap().parts.build(DATA_LINES, 1).unwrap();
         let shape = scheme().layout().shape();
@@ -275,7 +275,7 @@ fn no_forged_chunk_in_a_million_passes_for_a_candidate() {
 
 /// A tree detects the old counters before anything is opened with them.
 #[test]
-fn an_old_chunk_under_its_old_counters_comes_out_first_unless_a_tree_is_over_the_counters() {
+fn an_old_chunk_under_old_counters_is_released_unless_a_tree_covers_the_counters() {
     for name in DESIGNS.into_iter().chain(["ocb-tdes", "ocb-aes"]) {
         let mut design = design(name).unwrap();
         for (tree, worst) in [(TreeKind::None, Verdict::Stale), (TreeKind::Bonsai, Verdict::Detected)] {
@@ -294,7 +294,7 @@ fn bits_shown(design: &Design) -> f64 {
 }
 
 #[test]
-fn time_shows_whether_a_line_is_of_frequent_values_where_they_are_speculated_on_and_nowhere_else() {
+fn timing_reveals_lines_of_frequent_values_only_under_designs_that_speculate() {
     let bits: Vec<(&str, f64)> =
         ["fvs-tdes", "fvs-aes-plain", "fvs-counter", "fvs-aes", "ocb-tdes", "ocb-aes", "sc64-bmt"]
             .map(|name| (name, bits_shown(&design(name).unwrap())))
@@ -305,7 +305,7 @@ fn time_shows_whether_a_line_is_of_frequent_values_where_they_are_speculated_on_
 
 /// Few of 4,096 pairs for a chunk are ready before the chunk is decrypted and verified, so time differs for only a few lines.
 #[test]
-fn time_shows_less_of_a_line_whose_candidates_come_too_late() {
+fn timing_reveals_less_of_a_line_whose_candidates_are_late() {
     let bits = |name: &str, values: usize| {
         let mut design = design(name).unwrap();
         design.parts.speculation.values = values;
@@ -342,7 +342,7 @@ fn composed() -> Vec<Design> {
 
 #[test]
 #[ignore = "takes minutes: make test-long"]
-fn speculation_among_other_parts_ends_every_attack_as_they_do() {
+fn speculation_with_other_parts_ends_every_attack_as_claimed() {
     for design in composed() {
         let report = attack_design(&design, &Options { trials: 30, ..Options::default() }, &mut |_, _| ());
         assert_eq!(report.complaints(), Vec::<String>::new(), "{:?}", design.parts);

@@ -4,7 +4,7 @@ use casemate_catalogue::{design, machine, machine_with};
 use protection::design::CipherChoice;
 
 #[test]
-fn a_triple_des_design_needs_units_for_it_and_hears_how_to_add_them() {
+fn a_machine_without_triple_des_refuses_it_and_names_the_key_to_add() {
     let mut parts = design("xts").unwrap().parts;
     parts.cipher = CipherChoice::TdesEcb;
     let modern = machine("modern").unwrap();
@@ -24,7 +24,7 @@ fn a_triple_des_design_needs_units_for_it_and_hears_how_to_add_them() {
 }
 
 #[test]
-fn l2s_make_pads_of_aes_alone() {
+fn l2s_refuse_pads_of_triple_des() {
     let mut parts = design("emcc").unwrap().parts;
     let mut machine = machine("emcc-4core").unwrap();
     machine.engines.tdes = Some(machine.engines.aes);

@@ -36,7 +36,7 @@ fn each_is_refused(cases: &[Case<'_>]) {
 }
 
 #[test]
-fn modern_with_every_value_written_out_is_modern() {
+fn a_machine_file_with_every_value_written_out_is_the_same_machine() {
     let modern = machine("modern").unwrap();
     assert_eq!(Machine::parse("mine.toml", &toml::to_string(&modern).unwrap()).unwrap(), modern);
 }
@@ -211,7 +211,7 @@ fn an_impossible_memory_is_refused() {
 }
 
 #[test]
-fn what_is_no_order_of_words_is_refused_with_its_line_and_what_is_one() {
+fn an_invalid_order_of_words_is_refused_with_its_line_and_the_valid_ones() {
     for value in ["'last'", "3"] {
         let refused = refusal(&changed("memory.critical_word_first", value));
         assert!(refused.starts_with("mine.toml:") && refused.contains("memory.critical_word_first"), "{refused}");
@@ -220,7 +220,7 @@ fn what_is_no_order_of_words_is_refused_with_its_line_and_what_is_one() {
 }
 
 #[test]
-fn lines_of_32_bytes_are_refused_with_what_is_of_64() {
+fn lines_of_32_bytes_are_refused_with_parts_that_need_64() {
     let cryptopage = include_str!("../../../../machines/cryptopage-2006.toml");
     let with = |from: &str, to: &str| refusal(&cryptopage.replace(from, to));
     assert!(with("bursts = \"any\"", "bursts = \"fixed\"").contains("all bursts of this memory are of 64 bytes"));
@@ -230,7 +230,7 @@ fn lines_of_32_bytes_are_refused_with_what_is_of_64() {
 }
 
 #[test]
-fn what_is_no_clock_is_refused_with_its_line_and_an_example() {
+fn an_invalid_clock_is_refused_with_its_line_and_an_example() {
     for value in ["'4 GHz'", "2.5", "-1", "'1/0 MHz'", "'twice'"] {
         let refusal = refusal(&changed("node.clock_mhz", value));
         assert!(refusal.starts_with("mine.toml:") && refusal.contains("clock_mhz"), "{refusal}");

@@ -66,7 +66,7 @@ fn bursts_of_an_open_sdram_row_follow_each_other_without_a_gap() {
 }
 
 #[test]
-fn cryptopages_memory_takes_80_cycles_for_the_first_word_and_5_for_each_other_whatever_the_row() {
+fn cryptopages_memory_takes_80_cycles_for_the_first_word_and_5_for_each_later_one() {
     let config = dram("cryptopage-2006");
     let rows = config.organisation.lines_per_row * 16;
     for answer in reads(&config, 1_000, &[0, 0, 1, rows, 5 * rows]) {
@@ -76,7 +76,7 @@ fn cryptopages_memory_takes_80_cycles_for_the_first_word_and_5_for_each_other_wh
 }
 
 #[test]
-fn emccs_memory_takes_16_30_and_44_nanoseconds_and_forgets_its_rows_after_500() {
+fn emccs_memory_takes_16_30_and_44_nanoseconds_and_closes_its_rows_after_500() {
     let config = dram("emcc-4core");
     assert_eq!(memory("emcc-4core").capacity(), 128 << 30);
     let after = |gap_ns, line| latency(&reads(&config, gap_ns, &[0, line])[1]).1;
@@ -89,7 +89,7 @@ fn emccs_memory_takes_16_30_and_44_nanoseconds_and_forgets_its_rows_after_500() 
 }
 
 #[test]
-fn ddr5_answers_a_closed_bank_after_87_clocks_and_brings_a_line_in_8() {
+fn a_closed_bank_of_ddr5_returns_a_line_after_87_clocks_the_last_8_for_the_burst() {
     let config = dram("modern-ddr5");
     assert_eq!((memory("modern-ddr5").channels, memory("modern-ddr5").capacity()), (2, 16 << 30));
     let period = 416_000; // JEDEC's tCK

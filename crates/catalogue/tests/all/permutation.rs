@@ -8,7 +8,7 @@ fn refused(design: &str, key: &str, value: &str) -> String {
 }
 
 #[test]
-fn sizes_of_what_is_on_the_chip_have_bounds() {
+fn sizes_of_a_permutation_have_bounds() {
     for (key, value, expected) in [
         (".record_buffer", "0", "expected 1 to 65535"),
         (".record_buffer", "65536", "expected 1 to 65535"),
@@ -24,18 +24,18 @@ fn sizes_of_what_is_on_the_chip_have_bounds() {
 }
 
 #[test]
-fn plain_lines_have_no_tag_over_several_slots() {
+fn a_design_without_tags_refuses_a_tag_over_several_slots() {
     assert!(refused("hide", ".slots_per_tag", "2").contains("plain lines have none"));
 }
 
 #[test]
-fn a_key_of_the_merkle_cache_that_there_is_not_is_named() {
+fn an_unknown_key_of_the_merkle_cache_is_named() {
     let said = refused("cryptopage", ".merkle_cache", "{ entries = 64, pairs = true }");
     assert!(said.contains("unknown field `pairs`"), "{said}");
 }
 
 #[test]
-fn one_key_of_a_permutation_moves_no_lines_that_stay_where_they_are() {
+fn a_single_key_of_a_permutation_is_refused_for_a_design_without_one() {
     for key in [".slots_per_tag", ".merkle_cache.entries"] {
         let said = refused("none", key, "2");
         assert!(said.contains(&format!("design.cryptopage.parts.permutation{key}")), "{said}");

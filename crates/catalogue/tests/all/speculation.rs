@@ -11,7 +11,7 @@ fn refused(design: &str, changes: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn keys_of_bitmaps_are_refused_where_no_line_is_re_ordered() {
+fn keys_of_bitmaps_are_refused_for_designs_that_re_order_no_line() {
     let remedy = "no line is re-ordered: set speculation.reorder = true, or leave it out";
     for design in ["sc64-bmt", "fvs-tdes", "fvs-aes-plain", "none"] {
         for (key, value, said) in [
@@ -48,7 +48,7 @@ fn re_ordering_without_values_is_refused() {
 }
 
 #[test]
-fn a_size_that_no_table_has_is_refused_with_the_nearest_that_one_has() {
+fn an_impossible_table_size_is_refused_with_the_nearest_possible_one() {
     for (values, nearest) in [("3", "4"), ("5", "4"), ("7", "8"), ("65", "64"), ("9223372036854775807", "64")] {
         let error = refused("fvs-tdes", &[("speculation.values", values)]);
         let expected =
@@ -63,7 +63,7 @@ fn a_size_that_no_table_has_is_refused_with_the_nearest_that_one_has() {
 }
 
 #[test]
-fn a_wrong_word_is_named_with_its_key_what_is_expected_and_the_nearest() {
+fn a_wrong_word_is_named_with_its_key_the_expected_words_and_the_nearest() {
     for (key, value, wrong, expected, nearest) in [
         ("tracking", "count", "count", "one of `counted`, `lru`, `fixed`", "counted"),
         ("bitmap", "lose", "lose", "`bound` or `loose`", "loose"),
@@ -102,7 +102,7 @@ fn quoted(value: &str) -> String {
 }
 
 #[test]
-fn what_is_named_twice_in_what_is_speculated_on_is_refused() {
+fn a_target_of_speculation_that_is_named_twice_is_refused() {
     for (of, twice) in [("[\"tag\", \"tag\"]", "tag"), ("[\"ciphertext\", \"tag\", \"ciphertext\"]", "ciphertext")] {
         let error = refused("fvs-aes", &[("speculation.of", of)]);
         assert!(error.contains(&format!("speculation.of names \"{twice}\" twice: name each once")), "{error}");

@@ -22,7 +22,7 @@ fn lengths(cipher: &str, mac: &str) -> (Option<u32>, Option<u32>) {
 }
 
 #[test]
-fn a_file_gives_the_bits_of_a_line_or_of_each_chunk_or_leaves_them_out() {
+fn a_file_gives_the_tag_bits_of_a_line_or_of_a_chunk_or_the_defaults_apply() {
     assert_eq!(lengths("aes128-counter", "code = \"gmac\""), (Some(56), None));
     assert_eq!(lengths("aes128-counter", "code = \"gmac\", tag_bits = 128"), (Some(128), None));
     let chunks =
@@ -59,7 +59,7 @@ fn lengths_that_make_no_sense_are_refused_in_one_line_with_file_and_key() {
 }
 
 #[test]
-fn one_length_is_changed_for_the_other_by_leaving_that_out() {
+fn one_tag_length_replaces_the_other_only_if_that_is_removed() {
     let change = |key: &str, value: &str| (format!("parts.{key}"), value.to_owned());
     let cipher = [change("cipher", "tdes-ocb-chunks"), change("mac.code", "ocb-chunks")];
     let chunk = change("mac.chunk_tag_bits", "64");

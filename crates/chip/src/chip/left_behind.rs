@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_left_behind_by_the_first_store_that_it_left_without() {
+    fn a_line_is_left_behind_from_the_first_store_that_it_left_without() {
         let mut behind = with_two_stores();
         behind.taken_up(LINE);
         behind.leaves(LINE);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_came_after_its_line_had_left_is_a_caches() {
+    fn a_store_that_reached_a_cache_after_its_line_left_is_not_left_behind() {
         let mut behind = LeftBehind::default();
         behind.leaves(LINE);
         behind.had(LINE);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_carried_to_memory_has_the_stores_that_were_taken_up_on_the_way() {
+    fn a_line_carried_to_memory_has_the_stores_that_it_took_up_in_flight() {
         let mut behind = with_two_stores();
         behind.leaves(LINE);
         behind.taken_up(LINE);

@@ -19,7 +19,7 @@ fn chip(executor: &sim::Executor, inclusion: Inclusion) -> Rc<Chip> {
 }
 
 #[test]
-fn a_line_that_no_l2_has_decrypted_any_more_is_asked_of_memory_and_counted() {
+fn an_unverified_line_that_no_l2_holds_decrypted_is_fetched_again_and_counted() {
     let executor = sim::Executor::new();
     let chip = chip(&executor, Inclusion::Inclusive);
     chip.llc.borrow_mut().fetched_unverified(LINE);
@@ -118,7 +118,7 @@ fn carry(chip: &Chip) {
 }
 
 #[test]
-fn a_flush_writes_back_what_any_core_has_made_of_the_line_and_takes_it_from_none() {
+fn a_flush_writes_back_the_line_of_any_core_and_leaves_it_in_the_caches() {
     for (writer, flusher) in [(0, 0), (1, 0), (0, 3)] {
         let mut executor = sim::Executor::new();
         let chip = chip(&executor, Inclusion::Victim);
@@ -146,7 +146,7 @@ fn a_flush_that_evicts_takes_the_line_from_every_cache() {
 }
 
 #[test]
-fn a_line_that_is_stored_past_the_caches_leaves_every_cache_and_goes_to_memory_once() {
+fn a_line_stored_past_the_caches_leaves_every_cache_and_is_written_once() {
     for on_its_way in [false, true] {
         let mut executor = sim::Executor::new();
         let chip = with_line_in_caches(&mut executor);
@@ -202,7 +202,7 @@ fn a_flush_is_answered_when_every_write_of_the_line_that_was_under_way_has_arriv
 }
 
 #[test]
-fn the_answer_of_a_flush_comes_back_from_where_it_was_found_that_memory_has_the_line() {
+fn the_answer_of_a_flush_returns_from_memory_or_from_the_last_level_cache() {
     for from_memory in [false, true] {
         let mut executor = sim::Executor::new();
         let chip = chip(&executor, Inclusion::Victim);

@@ -62,7 +62,7 @@ fn fence(instruction: u8) -> u64 {
 
 /// A system call that makes lines durable has a fence of this kind: later stores wait for the lines that it flushes.
 #[test]
-fn a_fence_behind_flushes_of_its_own_instruction_goes_to_the_next() {
+fn a_fence_behind_flushes_of_the_same_instruction_moves_to_the_next_one() {
     let alone = [flush(1, 0x8000), flush(1, 0x8040), fence(1)];
     assert_eq!(orders_of(4, &alone), [(0, false), (2, false), (0, true), (0, false)]);
     let and_more = [flush(1, 0x8000), fence(1), flush(2, 0x8040), flush(3, 0x8080), fence(3)];
@@ -70,7 +70,7 @@ fn a_fence_behind_flushes_of_its_own_instruction_goes_to_the_next() {
 }
 
 #[test]
-fn a_fence_before_flushes_of_its_own_instruction_stays_there() {
+fn a_fence_before_flushes_of_the_same_instruction_stays_with_it() {
     assert_eq!(orders_of(3, &[fence(1), flush(1, 0x8000)]), [(0, false), (1, true), (0, false)]);
 }
 
@@ -87,7 +87,7 @@ fn store(instruction: u16, addr: u64) -> [u64; 2] {
 }
 
 #[test]
-fn a_line_that_is_written_back_without_a_word_is_counted() {
+fn a_write_back_without_a_recorded_flush_is_counted() {
     use Persist::{Line, None};
     assert_eq!(flushes_of(&[None, Line, None, Line], &[]), (2, 2));
     assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000)]), (2, 1));

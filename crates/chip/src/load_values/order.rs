@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_was_recorded_before_and_simulated_before_explains_nothing() {
+    fn a_store_before_the_load_in_recording_and_simulation_explains_no_difference() {
         let (store, load) = ((true, accessor(1, 1, 2)), (false, accessor(0, 3, 4)));
         assert_eq!(explained(&[store, load]), 0);
         assert_eq!(explained(&[load, store]), 1, "it comes too late");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_that_are_not_ordered_explain_what_is_loaded_until_the_line_is_shown_anew() {
+    fn unordered_stores_explain_loads_until_the_line_is_shown_anew() {
         let mut order = LoadOrder::default();
         order.store(LINE, accessor(0, 1, 3));
         order.store(LINE, accessor(1, 2, 4));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_without_a_reason_are_shown_before_others() {
+    fn unexplained_differences_are_shown_first() {
         let mut order = LoadOrder::default();
         order.store(LINE, accessor(1, 1, 3));
         order.differ(LINE, accessor(0, 2, 4), wrong(0));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn strands_of_another_program_or_at_another_line_explain_nothing() {
+    fn stores_of_another_program_or_to_another_line_explain_no_difference() {
         let mut order = LoadOrder::default();
         order.store(LineAddr(8), accessor(1, 1, 3));
         order.store(LINE, Accessor { program: 1, ..accessor(1, 1, 3) });

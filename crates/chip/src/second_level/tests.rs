@@ -71,7 +71,7 @@ impl Bench {
 }
 
 #[test]
-fn a_copy_takes_the_place_of_data_in_its_l2() {
+fn a_copy_of_counters_displaces_data_in_its_l2() {
     let mut bench = Bench::new();
     (0..8).for_each(|line| bench.touch(line, false));
     assert_eq!(bench.data(0..8).len(), 8);
@@ -84,7 +84,7 @@ fn a_copy_takes_the_place_of_data_in_its_l2() {
 }
 
 #[test]
-fn what_was_written_and_makes_room_for_a_copy_is_dirty_in_the_last_level_cache() {
+fn dirty_data_displaced_by_a_copy_is_dirty_in_the_last_level_cache() {
     let mut bench = Bench::new();
     (0..7).for_each(|line| bench.touch(line, true));
     (0..3).for_each(|copy| bench.enter(copy));
@@ -93,7 +93,7 @@ fn what_was_written_and_makes_room_for_a_copy_is_dirty_in_the_last_level_cache()
 }
 
 #[test]
-fn a_clean_line_that_makes_room_for_a_copy_is_written_back_where_it_is_unverified_below() {
+fn a_clean_line_displaced_by_a_copy_is_written_back_if_it_is_unverified_below() {
     let mut bench = Bench::over(Inclusion::Inclusive);
     let line = LineAddr(0);
     bench.chip.llc.borrow_mut().fetched_unverified(line);
@@ -105,7 +105,7 @@ fn a_clean_line_that_makes_room_for_a_copy_is_written_back_where_it_is_unverifie
 }
 
 #[test]
-fn data_may_displace_a_copy_which_is_then_asked_for_again() {
+fn data_may_displace_a_copy_and_the_copy_may_enter_again() {
     let mut bench = Bench::new();
     bench.enter(0);
     assert!(bench.finds(0));
@@ -118,7 +118,7 @@ fn data_may_displace_a_copy_which_is_then_asked_for_again() {
 }
 
 #[test]
-fn no_more_copies_than_the_quota() {
+fn an_l2_holds_no_more_copies_than_its_quota() {
     let mut bench = Bench::new();
     (0..8).for_each(|line| bench.touch(line, false));
     (0..8).for_each(|copy| bench.enter(copy));
@@ -128,7 +128,7 @@ fn no_more_copies_than_the_quota() {
 }
 
 #[test]
-fn an_l2_that_begins_no_reads_gives_all_its_places_back_to_data() {
+fn an_l2_that_begins_no_reads_gives_all_its_entries_to_data() {
     let mut bench = Bench::new();
     (0..3).for_each(|copy| bench.enter(copy));
     bench.copies.let_begin(0, false);

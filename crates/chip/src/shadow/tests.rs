@@ -15,7 +15,7 @@ fn agrees(shadow: &Shadow, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn a_line_that_is_mapped_after_it_was_stored_to_has_to_be_written_once() {
+fn a_line_that_is_mapped_after_a_store_must_be_written_back_once() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::Mapped);
     shadow.show(LINE, &[7; 64]);
     shadow.put(LINE);
@@ -29,7 +29,7 @@ fn a_line_that_is_mapped_after_it_was_stored_to_has_to_be_written_once() {
 }
 
 #[test]
-fn a_store_to_a_forgotten_line_waits_for_the_other_bytes() {
+fn a_store_to_a_forgotten_line_is_merged_with_the_bytes_from_memory() {
     let mut shadow = Shadow::new(10);
     shadow.show(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
@@ -43,7 +43,7 @@ fn a_store_to_a_forgotten_line_waits_for_the_other_bytes() {
 }
 
 #[test]
-fn what_memory_lacks_and_what_is_on_the_chip_is_never_forgotten() {
+fn the_shadow_never_forgets_lines_that_memory_lacks_or_that_are_on_the_chip() {
     let mut shadow = Shadow::new(10);
     for line in 0..4 {
         shadow.show(LineAddr(line), &[line as u8; 64]);
@@ -86,7 +86,7 @@ fn a_change_from_outside_is_noticed_on_the_chip_and_off_it() {
 }
 
 #[test]
-fn a_line_that_memory_was_asked_for_before_its_first_sight_did_not_change() {
+fn the_first_sight_of_a_line_that_was_already_fetched_is_no_change() {
     for forgotten in [false, true] {
         let mut shadow = Shadow::new(10);
         let guess = shadow.start_up(LINE);
@@ -104,7 +104,7 @@ fn a_line_that_memory_was_asked_for_before_its_first_sight_did_not_change() {
 }
 
 #[test]
-fn a_line_that_memory_was_never_given_comes_back_wrong() {
+fn a_read_of_a_line_that_memory_never_received_counts_as_wrong() {
     let mut shadow = Shadow::new(10);
     shadow.put(LINE);
     shadow.returned(LineAddr(LINE.0 + 1), &[0; 64]);
@@ -113,7 +113,7 @@ fn a_line_that_memory_was_never_given_comes_back_wrong() {
 }
 
 #[test]
-fn a_line_that_becomes_zeros_from_outside_has_changed_and_goes_down_as_zeros() {
+fn a_line_zeroed_from_outside_has_changed_and_is_written_back_as_zeros() {
     let mut shadow = Shadow::new(10);
     shadow.show(LINE, &[7; 64]);
     shadow.put(LINE);
@@ -138,7 +138,7 @@ fn a_shadow_that_compares_loads_keeps_every_line() {
 /// Formerly a false alarm in every protected run of `/bin/true`: the program first sees zeros in a line with a pending
 /// prefetch.
 #[test]
-fn zeros_that_a_prefetcher_asked_for_before_their_first_sight_agree() {
+fn a_first_sight_of_zeros_during_a_prefetch_agrees() {
     let mut shadow = Shadow::new(10).observing(&[], true);
     let guess = shadow.start_up(LINE);
     assert!(!shadow.show(LINE, &[0; 64]));
@@ -150,7 +150,7 @@ fn zeros_that_a_prefetcher_asked_for_before_their_first_sight_agree() {
 }
 
 #[test]
-fn a_store_to_zeros_that_a_prefetcher_asked_for_leaves_the_other_bytes_zeros() {
+fn a_store_to_zeros_under_prefetch_leaves_the_other_bytes_zero() {
     let mut shadow = Shadow::new(10).observing(&[], true);
     let guess = shadow.start_up(LINE);
     shadow.store(LINE, 1..2, &[9]);
@@ -177,7 +177,7 @@ fn memory_boots_with_the_content_before_the_first_store() {
 }
 
 #[test]
-fn a_line_that_was_never_shown_boots_with_zeros_whatever_is_stored_to_it_meanwhile() {
+fn a_line_that_was_never_shown_boots_with_zeros_despite_an_earlier_store() {
     let mut shadow = Shadow::new(10);
     shadow.store(LINE, 0..2, &[1, 2]);
     assert_eq!(shadow.start_up(LINE), ZERO_LINE);
@@ -197,7 +197,7 @@ fn a_line_that_the_kernel_changes_before_it_boots_boots_with_the_change() {
 }
 
 #[test]
-fn what_is_kept_follows_the_chip_and_not_the_program() {
+fn the_size_of_the_shadow_depends_on_the_chip_and_not_on_the_program() {
     const ON_CHIP: u64 = 20_000;
     let mut shadow = Shadow::new(1 << 20);
     for line in 0..1 << 19 {
@@ -239,7 +239,7 @@ fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
 }
 
 #[test]
-fn bytes_that_the_shadow_had_forgotten_come_from_memory_before_a_store_is_accepted() {
+fn an_accepted_store_has_the_forgotten_bytes_from_memory() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
@@ -253,7 +253,7 @@ fn bytes_that_the_shadow_had_forgotten_come_from_memory_before_a_store_is_accept
 }
 
 #[test]
-fn a_change_from_outside_comes_after_the_stores_before_it_and_before_those_behind_it() {
+fn a_change_from_outside_applies_between_earlier_and_later_stores() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     store(&mut shadow, LINE, 0, 1);
@@ -268,7 +268,7 @@ fn a_change_from_outside_comes_after_the_stores_before_it_and_before_those_behin
 }
 
 #[test]
-fn of_two_cores_the_later_store_has_the_last_word_whichever_is_accepted_first() {
+fn the_later_store_of_two_cores_wins_in_any_order_of_acceptance() {
     let mut shadow = Shadow::new(10).persisted(2, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     for (core, at, byte) in [(0, 0, 1), (0, 1, 2), (1, 1, 3)] {
@@ -280,7 +280,7 @@ fn of_two_cores_the_later_store_has_the_last_word_whichever_is_accepted_first() 
 }
 
 #[test]
-fn a_change_from_outside_waits_for_the_stores_of_its_own_core_alone() {
+fn a_change_from_outside_waits_only_for_stores_of_the_same_core() {
     let mut shadow = Shadow::new(10).persisted(2, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     store_of(&mut shadow, 0, LINE, 0, 1);
@@ -312,7 +312,7 @@ fn event() -> impl Strategy<Value = Event> {
 proptest! {
     /// Compares a chip that fetches, evicts and forgets at random with a flat memory.
     #[test]
-    fn forgetting_never_loses_a_byte(events in proptest::collection::vec(event(), 1..200)) {
+    fn a_shadow_that_forgets_lines_loses_no_byte(events in proptest::collection::vec(event(), 1..200)) {
         let (mut shadow, mut flat) = (Shadow::new(10), BTreeMap::<u64, Line>::new());
         let (mut memory, mut chip) = (BTreeMap::<u64, Line>::new(), std::collections::BTreeSet::<u64>::new());
         for line in 0..6 {

@@ -34,19 +34,19 @@ fn certain_of_two(between: &[Ordered]) -> u64 {
 }
 
 #[test]
-fn a_store_behind_a_fence_is_accepted_when_memory_has_what_was_flushed_before_it() {
+fn an_accepted_store_behind_a_fence_makes_stores_flushed_before_it_certain() {
     assert_eq!(certain_of_two(&[fence()]), 1);
     assert_eq!(certain_of_two(&[flush(LINES[0]), fence()]), 2);
 }
 
 #[test]
-fn without_a_fence_behind_it_a_flush_promises_nothing() {
+fn a_flush_without_a_later_fence_makes_no_store_certain() {
     assert_eq!(certain_of_two(&[]), 0);
     assert_eq!(certain_of_two(&[flush(LINES[0])]), 0);
 }
 
 #[test]
-fn a_fence_promises_nothing_of_another_cores_flushes() {
+fn a_fence_does_not_make_flushes_of_another_core_certain() {
     let mut log = StoreLog::new(2, Certain::Fenced);
     store(&mut log, LINES[0]);
     log.ordered(0, &flush(LINES[0]));
@@ -59,7 +59,7 @@ fn a_fence_promises_nothing_of_another_cores_flushes() {
 }
 
 #[test]
-fn stores_that_were_not_accepted_are_named() {
+fn the_log_lists_the_stores_that_were_not_accepted() {
     let mut log = StoreLog::new(1, Certain::Accepted);
     LINES.into_iter().for_each(|line| store(&mut log, line));
     log.accept(0, LINES[0]);

@@ -62,7 +62,7 @@ fn parts_of_two_processes_make_no_context() {
 }
 
 #[test]
-fn a_context_in_the_turn_of_another_stays_its_own() {
+fn a_context_imported_in_the_turn_of_another_keeps_its_process() {
     let (mut unit, [first, second]) = two_outside();
     let buffer = unit.import(&second).unwrap();
     assert_eq!(unit.context(Location::Buffer(buffer)).unwrap().process(), ProcessNumber(1));

@@ -59,7 +59,7 @@ fn an_initial_context_for_another_processor_is_refused() {
 }
 
 #[test]
-fn a_key_pair_outlives_resets_and_differs_between_processors() {
+fn a_key_pair_survives_resets_and_differs_between_processors() {
     let config = ContextConfig { buffers: 1, outside_entries: 0, planted: Planted::NONE };
     let sealed = seal_initial(&processor().public(), &initial(&mut Random::new(44)), 1).unwrap();
     for boot in 0..3 {

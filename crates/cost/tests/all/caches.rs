@@ -25,7 +25,7 @@ fn assert_differ(one: Operations, other: Operations, differences: &[Difference],
 }
 
 #[test]
-fn full_caches_cost_either_closed_form_but_for_what_is_named() {
+fn full_caches_cost_either_closed_form_plus_the_named_differences() {
     for (lines, levels) in [((1, 0, 0), 8), ((8, 16, 9), 8), ((64, 128, 300), 8), ((8, 16, 40), 3), ((8, 16, 40), 2)] {
         let profile = with_caches(lines.0, lines.1, lines.2);
         let found = drained(&profile, levels);
@@ -42,7 +42,7 @@ fn full_caches_cost_either_closed_form_but_for_what_is_named() {
 /// An eighth of the 74,752 lines of the paper's machine. They share less metadata than all lines would, so they need more than whole
 /// tuples.
 #[test]
-fn an_eighth_of_the_papers_caches_takes_four_times_what_is_published() {
+fn an_eighth_of_the_papers_caches_costs_four_times_the_published_energy() {
     let profile = with_caches(128, 1024, 8192);
     let found = drained(&profile, profile.tree.levels());
     assert_differ(found.together, found.alone, &found.together_differs(&profile), "an eighth of the paper's caches");
@@ -53,7 +53,7 @@ fn an_eighth_of_the_papers_caches_takes_four_times_what_is_published() {
 }
 
 #[test]
-fn one_dirty_line_brings_and_verifies_a_path_changes_it_and_writes_it() {
+fn the_drain_of_one_dirty_line_fetches_verifies_and_updates_its_path() {
     let found = drained(&with_caches(1, 0, 0), 8).alone;
     // Counters, six nodes and tags; seven edges verified, seven updated, and a tag.
     assert_eq!((found.fetched_lines, found.hashed_lines, found.pads), (8, 15, 1));
@@ -82,7 +82,7 @@ fn the_hashes_that_the_published_volume_leaves_out_are_the_only_difference_of_th
 }
 
 #[test]
-fn the_rows_of_secure_eadr_have_one_drain_and_only_if_caches_are_asked_for() {
+fn the_rows_of_secure_eadr_share_one_drain_only_if_caches_are_counted() {
     let profile = with_caches(4, 8, 16);
     let battery_of = |counted| {
         let systems = vec!["secure-eadr".to_owned(), "secure-eadr-consistent".to_owned(), "eadr".to_owned()];
@@ -102,7 +102,7 @@ fn the_rows_of_secure_eadr_have_one_drain_and_only_if_caches_are_asked_for() {
 }
 
 #[test]
-fn caches_that_cannot_be_carried_out_say_why() {
+fn a_drain_of_impossible_caches_is_refused_with_the_reason() {
     let reason = |profile: &Profile, levels| drain(profile, levels, &mut || ()).unwrap_err();
     assert!(reason(&with_caches(1 << 20, 1, 0), 8).contains("1048577 lines are more than the 1048576"));
     let mut odd = papers();

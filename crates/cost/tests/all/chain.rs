@@ -24,7 +24,7 @@ fn schemes_are_called_by_the_letters_of_their_late_steps() {
 }
 
 #[test]
-fn adjacent_schemes_differ_by_the_step_between_them_and_by_what_is_moved_for_it() {
+fn adjacent_schemes_differ_by_one_step_and_the_bits_moved_for_it() {
     let none = Operations::default();
     let steps = [
         (Step::Counter, Operations { fetched_lines: 1, ..none }, 0, 8),
@@ -71,7 +71,7 @@ fn energy_grows_with_entries_by_the_same_amount() {
 }
 
 #[test]
-fn the_more_is_early_the_less_the_battery_holds() {
+fn a_battery_is_smaller_the_more_steps_are_early() {
     let profile = papers();
     let energy = |system| profile.energy(&closed_form::operations(system, &profile, 32, LEVELS));
     let energies: Vec<Energy> = Scheme::all().map(|scheme| energy(System::Buffer(scheme))).collect();
@@ -115,7 +115,7 @@ fn all_different() -> Profile {
 }
 
 #[test]
-fn each_kind_of_operation_has_its_own_price_and_each_field_its_own_length() {
+fn each_kind_of_operation_has_a_separate_price_and_each_field_a_separate_length() {
     let profile = all_different();
     // In femtojoules: a picojoule per byte is 125 femtojoules per bit.
     let energy = |operations: Operations| profile.energy(&operations).femtojoules() / 125;

@@ -24,7 +24,7 @@ const ENTRIES: [u32; 5] = [1, 2, 9, 32, 100];
 const LEVELS: [u32; 5] = [2, 3, 5, 8, 9];
 
 #[test]
-fn each_entry_alone_costs_the_closed_form_but_for_what_is_named() {
+fn each_entry_alone_costs_the_closed_form_plus_the_named_differences() {
     for (scheme, entries, levels) in all() {
         let about = format!("{scheme}, {entries} entries, {levels} levels");
         let found = drained(scheme, entries, levels);
@@ -39,7 +39,7 @@ fn all() -> impl Iterator<Item = (Scheme, u32, u32)> {
 }
 
 #[test]
-fn all_together_cost_what_each_alone_does_without_what_they_share() {
+fn a_joint_drain_costs_the_separate_drains_minus_the_shared_work() {
     for (scheme, entries, levels) in all() {
         let about = format!("{scheme}, {entries} entries, {levels} levels");
         let found = drained(scheme, entries, levels);
@@ -53,7 +53,7 @@ fn all_together_cost_what_each_alone_does_without_what_they_share() {
 }
 
 #[test]
-fn what_differs_depends_on_what_is_early() {
+fn the_named_differences_depend_on_the_early_steps() {
     let always = ["edges", "verified", "tags", "written", "in-flight-moved"];
     for scheme in Scheme::all() {
         let found = drained(scheme, 4, 8).alone_differs;
@@ -95,7 +95,7 @@ fn lines_of_the_worst_buffer_share_no_more_than_the_children_of_the_root() {
 
 /// The nodes above 512 entries do not fit in their cache. In a drain by address, no later line needs an evicted node.
 #[test]
-fn all_together_never_cost_more_than_each_alone_however_many_they_are() {
+fn a_joint_drain_of_any_size_costs_no_more_than_separate_drains() {
     let profile = papers();
     for (scheme, entries) in Scheme::all().flat_map(|scheme| [8, 64, 512, 1000].map(|entries| (scheme, entries))) {
         let found = drained(scheme, entries, 8);
@@ -106,7 +106,7 @@ fn all_together_never_cost_more_than_each_alone_however_many_they_are() {
 
 /// The paper charges an entry with an early root for at most a tag; a drain does not verify nodes that the root covers.
 #[test]
-fn with_an_early_root_a_drain_costs_what_the_paper_charges_and_little_more() {
+fn a_drain_with_an_early_root_costs_little_more_than_the_paper_charges() {
     let millijoules = |name: &str| {
         let scheme = Scheme::all().find(|scheme| scheme.to_string() == name).unwrap();
         papers().energy(&drained(scheme, 32, 8).alone).millijoules()
@@ -116,7 +116,7 @@ fn with_an_early_root_a_drain_costs_what_the_paper_charges_and_little_more() {
 }
 
 #[test]
-fn lines_whose_nodes_meet_in_the_same_sets_cost_no_more_than_others() {
+fn lines_whose_nodes_share_cache_sets_cost_no_more_than_spread_lines() {
     let profile = papers();
     let scheme = Scheme::all().next().unwrap();
     let geometry = Geometry::of(scheme, &profile, 8).unwrap();
@@ -134,7 +134,7 @@ fn lines_whose_nodes_meet_in_the_same_sets_cost_no_more_than_others() {
 }
 
 #[test]
-fn a_drain_that_no_design_can_have_is_not_counted_and_says_why() {
+fn an_impossible_drain_is_not_counted_and_the_reason_is_given() {
     let mut binary = papers();
     binary.tree.arity = 2;
     let mut pages = papers();
@@ -151,7 +151,7 @@ fn a_drain_that_no_design_can_have_is_not_counted_and_says_why() {
 }
 
 #[test]
-fn schemes_alone_are_counted_and_only_if_that_is_asked_for() {
+fn only_schemes_of_buffers_are_counted_and_only_on_request() {
     let question = Question { entries: vec![4], counted: Counting::Buffers, ..Question::default() };
     let mut last = (0, 0);
     let answer = cost::battery(&papers(), &question, &mut |done, of| last = (done, of)).unwrap();

@@ -114,7 +114,7 @@ impl Loss {
 const LAST: usize = 60;
 
 #[test]
-fn a_battery_of_the_size_that_is_counted_loses_nothing_and_one_an_operation_smaller_does() {
+fn a_battery_of_the_counted_size_loses_no_store_and_one_operation_less_does() {
     let profile = papers();
     for scheme in Scheme::all() {
         let counted = drains(scheme, &profile, (ENTRIES, LEVELS), &mut || ()).unwrap();
@@ -152,7 +152,7 @@ fn a_battery_of_full_caches_that_is_an_operation_smaller_than_counted_loses_all(
 }
 
 #[test]
-fn a_battery_of_the_closed_form_loses_stores_since_that_leaves_out_what_is_named() {
+fn a_battery_of_the_closed_form_loses_stores() {
     let profile = papers();
     for scheme in Scheme::all() {
         let closed = closed_form::operations(cost::System::Buffer(scheme), &profile, ENTRIES, LEVELS);

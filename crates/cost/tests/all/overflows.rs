@@ -35,7 +35,7 @@ fn a_counter_that_overflows_on_battery_takes_the_other_lines_of_its_group_and_th
 
 /// In a memory of 512 lines, 32 entries belong to eight groups.
 #[test]
-fn lines_of_one_group_overflow_once_and_what_that_spares_is_named() {
+fn lines_of_one_group_overflow_once_and_the_differences_name_the_saving() {
     for scheme in Scheme::all() {
         let profile = papers();
         let (geometry, lines) = worst(scheme, &profile, (32, 2)).unwrap();

@@ -8,14 +8,14 @@ fn refused(question: Question) -> String {
 }
 
 #[test]
-fn rows_come_for_each_number_of_entries_and_once_for_what_has_none() {
+fn systems_without_entries_have_one_row_and_with_entries_a_row_per_number() {
     let answer = battery(&papers(), &Question { entries: vec![8, 16], ..Question::default() }).unwrap();
     let of = |entries| answer.rows.iter().filter(|row| row.entries == entries).count();
     assert_eq!((of(Some(8)), of(Some(16)), of(None), answer.rows.len()), (8, 8, 3, 19));
 }
 
 #[test]
-fn named_systems_alone_are_answered_in_their_own_order() {
+fn only_named_systems_have_rows_in_the_order_of_the_table() {
     let systems = ["bbb", "cm", "bbb"].map(str::to_owned).to_vec();
     let answer = battery(&papers(), &Question { entries: vec![32], systems, ..Question::default() }).unwrap();
     assert_eq!(answer.rows.iter().map(|row| row.system.as_str()).collect::<Vec<_>>(), ["cm", "bbb"]);

@@ -74,7 +74,7 @@ fn every_volume_of_table_vi_follows_from_the_formula_that_its_column_is_labelled
 }
 
 #[test]
-fn every_volume_but_a_few_of_cobcm_and_eadr_is_printed_as_it_follows() {
+fn every_volume_but_a_few_of_cobcm_and_eadr_is_printed_as_computed() {
     let mut off = Vec::new();
     for [entries, ..] in TABLE_VI {
         for row in with_entries(entries.parse().unwrap()).rows {
@@ -114,7 +114,7 @@ fn every_footprint_of_table_v_is_that_of_a_cube_of_the_printed_volume() {
 }
 
 #[test]
-fn what_is_shown_as_printed_is_what_the_tables_have() {
+fn the_printed_sizes_are_those_of_the_papers_tables() {
     let battery = with_entries(32);
     for [system, volumes @ .., supercap_percent, li_thin_percent] in TABLE_V {
         let sizes = &row(&battery, system).sizes;
@@ -141,7 +141,7 @@ fn the_two_accountings_of_secure_eadr_are_a_factor_of_three_apart() {
 }
 
 #[test]
-fn nothing_printed_is_shown_next_to_other_parameters_than_the_papers() {
+fn printed_sizes_are_shown_only_with_the_papers_parameters() {
     let papers = crate::papers();
     let shown = |profile: &cost::Profile, entries, levels| {
         let question = cost::Question { entries: vec![entries], levels, ..cost::Question::default() };

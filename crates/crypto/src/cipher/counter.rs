@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_keystream_is_examples_f_5_1_3_and_5_of_sp_800_38a() {
+    fn a_line_of_keystream_gives_examples_f_5_1_3_and_5_of_sp_800_38a() {
         let aes128 = CounterMode::<Aes128>::new(&Key(hex!("2b7e151628aed2a6abf7158809cf4f3c")));
         let aes192 = CounterMode::<Aes192>::new(&Key(hex!("8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b")));
         let aes256 =

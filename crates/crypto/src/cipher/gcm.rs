@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_is_what_aes_gcm_makes_of_its_32_bytes() {
+    fn a_short_line_equals_aes_gcm_of_its_32_bytes() {
         let mut gcm = Gcm::<Aes128>::new(&Key([6; 16]));
         assert!(gcm.shorten(LineLength::HALF));
         let (line, text): (u64, Line) = (77, std::array::from_fn(|byte| byte as u8));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_blocks_of_counters_beyond_56_bits_are_still_their_own() {
+    fn counters_beyond_56_bits_have_distinct_pads() {
         let gcm = Gcm::<Aes128>::new(&Key([9; 16]));
         let mut pads = std::collections::HashSet::new();
         for counter in [0, 1, 1 << 55, 1 << 56, 1 << 63, (1 << 56) + 1] {

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_bind_the_bitmap_by_offsets_that_serve_nothing_else() {
+    fn tags_bind_the_bitmap_by_offsets_that_no_other_input_uses() {
         let mode = OcbChunks::<Aes128>::new(&Key([3; 16]));
         let at = nonce(1, 1);
         let offsets: Vec<_> = mode.offsets(&at).collect();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn no_offset_of_a_line_serves_twice() {
+    fn no_offset_of_a_line_is_used_twice() {
         let (aes, tdes) = (OcbChunks::<Aes128>::new(&Key([3; 16])), OcbChunks::<TdesEde3>::new(&Key([4; 24])));
         let of_aes: HashSet<Vec<u8>> = aes.offsets(&nonce(1, 1)).map(|offset| offset.to_vec()).collect();
         let of_tdes: HashSet<Vec<u8>> = tdes.offsets(&nonce(1, 1)).map(|offset| offset.to_vec()).collect();
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_that_cannot_be_shared_equally_go_to_the_first_chunks() {
+    fn tag_bits_that_do_not_divide_evenly_belong_to_the_first_chunks() {
         let mode = OcbChunks::<Aes128>::new(&Key([3; 16]));
         let (at, text) = (nonce(2, 2), [7; 64]);
         let whole = mode.chunk_tags(&at, &text);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_chunk_changes_its_own_ciphertext_and_its_own_share_of_the_tag_only() {
+    fn a_changed_chunk_changes_only_its_ciphertext_and_its_share_of_the_tag() {
         let at = nonce(1, 1);
         let text = [9; 64];
         let mut changed = text;

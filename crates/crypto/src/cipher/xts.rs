@@ -101,7 +101,7 @@ mod tests {
     use xts_mode::Xts128;
 
     #[test]
-    fn the_first_two_blocks_are_vector_2_of_ieee_1619() {
+    fn the_first_two_blocks_give_vector_2_of_ieee_1619() {
         let xts = Xts::<Aes128>::new(&Key([0x11; 16]), &Key([0x22; 16]));
         let line_number = nonce(0x33_3333_3333, 0);
         let ciphertext = xts.seal(&line_number, &[0x44; 64]);
@@ -111,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_is_what_the_library_s_xts_makes_of_it(
+        fn a_sealed_line_equals_the_xts_of_the_library(
             keys in any::<[[u8; 32]; 2]>(), line in 0u64..1 << 40, text in any::<[u8; 64]>(),
         ) {
             let line_number = nonce(line, 0);

@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_chain_of_a_line_is_what_the_library_makes_of_it(
+        fn the_chained_code_of_a_line_equals_that_of_the_library(
             key in any::<[u8; 32]>(), text in any::<[u8; 64]>(), line in 0u64..1 << 40, counter in any::<u64>(),
         ) {
             let at = nonce(line, counter.into());
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_of_a_short_line_is_what_the_library_makes_of_its_32_bytes() {
+    fn the_chained_code_of_a_short_line_equals_the_librarys_of_its_32_bytes() {
         let (at, text) = (nonce(77, 5), std::array::from_fn(|byte| byte as u8));
         let (mut cmac, mut cbc) = (Cmac::<Aes128>::new(&Key([1; 16])), CbcMac::<Aes128>::new(&Key([1; 16])));
         assert!(cmac.shorten(LineLength::HALF) && cbc.shorten(LineLength::HALF));

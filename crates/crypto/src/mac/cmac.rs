@@ -37,7 +37,7 @@ mod tests {
     use hex_literal::hex;
 
     #[test]
-    fn the_first_and_last_examples_of_rfc_4493_come_out() {
+    fn aes_cmac_gives_the_first_and_last_examples_of_rfc_4493() {
         let cmac = Cmac::<Aes128>::new(&Key(hex!("2b7e151628aed2a6abf7158809cf4f3c")));
         assert_eq!(cmac.library.code(&[]).as_ref(), hex!("bb1d6929e95937287fa37d129b756746"));
         assert_eq!(cmac.library.code(&[&SP800_38A_PLAINTEXT[..40]]).as_ref(), hex!("dfa66747de9ae63030ca32611497c827"));
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_sp_800_38b_with_longer_keys_come_out() {
+    fn cmac_gives_the_examples_of_sp_800_38b_with_longer_keys() {
         let aes192 = Cmac::<Aes192>::new(&Key(hex!("8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b")));
         let aes256 =
             Cmac::<Aes256>::new(&Key(hex!("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")));

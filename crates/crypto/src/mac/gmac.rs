@@ -130,7 +130,7 @@ mod tests {
     use hex_literal::hex;
 
     #[test]
-    fn the_tag_of_a_line_is_test_case_3_of_the_gcm_specification() {
+    fn the_tag_of_a_line_gives_test_case_3_of_the_gcm_specification() {
         let gmac = Gmac::<Aes128>::new(&Key(hex!("feffe9928665731c6d6a8f9467308308")));
         let ciphertext = hex!(
             "42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e"

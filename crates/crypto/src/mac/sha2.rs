@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn place_length_and_content_of_a_text_all_change_its_hash() {
+    fn address_length_content_and_key_of_a_text_all_change_its_hash() {
         let keyed = Sha256Prefix::new(&Key([7; 16]));
         let hashes = [
             keyed.hash(1, &[0; 48]),

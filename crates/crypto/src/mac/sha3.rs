@@ -116,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_lines_at_once_have_the_beginnings_of_what_the_library_hashes_of_each(
+        fn the_tags_of_two_lines_at_once_equal_the_librarys_hash_of_each(
             key in any::<[u8; 16]>(), texts in any::<[[u8; 64]; 2]>(), lines in any::<[u32; 2]>(), counter in any::<u64>(),
         ) {
             let mac = Sha3Prefix::new(&Key(key));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_is_hashed_without_what_is_behind_it_alone_and_in_pairs() {
+    fn a_short_line_is_hashed_over_its_32_bytes_alone_and_in_pairs() {
         let mut mac = Sha3Prefix::new(&Key([7; 16]));
         assert!(mac.shorten(LineLength::HALF));
         let (at, text) = (nonce(3, 1), std::array::from_fn(|byte| byte as u8));

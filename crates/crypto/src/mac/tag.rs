@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_bits_of_a_code_are_its_first_bits(code in proptest::collection::vec(any::<u8>(), 1..=64), cut in 0u32..512) {
+        fn a_tag_of_n_bits_is_the_first_n_bits_of_its_code(code in proptest::collection::vec(any::<u8>(), 1..=64), cut in 0u32..512) {
             let bits = 1 + cut % (8 * code.len() as u32);
             let expected = (0..bits as usize).map(|bit| code[bit / 8] >> (7 - bit % 8) & 1 == 1);
             let found = bits_of(&Tag::first_of(&code, bits));
@@ -196,7 +196,7 @@ mod tests {
         }
 
         #[test]
-        fn bits_move_as_far_as_they_are_shifted(bytes in any::<[[u8; 32]; 2]>(), by in 0usize..=600) {
+        fn a_shift_of_a_tag_moves_each_bit_by_its_distance(bytes in any::<[[u8; 32]; 2]>(), by in 0usize..=600) {
             let tag = Tag::from_bytes(bytes.as_flattened());
             let bits = bits_of(&tag);
             let down: Vec<bool> = (0..512).map(|bit| bits.get(bit + by).copied().unwrap_or(false)).collect();
@@ -205,7 +205,7 @@ mod tests {
         }
 
         #[test]
-        fn a_tag_comes_out_of_its_bytes_as_it_went_in(bytes in proptest::collection::vec(any::<u8>(), 0..=64)) {
+        fn a_tag_made_of_bytes_returns_the_same_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..=64)) {
             let tag = Tag::from_bytes(&bytes);
             prop_assert_eq!(&tag.to_bytes()[..bytes.len()], &bytes[..]);
             prop_assert!(tag.to_bytes()[bytes.len()..].iter().all(|byte| *byte == 0));
@@ -213,7 +213,7 @@ mod tests {
         }
 
         #[test]
-        fn tags_of_one_word_or_two_are_these_numbers(one in any::<u64>(), two in any::<u128>()) {
+        fn tags_of_64_or_128_bits_convert_to_their_numbers(one in any::<u64>(), two in any::<u128>()) {
             prop_assert_eq!((Tag::from(one).low_word(), Tag::from(two).low_128()), (one, two));
             prop_assert_eq!(Tag::from(two), Tag::from((two >> 64) as u64) << 64 | Tag::from(two as u64));
             prop_assert_eq!(Tag::from_bytes(&two.to_le_bytes()), Tag::from(two));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn ones_are_as_many_as_asked_for() {
+    fn a_tag_of_n_ones_has_n_bits_set() {
         for bits in [1, 63, 64, 65, 128, 511, 512] {
             assert_eq!(bits_of(&Tag::ones(bits)).iter().filter(|bit| **bit).count(), bits as usize);
             assert_eq!(Tag::ones(bits) >> bits, Tag::default());

@@ -66,7 +66,7 @@ fn any_line() -> impl Strategy<Value = Line> {
 
 proptest! {
     #[test]
-    fn what_a_mode_seals_it_opens(text in any_line(), line in 0u64..1 << 40, counter in 0u128..1 << 72) {
+    fn every_mode_opens_a_line_that_it_sealed(text in any_line(), line in 0u64..1 << 40, counter in 0u128..1 << 72) {
         for (name, mode) in MODES.iter() {
             let at = nonce(line, counter);
             let sealed = mode.seal(&at, &text);
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn place_and_version_change_every_mode_but_the_codebook(
+    fn address_and_version_change_the_ciphertext_of_every_mode_but_the_codebook(
         text in any_line(), line in 0u64..(1 << 40) - 1, counter in 0u128..(1 << 72) - 1,
     ) {
         for (name, mode) in MODES.iter() {
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn only_keystream_is_said_to_work_ahead_and_it_flips_what_the_stored_line_flips(
+    fn only_keystream_is_declared_independent_of_the_text_and_flips_the_stored_bits(
         one in any_line(), other in any_line(), line in 0u64..1 << 40, counter in 0u128..1 << 72,
     ) {
         for (name, mode) in MODES.iter() {
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn the_beginning_of_a_code_is_what_its_tag_begins_with(text in any_line(), line in 0u64..1 << 40, width in 1usize..=8) {
+    fn the_first_bytes_of_a_code_are_those_of_its_tag(text in any_line(), line in 0u64..1 << 40, width in 1usize..=8) {
         let (code, at) = (Cmac::<Aes128>::new(&Key([1; 16])), nonce(line, 7));
         let mut beginning = [0; 8];
         code.beginning(&at, &text, &mut beginning[..width]);
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn every_code_gives_as_many_bits_as_it_says_and_no_more(text in any_line(), line in 0u64..1 << 40) {
+    fn every_code_uses_exactly_its_declared_number_of_bits(text in any_line(), line in 0u64..1 << 40) {
         for (name, code) in CODES.iter() {
             let bits = code.whole_bits();
             prop_assert!((ALL_GIVE_BITS..=Tag::BITS).contains(&bits) && bits.is_multiple_of(code.chunks()), "{}", name);
@@ -119,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn text_place_and_version_change_every_tag(
+    fn text_address_and_version_change_every_tag(
         text in any_line(), bit in 0usize..512, line in 0u64..(1 << 40) - 1, counter in 0u128..(1 << 72) - 1,
     ) {
         for (name, code) in CODES.iter() {
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn a_tag_over_several_lines_changes_with_each_of_them_with_their_places_and_versions_and_with_their_order(
+    fn a_tag_over_several_lines_depends_on_their_texts_addresses_versions_and_order(
         texts in proptest::collection::vec(any_line(), 2..5), which in 0usize..4, bit in 0usize..512, counter in 1u128..1 << 40,
     ) {
         let which = which % texts.len();

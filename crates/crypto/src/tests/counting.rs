@@ -81,7 +81,7 @@ fn forward_and_inverse(given: &[(Way, Vec<u8>)]) -> (u32, u32) {
 }
 
 #[test]
-fn every_mode_uses_its_cipher_as_often_as_it_says_and_for_what() {
+fn every_mode_uses_its_cipher_as_often_as_declared_for_nonce_and_text() {
     let given = Given::default();
     let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) };
     let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), given: Rc::clone(&given) };
@@ -122,7 +122,7 @@ fn every_mode_uses_its_cipher_as_often_as_it_says_and_for_what() {
 }
 
 #[test]
-fn a_mode_is_chained_where_a_changed_block_of_text_changes_what_the_cipher_is_given_after_it() {
+fn the_declared_order_of_a_mode_fits_the_cipher_inputs_that_a_block_changes() {
     let given = Given::default();
     let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) };
     let modes: [Box<dyn LineCipher>; 5] = [
@@ -151,7 +151,7 @@ fn a_mode_is_chained_where_a_changed_block_of_text_changes_what_the_cipher_is_gi
 }
 
 #[test]
-fn what_needs_the_nonce_alone_is_chained_where_its_first_half_changes_what_is_made_of_the_second() {
+fn work_on_a_nonce_is_declared_chained_if_its_second_half_depends_on_the_first() {
     let given = Given::default();
     let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), given: Rc::clone(&given) };
     let modes: [Box<dyn LineCipher>; 2] = [Box::new(Cbc::over(tdes())), Box::new(OcbChunks::over(tdes()))];
@@ -170,7 +170,7 @@ fn what_needs_the_nonce_alone_is_chained_where_its_first_half_changes_what_is_ma
 }
 
 #[test]
-fn every_code_made_of_a_cipher_uses_it_as_often_as_it_says_and_in_that_order() {
+fn every_code_made_of_a_cipher_uses_it_as_often_and_in_the_order_declared() {
     let given = Given::default();
     let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) };
     let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), given: Rc::clone(&given) };
@@ -204,7 +204,7 @@ fn every_code_made_of_a_cipher_uses_it_as_often_as_it_says_and_in_that_order() {
 }
 
 #[test]
-fn a_tag_of_a_sum_goes_forward_when_all_blocks_have_come_out_and_needs_no_ciphertext_of_them() {
+fn the_tag_of_a_sum_is_encrypted_after_all_blocks_and_depends_on_their_plaintext() {
     let given = Given::default();
     let mode = Ocb3::over(Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) });
     assert_eq!(LineMac::uses(&mode).map(|uses| (uses.of_nonce, uses.of_line, uses.order)), Some((0, 1, Order::Summed)));

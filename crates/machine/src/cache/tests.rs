@@ -119,7 +119,7 @@ fn hits(array: &mut TagArray, keys: &[u64]) -> Vec<bool> {
 
 proptest! {
     #[test]
-    fn srrip_is_what_its_paper_says(ways in 1..6usize, keys in proptest::collection::vec(0..12u64, 1..300)) {
+    fn srrip_hits_as_a_naive_model_of_its_paper(ways in 1..6usize, keys in proptest::collection::vec(0..12u64, 1..300)) {
         let mut array = TagArray::with_replacement(1, ways, Replacement::Srrip);
         prop_assert_eq!(hits(&mut array, &keys), naive_srrip(ways, &keys));
     }

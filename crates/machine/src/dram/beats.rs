@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_come_in_jedecs_interleaved_order() {
+    fn the_words_arrive_in_jedecs_interleaved_order() {
         let order = |from| {
             let mut words: Vec<usize> = (0..8).collect();
             words.sort_by_key(|word| when(from, Words::of(Word::at(8 * word))));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_is_there_with_its_last_word_and_the_asked_for_one_comes_first() {
+    fn a_piece_arrives_with_its_last_word_and_the_requested_piece_first() {
         for from in 0..8 {
             for (bytes, expected) in [(8, 100), (16, 105), (32, 115), (64, 135)] {
                 assert_eq!(when(from, Words::of_piece(Word::at(8 * from), bytes)), expected);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_is_there_with_its_last_word_as_early_as_its_burst_ends() {
+    fn a_short_line_arrives_with_its_last_word_at_the_end_of_its_burst() {
         let at = |ns| Time::ZERO + Duration::from_ns(ns);
         let beats = Beats::of_burst((Word::at(16), 4), at(80), at(95));
         let order: Vec<u64> =

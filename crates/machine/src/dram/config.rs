@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_configuration_keeps_its_own_rules() {
+    fn the_shipped_configuration_of_ddr4_passes_the_checks() {
         assert_eq!(DramConfig::ddr4_3200().check(), Ok(()));
         assert_eq!(DramConfig::ddr4_3200().capacity(LineLength::WHOLE), 8 << 30);
     }

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_use_the_time_when_no_read_waits() {
+    fn writes_are_served_while_no_read_waits() {
         let mut drain = drain();
         drain.update(0, 1);
         assert!(drain.writing());
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_stream_of_writes_lets_the_waiting_reads_through() {
+    fn an_endless_stream_of_writes_does_not_block_waiting_reads() {
         let mut drain = drain();
         for _ in 0..32 {
             drain.update(3, 32);

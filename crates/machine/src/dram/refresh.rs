@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_take_turns() {
+    fn ranks_are_refreshed_at_staggered_times() {
         let mut config = DramConfig::ddr4_3200();
         config.organisation.ranks = 2;
         let due: Vec<u64> = (0..2).map(|rank| Refresh::new(&config, rank).due).collect();

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_line_leaves_when_its_chunk_was_unlocked_and_not_before() {
+    fn a_locked_line_is_evicted_only_after_its_chunk_was_unlocked() {
         let mut llc = of_one_set(2);
         assert_eq!([0, 1].map(|line| fill(&mut llc, line)), [Way::Reserved(None); 2]);
         assert_eq!((fill(&mut llc, 300), llc.locked_lines().unlocked_ways(LineAddr(300))), (Way::Full, 0));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_locks_and_what_is_dirty_above_is_locked_when_it_should_leave() {
+    fn a_store_locks_its_line_and_a_line_dirty_above_is_locked_instead_of_evicted() {
         let mut llc = of_one_set(3);
         for line in 0..3 {
             fill(&mut llc, line);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_comes_down_dirty_is_locked_and_a_locked_one_is_not_dropped() {
+    fn a_dirty_line_from_above_is_locked_and_a_locked_line_is_not_dropped() {
         let mut llc = of_one_set(2);
         fill(&mut llc, 4);
         llc.locked_lines().unlock(0);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_way_is_no_line_until_it_comes_and_no_chunks() {
+    fn a_reserved_way_holds_no_line_and_counts_for_no_chunk_until_the_line_arrives() {
         let mut llc = of_one_set(2);
         assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), Way::Reserved(None));
         assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), Way::Coming);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn rule_5_the_chunk_with_most_locked_lines_comes_first_then_that_used_least_recently() {
+    fn rule_5_the_chunk_with_most_locked_lines_is_first_then_the_least_recently_used() {
         let mut llc = Llc::new(4, 2, Replacement::Lru, Inclusion::Inclusive).locking(CHUNK);
         for line in [0, 256] {
             fill(&mut llc, line);

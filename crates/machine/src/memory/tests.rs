@@ -39,7 +39,7 @@ fn reads_on_different_channels_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn one_channel_is_the_same_as_a_channel_alone() {
+fn a_memory_of_one_channel_behaves_as_the_channel_alone() {
     let lines: Vec<u64> = (0..300).map(|n| n * 7919 % 100_000).collect();
     let (times, counters) = reads(memory(1, Interleave::default()), lines.clone());
     let mut executor = Executor::new();

@@ -4,7 +4,7 @@ use super::*;
 use crate::node::TableLayout;
 
 #[test]
-fn every_frame_is_handed_out_once_and_then_memory_is_full() {
+fn every_frame_is_allocated_once_and_then_memory_is_full() {
     let mut table = PageTable::new(Bytes(6 << 20), Bytes(4096), Placement::Blocks, 7);
     let mut frames: Vec<u64> = (0..1536).map(|page| table.frame(page).unwrap().0 / 4096).collect();
     assert_ne!(frames[..4], [0, 1, 2, 3], "frames are scattered");
@@ -16,7 +16,7 @@ fn every_frame_is_handed_out_once_and_then_memory_is_full() {
 }
 
 #[test]
-fn another_seed_scatters_otherwise_and_the_same_seed_alike() {
+fn the_seed_decides_the_placement_of_frames() {
     let frames = |seed| {
         let mut table = PageTable::new(Bytes(8 << 30), Bytes(2 << 20), Placement::Blocks, seed);
         (0..100).map(|page| table.frame(page).unwrap()).collect::<Vec<_>>()
@@ -67,7 +67,7 @@ fn with_a_page_for_each_entry_no_two_pages_share_their_last_line() {
 }
 
 #[test]
-fn pages_of_two_processes_are_different_pages_in_frames_of_their_own() {
+fn pages_of_two_processes_have_distinct_keys_and_frames() {
     let keys = [1, 2].map(|process| page_key(process, VirtAddr(0x1000), 4096));
     assert_ne!(keys[0], keys[1]);
     let mut table = PageTable::new(Bytes(4 << 20), Bytes(4096), Placement::Blocks, 1);

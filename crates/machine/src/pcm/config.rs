@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn by_xor_a_stride_of_a_turn_and_one_meets_in_one_bank_and_pseudo_randomly_it_does_not() {
+    fn a_stride_of_banks_plus_one_uses_one_bank_by_xor_and_many_pseudo_randomly() {
         let met = |mapping: BankMapping| {
             (0..16).map(|number| mapping.bank(LineAddr(number * 17), 16)).collect::<BTreeSet<_>>().len()
         };

@@ -36,7 +36,7 @@ fn a_lone_read_takes_the_banks_time_and_a_burst() {
 }
 
 #[test]
-fn each_time_set_a_nanosecond_or_a_clock_longer_is_that_much_longer() {
+fn each_longer_setting_of_a_time_delays_a_read_by_the_same_amount() {
     let last_read = |change: fn(&mut PcmConfig)| {
         let mut config = PcmConfig::secpb();
         change(&mut config);
@@ -55,7 +55,7 @@ fn each_time_set_a_nanosecond_or_a_clock_longer_is_that_much_longer() {
 }
 
 #[test]
-fn a_queue_takes_as_many_as_it_has_places_for() {
+fn a_queue_accepts_exactly_its_number_of_entries() {
     for places in [4, 5] {
         for kind in [Kind::Read, Kind::Write] {
             let config = PcmConfig { read_queue: places, write_pending_queue: places, ..PcmConfig::secpb() };
@@ -149,7 +149,7 @@ fn writes_to_one_bank_fill_the_memorys_queue_and_then_the_pending_queue() {
 }
 
 #[test]
-fn a_read_of_a_pending_line_is_forwarded_and_one_of_a_queued_line_takes_the_bus_alone() {
+fn a_read_of_a_pending_line_is_forwarded_and_one_of_a_queued_line_takes_only_the_bus() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
     for (token, line) in [0, 1, 17].into_iter().enumerate() {
         pcm.submit(Time::ZERO, LineAddr(line), Kind::Write, token as u32);
@@ -178,7 +178,7 @@ fn writes_of_a_waiting_line_are_one_write() {
 }
 
 #[test]
-fn what_waits_before_the_bus_takes_no_burst_and_what_waits_behind_it_does() {
+fn a_read_of_a_write_before_the_bus_takes_no_burst_and_of_one_behind_it_does() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
     let submit = |pcm: &mut Pcm, kind, token| pcm.submit(Time::ZERO, LineAddr(5), kind, token);
     assert_eq!([Kind::Write, Kind::Write, Kind::Read].map(|kind| submit(&mut pcm, kind, 0)), [true, false, false]);
@@ -235,7 +235,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_read_is_answered_once_and_nothing_starves(config in configs(), asked in requests()) {
+    fn every_read_is_answered_once_and_within_a_bound(config in configs(), asked in requests()) {
         let mut pcm = Pcm::new(config.clone());
         let (mut now, mut answers) = (Time::ZERO, Vec::new());
         for (token, &(gap, line, write)) in asked.iter().enumerate() {

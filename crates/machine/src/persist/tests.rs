@@ -18,14 +18,14 @@ fn drains(buffer: &mut PersistBuffer) -> Vec<u64> {
 use Finds::{Allocated, Full, Leaving, Resident};
 
 #[test]
-fn a_line_has_one_entry_however_many_stores_come_between() {
+fn a_line_has_one_entry_for_any_number_of_stores() {
     let mut buffer = of(4, 4, 0);
     assert_eq!(stores(&mut buffer, [1, 1, 2, 3, 1]), [Allocated, Resident, Allocated, Allocated, Resident]);
     assert_eq!(buffer.len(), 3);
 }
 
 #[test]
-fn it_drains_from_the_upper_watermark_and_not_one_entry_earlier_and_down_to_the_lower_one() {
+fn a_buffer_drains_from_exactly_the_upper_watermark_down_to_the_lower_one() {
     let mut buffer = of(8, 6, 4);
     stores(&mut buffer, 0..5);
     assert_eq!(drains(&mut buffer), [0; 0]);
@@ -38,14 +38,14 @@ fn it_drains_from_the_upper_watermark_and_not_one_entry_earlier_and_down_to_the_
 }
 
 #[test]
-fn the_entry_that_was_allocated_first_leaves_first_however_often_it_is_written() {
+fn the_entry_that_was_allocated_first_leaves_first_despite_later_stores() {
     let mut buffer = of(4, 3, 0);
     stores(&mut buffer, [7, 5, 7, 6, 7]);
     assert_eq!(drains(&mut buffer), [7, 5, 6]);
 }
 
 #[test]
-fn one_entry_more_than_there_is_room_for_has_to_wait_until_one_has_left() {
+fn a_store_without_an_entry_waits_until_a_drained_entry_has_left() {
     let mut buffer = of(3, 3, 2);
     assert_eq!(stores(&mut buffer, 0..3), [Allocated; 3]);
     assert_eq!(stores(&mut buffer, [3, 1]), [Full, Resident]);
@@ -56,7 +56,7 @@ fn one_entry_more_than_there_is_room_for_has_to_wait_until_one_has_left() {
 }
 
 #[test]
-fn an_entry_that_is_leaving_takes_no_store_and_its_line_is_allocated_anew() {
+fn an_entry_that_is_leaving_takes_no_store_and_its_line_gets_a_new_one() {
     let mut buffer = of(4, 2, 1);
     stores(&mut buffer, [1, 2]);
     assert_eq!(drains(&mut buffer), [1]);
@@ -67,7 +67,7 @@ fn an_entry_that_is_leaving_takes_no_store_and_its_line_is_allocated_anew() {
 }
 
 #[test]
-fn an_entry_that_another_core_reads_leaves_at_once_and_keeps_its_room_until_it_has() {
+fn an_entry_that_another_core_reads_drains_at_once_and_counts_until_it_has_left() {
     let mut buffer = of(3, 3, 1);
     stores(&mut buffer, [1, 2]);
     assert_eq!([2, 3].map(|line| buffer.flush(LineAddr(line))), [true, false]);
@@ -79,7 +79,7 @@ fn an_entry_that_another_core_reads_leaves_at_once_and_keeps_its_room_until_it_h
 }
 
 #[test]
-fn an_entry_that_another_core_writes_is_gone_unless_it_is_leaving() {
+fn an_entry_that_another_core_writes_is_removed_unless_it_is_leaving() {
     let mut buffer = of(3, 3, 1);
     stores(&mut buffer, [1, 2, 3]);
     assert_eq!(drains(&mut buffer), [1, 2]);
@@ -90,7 +90,7 @@ fn an_entry_that_another_core_writes_is_gone_unless_it_is_leaving() {
 
 #[test]
 #[should_panic(expected = "left the persist buffer")]
-fn what_was_not_chosen_cannot_leave() {
+fn an_entry_that_was_not_chosen_cannot_leave() {
     let mut buffer = of(4, 4, 0);
     stores(&mut buffer, [1]);
     buffer.left(LineAddr(1));
@@ -113,7 +113,7 @@ fn fractions_are_rounded_towards_draining_later_and_longer() {
 }
 
 #[test]
-fn a_buffer_that_cannot_be_is_refused_with_the_values() {
+fn an_impossible_buffer_is_refused_with_the_values() {
     let refused =
         |entries, drain_from, drain_to| PersistBufferConfig { entries, drain_from, drain_to }.check().unwrap_err();
     assert_eq!(refused(0, 1, 0), "entries is 0: expected at least 1");
@@ -188,7 +188,7 @@ proptest! {
 
     /// Drains are requested one at a time and at any moment, and end in any order.
     #[test]
-    fn a_buffer_does_what_a_naive_one_does(
+    fn a_buffer_behaves_as_a_naive_model(
         (entries, from, to) in (1..12u32, any::<u32>(), any::<u32>()),
         steps in proptest::collection::vec((0..6u8, 0..16u64), 1..300),
     ) {

@@ -80,7 +80,7 @@ fn every_rank_of_an_idle_channel_is_refreshed_when_it_is_due() {
 }
 
 #[test]
-fn a_request_between_two_edges_is_seen_at_the_next_one() {
+fn a_request_between_two_clock_edges_is_accepted_at_the_next_edge() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     let mut completions = Vec::new();
     dram.submit(Time::from_fs(1), LineAddr(0), Kind::Read, 0);

@@ -58,7 +58,7 @@ fn last_data_of(mut dram: Dram, sequence: &[TestRequest]) -> u64 {
 }
 
 #[test]
-fn each_constraint_alone_sets_the_clock_of_the_data_that_wait_for_it() {
+fn each_timing_constraint_alone_delays_the_data_that_wait_for_it() {
     use Kind::{Read, Write};
     type Field = fn(&mut Timing) -> &mut u64;
     let scenarios: [(&str, Field, &[TestRequest], u64); 15] = [
@@ -118,7 +118,7 @@ fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
 }
 
 #[test]
-fn a_fifth_row_waits_until_tfaw_lets_it_open() {
+fn a_fifth_row_opens_only_after_tfaw() {
     let banks = [0, GROUP, 2 * GROUP, 3 * GROUP, BANK].map(|line| (0, line, Kind::Read));
     for tfaw in [36, 37] {
         assert_eq!(last_data(Timing { tfaw, ..Timing::DDR4_3200 }, &banks), tfaw + 48);
@@ -126,7 +126,7 @@ fn a_fifth_row_waits_until_tfaw_lets_it_open() {
 }
 
 #[test]
-fn a_burst_lasts_and_a_row_stays_open_as_long_as_they_are_set_to() {
+fn bursts_and_open_rows_last_for_their_configured_times() {
     for more in [0, 1] {
         let timing = Timing { burst_clocks: 4 + more, tccd_s: 4 + more, ..Timing::DDR4_3200 };
         assert_eq!(last_data(timing, &[(0, 0, Kind::Read)]), 22 + 22 + 4 + more);
@@ -136,7 +136,7 @@ fn a_burst_lasts_and_a_row_stays_open_as_long_as_they_are_set_to() {
 }
 
 #[test]
-fn a_queue_takes_as_many_as_it_has_places_for() {
+fn a_queue_accepts_exactly_its_number_of_entries() {
     for places in [4, 5] {
         for kind in [Kind::Read, Kind::Write] {
             let mut dram = channel(|config| {
@@ -170,19 +170,19 @@ fn a_request_of_the_open_row_overtakes_an_older_conflict() {
 }
 
 #[test]
-fn no_more_than_the_cap_overtake() {
+fn no_more_requests_than_the_cap_overtake_an_older_one() {
     let mut dram = channel(|config| config.scheduler = Scheduler::FrFcfsCapped { cap: 2 });
     assert_eq!(order_of_answers(&mut dram, 0, &[0, ROW, 1, 2, 3, 4]), [0, 2, 3, 1, 4, 5]);
 }
 
 #[test]
-fn first_come_first_served_keeps_the_order() {
+fn the_fcfs_scheduler_keeps_the_order_of_requests() {
     let mut dram = channel(|config| config.scheduler = Scheduler::Fcfs);
     assert_eq!(order_of_answers(&mut dram, 0, &[0, ROW, 1, ROW + 1, GROUP]), [0, 1, 2, 3, 4]);
 }
 
 #[test]
-fn a_row_at_rest_is_closed_after_its_time_and_not_before() {
+fn an_idle_row_is_closed_exactly_after_its_time() {
     let config = |config: &mut DramConfig| config.page_policy = PagePolicy::OpenWithTimeout { idle_clocks: 200 };
     // The row is last used 22 clocks after its activate, and a closed bank needs tRP more before it opens again.
     for (clock, outcome) in [(222, RowOutcome::Hit), (223, RowOutcome::Closed)] {
@@ -195,7 +195,7 @@ fn a_row_at_rest_is_closed_after_its_time_and_not_before() {
 }
 
 #[test]
-fn the_cause_of_a_wait_is_told() {
+fn a_completion_names_the_cause_of_its_wait() {
     let mut dram = channel(|_| {});
     for (token, line) in [(0, 0), (1, ROW), (2, 2 * ROW)] {
         dram.submit(at(0), LineAddr(line), Kind::Read, token);
@@ -211,7 +211,7 @@ fn the_cause_of_a_wait_is_told() {
 }
 
 #[test]
-fn a_read_behind_a_write_drain_says_so() {
+fn a_read_behind_a_write_drain_names_it_as_the_cause() {
     let mut dram = channel(|_| {});
     for number in 0..26 {
         dram.submit(at(0), LineAddr(number * ROW), Kind::Write, 0);
@@ -222,7 +222,7 @@ fn a_read_behind_a_write_drain_says_so() {
 }
 
 #[test]
-fn an_endless_stream_of_writes_does_not_shut_a_read_out() {
+fn an_endless_stream_of_writes_does_not_starve_a_read() {
     let mut dram = channel(|config| config.address_map = AddressMap::BankGroupLow);
     let mut completions = Vec::new();
     let mut line = 0;
@@ -248,7 +248,7 @@ fn turning(turns: Turns, timing: Timing) -> Dram {
 }
 
 #[test]
-fn a_read_whose_row_is_being_opened_waits_again_if_a_turn_cancels_it() {
+fn a_read_whose_row_is_being_opened_waits_again_after_a_cancelling_turn() {
     use Kind::{Read, Write};
     let sequence = [(0, 0, Read), (10, GROUP, Write), (10, 2 * GROUP, Write)];
     assert_eq!(last_data_of(turning(Turns::Finish, Timing::DDR4_3200), &sequence), 22 + 26);
@@ -257,7 +257,7 @@ fn a_read_whose_row_is_being_opened_waits_again_if_a_turn_cancels_it() {
 }
 
 #[test]
-fn a_row_that_was_open_when_its_turn_was_cancelled_is_opened_again_when_the_lines_have_moved() {
+fn an_open_row_whose_read_a_turn_cancelled_is_opened_again_afterwards() {
     use Kind::{Read, Write};
     let timing = Timing { tccd_s: 60, tccd_l: 60, ..Timing::DDR4_3200 };
     let sequence = [(0, 0, Read), (0, GROUP, Read), (50, 2 * GROUP, Write), (50, 3 * GROUP, Write)];
@@ -266,7 +266,7 @@ fn a_row_that_was_open_when_its_turn_was_cancelled_is_opened_again_when_the_line
 }
 
 #[test]
-fn a_request_that_a_turn_may_cancel_keeps_its_place_until_its_column_command() {
+fn a_cancellable_request_keeps_its_queue_entry_until_its_column_command() {
     for (turns, room) in [(Turns::Finish, [true, true]), (Turns::Cancel, [false, true])] {
         let mut dram = channel(|config| (config.turns, config.read_queue) = (turns, 1));
         dram.submit(at(0), LineAddr(0), Kind::Read, 0);

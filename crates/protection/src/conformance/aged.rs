@@ -132,7 +132,7 @@ fn handled() -> impl Iterator<Item = Parts> {
 }
 
 #[test]
-fn what_a_machine_started_with_reads_right_under_aged_counters_however_they_are_handled() {
+fn boot_content_reads_right_under_aged_counters_in_every_composition() {
     let libraries: Vec<_> = CounterChoice::VARIANTS.iter().map(|choice| (*choice, library(*choice))).collect();
     let mut checked = 0;
     for parts in handled() {
@@ -167,7 +167,7 @@ fn a_blank_child_that_gets_a_version_keeps_the_counters_it_began_with() {
 }
 
 #[test]
-fn a_twin_goes_on_with_the_counters_that_its_original_began_with() {
+fn a_twin_continues_with_the_initial_counters_of_its_original() {
     let parts = composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &TreeKind::Bonsai.into());
     let memory = aged(&parts, library(parts.counters), Planted::NONE).unwrap();
     assert_eq!(reads_as_started(&memory, READ, "at first"), Ok(()));

@@ -41,7 +41,7 @@ pub fn holds(memory: &Memory) -> Checked {
 }
 
 #[test]
-fn what_a_machine_started_with_reads_right_under_every_two_parts() {
+fn boot_content_reads_right_under_every_pair_of_parts() {
     for parts in pairs() {
         assert_eq!(check(parts, Planted::NONE), Ok(()), "{parts:?}");
     }

@@ -120,7 +120,7 @@ fn a_read_that_is_refused(memory: &Memory) -> Checked {
 }
 
 #[test]
-fn no_l2_goes_on_with_counters_that_have_changed() {
+fn no_l2_keeps_using_counters_that_have_changed() {
     let mut wide = super::eager();
     wide.mac = wide.mac.with_line_bits(128);
     wide.mac.place = TagLocation::Region;

@@ -80,12 +80,12 @@ fn check_all<'a>(compositions: impl Iterator<Item = &'a Parts>) {
 }
 
 #[test]
-fn every_part_pays_for_the_cryptography_that_it_does() {
+fn every_part_is_charged_for_its_cryptography() {
     check_all(pairs().iter().step_by(60));
 }
 
 #[test]
 #[ignore = "takes minutes: make test-long"]
-fn every_two_parts_that_go_together_pay_for_the_cryptography_that_they_do() {
+fn every_compatible_pair_of_parts_is_charged_for_its_cryptography() {
     check_all(pairs().iter());
 }

@@ -214,7 +214,7 @@ fn stale(parts: &Parts, memory: &Memory, old: &[(Slot, Untrusted)], texts: &[[Li
 }
 
 #[test]
-fn every_two_parts_that_go_together_keep_the_contract_of_designs() {
+fn every_compatible_pair_of_parts_keeps_the_contract_of_designs() {
     for parts in pairs() {
         assert_eq!(check(parts, Planted::NONE), Ok(()), "{parts:?}");
     }

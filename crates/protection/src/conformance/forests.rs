@@ -52,6 +52,6 @@ fn folded_meanwhile(memory: &Memory, plain: &Memory, pauses: usize) -> Result<bo
 }
 
 #[test]
-fn a_root_is_folded_when_everybody_above_knows_what_it_has_heard() {
+fn a_root_is_folded_after_all_nodes_above_have_its_updates() {
     assert_eq!(check(&super::forest(), Planted::NONE), Ok(()));
 }

@@ -95,7 +95,7 @@ impl MovingMachine {
 
 /// Runs as many readers as CryptoPage's load and store queue has entries. Chunks block each other in the cache sets.
 #[test]
-fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
+fn accesses_to_full_sets_always_end_and_read_the_last_store_of_their_task() {
     const TASKS: u64 = 64;
     let shapes = [
         (16, 2, (Release::Verified, Charged, 1)),
@@ -165,7 +165,7 @@ async fn accesses<V: Verbs>(lines: &MovingLines, verbs: &V) {
 }
 
 #[test]
-fn all_ways_to_run_leave_the_same_memory() {
+fn all_modes_leave_the_same_memory() {
     [1, 2, 4].into_iter().for_each(leave_the_same_memory);
 }
 
@@ -200,7 +200,7 @@ fn leave_the_same_memory(slots_per_tag: usize) {
 
 /// Lines boot under one tag while reads of other lines under the tag are in flight.
 #[test]
-fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
+fn lines_under_one_tag_boot_without_fault_while_other_lines_of_it_are_in_flight() {
     const READS: u64 = 64;
     for slots_per_tag in [1, 2, 4] {
         for apart in [0, 3, 7, 40] {
@@ -228,7 +228,7 @@ fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
 /// A line is released before its verdict, and the verdict is bad. A permutation that begins before the verdict writes
 /// no line.
 #[test]
-fn no_permutation_writes_while_a_verdict_is_out() {
+fn no_permutation_writes_before_a_pending_verdict() {
     for time in [Charged, Free] {
         let handling = (Release::Speculative, time, 1);
         let MovingMachine { mut executor, memory, seen, lines } = MovingMachine::new(SmallCache::new(64, 8), handling);

@@ -274,7 +274,7 @@ fn after_losses() -> Vec<Case> {
 }
 
 #[test]
-fn every_bug_planted_in_a_part_is_found_by_the_kit_for_its_own_reason() {
+fn every_bug_planted_in_a_part_is_found_by_the_kit_for_the_expected_reason() {
     let mut wrong = Vec::new();
     for (bug, check, reason, _) in cases() {
         let found = run(check, &parts(bug), Planted::new(bug));
@@ -286,13 +286,13 @@ fn every_bug_planted_in_a_part_is_found_by_the_kit_for_its_own_reason() {
 }
 
 #[test]
-fn what_no_campaign_is_held_against_is_planted_here() {
+fn every_bug_that_only_the_kit_tests_is_planted_here() {
     let cases = cases();
     assert!(Bug::ONLY_IN_THE_KIT.iter().all(|bug| cases.iter().any(|case| case.0 == *bug)));
 }
 
 #[test]
-fn every_bug_planted_in_a_part_gets_past_a_function_of_the_kit_that_is_meant_for_others() {
+fn every_bug_planted_in_a_part_passes_a_check_of_the_kit_meant_for_other_bugs() {
     let mut wrong = Vec::new();
     for (bug, _, _, other) in cases() {
         if let Err(found) = run(other, &parts(bug), Planted::new(bug)) {

@@ -258,6 +258,6 @@ fn refusals(planted: Planted) -> Checked {
 }
 
 #[test]
-fn processes_that_take_turns_read_their_lines_and_leave_nothing_on_the_chip() {
+fn processes_that_take_turns_read_their_lines_and_leave_no_line_on_the_chip() {
     check(Planted::NONE).unwrap_or_else(|broken| panic!("{broken}"));
 }

@@ -135,7 +135,7 @@ fn rule_6_a_walk_at_depth_19_takes_19_hashes_and_the_first_line_of_64_bytes() {
 }
 
 #[test]
-fn walks_and_renewals_of_many_chunks_at_once_end_and_give_what_was_drawn() {
+fn concurrent_walks_and_renewals_of_many_chunks_end_and_return_the_drawn_records() {
     const CHUNKS: u64 = 16;
     let mut machine = RecordMachine::of_chunks(CHUNKS, with_cache(8, false));
     let (left, clock) = (Rc::new(Cell::new(CHUNKS)), machine.executor.clock().clone());

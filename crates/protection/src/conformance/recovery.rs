@@ -184,7 +184,7 @@ fn left(operations: &[Operation], (mut media, registers): (Media, Registers)) ->
 }
 
 #[test]
-fn what_was_durable_comes_back_and_nothing_else() {
+fn recovery_returns_exactly_the_durable_lines() {
     for parts in super::durable() {
         assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
     }

@@ -298,7 +298,7 @@ fn random(memory: &mut RecordMemory, random: &mut Random, steps: u64) -> Checked
 }
 
 #[test]
-fn an_operating_system_brings_the_last_record_or_is_refused() {
+fn an_operating_system_loads_the_last_drawn_record_or_is_refused() {
     assert_eq!(check(Planted::NONE), Ok(()));
 }
 
@@ -310,7 +310,7 @@ fn share(of: u64) -> u64 {
 
 /// With CASEMATE_SWEEPS=all, 100,000 sequences of 32 steps: instructions, bit flips, permutations and switches.
 #[test]
-fn no_sequence_of_instructions_brings_a_record_that_is_not_the_last() {
+fn no_sequence_of_instructions_loads_a_record_other_than_the_last() {
     for (seed, (entries, in_pairs)) in [(2, true), (8, true), (4, false), (64, false)].into_iter().enumerate() {
         let mut memory = memory(entries, in_pairs, Planted::NONE).unwrap();
         let mut draws = Random::new(seed as u64);
@@ -322,7 +322,7 @@ fn no_sequence_of_instructions_brings_a_record_that_is_not_the_last() {
 
 /// With CASEMATE_SWEEPS=all, a million honest walks with interrupts between their instructions.
 #[test]
-fn no_interrupted_walk_meets_the_exception_and_each_ends() {
+fn every_interrupted_walk_ends_without_an_exception() {
     for (entries, in_pairs) in [(2, true), (4, false)] {
         let mut memory = memory(entries, in_pairs, Planted::NONE).unwrap();
         assert_eq!(interrupted(&mut memory, share(500_000)), Ok(()));
@@ -330,7 +330,7 @@ fn no_interrupted_walk_meets_the_exception_and_each_ends() {
 }
 
 #[test]
-fn rule_7_a_walk_takes_as_many_instructions_as_there_are_depths_below_the_lowest_node_on_the_chip() {
+fn rule_7_a_walk_takes_one_instruction_per_depth_below_the_lowest_node_on_chip() {
     let memory =
         RecordMemory::of_chunks(1 << 19, WalkDesign { verification_buffer: 19, ..walks(512, true) }, Planted::NONE)
             .unwrap();

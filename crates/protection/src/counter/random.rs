@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_never_begins_with_none_and_is_exhausted_at_its_full_width() {
+    fn a_drawn_value_is_never_zero_and_is_exhausted_at_its_full_width() {
         let counters = Counters::new(Organisation::Random, Planted::NONE);
         for drawn in [0, 1 << 63] {
             assert_eq!(counters.advance_drawing(&mut ZERO_LINE.clone(), 3, || drawn).unwrap().0, 1);

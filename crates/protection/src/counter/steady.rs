@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_are_renewed_have_a_library_and_others_stay_new() {
+    fn only_counters_with_renewals_have_a_library_of_aged_lines() {
         use CounterChoice::{Morphable, PageRecord, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
         let with: Vec<_> = libraries().map(|(choice, ..)| choice).collect();
         assert_eq!(with, [Sc64, Sc64Mac, Sc128, Vault32, Vault16, Morphable, PageRecord]);
     }
 
     #[test]
-    fn every_aged_line_has_been_renewed_and_goes_on_as_any_other() {
+    fn every_aged_line_has_been_renewed_and_advances_normally() {
         for (choice, counters, steady) in libraries() {
             let positions = counters.lines_per_group() as usize;
             for line in steady.library.iter().step_by(8) {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_lie_evenly_in_the_cycle_between_two_renewals() {
+    fn aged_lines_are_spread_evenly_between_two_renewals() {
         let mut random = Random::new(2);
         for (choice, counters, steady) in libraries() {
             let left: Vec<u64> = steady.library.iter().map(|line| left(&counters, line, &mut random)).collect();

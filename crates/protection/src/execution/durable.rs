@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_takes_back_what_the_open_tuple_has_written_and_nothing_else() {
+    fn a_loss_undoes_exactly_the_writes_of_the_open_tuple() {
         let mut media = Media::new(4);
         let tuple = OpenTuple::default();
         tuple.keep();

@@ -242,20 +242,20 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_where_the_window_begins_is_not_in_it_and_what_ends_later_is() {
+    fn a_window_omits_spans_that_end_at_its_start_and_keeps_later_ones() {
         assert!(!is_kept(50, 100));
         assert!(is_kept(50, 101));
         assert!(is_kept(50, 500), "all of the window and more");
     }
 
     #[test]
-    fn what_begins_where_the_window_ends_is_not_in_it_and_what_begins_earlier_is() {
+    fn a_window_omits_spans_that_begin_at_its_end_and_keeps_earlier_ones() {
         assert!(is_kept(199, 300));
         assert!(!is_kept(200, 300));
     }
 
     #[test]
-    fn what_takes_no_time_is_in_the_window_from_its_first_moment_to_its_last() {
+    fn a_window_contains_instants_from_its_first_moment_to_its_last() {
         assert_eq!([99, 100, 199, 200].map(|moment| is_kept(moment, moment)), [false, true, true, false]);
     }
 

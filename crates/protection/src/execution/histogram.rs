@@ -93,7 +93,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn a_percentile_is_at_most_a_thirty_second_part_too_long() {
+    fn a_percentile_is_at_most_one_thirty_second_too_long() {
         let mut random = Random::new(3);
         for _ in 0..50 {
             let one = |random: &mut Random| {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_subtracted_is_as_if_it_had_never_been_added() {
+    fn a_subtracted_histogram_leaves_only_the_other_entries() {
         let (mut before, mut both) = (Histogram::default(), Histogram::default());
         before.add(Duration::from_ns(10));
         both += before;

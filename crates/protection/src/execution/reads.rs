@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn while_the_line_is_not_there_time_counts_for_it_and_then_for_what_ends_next() {
+    fn read_time_counts_for_missing_lines_and_then_for_the_step_that_ends_next() {
         let progress = ReadProgress::default();
         progress.begin(at(100));
         progress.fetched(Role::Counter, (at(110), Duration::ZERO), at(130));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_after_the_release_counts_until_then_and_an_access_begins_anew() {
+    fn a_step_beyond_the_release_counts_until_the_release_and_a_new_access_starts_afresh() {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::ZERO), at(50));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_come_later_count_for_the_line_and_not_for_those_wanted_first() {
+    fn later_words_count_for_the_whole_line_and_not_for_the_words_wanted_first() {
         for (whole, expected) in [(false, [(P::Data, 100), (P::Engine, 96)]), (true, [(P::Data, 135), (P::Engine, 61)])]
         {
             let progress = ReadProgress::default();
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_a_line_waits_for_its_words_and_then_for_what_ends_next() {
+    fn later_words_of_a_line_wait_for_data_and_then_for_the_step_that_ends_next() {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::ZERO), at(100));
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_fetch_time_is_for_renewals_or_for_others_whichever_ended_next() {
+    fn time_before_a_fetch_counts_for_renewals_or_admission_whichever_ended_next() {
         let progress = ReadProgress::default();
         // The second access of a reader: the ends that the first left behind have no effect.
         for origin in [0, 1_000] {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_under_a_tag_that_come_later_are_data_and_their_queue_is_too() {
+    fn the_waits_for_other_lines_under_a_tag_count_as_data() {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::from_ns(5)), at(40));

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_scheduled_than_the_newest() {
+    fn no_more_tags_stay_scheduled_than_the_maximum() {
         let mac = mac();
         (0..2 * SCHEDULED_MAX as u64).for_each(|line| schedule(&mac, line));
         assert_eq!(mac.pairing.messages.borrow().len(), SCHEDULED_MAX);
@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tag_is_the_same_whatever_was_scheduled(steps in proptest::collection::vec((0u64..20, any::<bool>()), 0..200)) {
+        fn a_tag_does_not_depend_on_scheduled_tags(steps in proptest::collection::vec((0u64..20, any::<bool>()), 0..200)) {
             let mac = mac();
             for (line, needed) in steps {
                 if needed {

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_lie_one_behind_the_other_and_change_no_other() {
+    fn entries_of_tags_are_contiguous_and_do_not_overlap() {
         for bits in [64, 128, 256, 512] {
             let tag_layout = TagLayout::of(bits, TagLocation::Region, 2);
             let mut line = [0xee; LINE_BYTES];

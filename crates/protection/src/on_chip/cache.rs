@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_clean_again_only_when_memory_has_what_it_holds() {
+    fn a_dirty_line_is_clean_only_after_memory_has_its_content() {
         let mut cache = MetadataCache::new(Geometry { sets: 1, ways: 2 });
         for (slot, content) in [(Slot(1), [1; 64]), (Slot(2), [2; 64])] {
             cache.insert(Role::Counter, slot, &content, true);

@@ -25,7 +25,7 @@ fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
 }
 
 #[test]
-fn whether_a_line_is_in_its_cache_is_told_without_using_it() {
+fn a_query_for_a_cached_line_does_not_count_as_a_use() {
     let two = Geometry { sets: 1, ways: 2 };
     let mut chip = OnChip::new(Geometries::separate([two; 4]), None, 1, Forest::default(), Planted::NONE);
     LINES[..2].iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, false));
@@ -35,7 +35,7 @@ fn whether_a_line_is_in_its_cache_is_told_without_using_it() {
 }
 
 #[test]
-fn each_kind_has_a_cache_of_its_own_unless_they_share_one() {
+fn each_kind_has_a_separate_cache_unless_the_caches_are_unified() {
     let one = Geometry { sets: 1, ways: 1 };
     let of_each = |geometries| {
         let mut chip = OnChip::new(geometries, None, 1, Forest::default(), Planted::NONE);
@@ -48,7 +48,7 @@ fn each_kind_has_a_cache_of_its_own_unless_they_share_one() {
 }
 
 #[test]
-fn a_leaving_line_needs_not_leave_once_memory_has_what_it_holds() {
+fn a_leaving_line_is_dropped_once_memory_has_its_content() {
     let mut chip = crowded();
     chip.caches.written_through(Role::Counter, Slot(1), &[9; 64]);
     assert!(chip.caches.departures.of(Slot(1)).is_some(), "memory has something else");

@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     #[should_panic = "a machine's last-level cache is not copied"]
-    fn a_chip_whose_counters_are_in_a_machines_cache_is_not_copied() {
+    fn a_chip_whose_counters_are_in_a_machines_cache_refuses_a_copy() {
         let mut parts = Parts {
             cipher: CipherChoice::Aes128Counter,
             counters: CounterChoice::Sc64,

@@ -91,7 +91,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn a_leaf_has_304_bytes_in_five_lines_and_opens_to_its_record_alone() {
+    fn a_leaf_has_304_bytes_in_five_lines_and_opens_only_under_its_key() {
         assert_eq!((SEALED_BYTES, LEAF_LINES), (304, 5));
         let (cipher, mut random) = (RecordCipher::new(&Key([9; 16])), Random::new(5));
         let record = Record::draw(&mut random);

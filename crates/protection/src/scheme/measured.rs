@@ -92,7 +92,7 @@ mod tests {
     const TEXT: Line = [5; 64];
 
     #[test]
-    fn what_is_measured_alone_is_the_cryptography_of_one_access_and_of_one_comparison_and_is_counted() {
+    fn cryptography_is_measured_and_counted_for_one_access_and_one_comparison() {
         for parts in pairs() {
             let scheme = parts.build(1 << 15, 1).unwrap_or_else(|error| panic!("{parts:?}: {error}"));
             work_done::take();

@@ -85,7 +85,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn fvs_rule_7_frequent_words_come_first_and_both_parts_keep_their_order() {
+    fn fvs_rule_7_frequent_words_are_first_and_both_parts_keep_their_order() {
         let line: Line = std::array::from_fn(|byte| (byte / WORD_BYTES) as u8);
         let lying = Bitmap(0b0111_0010).arrange(&line);
         let words: Vec<u8> = lying.chunks(WORD_BYTES).map(|word| word[0]).collect();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_7_the_bitmap_alone_restores_the_order() {
+    fn fvs_rule_7_the_bitmap_restores_the_order_without_other_state() {
         let line = Random::new(3).line();
         for bitmap in (0..=u8::MAX).map(Bitmap) {
             let lying = bitmap.arrange(&line);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn of_k_frequent_words_half_as_many_blocks_are_frequent_through_and_through() {
+    fn k_frequent_words_fill_k_over_2_wholly_frequent_blocks() {
         for bitmap in 0..=u8::MAX {
             let frequent: Line = std::array::from_fn(|byte| bitmap >> (byte / WORD_BYTES) & 1);
             let lying = Bitmap(bitmap).arrange(&frequent);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_come_first_and_a_pair_before_all_with_a_rarer_value() {
+    fn pairs_of_frequent_values_precede_all_pairs_with_a_rarer_value() {
         let pairs = Candidates::of(WORDS.to_vec(), 16);
         let rarer = |index: usize| pairs.words_at(index).iter().map(|word| pairs.rank(*word).unwrap()).max().unwrap();
         assert_eq!(pairs.words_at(0), [40, 40]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_with_a_word_that_is_none_of_the_values_is_no_candidate() {
+    fn a_chunk_with_a_word_that_is_not_in_the_table_is_no_candidate() {
         let pairs = Candidates::of(WORDS.to_vec(), 16);
         let chunk = |words: [u64; 2]| words.map(u64::to_le_bytes).concat();
         assert_eq!(pairs.position_of(&chunk([40, 41])), None);

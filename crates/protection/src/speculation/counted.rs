@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_takes_the_place_of_the_value_that_was_not_used_for_longest_when_it_is_more_frequent() {
+    fn a_candidate_replaces_the_least_recently_used_value_once_it_is_more_frequent() {
         let table = noted(CountedWords::new(2), [1, 1, 2, 2, 2, 3, 3]);
         assert_eq!(table.words(), [2, 1], "seen as often as the first, and not more");
         let table = noted(table, [3]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_once_and_long_ago_makes_room_among_the_candidates() {
+    fn old_candidates_that_were_seen_once_are_replaced() {
         let table = noted(CountedWords::new(1), [7, 7, 7, 1, 1, 2, 3, 4, 5]);
         // Four candidates: the fifth replaces 1, so the count of 1 begins again.
         assert_eq!(noted(table.clone(), [1, 1]).words(), [7]);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_6_a_table_is_what_its_rules_say_of_all_that_was_ever_seen() {
+    fn fvs_rule_6_a_table_holds_the_words_of_a_naive_table_over_all_seen_words() {
         for seed in 0..20 {
             let (mut random, size) = (Random::new(seed), 1 << (seed % 4));
             let (mut table, mut naive) = (CountedWords::new(size), NaiveTable::default());

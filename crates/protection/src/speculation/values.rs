@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_begin_with_what_they_are_given_and_learn_each_in_its_way() {
+    fn tables_begin_with_their_list_and_learn_by_their_tracking() {
         for tracking in Tracking::VARIANTS {
             assert_eq!(words_after(*tracking, &[]), [8, 9], "{tracking:?}");
         }

@@ -86,7 +86,7 @@ impl Powered {
 }
 
 #[test]
-fn what_was_accepted_is_read_from_the_buffer_and_comes_back_after_a_loss() {
+fn accepted_stores_are_read_from_the_buffer_and_survive_a_loss() {
     for parts in schemes() {
         let before = Powered::on(&parts);
         for line in [3, 4, 900, 3] {
@@ -111,7 +111,7 @@ fn what_was_accepted_is_read_from_the_buffer_and_comes_back_after_a_loss() {
 }
 
 #[test]
-fn a_counter_advances_once_for_each_residency_however_many_stores_there_are() {
+fn a_counter_advances_once_per_residency_for_any_number_of_stores() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         let versions = |machine: &Powered| {
@@ -196,7 +196,7 @@ fn a_counter_that_overflows_re_encrypts_its_group_with_its_resident_lines() {
 }
 
 #[test]
-fn without_its_battery_an_entry_whose_root_was_early_makes_memory_unrecoverable() {
+fn an_entry_with_an_early_root_makes_memory_unrecoverable_without_a_battery() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         machine.accept(3, 1);
@@ -228,7 +228,7 @@ fn a_store_writes_no_line_of_data_before_its_drain() {
 type Change = fn(&mut Parts);
 
 #[test]
-fn a_buffer_where_none_can_be_is_refused_with_a_way_out() {
+fn a_persist_buffer_with_unfit_parts_is_refused_with_a_way_out() {
     let changes: [(Change, &str); 8] = [
         (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
         (|parts| parts.persistence.order = Order::Coalesced, "order = \"strict\""),

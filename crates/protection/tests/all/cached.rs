@@ -83,7 +83,7 @@ const KINDS: [Change; 7] = [
 ];
 
 #[test]
-fn what_a_battery_took_to_memory_comes_back_loss_after_loss() {
+fn lines_drained_on_battery_survive_loss_after_loss() {
     for change in KINDS {
         let mut parts = in_caches();
         change(&mut parts);
@@ -105,7 +105,7 @@ fn what_a_battery_took_to_memory_comes_back_loss_after_loss() {
 
 /// Sessions lose power before their first store. Recovery accepts memory then, and after a later session with a store.
 #[test]
-fn a_machine_that_loses_power_before_it_has_stored_anything_is_not_refused_then_or_later() {
+fn a_machine_that_loses_power_before_its_first_store_is_accepted_then_and_later() {
     let parts = in_caches();
     let again = |before: &Powered, dirty: &[(u64, u8)]| {
         before.loses_power(dirty);
@@ -120,7 +120,7 @@ fn a_machine_that_loses_power_before_it_has_stored_anything_is_not_refused_then_
 /// The battery fails in a session, and an attacker restores the memory of an earlier one. Without a refusal, the machine
 /// would use the pads of the session again.
 #[test]
-fn what_an_earlier_session_left_is_refused_from_the_first_write_on() {
+fn the_memory_of_an_earlier_session_is_refused_after_the_first_write() {
     let parts = in_caches();
     let mut machine = Powered::on(&parts);
     let mut left = vec![(machine.image(), "the blank memory")];
@@ -143,7 +143,7 @@ fn what_an_earlier_session_left_is_refused_from_the_first_write_on() {
 /// A session writes no line to memory, though caches may have stores. Its battery dies at once, so recovery must refuse
 /// memory.
 #[test]
-fn stores_that_only_caches_had_are_not_lost_without_a_word() {
+fn stores_that_only_caches_held_are_not_lost_silently() {
     let parts = in_caches();
     let machine = Powered::on(&parts);
     machine.write(3, 1);
@@ -213,7 +213,7 @@ fn without_its_battery_memory_is_refused() {
 
 /// A chip has a root only after a recovery without fault. On battery, it saves no other root.
 #[test]
-fn power_that_fails_again_before_recovery_or_after_a_refusal_leaves_the_register_as_it_was() {
+fn a_second_loss_before_recovery_or_after_a_refusal_keeps_the_register() {
     let parts = in_caches();
     let machine = Powered::on(&parts);
     machine.write(5, 1);
@@ -234,7 +234,7 @@ fn power_that_fails_again_before_recovery_or_after_a_refusal_leaves_the_register
 }
 
 #[test]
-fn while_there_is_power_durable_caches_cost_nothing() {
+fn durable_caches_cost_no_operation_of_memory_before_a_loss() {
     let operations = |parts: &Parts| {
         let machine = Powered::on(parts);
         (0..OVERFLOWS).for_each(|content| machine.write(5 + 100 * u64::from(content % 9), content));
@@ -248,7 +248,7 @@ fn while_there_is_power_durable_caches_cost_nothing() {
 }
 
 #[test]
-fn a_battery_writes_lines_then_metadata_and_saves_the_root_when_all_is_there() {
+fn a_battery_writes_lines_then_metadata_and_saves_the_root_last() {
     let machine = Powered::on(&in_caches());
     machine.write(3, 1);
     machine.verbs.take_operations();
@@ -265,7 +265,7 @@ fn a_battery_writes_lines_then_metadata_and_saves_the_root_when_all_is_there() {
 }
 
 #[test]
-fn what_durable_caches_cannot_be_with_is_refused_with_a_way_out() {
+fn parts_that_do_not_fit_durable_caches_are_refused_with_a_way_out() {
     let changes: [(Change, &str); 10] = [
         (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
         (|parts| parts.counters = CounterChoice::PageRecord, "counters = \"sc64\""),

@@ -96,7 +96,7 @@ fn hand_on_counters(scheme: &Scheme, line: LineAddr) {
 }
 
 #[test]
-fn counters_that_are_not_on_the_chip_are_verified_and_used_at_the_controller_alone() {
+fn counters_fetched_from_memory_are_verified_and_used_only_at_the_controller() {
     let bench = Bench::new();
     bench.write(5, 1);
     bench.write(6, 1);
@@ -112,7 +112,7 @@ fn counters_that_are_not_on_the_chip_are_verified_and_used_at_the_controller_alo
 }
 
 #[test]
-fn an_l2_without_a_copy_asks_the_last_level_cache_and_keeps_what_it_answers() {
+fn an_l2_without_a_copy_requests_it_from_the_last_level_cache_and_keeps_it() {
     let bench = Bench::new();
     bench.write(5, 1);
     hand_on_counters(&bench.scheme, LineAddr(5));
@@ -129,7 +129,7 @@ fn an_l2_without_a_copy_asks_the_last_level_cache_and_keeps_what_it_answers() {
 }
 
 #[test]
-fn a_copy_that_no_read_from_memory_used_was_asked_for_in_vain() {
+fn a_copy_dropped_by_a_write_counts_as_useless_if_no_read_used_it() {
     let bench = Bench::new();
     for (used, useless) in [(false, 1), (true, 1)] {
         bench.write(5, 1);
@@ -145,7 +145,7 @@ fn a_copy_that_no_read_from_memory_used_was_asked_for_in_vain() {
 }
 
 #[test]
-fn a_copy_that_makes_room_unused_was_asked_for_in_vain() {
+fn a_copy_displaced_before_its_use_counts_as_useless() {
     let bench = Bench::new();
     let each = bench.scheme.lines_per_counter_line().unwrap();
     for line in (0..10).map(|group| group * each) {
@@ -158,7 +158,7 @@ fn a_copy_that_makes_room_unused_was_asked_for_in_vain() {
 }
 
 #[test]
-fn asking_for_what_the_last_level_lacks_is_in_vain_if_the_data_is_on_the_chip() {
+fn a_request_for_absent_counters_is_useless_if_the_data_is_on_the_chip() {
     let bench = Bench::new();
     bench.write(5, 1);
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
@@ -170,7 +170,7 @@ fn asking_for_what_the_last_level_lacks_is_in_vain_if_the_data_is_on_the_chip() 
 }
 
 #[test]
-fn an_l2_that_begins_no_reads_has_no_copies_and_starts_anew_when_it_does_again() {
+fn an_l2_that_begins_no_reads_drops_its_copies_and_later_fetches_new_ones() {
     let bench = Bench::new();
     bench.write(5, 1);
     hand_on_counters(&bench.scheme, LineAddr(5));
@@ -207,7 +207,7 @@ fn a_write_back_drops_the_copies_of_its_counters_in_all_l2s() {
 }
 
 #[test]
-fn no_copy_outlives_an_overflow() {
+fn no_copy_remains_after_an_overflow() {
     let bench = Bench::new();
     bench.write(5, 1);
     bench.write(6, 1);
@@ -251,7 +251,7 @@ fn flips_are_refused(bench: &Bench, spare: &[usize]) {
 }
 
 #[test]
-fn copies_in_an_l2_are_no_more_than_there_is_room_for() {
+fn an_l2_holds_no_more_copies_than_fit() {
     // 32 KB are 512 lines.
     let mut copies = Copies::new(Geometry { sets: 64, ways: 8 });
     for slot in 0..5_000 {
@@ -263,7 +263,7 @@ fn copies_in_an_l2_are_no_more_than_there_is_room_for() {
 }
 
 #[test]
-fn a_read_that_was_begun_with_counters_of_before_is_told_of_the_change() {
+fn a_read_that_began_with_old_counters_is_notified_of_the_change() {
     let mut copies = Copies::new(Geometry { sets: 1, ways: 2 });
     let (begun, other) = (copies.begin(0, Slot(7)).unwrap(), copies.begin(0, Slot(8)).unwrap());
     copies.drop_all(Slot(7));
@@ -292,7 +292,7 @@ impl SecondLevel for Crowded {
 }
 
 #[test]
-fn counters_that_leave_the_last_level_cache_for_what_left_an_l2_reach_memory() {
+fn counters_displaced_from_the_last_level_cache_by_an_l2_victim_reach_memory() {
     let bench = Bench::new();
     let other = bench.scheme.lines_per_counter_line().unwrap();
     [5, other].into_iter().for_each(|line| bench.write(line, 1));
@@ -317,7 +317,7 @@ fn copies_in_the_l2s_of_a_machine_are_not_twinned() {
 }
 
 #[test]
-fn what_l2s_cannot_do_is_refused_with_the_rule() {
+fn parts_that_do_not_fit_reads_begun_in_l2s_are_refused_with_the_rule() {
     let refused = |change: fn(&mut Parts), rule: &str| {
         let mut parts = parts();
         change(&mut parts);

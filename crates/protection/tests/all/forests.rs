@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flip_outside_the_roots_is_reported_by_whoever_needs_the_node(
+    fn a_flip_outside_the_roots_is_reported_when_the_node_is_used(
         forest in forests(), seed in any::<u64>(), steps in steps(), bit in 0usize..512,
     ) {
         let mut memory = Memory::new(Some(forest), seed);
@@ -194,7 +194,7 @@ fn an_update_ends_at_the_nearest_root() {
 }
 
 #[test]
-fn a_dynamic_forest_grows_towards_what_is_written_and_lets_go_of_what_is_not() {
+fn a_dynamic_forest_moves_its_roots_to_the_lines_that_are_written() {
     let mut memory = Memory::new(Some(ForestDesign::Dynamic { entries: 3, period: 32, threshold: 16 }), 1);
     let path = |memory: &Memory, line: u64| {
         let levels = memory.scheme.layout().levels().to_vec();

@@ -23,7 +23,7 @@ impl Powered {
 }
 
 #[test]
-fn an_observer_is_blocked_until_memory_by_itself_has_every_store_and_the_machine_goes_on() {
+fn an_observer_is_blocked_until_memory_has_every_store_and_the_machine_continues() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         LINES.iter().for_each(|line| machine.accept(*line, *line as u8));
@@ -40,7 +40,7 @@ fn an_observer_is_blocked_until_memory_by_itself_has_every_store_and_the_machine
 }
 
 #[test]
-fn an_observer_is_warned_exactly_as_long_as_memory_by_itself_lacks_stores() {
+fn an_observer_is_warned_exactly_while_memory_lacks_stores() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         LINES.iter().for_each(|line| machine.accept(*line, *line as u8));
@@ -56,7 +56,7 @@ fn an_observer_is_warned_exactly_as_long_as_memory_by_itself_lacks_stores() {
 
 /// The entry cannot leave because memory was forged. Memory stays behind, and the observer is warned.
 #[test]
-fn an_observer_of_a_memory_that_was_tampered_with_is_let_in_with_a_warning() {
+fn an_observer_of_a_tampered_memory_is_admitted_with_a_warning() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         machine.accept(LINES[2], 1);

@@ -62,7 +62,7 @@ const OTHERS: [Asker; 3] = [
 ];
 
 #[test]
-fn nobody_but_the_owner_at_its_place_writes_a_page_and_with_ciphertext_hidden_nobody_else_reads_it() {
+fn only_the_owner_at_its_guest_page_writes_a_page_and_reads_it_if_hidden() {
     for ownership in [Ownership::Pages, Ownership::PagesHidden] {
         let memory = Memory::new(ownership);
         assert_eq!(memory.write([1; 64], TENANT), None);
@@ -77,7 +77,7 @@ fn nobody_but_the_owner_at_its_place_writes_a_page_and_with_ciphertext_hidden_no
 }
 
 #[test]
-fn other_software_reads_ciphertext_and_what_it_writes_to_a_page_of_its_own_is_taken_as_ciphertext() {
+fn other_software_reads_ciphertext_and_its_writes_to_a_page_it_owns_are_ciphertext() {
     let memory = Memory::new(Ownership::Pages);
     memory.write([1; 64], TENANT);
     let stored = memory.verbs.media.borrow().read(memory.scheme.layout().data_slot(LINE).slot()).examine();
@@ -101,7 +101,7 @@ fn other_software_reads_ciphertext_and_what_it_writes_to_a_page_of_its_own_is_ta
 }
 
 #[test]
-fn a_page_that_was_given_away_is_of_no_use_to_anybody_before_it_is_accepted() {
+fn a_reassigned_page_is_inaccessible_until_its_new_owner_accepts_it() {
     let memory = Memory::new(Ownership::PagesHidden);
     memory.write([1; 64], TENANT);
     let neighbour = Asker { owner: Owner::NEIGHBOUR, ..TENANT };
@@ -117,7 +117,7 @@ fn a_page_that_was_given_away_is_of_no_use_to_anybody_before_it_is_accepted() {
 }
 
 #[test]
-fn without_owners_everybody_reads_everything() {
+fn a_design_without_owners_lets_any_software_read_any_page() {
     let memory = Memory::new(Ownership::None);
     memory.write([1; 64], TENANT);
     let neighbour = Asker { owner: Owner::NEIGHBOUR, guest_page: 3 };

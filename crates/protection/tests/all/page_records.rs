@@ -66,7 +66,7 @@ fn a_page_that_was_renewed_never_looks_like_one_that_was_not() {
 }
 
 #[test]
-fn where_lines_lie_is_left_alone_and_no_mac_fits_in() {
+fn page_records_keep_placement_and_reject_inline_macs() {
     let mut random = Random::new(2);
     for _ in 0..10_000 {
         let before = random.line();

@@ -77,7 +77,7 @@ impl Powered {
 }
 
 #[test]
-fn every_line_comes_back_after_a_counter_has_overflowed() {
+fn every_line_survives_a_loss_after_an_overflow() {
     for order in ORDERS {
         let before = Powered::on(order);
         let lines = [3, 4, 63, 64, 900];
@@ -107,7 +107,7 @@ const ALONG: [Change; 6] = [
 ];
 
 #[test]
-fn whatever_goes_with_tuples_comes_back_after_counters_have_overflowed_and_left_the_chip() {
+fn every_composition_with_tuples_survives_a_loss_after_overflows_and_evictions() {
     for (order, along) in ORDERS.into_iter().flat_map(|order| ALONG.map(|along| (order, along))) {
         let mut parts = parts(order);
         along(&mut parts);
@@ -132,7 +132,7 @@ fn whatever_goes_with_tuples_comes_back_after_counters_have_overflowed_and_left_
 }
 
 #[test]
-fn aged_counters_that_were_written_and_that_were_not_come_back_as_they_were() {
+fn aged_counters_survive_a_loss_whether_or_not_they_were_written() {
     const STARTED_WITH: LineAddr = LineAddr(300);
     for order in ORDERS {
         let fresh = || Powered::aged(order, StartingAge::Steady);
@@ -215,7 +215,7 @@ fn the_old_text_of_a_written_line_is_refused_in_the_middle_of_a_renewal_and_no_p
 
 /// A blank root would vouch for a blank memory, in which counters start at zero again.
 #[test]
-fn after_a_refusal_nothing_is_written_either_whatever_memory_holds() {
+fn a_chip_that_refused_its_memory_writes_no_line() {
     for order in ORDERS {
         let before = Powered::on(order);
         before.write(5, 1);
@@ -229,7 +229,7 @@ fn after_a_refusal_nothing_is_written_either_whatever_memory_holds() {
 }
 
 #[test]
-fn what_cannot_be_made_durable_is_refused_with_a_way_out() {
+fn parts_that_cannot_be_durable_are_refused_with_a_way_out() {
     let changes: [(Change, &str); 8] = [
         (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
         (
@@ -277,7 +277,7 @@ fn all_come_back(order: Order, image: &[(Slot, Untrusted)], registers: &Register
 }
 
 #[test]
-fn a_renewal_given_up_half_way_halts_the_chip_and_is_ended_when_power_is_back() {
+fn an_aborted_renewal_halts_the_chip_and_is_finished_after_a_reboot() {
     for order in ORDERS {
         let Powered { scheme, verbs } = before_an_overflow(order);
         let good = verbs.media.borrow().read(Slot(4));
@@ -294,7 +294,7 @@ fn a_renewal_given_up_half_way_halts_the_chip_and_is_ended_when_power_is_back() 
 }
 
 #[test]
-fn a_renewal_that_recovery_cannot_end_is_not_forgotten() {
+fn a_renewal_that_recovery_cannot_finish_stays_registered() {
     for order in ORDERS {
         let before = before_an_overflow(order);
         let good = before.verbs.media.borrow().read(Slot(4));

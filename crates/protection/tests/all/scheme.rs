@@ -173,7 +173,7 @@ fn read(scheme: &Scheme, memory: &Functional, line: LineAddr) -> units::Line {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn a_protected_memory_returns_what_was_written(
+    fn a_protected_memory_returns_the_written_content(
         which in 0..compositions().len(), seed in any::<u64>(),
         steps in proptest::collection::vec((0u64..24, 0u64..6, any::<u8>(), 0u8..10), 1..600),
     ) {
@@ -298,7 +298,7 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
 }
 
 #[test]
-fn what_only_one_key_of_the_authentication_breaks_is_refused_with_a_way_out() {
+fn a_tag_that_does_not_fit_an_authenticated_cipher_is_refused_with_a_way_out() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
     let mut shared = parts(C::TdesOcbChunks, N::Sc64, M::OcbChunks, T::None);
     shared.mac.tag_bits = Some(4);
@@ -312,7 +312,7 @@ fn what_only_one_key_of_the_authentication_breaks_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn the_place_of_tags_decides_what_an_access_moves() {
+fn the_placement_of_tags_decides_the_lines_that_an_access_moves() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let moved = |place, lines| {
         let scheme = tags(parts(C::Aes128Xts, N::None, M::HmacSha256, T::None), place, lines).build(LINES, 1).unwrap();

@@ -46,7 +46,7 @@ pub fn long_tags() -> Vec<Parts> {
 }
 
 #[test]
-fn tags_that_cannot_lie_there_are_refused_with_a_way_out() {
+fn tags_that_do_not_fit_their_placement_are_refused_with_a_way_out() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let bonsai = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
     for (parts, remedy) in [
@@ -67,7 +67,7 @@ fn tags_that_cannot_lie_there_are_refused_with_a_way_out() {
 }
 
 #[test]
-fn lengths_that_code_or_place_do_not_have_are_refused_with_the_nearest_that_they_have() {
+fn tag_lengths_that_do_not_fit_code_or_placement_are_refused_with_the_nearest() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let of = |code, bits, place| of_line(tags(parts(C::Aes128Counter, N::Sc64, code, T::Bonsai), place, 1), bits);
     let chunks = |cipher, code, bits, place| of_chunk(tags(parts(cipher, N::Sc64, code, T::Bonsai), place, 1), bits);
@@ -142,7 +142,7 @@ fn a_layout_has_room_for_tags_of_every_length() {
 }
 
 #[test]
-fn every_bit_of_a_long_tag_counts_wherever_it_lies() {
+fn every_bit_of_a_long_tag_is_checked_at_every_placement() {
     for parts in long_tags() {
         let scheme = parts.build(LINES, 3).unwrap();
         let memory = Functional::new(scheme.layout().total_lines());

@@ -52,7 +52,7 @@ fn all(path: &Path) -> Result<(Vec<Block>, BusTotals), BusError> {
 }
 
 #[test]
-fn a_run_writes_what_its_memory_counts_with_its_time_and_the_same_each_time() {
+fn a_bus_file_has_the_crossings_that_memory_counts_and_repeats_exactly() {
     let folder = Folder::new("counts");
     let [plain, again, bytes] = ["plain", "again", "bytes"].map(|name| folder.0.join(name));
     let record = run(&options(&plain, false), gups(), |_| Control::GoOn).unwrap();
@@ -85,7 +85,7 @@ fn a_run_writes_what_its_memory_counts_with_its_time_and_the_same_each_time() {
 }
 
 #[test]
-fn reads_whose_first_word_comes_first_are_in_the_order_of_their_last() {
+fn reads_with_the_critical_word_first_are_ordered_by_their_last_word() {
     let folder = Folder::new("first-word");
     let options = |name: &str, critical_word_first: bool| {
         let mut options = options(&folder.0.join(name), false);
@@ -102,7 +102,7 @@ fn reads_whose_first_word_comes_first_are_in_the_order_of_their_last() {
 }
 
 #[test]
-fn writing_what_crosses_the_pins_changes_no_result() {
+fn writing_a_bus_file_changes_no_result() {
     let folder = Folder::new("result");
     let with = options(&folder.0.join("file"), true);
     let without = RunOptions { bus: None, ..with.clone() };
@@ -116,7 +116,7 @@ fn writing_what_crosses_the_pins_changes_no_result() {
 }
 
 #[test]
-fn any_crossings_come_back_as_they_were_written() {
+fn any_crossings_read_back_as_written() {
     let folder = Folder::new("written");
     let path = folder.0.join("file");
     let mut random = units::random::Random::new(1);
@@ -157,7 +157,7 @@ fn any_crossings_come_back_as_they_were_written() {
 }
 
 #[test]
-fn what_is_no_whole_bus_file_is_refused_with_its_reason() {
+fn a_foreign_or_damaged_bus_file_is_refused_with_its_reason() {
     let folder = Folder::new("refused");
     let path = folder.0.join("file");
     run(&options(&path, true), gups(), |_| Control::GoOn).unwrap();
@@ -199,7 +199,7 @@ proptest! {
 }
 
 #[test]
-fn a_path_where_no_file_can_be_is_refused_before_the_run_and_nothing_is_left() {
+fn an_unusable_path_is_refused_before_the_run_and_leaves_no_file() {
     let folder = Folder::new("place");
     let check = |options: RunOptions| check_bus(&options.bus.clone().unwrap(), options.detail);
     let refused = |path: &Path| check(options(path, false)).unwrap_err().to_string();
@@ -213,7 +213,7 @@ fn a_path_where_no_file_can_be_is_refused_before_the_run_and_nothing_is_left() {
 }
 
 #[test]
-fn a_run_that_is_given_up_leaves_what_was_there_before() {
+fn a_run_that_is_given_up_keeps_the_earlier_file() {
     let folder = Folder::new("given-up");
     let path = folder.0.join("file");
     std::fs::write(&path, "before").unwrap();

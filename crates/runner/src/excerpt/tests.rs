@@ -111,7 +111,7 @@ fn of<'a>(found: &'a [Found], unit: &'a str) -> impl Iterator<Item = &'a Found> 
 }
 
 #[test]
-fn a_window_has_exactly_what_meets_it_of_the_whole_run() {
+fn a_window_has_exactly_the_spans_of_the_run_that_meet_it() {
     let folder = Folder::new("window");
     let (whole, part) = (folder.0.join("whole"), folder.0.join("part"));
     let all = options("sc64-bmt", &whole, 0, 1000 * US);
@@ -145,7 +145,7 @@ fn a_window_has_exactly_what_meets_it_of_the_whole_run() {
 }
 
 #[test]
-fn no_unit_does_more_at_once_than_it_can() {
+fn no_unit_exceeds_its_number_of_concurrent_operations() {
     let folder = Folder::new("capacity");
     let path = folder.0.join("file");
     let mut all = options("sc64-bmt", &path, 0, 1000 * US);
@@ -187,7 +187,7 @@ fn a_bus_carries_one_line_at_a_time() {
 }
 
 #[test]
-fn a_burst_whose_reader_went_on_with_its_first_word_is_in_the_windows_that_it_meets() {
+fn a_burst_released_at_its_first_word_is_in_every_window_that_it_meets() {
     let folder = Folder::new("rest");
     let (whole, part) = (folder.0.join("whole"), folder.0.join("part"));
     let from = |path: &Path, from: u64, length: u64| {
@@ -208,7 +208,7 @@ fn a_burst_whose_reader_went_on_with_its_first_word_is_in_the_windows_that_it_me
 }
 
 #[test]
-fn the_spans_of_a_read_lie_between_its_request_and_its_arrival_but_for_what_follows_the_release() {
+fn the_spans_of_a_read_begin_after_its_request_and_its_release_precedes_its_arrival() {
     let folder = Folder::new("trips");
     let path = folder.0.join("file");
     run(&options("sc64-bmt", &path, 0, 1000 * US), gups(), |_| Control::GoOn).unwrap();
@@ -230,7 +230,7 @@ fn the_spans_of_a_read_lie_between_its_request_and_its_arrival_but_for_what_foll
 }
 
 #[test]
-fn a_read_comes_to_the_last_level_cache_waits_for_a_buffer_and_goes_back_without_a_gap() {
+fn the_spans_of_a_read_to_the_last_level_cache_and_back_leave_no_gap_at_its_ends() {
     let folder = Folder::new("stops");
     let path = folder.0.join("file");
     let mut options = options("sc64-bmt", &path, 0, 1000 * US);
@@ -274,7 +274,7 @@ fn an_excerpt_changes_no_event_and_is_the_same_each_time() {
 }
 
 #[test]
-fn several_cores_have_tracks_of_their_own() {
+fn several_cores_have_separate_tracks() {
     let folder = Folder::new("cores");
     let path = folder.0.join("file");
     let machine = catalogue::machine("emcc-4core").unwrap();
@@ -288,7 +288,7 @@ fn several_cores_have_tracks_of_their_own() {
 }
 
 #[test]
-fn a_window_past_the_end_is_refused_and_leaves_nothing_but_the_record_and_the_bus() {
+fn a_window_past_the_end_is_refused_and_keeps_only_the_record_and_the_bus_file() {
     let folder = Folder::new("past");
     let path = folder.0.join("file");
     let requested = options("none", &path, 900 * US, US);
@@ -308,7 +308,7 @@ fn a_window_past_the_end_is_refused_and_leaves_nothing_but_the_record_and_the_bu
 }
 
 #[test]
-fn what_cannot_be_had_is_known_before_the_run() {
+fn an_impossible_excerpt_is_refused_before_the_run() {
     let folder = Folder::new("refused");
     let path = folder.0.join("file");
     let check = |from, length, detail| {

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_value_of_a_table_is_frequent_the_last_rarest_and_another_is_in_none() {
+    fn frequent_is_the_first_value_of_a_table_rarest_the_last_and_other_is_not_in_it() {
         let word = |text: &str, table: &[u64]| {
             let value = text.parse::<Value>().unwrap().under(table);
             u64::from_le_bytes(value.line()[..8].try_into().unwrap())
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_no_line_is_refused_with_what_was_expected() {
+    fn a_value_that_fills_no_line_is_refused_with_the_expected_forms() {
         for (wrong, found) in [
             ("", "has 0 digits"),
             ("5", "has 1 digits"),

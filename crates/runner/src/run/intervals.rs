@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_intervals_are_kept_as_are_said_to_be_and_one_more_is_too_many() {
+    fn intervals_are_full_exactly_beyond_the_documented_maximum() {
         let clock = catalogue::machine("modern").unwrap().node.clock_mhz.clock();
         let mut intervals = Intervals::new(1, clock, 0, CountedMoment::default());
         // The first cut ends an interval, which stays open until another cut follows.

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn who_thins_out_later_keeps_all_that_others_have() {
+    fn a_schedule_that_is_thinned_out_later_keeps_the_same_units() {
         let (mut early, mut late) = (Schedule::new(1000, 3), Schedule::new(1000, 3));
         early.thin_out();
         let sparse = starts(&mut early, 50);

@@ -45,7 +45,7 @@ fn steps(explanation: &Explanation) -> (u64, u64) {
 fn as_it_is(_: &mut Machine) {}
 
 #[test]
-fn an_unprotected_read_goes_on_with_its_first_word() {
+fn an_unprotected_read_is_released_at_its_first_word() {
     let machine = catalogue::machine("simplescalar-2005").unwrap();
     let none = catalogue::design("none").unwrap();
     let times = [(Row::Hit, (100, 135)), (Row::Closed, (135, 170)), (Row::Conflict, (170, 205))];
@@ -56,7 +56,7 @@ fn an_unprotected_read_goes_on_with_its_first_word() {
 }
 
 #[test]
-fn the_asked_for_chunk_is_decrypted_as_the_paper_has_it_and_the_rest_as_it_comes() {
+fn the_requested_chunk_is_decrypted_as_in_the_paper_and_later_ones_on_arrival() {
     assert_eq!(steps(&read(CipherChoice::TdesOcbChunks, None, as_it_is)), (100 + 96, 135 + 96));
     assert_eq!(steps(&read(CipherChoice::Aes256OcbChunks, None, as_it_is)), (105 + 65, 135 + 65));
 }
@@ -81,7 +81,7 @@ fn a_tag_over_a_chunks_plaintext_adds_a_block_and_one_over_its_ciphertext_at_mos
 }
 
 #[test]
-fn the_links_of_cryptopages_cbc_mac_follow_the_blocks_as_they_come() {
+fn the_links_of_cryptopages_cbc_mac_follow_the_blocks_as_they_arrive() {
     let machine = catalogue::machine("cryptopage-2006").unwrap();
     let cryptopage = catalogue::design("cryptopage-fixed").unwrap();
     let scenario = Scenario { on_chip: OnChip::All, ..Scenario::default() };
@@ -125,14 +125,14 @@ fn last(explanation: &Explanation, verb: Verb) -> u64 {
 }
 
 #[test]
-fn a_chain_over_one_line_or_several_begins_with_what_the_nonce_makes() {
+fn a_chain_over_one_line_or_several_begins_with_the_block_of_the_nonce() {
     let read = |lines| blocks(|ns| chained("sc64-bmt-mac4", lines, Of::Read, ns).latency_fs);
     // The nonce's block and four blocks of the line; the next line under the same tag has as many.
     assert_eq!([1, 4].map(read), [5, 2 * 5]);
 }
 
 #[test]
-fn a_write_under_a_tag_of_several_lines_checks_and_makes_it_in_chains_that_begin_with_the_nonce() {
+fn a_write_under_a_tag_of_several_lines_verifies_and_computes_it_in_chains_from_the_nonce() {
     let written = blocks(|ns| chained("sc64-bmt-mac4", 4, Of::Write, ns).latency_fs);
     // One other line is in memory and must be verified: its nonce's block and its four blocks. Then follow the new nonce's block, in
     // parallel with the pad, and the blocks of both lines with the other line's nonce between them.
@@ -140,7 +140,7 @@ fn a_write_under_a_tag_of_several_lines_checks_and_makes_it_in_chains_that_begin
 }
 
 #[test]
-fn a_chain_of_a_line_that_is_released_before_its_verdict_begins_with_what_the_nonce_makes() {
+fn the_chain_of_a_speculatively_released_line_takes_its_nonces_block_with_the_pad() {
     let window = blocks(|ns| {
         let read = chained("sc64-bmt-speculative", 1, Of::Read, ns);
         last(&read, Verb::Settle) - last(&read, Verb::Release)
@@ -149,7 +149,7 @@ fn a_chain_of_a_line_that_is_released_before_its_verdict_begins_with_what_the_no
 }
 
 #[test]
-fn a_chain_in_another_cipher_than_its_line_s_waits_for_its_own_nonce_and_not_for_the_line_s_pad() {
+fn a_chain_in_another_cipher_waits_for_its_nonce_block_and_not_for_the_pad() {
     let access = |of: Of, tdes: f64, aes: f64| {
         let mut machine = catalogue::machine("simplescalar-2005").unwrap();
         machine.engines.aes.latency_ns = aes;
@@ -168,7 +168,7 @@ fn a_chain_in_another_cipher_than_its_line_s_waits_for_its_own_nonce_and_not_for
 }
 
 #[test]
-fn the_mask_of_a_tag_goes_through_aes_and_no_block_of_triple_des_waits_for_it() {
+fn the_mask_of_a_tag_uses_aes_and_no_block_of_triple_des_waits_for_it() {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     machine.engines.aes.latency_ns = 300.0;
     let mut masked = design(CipherChoice::TdesOcbChunks, Some(Over::Ciphertext));
@@ -188,7 +188,7 @@ fn the_mask_of_a_tag_goes_through_aes_and_no_block_of_triple_des_waits_for_it() 
 }
 
 #[test]
-fn a_chunk_that_is_checked_goes_first_unless_lines_stay_whole() {
+fn a_checked_chunk_is_released_first_unless_lines_stay_whole() {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     let tdes = machine.engines.tdes.as_mut().unwrap();
     (tdes.units, tdes.interval_ns) = (1, 12.0);
@@ -205,7 +205,7 @@ fn a_chunk_that_is_checked_goes_first_unless_lines_stay_whole() {
 }
 
 #[test]
-fn what_needs_no_nonce_does_not_wait_for_the_mask_of_its_tag() {
+fn a_cipher_without_a_nonce_does_not_wait_for_the_mask_of_its_tag() {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     machine.engines.aes.latency_ns = 300.0;
     let mut masked = design(CipherChoice::TdesEcb, Some(Over::Ciphertext));
@@ -219,7 +219,7 @@ fn what_needs_no_nonce_does_not_wait_for_the_mask_of_its_tag() {
 }
 
 #[test]
-fn what_the_nonce_makes_is_awaited_by_what_needs_it_and_by_nothing_else() {
+fn only_steps_that_need_the_block_of_the_nonce_wait_for_it() {
     // The initial vector takes two encryptions in a chain, and is available when the first block leaves the unit.
     assert_eq!(steps(&read(CipherChoice::TdesCbc, None, as_it_is)), (100 + 96, 135 + 96));
     let longer = |machine: &mut Machine| machine.engines.tdes.as_mut().unwrap().latency_ns = 110.0;
@@ -234,7 +234,7 @@ fn what_the_nonce_makes_is_awaited_by_what_needs_it_and_by_nothing_else() {
 }
 
 #[test]
-fn latencies_periods_and_clocks_move_the_steps_as_arithmetic_says() {
+fn latencies_periods_and_clocks_move_the_steps_by_the_computed_times() {
     let tdes = |change: fn(&mut CipherEngine)| {
         steps(&read(CipherChoice::TdesOcbChunks, None, |machine| change(machine.engines.tdes.as_mut().unwrap())))
     };

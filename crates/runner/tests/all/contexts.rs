@@ -41,7 +41,7 @@ fn counted(record: &Record) -> (MovingCounters, f64) {
 }
 
 #[test]
-fn every_line_stays_right_however_few_buffers_hold_the_contexts() {
+fn every_line_stays_right_with_any_number_of_context_buffers() {
     let mut permuted = Vec::new();
     for buffers in 1..=PROCESSES {
         let contexts = ContextsDesign { buffers, outside: 4 };
@@ -57,7 +57,7 @@ fn every_line_stays_right_however_few_buffers_hold_the_contexts() {
 }
 
 #[test]
-fn a_switch_empties_the_records_so_that_more_are_walked_to() {
+fn a_switch_empties_the_records_and_causes_more_walks() {
     let through = |contexts| counted(&ran(machine(), with_contexts(contexts), processes(), 60_000).unwrap());
     let (apart, switching) = through(Some(ContextsDesign { buffers: PROCESSES, outside: 0 }));
     let (shared, none) = through(None);
@@ -103,7 +103,7 @@ fn a_clock_interrupts_at_its_interval_and_takes_its_cycles() {
 }
 
 #[test]
-fn a_run_with_more_processes_than_contexts_says_what_to_change() {
+fn a_run_with_more_processes_than_contexts_names_the_key_to_change() {
     let contexts = ContextsDesign { buffers: 1, outside: 1 };
     let refused = ran(machine(), with_contexts(Some(contexts)), processes(), 60_000).unwrap_err().to_string();
     assert!(refused.contains("it has 1 entries") && refused.contains("permutation.contexts.outside"), "{refused}");

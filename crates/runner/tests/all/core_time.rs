@@ -49,7 +49,7 @@ fn check_slowdown(workload: &str, designs: &[Design], instructions: u64) {
 }
 
 #[test]
-fn every_design_is_slower_by_what_cores_wait_longer_for_lines() {
+fn every_design_is_slower_by_the_additional_waits_for_lines() {
     let designs = an_eighth(swept(), share_of_tests());
     let of_workload = |turn: usize| designs.iter().skip(turn).step_by(WORKLOADS.len()).cloned().collect();
     let shares: Vec<(usize, Vec<Design>)> = (0..WORKLOADS.len()).map(|turn| (turn, of_workload(turn))).collect();
@@ -58,7 +58,7 @@ fn every_design_is_slower_by_what_cores_wait_longer_for_lines() {
 
 #[test]
 #[ignore = "two hundred runs: in make test-long"]
-fn every_design_is_slower_by_what_cores_wait_longer_for_lines_on_every_workload() {
+fn every_design_is_slower_by_the_additional_waits_for_lines_on_every_workload() {
     side_by_side(WORKLOADS.to_vec(), |workload| check_slowdown(workload, &catalogue::designs(), 100_000));
 }
 
@@ -78,7 +78,7 @@ fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
 }
 
 #[test]
-fn a_planted_delay_shows_in_its_own_part_of_what_cores_lose() {
+fn a_planted_delay_shows_only_in_its_part_of_the_lost_cycles() {
     let slow_aes = longer("ecb", |machine| machine.engines.aes.latency_ns += 25.0);
     assert!(matches!(slow_aes[..], [(ReadPart::Engine, 100..)]), "{slow_aes:?}");
     let half_rate = |interval_ns: f64| {
@@ -104,7 +104,7 @@ fn in_beats(design: &str, change: impl Fn(&mut Machine)) -> CoreTime {
 }
 
 #[test]
-fn first_words_that_come_later_are_waited_for_and_are_no_work() {
+fn later_first_words_count_as_waiting_and_not_as_work() {
     for (design, part) in [("none", ReadPart::OnChip), ("ctr-only", ReadPart::OnChip)] {
         let [plain, longer] = [0.0, 100.0].map(|more| in_beats(design, |machine| machine.memory.path_ns += more));
         let slower = longer.cycles as f64 - plain.cycles as f64;
@@ -115,7 +115,7 @@ fn first_words_that_come_later_are_waited_for_and_are_no_work() {
 }
 
 #[test]
-fn the_way_to_the_controller_has_its_share_of_what_is_lost() {
+fn the_path_to_the_controller_has_its_share_of_the_waiting_cycles() {
     // The look-up in the last-level cache is most of a trip, and trips overlap.
     let record = record("gups", "none", 60_000, |machine| machine.llc.latency_ns = 120.0);
     let waits = &record.core_time.waiting_cycles;
@@ -154,7 +154,7 @@ fn threads_on_four_cores_have_all_their_cycles() {
 }
 
 #[test]
-fn a_thread_that_may_go_no_further_ahead_of_another_is_idle_and_no_line_is_to_blame() {
+fn a_thread_that_waits_for_a_slower_one_is_idle() {
     // One thread finds all its lines in L1, the other never.
     let gups = |footprint| kernel("gups", &[("footprint", footprint)], 1);
     let record = threads(Threads::among(vec![gups("16 KB"), gups("64 MB")]), 3_000_000);

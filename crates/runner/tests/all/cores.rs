@@ -35,7 +35,7 @@ fn of_inclusion(inclusion: Inclusion) -> Machine {
 }
 
 #[test]
-fn four_copies_of_a_program_get_back_what_they_wrote() {
+fn four_copies_of_a_program_read_the_values_that_they_wrote() {
     for (name, settings) in PROGRAMS {
         let copies = (0..4).map(|_| kernel(name, settings, 1)).collect();
         let record = run_together(&options(machine(), "sc64-bmt", 100_000), copies, |_| Control::GoOn).unwrap();
@@ -47,7 +47,7 @@ fn four_copies_of_a_program_get_back_what_they_wrote() {
 }
 
 #[test]
-fn threads_that_write_to_the_same_lines_lose_nothing() {
+fn threads_that_write_to_the_same_lines_lose_no_store() {
     for inclusion in [Inclusion::Neither, Inclusion::Inclusive, Inclusion::Victim] {
         let record = threads(of_inclusion(inclusion), "sc64-bmt");
         assert!(record.checks.passed, "{inclusion:?}: {:?}", record.checks);
@@ -79,7 +79,7 @@ fn more_programs_than_cores_are_refused() {
 }
 
 #[test]
-fn a_programs_neighbours_cost_it_time() {
+fn other_programs_on_the_machine_slow_a_program_down() {
     let copies = |count| (0..count).map(|_| kernel("gups", &[("footprint", "64 MB")], 1)).collect();
     let cycles = |count| {
         let record = run_together(&options(machine(), "none", 100_000), copies(count), |_| Control::GoOn).unwrap();
@@ -112,7 +112,7 @@ fn a_core_gets_a_line_in_the_time_of_its_link_and_no_faster() {
 
 /// The last reads of a run evict dirty lines to memory, and the run may end while one of them is under way.
 #[test]
-fn a_line_on_its_way_to_memory_when_the_run_ends_is_not_lost() {
+fn a_line_in_flight_to_memory_at_the_end_of_a_run_is_not_lost() {
     let mut small = machine();
     (small.llc.size, small.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
     for budget in (90_080..90_240).step_by(40) {
@@ -123,7 +123,7 @@ fn a_line_on_its_way_to_memory_when_the_run_ends_is_not_lost() {
 }
 
 #[test]
-fn threads_that_reach_memory_in_another_order_are_no_error_and_are_named() {
+fn threads_that_reach_memory_in_another_order_are_reported_and_no_error() {
     let settings = [("footprint", "1 MB"), ("load_values", "yes")];
     let options = options(machine(), "none", 200_000);
     let record = run(&options, Threads::of("gups", &settings, 4), |_| Control::GoOn).unwrap();

@@ -46,7 +46,7 @@ fn the_second_fetch_begins_with_the_clock_of_the_bus_after_the_first_is_released
 }
 
 #[test]
-fn a_rarer_value_is_released_later_and_one_that_is_none_last() {
+fn a_rarer_value_is_released_later_and_a_value_outside_the_table_last() {
     // A pair of the rarest value is the last of 64 candidates; four units encrypt one candidate each in 6.4 ns.
     let table = frequent_values(8);
     let filled = |word: u64| std::array::from_fn(|byte| word.to_le_bytes()[byte % 8]);

@@ -141,7 +141,7 @@ fn the_figures_of_the_paper_follow_from_the_machine_file() {
 }
 
 #[test]
-fn the_median_line_takes_what_the_paper_prints_though_ranks_take_turns_on_the_bus() {
+fn the_median_line_takes_the_time_that_the_paper_prints_despite_turns_of_ranks() {
     for ((figure, _, found), printed) in figures(&machine(), true, median).into_iter().zip(PRINTED) {
         assert!((found - printed).abs() < 1.0, "figure {figure}: {found} ns, and the paper prints {printed}");
     }
@@ -169,7 +169,7 @@ fn counters_are_decoded_before_their_pad_begins_at_the_controller_and_in_l2s() {
 }
 
 #[test]
-fn a_latency_that_changes_moves_the_figures_as_the_sums_say() {
+fn a_changed_latency_moves_the_figures_by_the_computed_sums() {
     type Change = fn(&mut Machine);
     let changes: [(&str, Change); 7] = [
         ("controller to last level", |machine| machine.llc.controller_latency_ns = Some(29.0)),
@@ -194,7 +194,7 @@ fn a_latency_that_changes_moves_the_figures_as_the_sums_say() {
 }
 
 #[test]
-fn an_l2_waits_for_its_aes_units_as_long_as_the_timelines_say_that_it_saves() {
+fn the_patience_of_an_l2_equals_the_time_saved_in_the_timelines() {
     type Change = fn(&mut Machine);
     let changes: [Change; 4] = [
         |_| {},
@@ -235,7 +235,7 @@ fn aes_bandwidth_is_split_between_controller_and_l2s_and_stays_the_same_in_total
 }
 
 #[test]
-fn what_the_machine_lacks_for_a_design_is_said() {
+fn a_machine_that_does_not_fit_a_design_is_refused_with_the_missing_part() {
     let refused = |machine: &Machine, design: &str, scenario| {
         explain(machine, &catalogue::design(design).unwrap(), scenario, LINE).unwrap_err()
     };

@@ -95,7 +95,7 @@ fn a_clean_copy_of_an_unverified_line_is_written_back() {
 }
 
 #[test]
-fn a_victim_cache_has_nothing_unverified() {
+fn a_victim_cache_has_no_unverified_line() {
     let mut machine = machine(4, SMALL);
     machine.llc.inclusion = Inclusion::Victim;
     let llc = threads(machine, "emcc").llc;

@@ -32,7 +32,7 @@ fn aged_four_of(age: StartingAge, footprint: &str, budget: u64, machine: Machine
 }
 
 #[test]
-fn every_line_from_memory_is_verified_once_be_it_in_an_l2_or_at_the_controller() {
+fn every_line_from_memory_is_verified_once_in_an_l2_or_at_the_controller() {
     let record = four(machine(), "emcc");
     let work = record.protection;
     assert!(record.checks.passed, "{:?}", record.checks);
@@ -44,7 +44,7 @@ fn every_line_from_memory_is_verified_once_be_it_in_an_l2_or_at_the_controller()
 }
 
 #[test]
-fn aged_counters_overflow_where_new_ones_do_not_and_every_line_is_right() {
+fn aged_counters_overflow_in_runs_without_overflows_of_new_ones() {
     let mut small = machine();
     (small.llc.size, small.node.l2.size) = (Bytes(128 << 10), Bytes(32 << 10));
     let run = |age| aged_four_of(age, "4 MB", 20_000, small.clone(), "emcc");
@@ -109,7 +109,7 @@ fn found(design: &str) -> ([u64; 4], Record) {
 }
 
 #[test]
-fn each_line_from_memory_tells_once_where_its_counters_were_found() {
+fn each_line_from_memory_counts_once_by_the_source_of_its_counters() {
     for (design, places) in [
         ("emcc", [true; 4]),
         ("morphable-llc", [false, true, true, true]),
@@ -123,7 +123,7 @@ fn each_line_from_memory_tells_once_where_its_counters_were_found() {
 }
 
 #[test]
-fn the_last_level_is_asked_by_l2s_before_and_by_the_controller_after_its_own_cache() {
+fn l2s_request_counters_early_and_a_controller_only_after_its_cache_misses() {
     let (_, eager) = found("emcc");
     let copies = eager.counters_in_l2.unwrap();
     let requests = eager.counters_found.unwrap().looked_up_in_last_level;
@@ -135,7 +135,7 @@ fn the_last_level_is_asked_by_l2s_before_and_by_the_controller_after_its_own_cac
 }
 
 #[test]
-fn a_miss_of_l2_takes_longer_the_more_is_done_about_it_and_less_if_it_is_begun_there() {
+fn an_l2_miss_is_fastest_unprotected_and_faster_if_the_l2_begins_it() {
     // In an L2 of 128 KB, copies take a quarter of the entries, which costs more than it saves.
     let mut machine = machine();
     machine.node.l2.size = Bytes(512 << 10);
@@ -151,7 +151,7 @@ fn a_miss_of_l2_takes_longer_the_more_is_done_about_it_and_less_if_it_is_begun_t
 }
 
 #[test]
-fn what_l2s_release_had_its_counters_in_them_or_in_the_last_level() {
+fn lines_that_l2s_release_had_their_counters_in_an_l2_or_the_last_level_cache() {
     let ([in_l2, _, in_last_level, _], record) = found("emcc");
     let released = record.protection.released_in_l2;
     assert!(released > 0 && released <= in_l2 + in_last_level, "{released} of {in_l2} and {in_last_level}");
@@ -181,7 +181,7 @@ fn an_l2_that_expects_memory_has_its_line_sooner_and_a_wrong_guess_is_dropped() 
 }
 
 #[test]
-fn an_l2_that_memory_seldom_serves_leaves_all_to_the_controller() {
+fn an_l2_whose_misses_rarely_reach_memory_leaves_most_reads_to_the_controller() {
     // All data fits in the last-level cache: memory serves only first reads, and later almost no request.
     let with = |off_below, footprint: &str| {
         let mut machine = machine();
@@ -214,7 +214,7 @@ fn a_run_repeats_event_by_event() {
 }
 
 #[test]
-fn designs_that_do_all_at_the_controller_use_nothing_in_l2s() {
+fn designs_that_verify_at_the_controller_use_no_copies_and_no_aes_of_l2s() {
     let record = four(machine(), "morphable-llc");
     assert!(record.checks.passed, "{:?}", record.checks);
     assert_eq!((record.protection.released_in_l2, record.protection.aes_blocks_in_l2), (0, 0));

@@ -16,7 +16,7 @@ fn record(workload: &str, settings: &[(&str, &str)], design: &str) -> Record {
 }
 
 #[test]
-fn fences_cost_most_where_memory_has_a_line_latest() {
+fn fences_cost_more_the_later_memory_receives_the_line() {
     let time = |design, order| record("log", &[("order", order)], design).cycles;
     let fenced = ["none", "sc64-bmt", "plp-coalesced"].map(|design| time(design, "record-first"));
     assert!(fenced.is_sorted_by(|less, more| less < more), "a tuple later than a write: {fenced:?}");
@@ -25,7 +25,7 @@ fn fences_cost_most_where_memory_has_a_line_latest() {
 
 /// PLP, section III: strict persistency orders all stores, so a flush or a fence has no effect.
 #[test]
-fn under_strict_persistency_each_store_goes_through_and_flushes_and_fences_do_nothing() {
+fn under_strict_persistency_each_store_drains_and_flushes_and_fences_have_no_effect() {
     for design in ["plp-sp", "plp-pipelined"] {
         let [fenced, unfenced] = ["record-first", "unfenced"].map(|order| record("log", &[("order", order)], design));
         let through = fenced.persist_buffer.unwrap();
@@ -75,14 +75,14 @@ fn each_store_takes_a_path_of_the_tree_in_strict_order_and_a_level_in_a_pipeline
 
 /// SecPB, section II: a store that is durable at once needs neither flush nor fence.
 #[test]
-fn behind_a_persist_buffer_flushes_and_fences_do_nothing() {
+fn a_persist_buffer_ignores_flushes_and_fences() {
     let buffered = record("log", &[], "secpb-cobcm");
     assert_eq!((buffered.epochs, buffered.llc.writebacks), (None, 0));
     assert!(buffered.cycles < record("log", &[], "none").cycles, "{}: it waits for no write", buffered.cycles);
 }
 
 #[test]
-fn in_durable_caches_flushes_and_fences_do_nothing() {
+fn durable_caches_ignore_flushes_and_fences() {
     for (durable, volatile) in [("eadr", "none"), ("secure-eadr", "sc64-bmt")] {
         let [flushed, unflushed] =
             ["record-first", "unfenced"].map(|order| record("log", &[("order", order)], durable));
@@ -93,7 +93,7 @@ fn in_durable_caches_flushes_and_fences_do_nothing() {
 }
 
 #[test]
-fn every_fence_of_a_program_is_held_by_what_it_flushed_and_every_flush_finds_its_line_dirty() {
+fn every_fence_is_held_by_its_flushes_and_nearly_every_flush_finds_a_dirty_line() {
     for (workload, settings) in [("log", vec![]), ("btree", vec![("persistent", "yes")])] {
         let record = record(workload, &settings, "plp-coalesced");
         let EpochCounters { flushes, fences, fences_held } = record.epochs.unwrap();
@@ -121,7 +121,7 @@ fn a_line_that_is_flushed_stays_in_the_caches() {
 }
 
 #[test]
-fn what_fences_waited_for_is_what_a_slower_memory_lengthens() {
+fn fences_wait_longer_under_a_slower_durable_design() {
     let settings = [("persistent", "yes")];
     let fence = |record: &Record| record.core_time.waiting_cycles[protection::execution::ReadPart::Fence];
     let (none, slow) = (record("btree", &settings, "none"), record("btree", &settings, "plp-coalesced"));

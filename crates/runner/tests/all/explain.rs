@@ -22,7 +22,7 @@ fn read(gigabytes: u64, scenario: Scenario, lines: Lines) -> Explanation {
 }
 
 #[test]
-fn the_median_read_is_the_same_on_memories_whose_regions_start_at_powers_of_two_and_elsewhere() {
+fn the_median_read_does_not_depend_on_the_alignment_of_regions() {
     // All memories have the same number of tree levels.
     for on_chip in [OnChip::Nothing, OnChip::Tree, OnChip::Counter] {
         let scenario = Scenario { on_chip, ..Scenario::default() };
@@ -33,7 +33,7 @@ fn the_median_read_is_the_same_on_memories_whose_regions_start_at_powers_of_two_
 }
 
 #[test]
-fn single_lines_differ_and_the_median_of_many_lies_between_them() {
+fn single_lines_differ_and_the_reported_line_has_the_median_latency() {
     let scenario = Scenario::default();
     let all = read(4, scenario, Lines::default());
     let spread = all.spread.unwrap();
@@ -51,7 +51,7 @@ fn single_lines_differ_and_the_median_of_many_lies_between_them() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_lines_and_another_others_with_nearly_the_same_median() {
+fn another_seed_samples_different_lines_with_nearly_the_same_median() {
     let sample = |seed| read(4, Scenario::default(), Lines::Sample { lines: 499, seed });
     let (first, again, other) = (sample(1), sample(1), sample(2));
     assert_eq!(first, again);
@@ -61,7 +61,7 @@ fn the_same_seed_gives_the_same_lines_and_another_others_with_nearly_the_same_me
 }
 
 #[test]
-fn a_row_of_one_line_is_as_it_was_asked_for() {
+fn an_explained_line_finds_its_row_in_the_requested_state() {
     let at = |row| read(4, Scenario { row, on_chip: OnChip::All, ..Scenario::default() }, Lines::At(0x1234_5640));
     let [hit, closed, conflict] = [Row::Hit, Row::Closed, Row::Conflict].map(|row| at(row).latency_fs);
     assert!(hit < closed && closed < conflict, "{hit} {closed} {conflict}");
@@ -86,7 +86,7 @@ fn slots(layout: &Layout, line: u64) -> Vec<Slot> {
 /// the bank of another region's first lines. But other address bits decide the bank of a line of metadata than that of the data line. On
 /// average over the memory, two accesses of a read share a bank no more often than with random banks.
 #[test]
-fn the_accesses_of_a_read_meet_in_a_bank_no_more_often_than_chance_has_it() {
+fn the_accesses_of_a_read_share_a_bank_no_more_often_than_by_chance() {
     const LINES: usize = 20_000;
     for (name, gigabytes) in [("modern", 2), ("modern", 3), ("modern", 4), ("modern-ddr5", 3), ("modern-ddr5", 4)] {
         let machine = machine(name, gigabytes);
@@ -128,7 +128,7 @@ fn done(write: &Explanation, verb: Verb) -> u64 {
 }
 
 #[test]
-fn every_design_explains_a_write_whose_spans_lie_within_it_and_whose_line_is_stored() {
+fn every_design_explains_a_write_with_its_spans_and_one_store_of_the_line() {
     for design in catalogue::designs() {
         let scenario = Scenario { of: Of::Write, ..Scenario::default() };
         let machine = machine("modern", 4);
@@ -171,7 +171,7 @@ fn a_store_waits_for_its_early_steps_and_its_entry_drains_behind_that() {
 }
 
 #[test]
-fn a_store_without_a_buffer_and_a_write_beside_one_are_refused_with_the_other() {
+fn a_store_without_a_buffer_and_a_write_with_one_are_refused_naming_the_other() {
     let refused = |design: &str, of| {
         let scenario = Scenario { of, ..Scenario::default() };
         explain(&machine("secpb-pcm", 4), &catalogue::design(design).unwrap(), scenario, FEW).unwrap_err()
@@ -203,7 +203,7 @@ fn a_write_is_durable_when_its_tuple_is_complete_and_no_earlier() {
 }
 
 #[test]
-fn what_a_line_holds_changes_no_time_and_is_said() {
+fn the_content_of_a_line_changes_no_latency_and_is_recorded() {
     let of = |value: &str, of: Of| {
         let scenario = Scenario { of, value: value.parse().unwrap(), ..Scenario::default() };
         explain(&machine("modern", 4), &catalogue::design("sc64-bmt").unwrap(), scenario, Lines::At(64)).unwrap()

@@ -134,7 +134,7 @@ proptest! {
 }
 
 #[test]
-fn an_interval_has_at_most_a_core_s_run_ahead_more_than_it_is_to_have() {
+fn the_length_of_an_interval_differs_by_at_most_the_lead_of_a_core() {
     let record = one(&options("modern", "none", Some(20_000)));
     let all = intervals(&record);
     assert_eq!(all.len(), 6);
@@ -165,7 +165,7 @@ fn a_phase_without_misses_shows_in_its_intervals() {
 }
 
 #[test]
-fn what_cannot_be_counted_by_interval_is_refused_with_the_reason() {
+fn a_run_that_cannot_be_counted_by_interval_is_refused_with_the_reason() {
     let said = |options: &RunOptions| check_interval(options, 1).unwrap_err().to_string();
     assert!(said(&options("modern", "none", Some(0))).contains("expected 1 or more, as in 1M"));
     let detail = Detail::Sampled(SamplingOptions::default());
@@ -179,7 +179,7 @@ fn what_cannot_be_counted_by_interval_is_refused_with_the_reason() {
 }
 
 #[test]
-fn more_intervals_than_are_kept_end_a_run_whose_length_was_not_known() {
+fn a_run_of_unknown_length_ends_after_the_maximum_of_intervals() {
     let endless = RunOptions { budget: u64::MAX, ..options("modern", "none", Some(1)) };
     let source = kernel("gups", &[("footprint", "8 MB")], 1);
     let refused = run(&endless, source, |_| Control::GoOn).unwrap_err();
@@ -187,7 +187,7 @@ fn more_intervals_than_are_kept_end_a_run_whose_length_was_not_known() {
 }
 
 #[test]
-fn no_run_that_ends_by_itself_keeps_more_intervals_than_are_kept() {
+fn a_run_with_too_many_intervals_fails_even_if_its_program_ends_by_itself() {
     let options = RunOptions { budget: u64::MAX, ..options("modern", "none", Some(1)) };
     let count = |steps: &str| {
         let source = kernel("chase", &[("footprint", "8 MB"), ("chains", "1"), ("work", "0"), ("steps", steps)], 1);

@@ -37,7 +37,7 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
 }
 
 #[test]
-fn an_engine_that_takes_a_nanosecond_longer_delays_what_waits_for_it_by_one() {
+fn a_nanosecond_of_engine_latency_delays_a_waiting_read_by_a_nanosecond() {
     type Latency = fn(&mut Engines) -> &mut f64;
     // Each latency is so large that the read waits only for this engine.
     let cases: [(&str, Latency, &str, OnChip); 5] = [
@@ -54,7 +54,7 @@ fn an_engine_that_takes_a_nanosecond_longer_delays_what_waits_for_it_by_one() {
 }
 
 #[test]
-fn what_needs_only_the_nonce_goes_with_the_fetch_and_the_blocks_wait_for_both() {
+fn a_tweak_is_encrypted_during_the_fetch_and_the_blocks_wait_for_both() {
     let xts = |ns: f64| read("xts", OnChip::All, |engines| engines.aes.latency_ns = ns);
     // A closed row takes 30 ns. A shorter tweak adds no time; a longer one delays the blocks.
     assert_eq!([11.0, 29.0, 30.0].map(xts), [1, 19, 20].map(|more| xts(10.0) + 1_000 * more));
@@ -62,7 +62,7 @@ fn what_needs_only_the_nonce_goes_with_the_fetch_and_the_blocks_wait_for_both() 
 }
 
 #[test]
-fn what_is_decrypted_takes_the_latency_of_the_inverse_cipher() {
+fn decryption_takes_the_latency_of_the_inverse_cipher() {
     let slower = |design, ns| {
         let with = |inverse| read(design, OnChip::All, |engines| engines.aes.decrypt_latency_ns = inverse);
         with(Some(ns)) - with(None)
@@ -85,7 +85,7 @@ fn the_blocks_of_a_line_share_the_aes_units_at_their_interval() {
 }
 
 #[test]
-fn a_pad_that_is_begun_while_its_counter_is_verified_ends_when_aes_is_done() {
+fn a_pad_begun_during_verification_of_its_counter_takes_only_the_aes_latency() {
     let machine = catalogue::machine("modern").unwrap();
     let pad = |on_chip| {
         let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
@@ -99,7 +99,7 @@ fn a_pad_that_is_begun_while_its_counter_is_verified_ends_when_aes_is_done() {
 }
 
 #[test]
-fn the_critical_word_comes_first_unless_something_needs_the_whole_line() {
+fn the_critical_word_is_released_first_unless_a_check_needs_the_whole_line() {
     // Eight words arrive evenly over a burst of four clocks of 0.625 ns; the pad is complete long before.
     let saved = |design| {
         let with = |critical_word_first| {

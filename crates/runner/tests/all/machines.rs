@@ -56,7 +56,7 @@ fn explained(machine: &str, row: Row) -> u64 {
 }
 
 #[test]
-fn an_explained_read_finds_the_row_as_it_was_asked_for_on_every_memory() {
+fn an_explained_read_finds_the_requested_row_state_on_every_memory() {
     for (machine, hit, closed, conflict) in [
         ("modern", 16_250, 30_000, 43_750),
         ("emcc-4core", 16_250, 30_000, 43_750),

@@ -157,7 +157,7 @@ fn stores(workload: &str, is_mapped: IsMapped) -> (u64, u64) {
 }
 
 #[test]
-fn stores_to_what_is_mapped_go_through_the_buffer_and_all_others_are_written_back() {
+fn only_stores_to_mapped_lines_pass_the_persist_buffer() {
     for workload in ["gups", "stream", "btree"] {
         let (mapped, all) = stores(workload, every_third);
         assert!(mapped > 100 && all > 2 * mapped, "{workload}: {mapped} of {all}");
@@ -170,7 +170,7 @@ fn stores_to_what_is_mapped_go_through_the_buffer_and_all_others_are_written_bac
 }
 
 #[test]
-fn what_passes_the_buffer_by_leaves_the_last_level_cache_when_it_is_dirty() {
+fn unmapped_dirty_lines_are_written_back_from_the_last_level_cache() {
     for design in SCHEMES {
         let record = mapping("gups", every_third, design).unwrap();
         assert!(record.checks.passed, "{design}: {:?}", record.checks);
@@ -179,7 +179,7 @@ fn what_passes_the_buffer_by_leaves_the_last_level_cache_when_it_is_dirty() {
 }
 
 #[test]
-fn where_all_lines_are_mapped_a_run_is_that_of_a_memory_that_is_all_persistent() {
+fn a_run_with_all_lines_mapped_equals_one_with_a_persistent_memory() {
     for design in SCHEMES {
         let (mapped, all) = (mapping("btree", |_| true, design), tried(kernel("btree", &[], 1), design, 1));
         assert_eq!(mapped.unwrap().event_hash, all.unwrap().event_hash, "{design}");
@@ -188,7 +188,7 @@ fn where_all_lines_are_mapped_a_run_is_that_of_a_memory_that_is_all_persistent()
 
 /// From the mapping on, the last-level cache drops their dirty lines, although their content passed no buffer.
 #[test]
-fn of_what_is_mapped_after_it_was_stored_to_nothing_is_lost() {
+fn lines_that_are_mapped_after_a_store_lose_no_store() {
     for design in SCHEMES {
         let gups = kernel("gups", &[("footprint", "256 KB")], 1);
         let record = tried(Late::of(gups, 2), design, 1).unwrap();
@@ -199,7 +199,7 @@ fn of_what_is_mapped_after_it_was_stored_to_nothing_is_lost() {
 }
 
 #[test]
-fn of_cores_that_share_lines_of_both_kinds_no_store_is_lost_and_none_is_read_wrong() {
+fn cores_that_share_mapped_and_unmapped_lines_read_every_store_right() {
     for design in SCHEMES {
         let threads = Threads::of("gups", &[("footprint", "64 KB")], 2);
         let record = tried(Mapping::of(threads, every_third), design, 2).unwrap();
@@ -210,7 +210,7 @@ fn of_cores_that_share_lines_of_both_kinds_no_store_is_lost_and_none_is_read_wro
 }
 
 #[test]
-fn a_program_that_maps_nothing_is_refused_and_so_is_a_design_without_buffers_that_makes_all_durable() {
+fn programs_without_mapped_stores_and_designs_unfit_for_partial_persistence_are_refused() {
     for design in ["secpb-cobcm", "none"] {
         let refused = mapping("stream", |_| false, design).unwrap_err().to_string();
         assert!(refused.contains("'stream' stored nothing to a file that it maps shared"), "{refused}");

@@ -78,7 +78,7 @@ fn free_permutations_are_the_same_without_their_time() {
 }
 
 #[test]
-fn every_tlb_miss_is_a_walk_and_a_permutation_walks_for_the_page_that_has_left_alone() {
+fn every_tlb_miss_walks_to_a_record_and_a_permutation_only_for_an_evicted_page() {
     let record = ran(machine(), design("hide").unwrap(), "gups", &[("footprint", "8MB")], 20_000);
     let (misses, MovingCounters { records, permutations, .. }) = (record.node.stlb.misses, counted(&record));
     assert!(misses > 1_000, "{misses}");
@@ -122,7 +122,7 @@ fn rule_8_a_walk_takes_19_hashes_or_stops_at_the_nodes_on_the_chip() {
 
 /// The error for a machine that does not support a design names the wrong key.
 #[test]
-fn machines_in_which_no_line_can_move_are_refused_by_key() {
+fn machines_that_do_not_support_moving_lines_are_refused_by_key() {
     let refused = |change: fn(&mut Machine)| {
         let mut machine = machine();
         change(&mut machine);
@@ -181,7 +181,7 @@ fn with_several_slots_under_a_tag_no_group_is_fetched_more_often_than_it_has_lin
 
 /// Cycles that a core loses to walks for its TLBs count only for the tree.
 #[test]
-fn a_core_that_waits_for_records_loses_that_to_the_tree() {
+fn cycles_that_a_core_waits_for_records_count_for_the_tree() {
     let core_time = |name: &str, entries| {
         let mut machine = machine();
         machine.node.dtlb.entries = entries;

@@ -76,7 +76,7 @@ fn the_tag_of_a_line_that_is_opened_is_an_encryption_after_the_last_block_s_decr
 }
 
 #[test]
-fn the_tag_of_a_line_that_is_sealed_goes_side_by_side_with_its_blocks() {
+fn the_tag_of_a_line_that_is_sealed_is_encrypted_in_parallel_with_its_blocks() {
     // Five blocks after the offset: in parallel through five units, or one after another through four or one.
     let units = |units: usize| move |machine: &mut Machine| machine.engines.aes.units = units;
     let (offset, block, interval) = (1_000 + 65_000, 65_000, 6_400);
@@ -88,7 +88,7 @@ fn the_tag_of_a_line_that_is_sealed_goes_side_by_side_with_its_blocks() {
 }
 
 #[test]
-fn the_engine_for_tags_has_no_part_in_it() {
+fn ocb3_does_not_use_the_engine_for_tags() {
     assert_eq!(read(slow_mac), read(as_it_is));
     let write = |change: fn(&mut Machine)| access(Of::Write, change).latency_fs;
     assert_eq!(write(slow_mac), write(as_it_is));
@@ -102,7 +102,7 @@ fn untagged() -> Design {
 }
 
 #[test]
-fn without_a_tag_no_block_is_made_of_it() {
+fn ocb3_without_a_tag_encrypts_no_block_for_it() {
     let machine = catalogue::machine("simplescalar-2005").unwrap();
     let read = explain(&machine, &untagged(), scenario(Of::Read), ONE_LINE).unwrap();
     // Latencies of the requested block and of the last one.
@@ -112,7 +112,7 @@ fn without_a_tag_no_block_is_made_of_it() {
 }
 
 #[test]
-fn a_line_that_comes_as_a_whole_waits_as_long_for_its_tag_as_one_in_beats() {
+fn a_line_released_as_a_whole_waits_one_encryption_for_its_tag() {
     let mut machine = catalogue::machine("modern").unwrap();
     let latency = (machine.engines.aes.latency_ns * 1e6) as u64;
     machine.engines.aes.decrypt_latency_ns = Some(2.0 * machine.engines.aes.latency_ns);

@@ -104,7 +104,7 @@ fn pairs() -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
-fn wherever_power_fails_memory_comes_back_with_exactly_what_was_accepted() {
+fn memory_recovers_exactly_the_accepted_stores_after_any_loss_of_power() {
     let share = share_of_tests();
     let chosen = an_eighth(pairs(), share);
     let times = if every_one() { 100 } else { 8 };
@@ -113,7 +113,7 @@ fn wherever_power_fails_memory_comes_back_with_exactly_what_was_accepted() {
 
 /// If the design accepts a store after a fence, memory contains all lines that the program flushed before the fence.
 #[test]
-fn a_fence_makes_what_was_flushed_before_it_durable() {
+fn a_fence_makes_earlier_flushed_lines_durable() {
     let programs = vec![("plp-coalesced", "log"), ("plp-coalesced", "two-logs")];
     assert_eq!(nothing_is_lost(programs, 20, share_of_tests()), 40);
 }
@@ -128,7 +128,7 @@ fn at_the_end_of_its_program_every_store_is_accepted() {
 
 #[test]
 #[ignore = "an hour: `make campaign`"]
-fn a_hundred_thousand_losses_lose_nothing() {
+fn a_hundred_thousand_losses_lose_no_accepted_store() {
     let (pairs, mut losses) = (pairs(), 0);
     for seed in 1.. {
         losses += nothing_is_lost(pairs.clone(), 100, seed);
@@ -171,7 +171,7 @@ fn the_recoverability_gap_shows() {
 }
 
 #[test]
-fn power_fails_when_it_is_asked_to() {
+fn power_fails_at_the_requested_instruction_or_time() {
     let cuts = Cuts::of(named("secpb-cobcm"), "gups", 1);
     let loss = cuts.cut(At::Instructions(4_000), None);
     assert!((4_000..4_600).contains(&loss.at.instructions), "{loss:?}");
@@ -180,7 +180,7 @@ fn power_fails_when_it_is_asked_to() {
 }
 
 #[test]
-fn a_design_that_keeps_nothing_and_a_sampled_run_are_refused() {
+fn a_loss_under_a_volatile_design_or_with_a_warm_up_is_refused() {
     let refused = |design: &str, warm_up| {
         let options = RunOptions { warm_up, ..options(named(design), "gups", 1) };
         let losing = LossOptions { at: At::Events(1), battery: None };

@@ -34,7 +34,7 @@ fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
 }
 
 #[test]
-fn a_unit_that_takes_longer_shows_in_its_own_part_and_nowhere_else() {
+fn a_slower_unit_lengthens_only_its_part_of_a_read() {
     assert_eq!(longer("ecb", |machine| machine.engines.aes.latency_ns += 25.0), [(ReadPart::Engine, 25)]);
     assert_eq!(longer("sc64-bmt", |machine| machine.engines.mac.latency_ns += 25.0), [(ReadPart::Engine, 25)]);
     let hashed = longer("sc64-bmt", |machine| machine.engines.hash.latency_ns += 25.0);
@@ -61,14 +61,14 @@ fn a_unit_that_takes_longer_shows_in_its_own_part_and_nowhere_else() {
 }
 
 #[test]
-fn a_counter_that_takes_longer_to_decode_waits_for_no_unit() {
+fn a_longer_decoding_of_counters_does_not_lengthen_the_engine_queue() {
     let longer = longer("morphable", |machine| machine.engines.counter_decode_ns = Some(13.0));
     let parts: Vec<_> = longer.iter().map(|(part, _)| *part).collect();
     assert!(!parts.is_empty() && !parts.contains(&ReadPart::EngineQueue), "{longer:?}");
 }
 
 #[test]
-fn room_in_memory_s_queue_is_waited_for_in_the_queue_and_is_no_data() {
+fn waits_for_room_in_the_memory_queue_count_for_the_queue_and_not_for_data() {
     let with = |entries: usize| {
         let record = record("gups", "none", 40_000, |machine| machine.dram.as_mut().unwrap().read_queue = entries);
         [ReadPart::MemoryQueue, ReadPart::Data].map(|part| reads(&record).parts_ns[part])

@@ -63,7 +63,7 @@ fn each_line_of_a_trace_is_one_request_at_memory_under_any_design() {
 }
 
 #[test]
-fn requests_come_at_the_clocks_that_the_trace_states() {
+fn requests_arrive_at_the_clocks_of_the_trace() {
     // DDR4-3200: a clock of the memory is 0.625 ns.
     for apart in [100, 1_000] {
         let text = lines(50, |n| format!("{:#x} READ {}", scattered(n), 500 + n * apart));
@@ -119,7 +119,7 @@ fn a_later_line_of_another_form_ends_the_run_with_its_number() {
 }
 
 #[test]
-fn what_such_a_trace_cannot_be_run_with_is_refused() {
+fn a_request_trace_is_refused_beyond_memory_and_with_durable_designs() {
     let beyond = result("beyond", "0x40 R\n0x700000000 R\n", "none").unwrap_err().to_string();
     assert!(
         beyond.contains("0x700000000") && beyond.contains("4 GB") && beyond.contains("machine.memory.size"),

@@ -29,7 +29,7 @@ fn the_same_seed_gives_the_same_run_to_the_last_event() {
 }
 
 #[test]
-fn every_design_returns_what_was_written_and_never_reuses_a_pad() {
+fn every_design_returns_the_written_values_and_reuses_no_pad() {
     side_by_side(an_eighth(swept(), share_of_tests()), |design| {
         let record = gups(&design.name);
         assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
@@ -39,7 +39,7 @@ fn every_design_returns_what_was_written_and_never_reuses_a_pad() {
 }
 
 #[test]
-fn a_program_is_held_once_and_not_twice() {
+fn the_host_memory_of_a_run_holds_its_program_only_once() {
     for (design, metadata) in [("none", 1.0), ("sc64-bmt", 1.15)] {
         let options = RunOptions { ledger: false, ..options(design, 400_000) };
         let record = run(&options, kernel("gups", &[("footprint", "64MB")], 1), |_| Control::GoOn).unwrap();
@@ -59,13 +59,13 @@ fn protection_costs_time_and_traffic_in_the_order_of_its_strength() {
 }
 
 #[test]
-fn a_run_that_is_told_to_stop_has_no_result() {
+fn a_run_that_is_stopped_has_no_result() {
     let stopped = run(&options("none", 10_000_000), kernel("gups", &[], 1), |_| Control::Stop);
     assert!(matches!(stopped, Err(RunError::Stopped)));
 }
 
 #[test]
-fn a_program_larger_than_memory_is_refused_in_words() {
+fn a_program_larger_than_memory_is_refused_with_the_size() {
     let mut options = options("none", 10_000_000);
     options.machine.memory.size = units::Bytes(2 << 20);
     let error = run(&options, kernel("gups", &[("footprint", "32MB")], 1), |_| Control::GoOn).unwrap_err().to_string();
@@ -84,7 +84,7 @@ fn explained(design: &str, on_chip: OnChip, row: Row) -> u64 {
 }
 
 #[test]
-fn an_unprotected_read_takes_what_the_dram_row_takes() {
+fn an_unprotected_read_takes_the_latency_of_its_dram_row() {
     for (row, clocks) in [(Row::Hit, 26), (Row::Closed, 48), (Row::Conflict, 70)] {
         assert_eq!(explained("none", OnChip::Nothing, row), clocks * 625, "{row:?}");
     }
@@ -117,7 +117,7 @@ fn the_pad_is_made_while_its_counter_is_still_being_verified() {
 }
 
 #[test]
-fn lines_used_before_their_verdict_come_sooner_and_the_time_between_is_told() {
+fn lines_used_before_their_verdict_are_faster_and_the_record_has_the_window() {
     let [plain, ahead] = ["sc64-bmt", "sc64-bmt-speculative"].map(gups);
     assert!(ahead.checks.passed && ahead.read_latency_ns < plain.read_latency_ns && ahead.cycles < plain.cycles);
     let window = ahead.unverified_window.unwrap();
@@ -128,7 +128,7 @@ fn lines_used_before_their_verdict_come_sooner_and_the_time_between_is_told() {
 }
 
 #[test]
-fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes() {
+fn the_placement_of_tags_and_counters_changes_traffic_and_time() {
     let [plain, inline, four, llc] = ["sc64-bmt", "sc64-bmt-beside", "sc64-bmt-mac4", "sc64-bmt-llc"].map(gups);
     let fetched = |record: &Record| record.protection.fetched;
     // Each access to a line with its tag moves two lines over the channel.
@@ -148,7 +148,7 @@ fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes()
 }
 
 #[test]
-fn a_look_up_that_finds_its_line_on_its_way_is_merged_and_a_miss_is_a_line_fetched() {
+fn a_look_up_of_a_line_in_flight_is_merged_and_each_miss_fetches_a_line() {
     for workload in ["gups", "stream"] {
         let record =
             run(&options("sc64-bmt", 150_000), kernel(workload, &[("footprint", "32MB")], 1), |_| Control::GoOn);

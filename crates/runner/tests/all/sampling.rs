@@ -39,7 +39,7 @@ fn assert_units_wait_as_the_run_does(sampled: &Record, full: &Record) {
 }
 
 #[test]
-fn the_figures_in_detail_lie_in_the_sampled_intervals() {
+fn the_sampled_intervals_contain_the_figures_of_full_detail() {
     for (kernel, design) in [("btree", "none"), ("btree", "sc64-bmt"), ("gups", "sc64-bmt"), ("stream", "none")] {
         let full = record(kernel, &[], design, Detail::All);
         let sampled = record(kernel, &[], design, Detail::Sampled(SAMPLING));
@@ -54,7 +54,7 @@ fn the_figures_in_detail_lie_in_the_sampled_intervals() {
 }
 
 #[test]
-fn what_is_warmed_is_checked_like_everything_else() {
+fn lines_read_while_warming_are_checked_too() {
     // Designs that need several cores are not sampled.
     let modern = catalogue::machine("modern").unwrap();
     let designs =
@@ -69,7 +69,7 @@ fn what_is_warmed_is_checked_like_everything_else() {
 
 /// A core behind a persist buffer: in detail and in warming, the buffer accepts every store in order, with its bytes.
 #[test]
-fn stores_into_a_persist_buffer_are_accepted_however_warming_and_detail_alternate() {
+fn a_persist_buffer_accepts_every_store_across_warming_and_detail() {
     let of = |design: &str, kernel: &str, detail| {
         let settings = BTreeMap::from([("load_values".to_owned(), "yes".to_owned())]);
         let source = kernels::open(kernel, &settings, 1).unwrap();
@@ -88,7 +88,7 @@ fn stores_into_a_persist_buffer_are_accepted_however_warming_and_detail_alternat
 }
 
 #[test]
-fn loads_see_what_was_stored_however_warming_and_detail_alternate() {
+fn loads_see_stored_values_across_warming_and_detail() {
     let settings = [("footprint", "4MB"), ("load_values", "yes")];
     let record = record("gups", &settings, "sc64-bmt", Detail::Sampled(SAMPLING));
     assert_eq!((record.feed.load_values_wrong, record.feed.load_values_checked > 50_000), (0, true));
@@ -153,7 +153,7 @@ fn an_l2_that_has_copies_of_counters_is_warmed_with_them() {
 }
 
 #[test]
-fn a_machine_whose_private_caches_others_change_is_not_sampled_and_says_why() {
+fn machines_with_several_cores_or_an_inclusive_cache_are_not_sampled() {
     let inclusive = {
         let mut machine = catalogue::machine("modern").unwrap();
         machine.llc.inclusion = Inclusion::Inclusive;
@@ -168,7 +168,7 @@ fn a_machine_whose_private_caches_others_change_is_not_sampled_and_says_why() {
 }
 
 #[test]
-fn a_program_too_short_for_two_units_is_refused_in_words() {
+fn a_program_too_short_for_two_units_is_refused_with_its_length() {
     let source = kernels::open("gups", &BTreeMap::new(), 1).unwrap();
     let options = options(catalogue::machine("modern").unwrap(), "none", 9_000, Detail::Sampled(SAMPLING));
     let error = run(&options, source, |_| Control::GoOn).unwrap_err();
@@ -177,7 +177,7 @@ fn a_program_too_short_for_two_units_is_refused_in_words() {
 }
 
 #[test]
-fn lengths_that_leave_no_room_for_warming_are_refused_with_what_is_needed() {
+fn sampling_lengths_without_room_for_warming_are_refused_with_the_minimum() {
     let crowded = SamplingOptions { period: 4_000, ..SAMPLING };
     assert!(crowded.check().unwrap_err().contains("at least 7096"));
     assert!(SamplingOptions { unit: 0, ..SAMPLING }.check().unwrap_err().contains("unit of 0"));
@@ -186,7 +186,7 @@ fn lengths_that_leave_no_room_for_warming_are_refused_with_what_is_needed() {
 }
 
 #[test]
-fn a_sample_is_accurate_by_the_figure_that_was_aimed_at() {
+fn a_sample_is_accurate_if_the_chosen_figure_is_within_the_error() {
     let aimed_at = |aim, error| {
         let detail = Detail::Sampled(SamplingOptions { aim, error, ..SAMPLING });
         let sample = record_of(200_000, "gups", &[("footprint", "32MB")], "sc64-bmt", detail).sampling.unwrap();

@@ -31,7 +31,7 @@ fn record(workload: &'static str, design: &'static str) -> Arc<Record> {
 }
 
 #[test]
-fn what_is_read_is_what_was_accepted_and_no_pad_serves_twice() {
+fn reads_return_accepted_stores_and_no_pad_is_reused() {
     for workload in WORKLOADS {
         for design in SCHEMES.into_iter().chain(["bbb", "bbb-gap"]) {
             let record = record(workload, design);
@@ -46,7 +46,7 @@ fn what_is_read_is_what_was_accepted_and_no_pad_serves_twice() {
 
 /// SecPB, section IV-A: more early steps make a run slower. Two schemes within a fiftieth count as equal.
 #[test]
-fn the_more_is_done_early_the_slower_a_run_is() {
+fn a_run_is_slower_the_more_steps_are_early() {
     for workload in WORKLOADS {
         let cycles = SCHEMES.map(|design| record(workload, design).cycles);
         let in_order = cycles.windows(2).all(|pair| pair[1] * 50 >= pair[0] * 49);
@@ -63,7 +63,7 @@ fn the_same_stores_enter_under_every_scheme() {
 
 /// SecPB, section IV-A: one update of the root serves all stores of a residency. A store or a few drains may be under way at the end.
 #[test]
-fn the_root_moves_on_once_for_each_entry_early_or_as_it_drains() {
+fn the_root_is_updated_once_per_entry_early_or_at_the_drain() {
     for design in SCHEMES {
         let record = record("stream", design);
         let (roots, buffer) = (record.protection.root_updates, record.persist_buffer.unwrap());
@@ -74,7 +74,7 @@ fn the_root_moves_on_once_for_each_entry_early_or_as_it_drains() {
 }
 
 #[test]
-fn a_larger_buffer_gathers_more_stores_in_an_entry_where_lines_are_stored_to_again() {
+fn a_larger_buffer_gathers_more_stores_per_entry_if_lines_are_stored_to_again() {
     let per_entry = |entries| {
         let buffer = changed("btree", "secpb-cm", |design| design.parts.persistence.entries = entries);
         let buffer = buffer.persist_buffer.unwrap();
@@ -97,7 +97,7 @@ fn a_buffer_that_drains_early_finds_room_for_every_store() {
 }
 
 #[test]
-fn stores_wait_for_their_early_steps_and_for_nothing_where_there_are_none() {
+fn stores_wait_for_an_answer_only_in_schemes_with_early_steps() {
     for design in SCHEMES {
         let record = record("stream", design);
         let early = catalogue::design(design).unwrap().parts.persistence.early;
@@ -109,7 +109,7 @@ fn stores_wait_for_their_early_steps_and_for_nothing_where_there_are_none() {
 /// SecPB, section VI-B: the paper derives IPC from the rate of stores, the share of stores to an existing entry, and the time of a root and
 /// a tag. The first store of an entry computes its tag in parallel with its root.
 #[test]
-fn what_a_program_costs_is_what_its_stores_take_one_after_the_other() {
+fn a_store_bound_program_takes_the_sum_of_its_store_latencies() {
     let machine = machine_for("secpb-cm");
     let cycle_fs = machine.node.clock_mhz.clock().period().as_fs();
     let scenario = Scenario { of: Of::Store, on_chip: OnChip::All, ..Scenario::default() };
@@ -147,7 +147,7 @@ const FORESTS: [(Option<ForestDesign>, u64, u64); 3] = [
 ];
 
 #[test]
-fn the_nearer_a_root_the_sooner_a_store_goes_on() {
+fn a_store_completes_sooner_the_nearer_its_root_is() {
     let machine = machine_for("secpb-cm");
     let over = |forest| {
         let mut design = catalogue::design("secpb-cm").unwrap();
@@ -170,7 +170,7 @@ fn the_nearer_a_root_the_sooner_a_store_goes_on() {
 }
 
 #[test]
-fn the_roots_of_a_dynamic_forest_come_to_where_a_program_stores() {
+fn a_forest_makes_a_run_faster_than_a_single_tree() {
     for (workload, design) in [("gups", "secpb-cm-dbmf"), ("btree", "secpb-cm-dbmf"), ("stream", "secpb-cm-sbmf")] {
         let (record, plain) = (record(workload, design), record(workload, "secpb-cm"));
         assert!(record.checks.passed, "{workload} under {design}: {:?}", record.checks);
@@ -203,7 +203,7 @@ fn shared(workload: &str, settings: &[(&str, &str)], design: &str, cores: usize)
 
 /// SecPB, section IV-C: remote reads flush entries, and remote writes move them to the other core.
 #[test]
-fn of_cores_that_store_to_the_same_lines_no_store_is_lost_and_none_is_read_wrong() {
+fn cores_that_store_to_the_same_lines_read_every_store_right() {
     for (workload, settings) in [("gups", [("footprint", "64 KB")]), ("stores", [("footprint", "4 KB")])] {
         for (design, cores) in SCHEMES.into_iter().chain(["bbb"]).zip([2, 3, 2, 2, 4, 2, 2]) {
             let record = shared(workload, &settings, design, cores);
@@ -219,7 +219,7 @@ fn of_cores_that_store_to_the_same_lines_no_store_is_lost_and_none_is_read_wrong
 /// other core, which still has stores to make. Small buffers and few lines cause this case. After each step, the chip
 /// checks that a line has only one entry.
 #[test]
-fn entries_that_go_back_and_forth_between_cores_are_in_one_buffer_and_stores_stay_in_order() {
+fn entries_that_move_between_cores_are_in_one_buffer_and_keep_the_store_order() {
     for (workload, footprint, entries, cores) in
         [("gups", "4 KB", 32, 2), ("gups", "4 KB", 4, 4), ("gups", "64 KB", 16, 2), ("stores", "1 KB", 4, 4)]
     {
@@ -234,7 +234,7 @@ fn entries_that_go_back_and_forth_between_cores_are_in_one_buffer_and_stores_sta
 
 /// An entry keeps the results of its early steps when it moves to another core's buffer.
 #[test]
-fn the_pad_of_an_entry_that_goes_over_to_another_core_is_not_made_again() {
+fn the_pad_of_an_entry_that_moves_to_another_core_is_not_computed_again() {
     let settings = [("footprint", "64 B")];
     let record = shared("stores", &settings, "secpb-bcm", 2);
     let buffers = record.persist_buffer.unwrap();
@@ -249,7 +249,7 @@ fn cores_with_buffers_repeat_exactly() {
 }
 
 #[test]
-fn a_machine_that_cannot_have_a_buffer_is_refused_with_a_way_out() {
+fn a_machine_that_does_not_support_a_buffer_is_refused_with_a_way_out() {
     let options = RunOptions::new(catalogue::machine("modern").unwrap(), catalogue::design("secpb-cm").unwrap(), 1_000);
     match run(&options, kernel("stream", &[], 1), |_| Control::GoOn) {
         Err(error @ RunError::Design { .. }) => assert!(error.to_string().contains("take 'secpb-pcm'"), "{error}"),

@@ -33,7 +33,7 @@ fn bytes_of(record: &Record) -> u64 {
 }
 
 #[test]
-fn every_design_that_can_do_short_lines_returns_what_was_written_in_them() {
+fn every_design_that_supports_short_lines_returns_the_written_values() {
     let mut able = Vec::new();
     for design in catalogue::designs() {
         let options = options(&design.name, 60_000);
@@ -62,7 +62,7 @@ fn every_design_that_can_do_short_lines_returns_what_was_written_in_them() {
 
 /// 95 cycles to the last word of a line, as in the paper, and 107 to the end of its code, for each word that the core may request.
 #[test]
-fn words_come_from_the_first_and_the_core_gets_its_line_whole() {
+fn the_core_gets_a_short_line_whole_whichever_word_it_requests() {
     for (name, cycles) in [("none", 95), ("cryptopage-fixed", 107)] {
         for word in 0..4 {
             let design = catalogue::design(name).unwrap();
@@ -102,7 +102,7 @@ fn a_stream_of_short_lines_asks_for_twice_as_many_as_one_of_whole_lines() {
 }
 
 #[test]
-fn what_is_of_whole_lines_is_refused_on_a_machine_with_short_ones() {
+fn parts_that_need_whole_lines_are_refused_on_a_machine_with_short_ones() {
     let refused = |change: fn(&mut Parts)| {
         let mut options = options("sc64-bmt", 1_000);
         change(&mut options.design.parts);

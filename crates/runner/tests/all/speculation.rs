@@ -51,7 +51,7 @@ fn candidates(explanation: &Explanation) -> Vec<&Span> {
 }
 
 #[test]
-fn fvs_rule_3_a_hit_releases_the_asked_for_chunk_one_comparison_after_it_came() {
+fn fvs_rule_3_a_hit_releases_the_requested_chunk_one_comparison_after_arrival() {
     // Without speculation: decryption, then the tag. With speculation: arrival of the words, and a comparison.
     assert_eq!(read("ocb-tdes", "frequent"), (100 + 96 + 96, 135 + 96 + 96));
     assert_eq!(read("fvs-tdes", "frequent"), (100 + 1, 135 + 1));
@@ -64,7 +64,7 @@ fn fvs_rule_3_a_hit_releases_the_asked_for_chunk_one_comparison_after_it_came() 
 }
 
 #[test]
-fn speculation_on_ciphertext_alone_spares_decryption_as_the_paper_counts_it() {
+fn speculation_on_ciphertext_only_saves_decryption_as_in_the_paper() {
     // FVS8: 196 to 101 and 170 to 106, if the read waits for no other part of the line.
     let decrypted = |name: &str, values: usize| {
         let mut design = design(name, |speculation| {
@@ -78,7 +78,7 @@ fn speculation_on_ciphertext_alone_spares_decryption_as_the_paper_counts_it() {
 }
 
 #[test]
-fn fvs_rule_3_a_miss_takes_what_it_takes_without_speculation() {
+fn fvs_rule_3_a_miss_takes_as_long_as_without_speculation() {
     for (with, without) in [("fvs-tdes", "ocb-tdes"), ("fvs-aes-plain", "ocb-aes")] {
         // A block on demand may follow a candidate that has just entered the unit: at most one interval for each in
         // turn.
@@ -89,7 +89,7 @@ fn fvs_rule_3_a_miss_takes_what_it_takes_without_speculation() {
 }
 
 #[test]
-fn the_time_until_all_candidates_are_out_follows_from_units_and_interval() {
+fn the_time_until_all_candidates_are_ready_follows_from_units_and_interval() {
     // FVS7T: latency + (ceil(n / units) - 1) x interval, n for the whole line.
     for (values, expected) in [(8, 110), (16, 126), (32, 158)] {
         let of_ciphertext = design("fvs-tdes", |speculation| {
@@ -117,7 +117,7 @@ fn the_time_until_all_candidates_are_out_follows_from_units_and_interval() {
 }
 
 #[test]
-fn fvs_rule_3_a_candidate_that_is_out_late_still_wins_until_the_chunk_is_verified() {
+fn fvs_rule_3_a_late_candidate_still_releases_the_chunk_until_its_verification() {
     // One unit accepts a candidate every 12 ns: the tag of the eighth enters as the sixteenth block, long after the words arrived.
     let slow = |values: usize| {
         let machine = machine(|machine| {
@@ -139,7 +139,7 @@ fn fvs_rule_3_a_candidate_that_is_out_late_still_wins_until_the_chunk_is_verifie
 }
 
 #[test]
-fn fvs_rule_4_the_asked_for_position_goes_first_and_what_is_resolved_is_given_up() {
+fn fvs_rule_4_the_requested_position_is_first_and_resolved_ones_are_given_up() {
     let read = read_on(&machine(|_| ()), &design("fvs-aes-plain", |_| ()), "frequent");
     let spans = candidates(&read);
     assert_eq!(spans.len(), 4);
@@ -152,7 +152,7 @@ fn fvs_rule_4_the_asked_for_position_goes_first_and_what_is_resolved_is_given_up
 }
 
 #[test]
-fn re_ordering_puts_two_frequent_words_into_a_block_where_they_lay_apart() {
+fn re_ordering_puts_two_separate_frequent_words_into_one_block() {
     // Every other word is frequent, and the request is for the first. In this order, no block of two words is a
     // candidate.
     let alternating = "00000000000000005a5a5a5a5a5a5a5a";
@@ -169,7 +169,7 @@ fn re_ordering_puts_two_frequent_words_into_a_block_where_they_lay_apart() {
 }
 
 #[test]
-fn where_offsets_are_not_kept_candidates_wait_for_them() {
+fn candidates_wait_for_offsets_that_are_not_cached() {
     let mut anew = design("fvs-aes-plain", |_| ());
     anew.parts.caches.offsets = false;
     let read = read_on(&machine(|_| ()), &anew, "frequent");
@@ -195,7 +195,7 @@ fn chunks((units, interval_ns): (usize, f64)) -> Chunks {
 /// The 128 candidates and tags of a line are complete 96 ns after the last has entered. The words of the line arrive after 100 to 135 ns,
 /// and without candidates they are verified after about 300 ns. If the counter must be fetched first, candidates enter later by that time.
 #[test]
-fn fvs_rule_3_a_hit_is_late_if_its_candidate_was_not_out_when_the_chunk_came() {
+fn fvs_rule_3_a_hit_is_late_if_the_chunk_arrived_before_its_candidate() {
     let [fast, slow, hopeless] = [(64, 0.25), (1, 2.0), (1, 1_000.0)].map(chunks);
     assert!(fast.hits > 1_000 && fast.squashed == 0, "{fast:?}");
     assert!(4 * slow.hits < fast.hits && slow.late_hits > 1_000 && slow.squashed > 1_000, "{slow:?}");
@@ -206,7 +206,7 @@ fn fvs_rule_3_a_hit_is_late_if_its_candidate_was_not_out_when_the_chunk_came() {
 }
 
 #[test]
-fn of_a_thousand_lines_the_candidates_of_one_are_really_encrypted_whenever_bitmaps_come() {
+fn the_candidates_of_one_line_in_a_thousand_are_encrypted_and_agree() {
     for name in ["fvs-aes-plain", "fvs-aes-loose"] {
         let program = kernel("chase", &[("footprint", "16 MB")], 1);
         let options = RunOptions::new(machine(|_| ()), design(name, |_| ()), 60_000);

@@ -80,7 +80,7 @@ fn a_store_that_meets_a_full_buffer_waits_until_the_oldest_entry_has_left() {
 }
 
 #[test]
-fn a_store_whose_counter_overflows_completes_its_tuple_and_then_its_group_is_renewed() {
+fn the_tuple_of_an_overflowing_store_completes_before_its_group_is_renewed() {
     for design in SCHEMES {
         let [usual, renewing] = [Meets::NewEntry, Meets::Overflow].map(|meets| store(design, meets));
         let data = |store: &Explanation| {
@@ -130,7 +130,7 @@ fn an_explained_store_is_the_same_each_time() {
 }
 
 #[test]
-fn what_no_access_of_a_design_can_meet_is_refused_with_the_nearest_choice() {
+fn a_state_that_no_store_of_a_design_can_meet_is_refused_with_the_nearest() {
     let of = |of, design: &str| {
         let scenario = Scenario { of, meets: Some(Meets::Entry), ..Scenario::default() };
         let machine = catalogue::machine("secpb-pcm").unwrap();

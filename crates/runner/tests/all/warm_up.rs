@@ -49,7 +49,7 @@ fn a_run_counted_after_a_warm_up_is_the_difference_of_two_runs() {
 }
 
 #[test]
-fn tables_of_values_watch_every_line_that_comes_and_count_those_after_the_warm_up() {
+fn tables_of_values_count_only_the_lines_after_the_warm_up() {
     let watched = |warm_up| {
         let options = RunOptions { tables: vec![8], ..options("modern", "sc64-bmt", warm_up, BUDGET) };
         run(&options, gups("8 MB"), |_| Control::GoOn).unwrap()
@@ -62,7 +62,7 @@ fn tables_of_values_watch_every_line_that_comes_and_count_those_after_the_warm_u
 }
 
 #[test]
-fn what_cores_waited_for_before_counting_began_is_not_in_their_time() {
+fn waits_before_counting_began_are_not_in_the_time_of_cores() {
     // The cores wait only for the first fills; afterwards all data is in L1.
     let (counted, whole) = (one("16 KB", 200_000, BUDGET), one("16 KB", 0, BUDGET));
     let waited = |record: &Record| record.core_time.waiting_cycles.values().sum::<f64>();
@@ -73,7 +73,7 @@ fn what_cores_waited_for_before_counting_began_is_not_in_their_time() {
 }
 
 #[test]
-fn a_run_with_lines_under_way_is_cut_within_what_was_under_way() {
+fn a_warm_up_cuts_a_run_within_the_lines_in_flight() {
     let (counted, whole) = (one("32 MB", 200_000, BUDGET), one("32 MB", 0, BUDGET));
     let head = one("32 MB", 0, BUDGET - counted.instructions);
     assert_eq!((counted.node.loads, counted.node.stores), {
@@ -96,7 +96,7 @@ fn a_warm_up_changes_no_event_and_no_check() {
 }
 
 #[test]
-fn counting_begins_when_the_programs_together_have_come_so_far() {
+fn counting_begins_when_the_programs_together_have_executed_the_warm_up() {
     let counted = four(30_000, 60_000).unwrap();
     assert!(counted.instructions <= 120_000 && counted.instructions > 119_000, "{}", counted.instructions);
     assert_eq!(counted.cores.iter().map(|core| core.instructions).sum::<u64>(), counted.instructions);
@@ -104,7 +104,7 @@ fn counting_begins_when_the_programs_together_have_come_so_far() {
 }
 
 #[test]
-fn a_warm_up_that_leaves_nothing_to_count_is_refused() {
+fn a_warm_up_that_leaves_no_instruction_to_count_is_refused() {
     assert!(words(four(60_000, 60_000)).contains("60000 of 60000 instructions: expected fewer"));
     let settings = BTreeMap::from([("scale".to_owned(), "4".to_owned())]);
     let short = kernels::open("bfs", &settings, 1).unwrap();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_items_go_in_one_an_interval_and_demand_waits_for_the_one_that_has_just_gone_in() {
+    fn idle_items_enter_once_per_interval_and_demand_waits_for_the_latest() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
         let batch = pipe.offer(at(0), at(0), 100);
         // At 8 a third idle item would enter: a demand item of that instant enters first, and one a nanosecond later
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_is_never_looked_at_again() {
+    fn a_batch_that_was_given_up_is_not_visited_again() {
         let pipe = Pipe::new(1, NS * 10, NS);
         let batches: Vec<IdleBatch> = (0..10).map(|_| pipe.offer(at(0), at(0), u32::MAX)).collect();
         assert!(batches.iter().all(|batch| pipe.give_up(at(0), batch) == u32::MAX));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_4_both_classes_go_in_when_units_that_are_looked_at_at_every_tick_take_them() {
+    fn fvs_rule_4_both_classes_enter_as_in_a_ticking_model_of_the_units() {
         let mut random = Random::new(7);
         for round in 0..400 {
             let (units, interval) = (1 + random.below(4) as usize, 1 + random.below(6));

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_none_is_refused_with_its_number_wherever_it_is() {
+    fn an_invalid_record_in_mid_trace_is_refused_with_its_number() {
         let mut bytes: Vec<u8> =
             Synthetic::new("mix", 7_000, 1).unwrap().flat_map(|record| record.to_bytes()).collect();
         bytes[5_000 * RECORD_BYTES + 8] = b'x';

@@ -134,7 +134,7 @@ mod tests {
 
     /// Compares with the numbers of `default_rng(1)` in NumPy 2.
     #[test]
-    fn it_gives_what_numpy_gives() {
+    fn the_generator_gives_the_numbers_of_numpy() {
         let mut generator = Pcg64::new(1);
         let units: Vec<f64> = (0..3).map(|_| generator.unit()).collect();
         assert_eq!(units, [0.511_821_624_700_256_7, 0.950_463_696_325_935_3, 0.144_159_612_719_633_73]);
@@ -144,7 +144,7 @@ mod tests {
     const PERMUTATION: [u32; 8] = [5, 0, 1, 4, 2, 6, 3, 7];
 
     #[test]
-    fn advancing_is_the_same_as_drawing() {
+    fn advancing_the_generator_equals_drawing_n_numbers() {
         let mut drawn = Pcg64::new(7);
         for _ in 0..1000 {
             drawn.word();

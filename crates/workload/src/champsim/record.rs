@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_of_a_branch_is_told_from_its_registers() {
+    fn the_kind_of_a_branch_follows_from_its_registers() {
         let (sp, flags, ip) = (STACK_POINTER, FLAGS, INSTRUCTION_POINTER);
         assert_eq!(branch([ip, 0], [ip, flags, 0, 0]), Flow::Conditional);
         assert_eq!(branch([ip, 0], [ip, 0, 0, 0]), Flow::Jump);

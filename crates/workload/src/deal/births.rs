@@ -71,7 +71,7 @@ mod tests {
     use crate::stream::Strand;
 
     #[test]
-    fn a_copy_begins_when_its_parent_is_done_with_the_chunk_that_ends_with_the_fork() {
+    fn a_forked_process_begins_after_its_parents_chunk_with_the_fork() {
         let chunk = |process, words| Chunk { strand: Strand { process, thread: 0 }, words, ..Chunk::default() };
         let fork = chunk(0, vec![word::control(Control::Fork, 0, 1), word::control(Control::Syscall, 0, 57)]);
         let birth = |fork: u64| chunk(1, vec![word::control(Control::Process, Birth::Fork as u8, fork << 32)]);

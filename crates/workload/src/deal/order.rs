@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_begins_after_the_call_that_started_it_and_goes_on_after_its_own_chunks() {
+    fn a_thread_follows_the_call_that_started_it_and_then_its_own_chunks() {
         let mut order = ChunkOrder::default();
         let start = [word::control(Control::Syscall, 0, STARTS[0])];
         let mut number = |process, thread, words: &[u64]| {

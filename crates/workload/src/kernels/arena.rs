@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_where_an_arena_lies() {
+    fn the_seed_decides_the_address_of_an_arena() {
         let base = |seed| Arena::new(64, seed).range().start;
         assert_eq!(base(1), base(1));
         assert_ne!(base(1), base(2));
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "too small")]
-    fn an_arena_does_not_give_more_than_it_has() {
+    fn an_arena_refuses_an_array_beyond_its_size() {
         Arena::new(128, 1).array::<u64>(17);
     }
 }

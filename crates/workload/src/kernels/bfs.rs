@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uniform_graph_is_searched_as_well() {
+    fn the_search_is_right_on_a_uniform_graph() {
         let (edges, mut random) = (4 << 8, Random::new(13));
         let list: Vec<_> = uniform_edges(1 << 8, edges, &mut random).collect();
         let root = list.concat()[random.below(2 * edges) as usize];

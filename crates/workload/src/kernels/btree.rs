@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn lookups_find_what_an_ordered_map_finds() {
+    fn lookups_find_the_values_of_an_ordered_map() {
         for (preload, operations, insert_percent) in [(1, 3000, 60), (5000, 3000, 10), (300, 500, 0), (1, 500, 100)] {
             for (persistent, said) in [(false, "no"), (true, "yes")] {
                 let tree = BTree { preload, operations, insert_percent, persistent };

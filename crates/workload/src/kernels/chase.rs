@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chase_ends_where_the_permutation_says() {
+    fn the_chase_ends_at_the_line_given_by_the_permutation() {
         let given = [("footprint", "60 KB"), ("chains", "3"), ("steps", "1000"), ("work", "0")];
         let mut random = Random::new(5);
         let plain = (0..3).map(|_| {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_work_of_a_step_is_done_on_what_was_loaded() {
+    fn the_work_of_a_step_changes_the_loaded_value() {
         assert_eq!(fold(1, 6, 3), ((1 ^ 6) + 6) ^ 6);
         let given = |work| [("footprint", "64 KB"), ("steps", "100"), ("work", work)];
         assert_ne!(run(&INFO, &given("17"), 9).answer, run(&INFO, &given("16"), 9).answer);

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn few_vertices_have_most_of_the_edges_or_all_about_as_many() {
+    fn kronecker_graphs_concentrate_edges_on_few_vertices_and_uniform_ones_do_not() {
         let (edges, mut random) = (16 << 12, Random::new(1));
         let kronecker = at_the_top(kronecker_edges(12, edges, &mut random));
         let uniform = at_the_top(uniform_edges(1 << 12, edges, &mut random));

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_flushed_with_every_line_that_it_lies_on() {
+    fn the_lines_to_flush_are_all_that_a_record_touches() {
         assert_eq!(lines(0x1000..0x1040).collect::<Vec<_>>(), [0x1000]);
         assert_eq!(lines(0x1038..0x1048).collect::<Vec<_>>(), [0x1000, 0x1040]);
     }

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_chunks_and_another_seed_others() {
+    fn the_same_seed_gives_the_same_chunks_and_another_seed_different_ones() {
         for (name, settings) in SMALL {
             let words = |seed| record(kernel(name), settings, seed, false);
             assert!(words(1) == words(1), "{name}");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_gives_what_the_kernel_emits_and_then_nothing() {
+    fn a_source_returns_the_chunks_of_the_kernel_and_then_ends() {
         for (name, settings) in SMALL {
             let mut source = open(name, &given(settings), 3).unwrap();
             let mut chunks = Vec::new();
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_can_begin_its_stream_later_and_goes_on_as_it_would_have() {
+    fn a_kernel_that_skips_instructions_emits_the_same_end_of_the_stream() {
         for (name, settings) in SMALL {
             let all = run(kernel(name), settings, 3);
             let skip = (all.instructions / 2).to_string();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn load_values_are_there_only_if_asked_for() {
+    fn load_values_are_recorded_only_on_request() {
         let loads_with_value = |load_values| {
             let (_, chunks) = record(kernel("resident"), &[("rounds", "1")], 1, load_values);
             // Sent lines and stored values of this kernel never look like a valued load: its numbers are in [0, 26).
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_is_refused_with_what_was_expected() {
+    fn a_bad_value_is_refused_with_the_expected_values() {
         for (settings, expected) in [
             (("footprint", "big"), "footprint = 'big' is not a size from 4 KB to 64 GB, as in \"64 MB\""),
             (("footprint", "1 KB"), "footprint = '1 KB' is not a size from 4 KB to 64 GB, as in \"64 MB\""),

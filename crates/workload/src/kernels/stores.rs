@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_as_many_stores_and_instructions_as_were_asked_for() {
+    fn the_kernel_emits_the_requested_numbers_of_stores_and_instructions() {
         for (rate, stores) in [(474, 4740), (388, 3880), (833, 3332)] {
             let settings = [("rate", rate.to_string()), ("stores", stores.to_string())];
             let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_gets_so_many_stores_before_the_next_in_the_mean() {
+    fn a_line_gets_the_requested_mean_number_of_stores_before_the_next() {
         let stores = Stores { lines: 512, rate: 474, per_line: 21, stores: 0 };
         let lines: Vec<u64> = (0..2100).map(|store| stores.word_of(store) / WORDS_PER_LINE as u64).collect();
         let visits = 1 + lines.windows(2).filter(|pair| pair[0] != pair[1]).count();

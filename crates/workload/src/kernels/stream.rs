@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn copy_alone_moves_one_vector_and_leaves_another_untouched() {
+    fn the_copy_operation_touches_two_of_three_vectors() {
         let checked = run(&INFO, &[("footprint", "24 KB"), ("passes", "1"), ("operation", "copy")], 11);
         assert_eq!((checked.loads, checked.stores, checked.lines), (1024, 1024, 256));
     }

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_left_behind_if_its_ring_is_gone_and_no_other_is() {
+    fn only_a_recorded_program_whose_ring_is_gone_counts_as_left_over() {
         let ring = ring::Ring::create(ring::Settings::default()).unwrap();
         assert!(!writes_to_nowhere(&arguments(&ring.path().unwrap())));
         assert!(writes_to_nowhere(&arguments(&PathBuf::from("/proc/0/fd/3"))));

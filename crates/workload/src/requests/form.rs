@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_simulators_lines_are_recognised_and_taken_apart() {
+    fn the_lines_of_each_simulator_are_recognised_and_parsed() {
         let read = |address, due| TraceLine { read: Some(address), write: None, due };
         let write = |address, due| TraceLine { read: None, write: Some(address), due };
         for (line, form, entry) in [

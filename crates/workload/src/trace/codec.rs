@@ -292,7 +292,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn no_bytes_make_the_decoder_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Codec::default().decode(&bytes);
         }
     }

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_that_are_unmapped_are_in_use_no_more() {
+    fn unmapped_pages_do_not_count_as_used() {
         let mut pages = Pages::default();
         let mut follow = |process, which, operand, words: &[u64]| {
             pages.follow(process, (which, operand), words);

@@ -14,7 +14,7 @@ fn decode(bytes: &[u8]) -> Instruction {
 }
 
 #[test]
-fn the_registers_of_an_address_are_told_apart_from_the_others() {
+fn address_registers_are_decoded_separately_from_other_sources() {
     let add = decode(&[0x48, 0x03, 0x44, 0x8b, 0x08]); // add rax, [rbx+rcx*4+8]
     assert_eq!((add.class, add.flow), (Class::IntAlu, Flow::Next));
     assert_eq!(add.address_sources.as_slice(), [RBX, RCX]);
@@ -23,7 +23,7 @@ fn the_registers_of_an_address_are_told_apart_from_the_others() {
 }
 
 #[test]
-fn a_zeroing_idiom_waits_for_nothing() {
+fn a_zeroing_idiom_has_no_sources() {
     for bytes in [&[0x31, 0xc0][..], &[0x66, 0x0f, 0xef, 0xc0], &[0xc5, 0xf9, 0xef, 0xc0]] {
         let zero = decode(bytes); // xor eax, eax; pxor xmm0, xmm0; vpxor xmm0, xmm0, xmm0
         assert!(zero.sources.is_empty(), "{zero:?}");
@@ -56,7 +56,7 @@ fn every_kind_of_flow_is_recognised() {
 }
 
 #[test]
-fn work_goes_to_the_unit_that_does_it() {
+fn each_instruction_is_decoded_to_its_unit() {
     let cases: [(&[u8], Class); 9] = [
         (&[0x48, 0x0f, 0xaf, 0xc3], Class::IntMul),
         (&[0x48, 0xf7, 0xf3], Class::IntDiv),
@@ -74,14 +74,14 @@ fn work_goes_to_the_unit_that_does_it() {
 }
 
 #[test]
-fn what_cannot_be_decoded_waits_for_everything() {
+fn an_undecodable_instruction_is_serialising() {
     let unknown = decode(&[0x06]);
     assert_eq!((unknown.class, unknown.flow, unknown.bytes), (Class::Serial, Flow::Next, 1));
 }
 
 proptest::proptest! {
     #[test]
-    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..16)) {
+    fn no_bytes_make_the_decoder_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..16)) {
         decode(&bytes);
     }
 }

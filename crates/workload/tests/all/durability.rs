@@ -89,7 +89,7 @@ fn found(name: &str, body: &str) -> Option<Vec<Vec<Durability>>> {
 }
 
 #[test]
-fn msync_flushes_what_was_stored_to_its_range_and_is_a_fence() {
+fn msync_flushes_the_stores_to_its_range_and_is_a_fence() {
     let body = "
         char *at = map(file(argv[1]), MAP_SHARED, 0, 2);
         store(at + 3 * LINE, 1); store(at, 2); store(at + PAGE, 3); store(at + 8, 4);
@@ -178,7 +178,7 @@ fn lines_of_a_file_are_flushed_although_they_are_unmapped_replaced_or_moved() {
 }
 
 #[test]
-fn a_child_flushes_its_own_stores_and_those_of_its_parent() {
+fn msync_of_a_child_flushes_stores_of_the_child_and_its_parent() {
     let body = "
         char *at = map(file(argv[1]), MAP_SHARED, 0, 1);
         store(at, 1);
@@ -190,7 +190,7 @@ fn a_child_flushes_its_own_stores_and_those_of_its_parent() {
 }
 
 #[test]
-fn what_another_thread_has_stored_is_flushed_too() {
+fn msync_flushes_stores_of_other_threads() {
     let body = "
         char *at = map(file(argv[1]), MAP_SHARED, 0, 1);
         void *work(void *to) { store(to, 1); return to; }
@@ -203,7 +203,7 @@ fn what_another_thread_has_stored_is_flushed_too() {
 }
 
 #[test]
-fn what_was_stored_or_made_durable_outside_the_recorded_region_is_not_told() {
+fn stores_and_flushes_outside_the_recorded_region_are_not_recorded() {
     let Some(recorder) = recorder() else { return };
     let body = "
         char *at = map(file(argv[1]), MAP_SHARED, 0, 1);

@@ -95,7 +95,7 @@ fn a_flipped_bit_is_seldom_missed_by_a_tree_and_never_by_a_log_with_checksums() 
 }
 
 #[test]
-fn a_line_that_memory_refuses_is_said() {
+fn recovery_reports_a_line_that_memory_refuses() {
     let program = open_durable("log", &given(&[]), 1).unwrap();
     let found = program.recovery.recover(&mut Image::new(&mut |_| None));
     assert_eq!(found, Err(Damage::Refused(program.arena.start)));

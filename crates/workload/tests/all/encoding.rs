@@ -85,7 +85,7 @@ fn of_all_behind(head: &[u8]) -> usize {
 }
 
 #[test]
-fn the_recorder_knows_by_bytes_what_the_decoder_knows() {
+fn the_recorder_recognises_the_same_flushes_fences_and_masked_loads_as_the_decoder() {
     let mut found = 0;
     for prefixes in [&[][..], &[0x66], &[0xf2], &[0xf3], &[0x64, 0x66], &[0x65], &[0x67], &[0x66, 0x67]] {
         for rex in [&[][..], &[0x40], &[0x41], &[0x42], &[0x4f]] {

@@ -40,7 +40,7 @@ fn finish_of(mut live: Live) -> Result<Finish, WorkloadError> {
 }
 
 #[test]
-fn every_load_finds_the_value_that_the_recording_says() {
+fn every_load_finds_its_recorded_value() {
     let script = "for n in 1 2 3; do echo $n; done | sort -r | gzip -c | gzip -dc | od -c; ls /";
     let Some(report) = checked(&["sh", "-c", script]) else { return };
     assert_eq!(report.wrong, 0, "{report:?}");
@@ -50,7 +50,7 @@ fn every_load_finds_the_value_that_the_recording_says() {
 /// Each of three threads adds to separate words while other threads end. At the end of a thread the recorder forgets
 /// the lines that the simulator has, often between the load and the store of one instruction.
 #[test]
-fn threads_that_end_leave_the_values_of_others_right() {
+fn threads_that_end_do_not_corrupt_the_values_of_other_threads() {
     let Some(recorder) = recorder() else { return };
     let program = Compiled::new(
         "adding",
@@ -108,7 +108,7 @@ fn two_recordings_of_a_program_are_the_same() {
 }
 
 #[test]
-fn a_window_is_recorded_to_the_block_and_the_program_is_ended_there() {
+fn a_window_is_recorded_up_to_a_block_and_the_program_is_ended() {
     let Some(options) = options(&["gzip", "-9", "-c", "/dev/zero"]) else { return };
     let live = Live::start(LiveOptions { skip: 300_000, limit: Some(200_000), ..options }).unwrap();
     let path = scratch("window");
@@ -121,7 +121,7 @@ fn a_window_is_recorded_to_the_block_and_the_program_is_ended_there() {
 }
 
 #[test]
-fn how_a_program_ended_is_told_be_it_by_a_status_or_a_signal() {
+fn a_recording_names_the_status_or_the_signal_that_ended_the_program() {
     let Some(failing) = options(&["sh", "-c", "exit 7"]) else { return };
     assert_eq!(finish_of(Live::start(failing).unwrap()).unwrap(), Finish::Exited(7));
     let Some(dying) = options(&["sh", "-c", "kill -TERM $$"]) else { return };
@@ -129,7 +129,7 @@ fn how_a_program_ended_is_told_be_it_by_a_status_or_a_signal() {
 }
 
 #[test]
-fn a_recording_that_is_dropped_leaves_nothing_behind() {
+fn a_recording_that_is_dropped_leaves_no_process() {
     let Some(options) = options(&["sh", "-c", "while true; do : dropped-recording; done"]) else { return };
     let mut live = Live::start(options).unwrap();
     assert!(live.next_chunk().unwrap().is_some());
@@ -158,7 +158,7 @@ fn a_daemon_belongs_to_the_program_that_started_it_and_ends_with_it() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_refused_in_words() {
+fn a_program_that_cannot_be_recorded_is_refused_with_the_reason() {
     let Some(options) = options(&["true"]) else { return };
     let start = |program: &str, change: fn(&mut LiveOptions)| {
         let mut options = LiveOptions { program: vec![program.into()], ..options.clone() };
@@ -183,7 +183,7 @@ fn what_cannot_be_recorded_is_refused_in_words() {
 }
 
 #[test]
-fn a_recorder_that_does_not_load_is_reported_with_what_qemu_said() {
+fn a_recorder_that_does_not_load_is_reported_with_the_message_of_qemu() {
     let Some(options) = options(&["true"]) else { return };
     let keeper = Some(options.recorder.with_file_name("casemate-keeper"));
     let live = Live::start(LiveOptions { recorder: "/proc/self/exe".into(), keeper, ..options }).unwrap();
@@ -229,7 +229,7 @@ fn only_the_marked_region_is_recorded_from_the_block_after_its_first_marker() {
 
 /// A process has only one standard input. The test therefore starts itself again, with a pipe as standard input.
 #[test]
-fn a_program_reads_what_we_would_read_if_it_is_asked_to_inherit() {
+fn a_program_reads_our_standard_input_only_on_request() {
     const CALLED_AGAIN: &str = "CASEMATE_TEST_INHERITS";
     let Some(options) = options(&["sh", "-c", "read word && test $word = hello"]) else { return };
     if std::env::var_os(CALLED_AGAIN).is_some() {
@@ -239,7 +239,7 @@ fn a_program_reads_what_we_would_read_if_it_is_asked_to_inherit() {
         return;
     }
     let mut again = Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", "live::a_program_reads_what_we_would_read_if_it_is_asked_to_inherit"]);
+    again.args(["--exact", "live::a_program_reads_our_standard_input_only_on_request"]);
     again.env(CALLED_AGAIN, "1").stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = again.spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"hello\n").unwrap();

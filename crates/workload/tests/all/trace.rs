@@ -76,7 +76,7 @@ fn a_truncated_trace_is_refused_with_its_file_name() {
 }
 
 #[test]
-fn whatever_lies_behind_the_end_of_a_trace_is_found() {
+fn bytes_behind_the_end_of_a_trace_are_found() {
     for garbage in [&b"x"[..], &[0; 100], b"{\"totals\"}"] {
         let said = complaint("longer", |bytes| bytes.extend_from_slice(garbage));
         assert!(said.contains("something lies behind the end record"), "{said}");

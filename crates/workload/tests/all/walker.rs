@@ -33,7 +33,7 @@ fn steps(chunks: Vec<Chunk>) -> Vec<(u32, u64, usize, Option<u64>)> {
 }
 
 #[test]
-fn accesses_belong_to_their_instruction_and_every_step_knows_the_next() {
+fn each_step_has_the_accesses_of_its_instruction_and_the_next_address() {
     let blocks = vec![block(0, 0x100, &[NOP, LOAD, RETURN]), block(1, 0x200, &[NOP])];
     let words = vec![word::block(0, 3), load(1, 0x8000), load(2, 0x9000), word::block(1, 1)];
     assert_eq!(
@@ -43,7 +43,7 @@ fn accesses_belong_to_their_instruction_and_every_step_knows_the_next() {
 }
 
 #[test]
-fn a_step_waits_for_its_own_threads_next_chunk() {
+fn a_step_waits_for_the_next_chunk_of_its_thread() {
     let blocks = vec![block(0, 0x100, &[LOAD, RETURN])];
     let chunks = vec![
         chunk(0, blocks, vec![word::block(0, 2)]),
@@ -75,7 +75,7 @@ fn a_repeated_string_instruction_is_one_instruction_in_pieces() {
 }
 
 #[test]
-fn a_block_cut_by_a_fault_ends_where_it_surely_ran() {
+fn a_block_cut_by_a_fault_ends_after_its_last_certain_instruction() {
     let blocks = vec![block(0, 0x100, &[LOAD, LOAD, RETURN]), block(1, 0x200, &[NOP])];
     let words = vec![word::block(0, 3), load(0, 0x8000), word::control(Control::Cut, 0, 1), word::block(1, 1)];
     let pcs: Vec<_> = steps(vec![chunk(0, blocks, words)]).iter().map(|step| step.1).collect();
@@ -83,7 +83,7 @@ fn a_block_cut_by_a_fault_ends_where_it_surely_ran() {
 }
 
 #[test]
-fn a_block_left_for_one_of_its_own_instructions_ends_before_it() {
+fn a_block_left_for_one_of_its_instructions_ends_before_that() {
     let blocks = vec![block(0, 0x100, &[NOP, LOAD, NOP]), block(1, 0x101, &[LOAD]), block(2, 0x104, &[NOP])];
     let words = vec![word::block(0, 3), word::block(1, 1), load(0, 0x8000), word::block(2, 1)];
     let pcs: Vec<_> = steps(vec![chunk(0, blocks, words)]).iter().map(|step| step.1).collect();
@@ -91,7 +91,7 @@ fn a_block_left_for_one_of_its_own_instructions_ends_before_it() {
 }
 
 #[test]
-fn a_system_call_is_told_before_the_instruction_that_makes_it() {
+fn a_system_call_is_reported_before_its_instruction() {
     let blocks = vec![block(0, 0x100, &[NOP, &[0x0f, 0x05]])];
     let words = vec![word::block(0, 2), word::control(Control::Syscall, 0, 231)];
     let mut walker = Walker::new(Listed::new(vec![chunk(0, blocks, words)]));
@@ -103,7 +103,7 @@ fn a_system_call_is_told_before_the_instruction_that_makes_it() {
 }
 
 #[test]
-fn a_flush_and_a_fence_are_told_behind_all_instructions_before_the_one_that_makes_them() {
+fn a_flush_and_a_fence_are_reported_just_before_their_instructions() {
     let blocks = vec![block(0, 0x100, &[LOAD, NOP, NOP, NOP])];
     let control = |which, index, operand| word::control(which, index, operand);
     let words = [load(0, 0x8000), control(Control::Flush, 2, 0x8000), control(Control::Fence, 3, 0)];
@@ -123,7 +123,7 @@ fn a_flush_and_a_fence_are_told_behind_all_instructions_before_the_one_that_make
 }
 
 #[test]
-fn a_block_that_is_told_anew_is_executed_as_told_last_and_by_its_own_process_alone() {
+fn a_redefined_block_is_executed_in_its_latest_form_and_only_by_its_process() {
     let entered = || vec![word::block(0, 1)];
     let of_another =
         Chunk { strand: Strand { process: 1, thread: 0 }, ..chunk(0, vec![block(0, 0x200, &[NOP])], entered()) };
@@ -156,7 +156,7 @@ fn words_that_make_no_sense_are_an_error_and_not_a_panic() {
 }
 
 #[test]
-fn a_line_is_announced_with_the_one_sent_before_it_if_it_comes_soon_and_in_the_same_chunk() {
+fn a_line_is_announced_early_if_it_follows_soon_in_the_same_chunk() {
     let line = |addr| [word::control(Control::Line, 0, addr)].into_iter().chain([7; 8]);
     let loop_once = |times| (0..times).flat_map(|_| [word::block(0, 2), load(0, 0x8000)]);
     let first = line(0x8000).chain(loop_once(3)).chain(line(0x9000)).chain(loop_once(30)).chain(line(0xa000));

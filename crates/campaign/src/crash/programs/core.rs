@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn under_epochs_a_fence_makes_durable_what_was_flushed_before_it_and_nothing_else_is_certain() {
+    fn under_epochs_only_lines_flushed_before_a_fence_are_certainly_durable() {
         let store = |line| Step::Store(line, [1; 64]);
         let [flushed, later] = [LINES[0], LINES[1]];
         let reached = |steps: &[Step]| {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_is_accepted_is_durable_though_its_core_has_not_gone_on() {
+    fn an_accepted_store_is_durable_before_its_core_continues() {
         let parts = catalogue::design("secpb-nogap").unwrap().parts;
         let bench = || Bench::new(&parts, 1, Planted::NONE);
         let core = || Core::Held { holder: Rc::new(SecondEnters), stores: vec![0, 3, 5] };

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_judge_takes_as_many_operations_as_were_committed_no_fewer_and_no_more() {
+    fn the_judge_accepts_exactly_the_committed_number_of_operations() {
         for name in ["log", "btree"] {
             let script = script(name, 3);
             let all = script.operations() as u64;
@@ -296,13 +296,13 @@ mod tests {
     /// Memory is consistent, and the same program wrote it with other inputs. A log finds its records in it. A tree would not,
     /// since its pointers are addresses, which are drawn with the inputs.
     #[test]
-    fn the_judge_compares_what_is_held_with_what_was_asked_for() {
+    fn the_judge_compares_recovered_records_with_the_requested_ones() {
         let (verdict, story) = judged(&script("log", 3), &script("log", 4), 0..=48).unwrap_err();
         assert!(verdict == Verdict::Garbled && story.ends_with("is not what was asked for"), "{story}");
     }
 
     #[test]
-    fn what_is_held_must_have_the_numbers_of_the_last_operations_in_their_order() {
+    fn recovered_records_must_have_the_numbers_of_the_last_operations_in_order() {
         let expected_words = |number: u64| vec![100 + number];
         let wrong = |numbers: &[u64], operations| {
             let held: Vec<Held> =
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_of_a_life_goes_over_its_losses_as_far_as_its_keys_do() {
+    fn the_ledger_of_a_life_survives_losses_if_its_keys_do() {
         let script = script("btree", 3);
         let pads = |under: &str| {
             let mut life = Life::new(&catalogue::design(under).unwrap(), &script, 0, Planted::NONE);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_is_committed_once_and_what_comes_next_is_a_store() {
+    fn every_operation_is_committed_once_and_a_store_follows() {
         for name in ["log", "btree"] {
             let script = script(name, &[]);
             assert_eq!(script.operations(), 48, "{name}");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_too_large_or_forgets_everything_is_refused() {
+    fn a_program_that_is_too_large_or_without_durable_data_is_refused() {
         let refusal = |name: &str, settings: &[(&str, &str)]| {
             let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
             Script::of(&Choice { name: name.to_owned(), settings }, 3).err().unwrap()

@@ -61,7 +61,7 @@ fn one_of_each_class() -> Vec<Design> {
 }
 
 #[test]
-fn one_of_each_class_leaves_no_class_out() {
+fn the_list_of_one_design_per_class_covers_every_class() {
     let classes = |designs: Vec<Design>| -> Vec<String> {
         let mut classes: Vec<_> = designs.into_iter().map(|design| design.design_class).collect();
         classes.sort_unstable();

@@ -30,7 +30,7 @@ fn ends(name: &str, loss: Loss, bug: Bug) -> End {
 }
 
 #[test]
-fn a_loss_that_is_not_noted_or_not_looked_at_goes_without_a_word() {
+fn a_battery_loss_that_is_not_registered_or_checked_stays_unnoticed() {
     for bug in [Bug::LossNotRegistered, Bug::LossForgotten] {
         assert_eq!(ends("secpb-cobcm", Loss::TamperingOnBattery, bug), Verdict::Stale, "{bug:?}");
         assert_eq!(ends("secpb-cobcm", Loss::PowerLoss, bug), Verdict::Harmless, "{bug:?}: nothing is lost");
@@ -39,7 +39,7 @@ fn a_loss_that_is_not_noted_or_not_looked_at_goes_without_a_word() {
 }
 
 #[test]
-fn a_root_that_is_saved_after_a_fault_vouches_for_a_memory_without_its_stores() {
+fn a_root_that_is_saved_after_a_fault_admits_a_memory_without_its_stores() {
     let bug = Bug::RootSavedDespiteFaults;
     let found = ends("secure-eadr", Loss::TamperingOnBattery, bug);
     assert!(found.is_worse_than(End::from(Verdict::Detected)), "{found}");
@@ -47,7 +47,7 @@ fn a_root_that_is_saved_after_a_fault_vouches_for_a_memory_without_its_stores() 
 }
 
 #[test]
-fn a_root_that_outlives_its_session_brings_the_session_before_back() {
+fn a_root_that_outlives_its_session_admits_the_previous_session() {
     let bug = Bug::RootOutlivesSession;
     assert_eq!(ends("secure-eadr", Loss::BatteryLost, bug), End::from(Verdict::Stale).leaking(true));
     assert_eq!(ends("secure-eadr", Loss::PowerLoss, bug), Verdict::Harmless);
@@ -55,7 +55,7 @@ fn a_root_that_outlives_its_session_brings_the_session_before_back() {
 
 /// Only a session that follows another has a register that was set.
 #[test]
-fn a_root_that_is_valid_until_memory_changes_vouches_for_a_memory_without_what_caches_had() {
+fn a_root_valid_until_memory_changes_admits_a_memory_without_cached_stores() {
     let bug = Bug::RootValidUntilWritten;
     assert_eq!(ends("secure-eadr", Loss::BatteryLost, bug), Verdict::Stale);
     assert_eq!(ends("secure-eadr", Loss::PowerLoss, bug), Verdict::Harmless);
@@ -63,7 +63,7 @@ fn a_root_that_is_valid_until_memory_changes_vouches_for_a_memory_without_what_c
 }
 
 #[test]
-fn a_line_that_boots_once_more_reads_as_it_began_under_a_pad_that_was_seen() {
+fn a_line_that_boots_again_after_recovery_is_garbled_and_reuses_a_pad() {
     let bug = Bug::BootsAfterRecovery;
     for name in ["plp-sp", "plp-coalesced", "secpb-cobcm", "secure-eadr"] {
         let found = ends(name, Loss::TamperingWhileOff, bug);

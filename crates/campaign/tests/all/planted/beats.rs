@@ -105,14 +105,14 @@ fn designs() -> impl Iterator<Item = Design> {
 }
 
 #[test]
-fn nothing_of_a_line_leaves_the_controller_before_it_has_crossed_the_pins() {
+fn no_word_leaves_the_controller_before_it_has_crossed_the_pins() {
     for design in designs() {
         assert!(in_time(&design, Planted::NONE), "{}", design.name);
     }
 }
 
 #[test]
-fn words_that_are_not_awaited_leave_before_they_have_come() {
+fn words_that_are_not_awaited_leave_before_their_arrival() {
     let caught = designs().filter(|design| !in_time(design, Planted::new(Bug::WordsNotAwaited))).count();
     // A cipher or a tag that takes longer than the burst hides the bug.
     assert!(caught >= 2, "{caught}");

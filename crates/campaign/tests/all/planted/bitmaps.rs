@@ -184,7 +184,7 @@ fn alternating(random: &mut Random) -> Line {
 }
 
 #[test]
-fn a_bitmap_that_changes_during_a_read_moves_no_words_of_a_line_that_nobody_refuses() {
+fn a_bitmap_that_changes_during_a_read_moves_no_words_of_an_accepted_line() {
     for release in [Release::Verified, Release::Speculative] {
         let (wrong, refused) = wrong_and_refused(release, 1, Planted::NONE);
         assert!(wrong == 0 && refused > 20, "{release:?}: {wrong} wrong, {refused} refused");

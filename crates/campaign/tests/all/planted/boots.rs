@@ -35,7 +35,7 @@ fn first_read_under_forged_counters(planted: Planted) -> (bool, bool) {
 }
 
 #[test]
-fn counters_forged_while_a_line_is_first_read_leave_nothing_under_their_pad() {
+fn counters_forged_during_a_first_read_leave_no_line_under_their_pad() {
     assert_eq!(first_read_under_forged_counters(Planted::NONE), (false, false));
     assert_eq!(first_read_under_forged_counters(Planted::new(Bug::BootTrustsMemory)), (true, true));
 }
@@ -51,7 +51,7 @@ fn a_boot_that_trusts_memory_is_found_by_the_row_that_forges_and_not_without_an_
 }
 
 #[test]
-fn a_tag_over_lines_that_are_not_there_yet_uses_their_masks_again_when_they_come() {
+fn a_tag_over_blank_lines_reuses_their_masks_when_they_boot() {
     for lines in [2, 4] {
         let mut parts = catalogue::design("sc64-bmt-mac4").unwrap().parts;
         parts.mac.lines = lines;
@@ -80,7 +80,7 @@ fn tampered_during_a_boot(lines: u64, planted: Planted) -> Verdict {
 }
 
 #[test]
-fn a_forgery_gets_a_valid_tag_if_a_line_that_boots_beside_it_takes_it_as_it_is() {
+fn a_forgery_gets_a_valid_tag_if_the_boot_of_a_neighbour_does_not_check_it() {
     let planted = Planted::new(Bug::BootDuringForgery);
     for lines in [2, 4] {
         assert_eq!(tampered_during_a_boot(lines, Planted::NONE), Verdict::Detected, "{lines}");

@@ -29,7 +29,7 @@ fn alarms(name: &str, bug: Bug) -> bool {
 }
 
 #[test]
-fn what_follows_the_text_must_follow_each_store() {
+fn early_ciphertexts_and_tags_must_be_recomputed_by_each_store() {
     let bug = Bug::CiphertextOfOlderText;
     assert_eq!(ends("secpb-m", Loss::PowerLoss, bug), Verdict::Stale);
     assert_eq!(ends("secpb-cm", Loss::PowerLoss, bug), Verdict::Harmless, "no ciphertext is early there");
@@ -38,7 +38,7 @@ fn what_follows_the_text_must_follow_each_store() {
 }
 
 #[test]
-fn a_counter_is_counted_once_for_a_residency_neither_more_nor_less() {
+fn a_counter_must_advance_exactly_once_per_residency() {
     assert_eq!(ends("secpb-obcm", Loss::PowerLoss, Bug::CountedOnceMore), Verdict::Unrecoverable);
     assert_eq!(
         ends("secpb-cobcm", Loss::PowerLoss, Bug::CountedOnceMore),
@@ -58,7 +58,7 @@ fn a_counter_is_counted_once_for_a_residency_neither_more_nor_less() {
 }
 
 #[test]
-fn an_entry_serves_one_tuple() {
+fn an_entry_that_is_used_for_two_tuples_loses_a_store_or_reuses_a_pad() {
     assert_eq!(ends("secpb-obcm", Loss::PadReuseAfterLoss, Bug::EntryOutlivesTuple), Verdict::Leaked);
     let again = Workload::of_one_core(vec![LINES[0], LINES[1], LINES[0]], true, false);
     let again = all().iter().position(|work| *work == again).unwrap();
@@ -67,7 +67,7 @@ fn an_entry_serves_one_tuple() {
 }
 
 #[test]
-fn a_drain_tells_the_root_unless_the_store_has() {
+fn a_drain_must_update_the_root_unless_the_store_did() {
     assert!(alarms("secpb-bcm", Bug::EntryDrainedBeforeRoot));
     assert_eq!(ends("secpb-cm", Loss::PowerLoss, Bug::EntryDrainedBeforeRoot), Verdict::Harmless);
 }
@@ -88,7 +88,7 @@ fn an_overflow_loses_no_store_and_no_resident_line() {
 }
 
 #[test]
-fn a_battery_drains_all_and_whole_tuples() {
+fn a_battery_must_drain_every_entry_as_a_whole_tuple() {
     let stops = |name| ends(name, Loss::PowerLoss, Bug::BatteryStopsEarly);
     assert_eq!(stops("secpb-bcm"), Verdict::Unrecoverable, "what was accepted last is lost, and named");
     assert_eq!(stops("secpb-cm"), Verdict::Unrecoverable, "and where the root knows of it, all is");

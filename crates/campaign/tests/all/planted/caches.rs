@@ -58,7 +58,7 @@ fn a_battery_that_leaves_metadata_or_the_root_on_the_chip_makes_memory_unrecover
 
 /// Power fails again while the chip has no root: before its recovery, or after recovery has refused the memory.
 #[test]
-fn a_battery_that_saves_the_root_of_a_chip_that_has_none_loses_memory_and_accepts_any() {
+fn a_battery_that_saves_an_unrecovered_root_loses_memory_and_accepts_forged_memory() {
     let bug = Bug::RootSavedUnrecovered;
     assert_eq!(ends("secure-eadr", Loss::PowerLoss, bug), Verdict::Harmless);
     assert!(ends("secure-eadr", Loss::LossInRecovery, bug).is_worse_than(Verdict::Harmless.into()));
@@ -67,7 +67,7 @@ fn a_battery_that_saves_the_root_of_a_chip_that_has_none_loses_memory_and_accept
 
 /// Compares the memory with that of a complete drain: the wrong kinds of lines, and whether the root is right.
 #[test]
-fn each_bug_leaves_out_what_it_says_and_nothing_else() {
+fn each_planted_cache_bug_leaves_out_exactly_its_lines_or_the_root() {
     let (history, whole) = left(None);
     let map = Map::new(&history.layout);
     for (bug, lacks_data, lacks_metadata, has_root) in [

@@ -44,7 +44,7 @@ fn wrongs(bug: Bug, planted: Planted) -> Vec<String> {
 }
 
 #[test]
-fn what_changes_while_something_is_on_its_way_is_noticed_by_a_crowd() {
+fn a_crowd_notices_changes_to_lines_that_are_in_flight() {
     for bug in BUGS {
         let found = wrongs(bug, Planted::new(bug));
         assert!(found.len() as u64 > SEEDS / 2, "{bug:?}: {} of {SEEDS}", found.len());
@@ -56,14 +56,14 @@ fn what_changes_while_something_is_on_its_way_is_noticed_by_a_crowd() {
 }
 
 #[test]
-fn crowds_without_a_bug_meet_nothing_wrong_on_the_very_same_designs() {
+fn crowds_without_a_bug_run_correctly_on_the_same_designs() {
     for bug in [Bug::BootUnderNextCounter, Bug::OutdatedCopyEnters, Bug::FoldLosesNews, Bug::UnreadyGathered] {
         assert_eq!(wrongs(bug, Planted::NONE), Vec::<String>::new());
     }
 }
 
 #[test]
-fn what_only_a_crowd_notices_does_not_show_one_access_after_the_other() {
+fn bugs_of_concurrency_do_not_show_in_sequential_accesses() {
     for bug in [Bug::OutdatedCopyEnters, Bug::VoidCountersServe, Bug::FoldLosesNews] {
         assert_eq!(honest(&parts(bug), 2_000, 1, Planted::new(bug)).unwrap().finding, None, "{bug:?}");
     }

@@ -77,7 +77,7 @@ fn a_node_that_is_fetched_twice_shows_as_time_for_the_tree_and_no_other_part_gro
 }
 
 #[test]
-fn the_second_line_of_a_fetch_has_waited_for_the_first_and_in_no_queue() {
+fn the_second_line_of_a_fetch_counts_its_wait_for_the_first_as_data() {
     let parts = parts_of(&catalogue::design("sc64-bmt-beside").unwrap(), Planted::NONE);
     let of = |part| parts.iter().find(|(of, _)| *of == part).map(|(_, ns)| *ns).unwrap();
     // A single line arrives 30 ns after its row was closed, and another burst takes 2.5 ns.

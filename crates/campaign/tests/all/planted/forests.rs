@@ -24,7 +24,7 @@ fn ends(row: Attack, planted: Planted) -> End {
 }
 
 #[test]
-fn without_a_bug_every_attack_is_detected_and_nobody_is_alarmed_otherwise() {
+fn a_tree_without_a_bug_detects_every_attack_and_raises_no_false_alarm() {
     for row in [Attack::ReplayDataTagCounter, Attack::ReplayBelowLevel, Attack::SpoofNode, Attack::FlipNode] {
         assert_eq!(ends(row, Planted::NONE), Verdict::Detected, "{row}");
     }
@@ -32,7 +32,7 @@ fn without_a_bug_every_attack_is_detected_and_nobody_is_alarmed_otherwise() {
 }
 
 #[test]
-fn a_root_that_is_dropped_without_being_folded_forgets_what_it_was_told() {
+fn a_root_dropped_without_folding_loses_its_updates() {
     let planted = Planted::new(Bug::RootDropped);
     // An older copy of the root returns, and passes; its later updates do not match it.
     let expected = [Finding::FalseAlarmOfCounter, Finding::FalseAlarmOfNode(0), Finding::FalseAlarmOfNode(1)];
@@ -41,7 +41,7 @@ fn a_root_that_is_dropped_without_being_folded_forgets_what_it_was_told() {
 }
 
 #[test]
-fn roots_that_ignore_what_they_are_told_raise_a_false_alarm() {
+fn roots_that_ignore_updates_raise_a_false_alarm() {
     for bug in [Bug::ParentNotUpdated, Bug::RootNotUpdated] {
         assert_ne!(goes_wrong(Planted::new(bug)), None, "{bug:?}");
     }

@@ -38,7 +38,7 @@ fn a_key_in_memory_is_found_also_if_it_is_not_expanded_or_not_one_of_aes() {
 }
 
 #[test]
-fn a_key_in_memory_gets_past_the_rows_that_tamper() {
+fn rows_that_tamper_do_not_find_a_key_in_memory() {
     for bug in BUGS {
         let design = catalogue::design("sc64-bmt").unwrap();
         let options = Options { trials: TRIALS, seed: 1, planted: Planted::new(bug) };
@@ -49,7 +49,7 @@ fn a_key_in_memory_gets_past_the_rows_that_tamper() {
 /// The ledger survives the reset if the keys do: in the new boot each pad serves only once, so a new ledger would not show
 /// the reuse.
 #[test]
-fn keys_that_survive_a_reset_bring_pads_back_that_the_boot_before_has_shown() {
+fn keys_that_survive_a_reset_reuse_the_pads_of_the_previous_boot() {
     let design = catalogue::design("ctr-only").unwrap();
     let leaks = |planted| {
         attack(&design, Attack::RollbackThenReboot, &Options { trials: TRIALS, seed: 1, planted }).worst.leaks()

@@ -33,7 +33,7 @@ fn histogram(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> Hist
 }
 
 #[test]
-fn without_a_bug_every_row_ends_well() {
+fn a_design_without_a_bug_ends_every_row_as_claimed() {
     use Loss::{LossInRecovery, PadReuseAfterLoss, PowerLoss, QueueLost, TamperingWhileOff};
     for design in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
         assert_eq!(ends(design, PowerLoss, None), Verdict::Harmless);
@@ -53,7 +53,7 @@ fn a_fence_that_is_missing_shows_only_when_lines_arrive_torn_or_out_of_order() {
 
 /// The old text of the written line fits its old version, which the register of the renewal still contains.
 #[test]
-fn a_written_line_that_recovery_re_encrypts_comes_back_old_and_under_a_pad_that_was_seen() {
+fn recovery_that_re_encrypts_a_written_line_admits_old_text_and_reuses_a_pad() {
     let bug = Some(Bug::RecoveryRenewsWritten);
     let found = histogram("plp-sp", Loss::TamperingWhileOff, bug, false);
     assert!([Verdict::Leaked, Verdict::Stale].iter().all(|evil| found.contains_key(&End::from(*evil))), "{found:?}");
@@ -62,7 +62,7 @@ fn a_written_line_that_recovery_re_encrypts_comes_back_old_and_under_a_pad_that_
 }
 
 #[test]
-fn a_chip_that_refused_its_memory_uses_no_pad_again_whatever_the_memory_holds_then() {
+fn a_blank_root_after_a_refusal_lets_a_pad_be_reused() {
     let bug = Some(Bug::RefusalLeavesBlankRoot);
     assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, bug), Verdict::Leaked);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Harmless, "but without an attacker nothing is refused");
@@ -78,27 +78,27 @@ fn a_tuple_out_of_order_or_incomplete_cannot_be_recovered() {
 }
 
 #[test]
-fn a_re_encryption_that_no_register_knows_of_loses_the_lines_that_it_had_not_reached() {
+fn a_renewal_that_no_register_records_loses_the_lines_not_yet_re_encrypted() {
     let bug = Some(Bug::RenewalNotRegistered);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, bug), Verdict::Hidden, "though no pad is used again");
 }
 
 #[test]
-fn a_re_encryption_forgotten_early_is_lost_when_power_fails_again() {
+fn a_renewal_that_its_register_drops_early_is_lost_when_power_fails_again() {
     let bug = Some(Bug::RenewalForgottenEarly);
     assert_eq!(ends("plp-sp", Loss::LossInRecovery, bug), Verdict::Unrecoverable);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Harmless, "but not when it fails once");
 }
 
 #[test]
-fn counters_that_leave_in_the_middle_of_a_tuple_are_ahead_of_every_root() {
+fn counters_that_leave_within_a_tuple_make_memory_unrecoverable() {
     let bug = Some(Bug::LeavesAmongTuples);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Unrecoverable);
 }
 
 #[test]
-fn tuples_that_share_nodes_complete_with_what_is_not_yet_durable() {
+fn tuples_that_share_nodes_make_pipelined_memory_unrecoverable() {
     let bug = Some(Bug::StagesShareNodes);
     assert_eq!(ends("plp-pipelined", Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Harmless, "but not where they follow one by one");
@@ -120,6 +120,6 @@ fn old_nodes_raise_false_alarms_if_recovery_keeps_them() {
 }
 
 #[test]
-fn pads_are_used_again_after_a_loss_if_counters_stand_still() {
+fn pads_are_reused_after_a_loss_if_counters_do_not_advance() {
     assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, Some(Bug::CounterNotAdvanced)), Verdict::Leaked);
 }

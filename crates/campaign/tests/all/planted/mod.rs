@@ -81,7 +81,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn every_planted_bug_is_caught_for_its_own_reason() {
+fn every_planted_bug_is_caught_for_the_expected_reason() {
     let mut wrong = Vec::new();
     for case in cases() {
         let found = run(case.check, &case.design(), Planted::new(case.bug));
@@ -110,7 +110,7 @@ fn a_sweep_with_its_usual_trials_complains_about_every_bug_that_a_row_catches() 
 }
 
 #[test]
-fn every_planted_bug_gets_past_a_check_that_is_meant_for_others() {
+fn every_planted_bug_passes_a_check_meant_for_other_bugs() {
     for case in cases() {
         let found = run(case.passes, &case.design(), Planted::new(case.bug));
         assert_eq!(found, Found::Nothing, "{:?}: {:?}", case.bug, case.passes);
@@ -118,7 +118,7 @@ fn every_planted_bug_gets_past_a_check_that_is_meant_for_others() {
 }
 
 #[test]
-fn the_design_without_a_bug_passes_the_very_same_checks() {
+fn the_design_without_a_bug_passes_the_same_checks() {
     for case in cases() {
         for check in [case.check, case.passes] {
             assert_eq!(run(check, &case.design(), Planted::NONE), Found::Nothing, "{}: {check:?}", case.design);
@@ -127,7 +127,7 @@ fn the_design_without_a_bug_passes_the_very_same_checks() {
 }
 
 #[test]
-fn no_planted_bug_is_forgotten() {
+fn every_planted_bug_is_in_a_test_of_this_folder() {
     let here = cases()
         .into_iter()
         .map(|case| case.bug)

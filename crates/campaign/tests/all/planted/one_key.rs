@@ -90,7 +90,7 @@ fn forged_with_the_first_pad(planted: Planted) -> bool {
 }
 
 #[test]
-fn a_pad_that_everybody_knows_is_the_hash_key_of_the_tags_if_one_key_does_both() {
+fn a_known_pad_is_the_hash_key_of_the_tags_if_one_key_does_both() {
     assert!(!forged_with_the_first_pad(Planted::NONE));
     assert!(forged_with_the_first_pad(Planted::new(Bug::OneKeyForDataAndTags)));
 }

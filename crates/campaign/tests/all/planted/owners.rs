@@ -12,7 +12,7 @@ fn ends(row: Attack, planted: Planted) -> End {
 }
 
 #[test]
-fn a_page_in_the_place_of_another_passes_if_only_its_owner_is_checked() {
+fn a_page_mapped_as_another_passes_if_only_its_owner_is_checked() {
     let planted = Planted::new(Bug::GuestPageUnchecked);
     assert_eq!(ends(Attack::RemapPage, planted), Verdict::Forged);
     assert_eq!(ends(Attack::RemapPage, Planted::NONE), Verdict::Refused);

@@ -34,7 +34,7 @@ fn tampered_during_a_write(planted: Planted) -> Verdict {
 }
 
 #[test]
-fn a_forgery_gets_a_valid_tag_if_a_write_beside_it_takes_it_as_it_is() {
+fn a_forgery_gets_a_valid_tag_if_a_write_to_a_neighbour_does_not_check_it() {
     let planted = Planted::new(Bug::OthersUnchecked);
     assert_eq!(tampered_during_a_write(Planted::NONE), Verdict::Detected);
     assert_eq!(tampered_during_a_write(planted), Verdict::Forged);
@@ -45,7 +45,7 @@ fn a_forgery_gets_a_valid_tag_if_a_write_beside_it_takes_it_as_it_is() {
 }
 
 #[test]
-fn counters_that_the_last_level_cache_forgets_come_back_old_and_use_their_pads_again() {
+fn counters_that_the_last_level_cache_drops_return_old_and_reuse_their_pads() {
     let planted = Planted::new(Bug::DisplacedCountersDropped);
     let parts = catalogue::design("sc64-bmt-llc").unwrap().parts;
     assert_eq!(honest(&parts, 2_000, 1, Planted::NONE).unwrap().finding, None);
@@ -68,7 +68,7 @@ fn an_l2_that_keeps_its_copy_of_old_counters_believes_old_data() {
 }
 
 #[test]
-fn an_l2_whose_masks_name_no_line_takes_the_answer_to_another() {
+fn an_l2_whose_masks_omit_the_address_accepts_the_reply_for_another_line() {
     let planted = Planted::new(Bug::TagWithoutAddress);
     let emcc = catalogue::design("emcc").unwrap();
     let crossed = |planted| attack(&emcc, Attack::CrossedReplies, &Options { trials: 200, seed: 1, planted }).worst;
@@ -142,7 +142,7 @@ fn verdict_and_write(planted: Planted, forged: bool) -> ReadAndWrite {
 }
 
 #[test]
-fn a_write_that_waited_for_a_verdict_comes_to_nothing_if_that_is_a_refusal() {
+fn a_write_that_waits_for_a_verdict_is_discarded_if_the_line_is_refused() {
     let honest = verdict_and_write(Planted::NONE, false);
     assert_eq!((honest.write.is_some(), honest.faults), (true, vec![]));
     let forged = verdict_and_write(Planted::NONE, true);
@@ -153,7 +153,7 @@ fn a_write_that_waited_for_a_verdict_comes_to_nothing_if_that_is_a_refusal() {
 }
 
 #[test]
-fn what_was_computed_from_an_unverified_line_leaves_if_writes_do_not_wait() {
+fn a_write_computed_from_an_unverified_line_leaves_if_verdicts_are_not_awaited() {
     let ReadAndWrite { verdict, write, .. } = verdict_and_write(Planted::NONE, false);
     assert!(write >= Some(verdict));
     let planted = Planted::new(Bug::VerdictsNotAwaited);

@@ -40,14 +40,14 @@ fn old_nodes_raise_false_alarms_if_recovery_stores_only_the_lowest() {
 }
 
 #[test]
-fn nothing_can_be_read_if_the_root_is_compared_and_forgotten() {
+fn memory_is_unrecoverable_if_recovery_compares_the_root_but_does_not_keep_it() {
     let bug = Bug::RecoveryForgetsRoot;
     assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends(Loss::TamperingWhileOff, bug), Verdict::Detected, "so nobody can use it");
 }
 
 #[test]
-fn a_re_encryption_that_recovery_does_not_end_loses_the_lines_that_it_had_not_reached() {
+fn a_renewal_that_recovery_does_not_finish_loses_the_lines_not_yet_re_encrypted() {
     let bug = Bug::RecoverySkipsRenewal;
     assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends(Loss::PadReuseAfterLoss, bug), Verdict::Hidden, "though no pad is used again");

@@ -36,7 +36,7 @@ fn lost(name: &str, forest: ForestDesign, bug: Bug) -> End {
 }
 
 #[test]
-fn without_a_bug_every_row_ends_well() {
+fn a_design_without_a_bug_ends_every_row_as_claimed() {
     let names = ["plp-sp", "plp-pipelined", "plp-coalesced", "secpb-cm"];
     let forests = names.iter().flat_map(|name| [(name, STATIC), (name, DYNAMIC)]);
     for (name, forest) in an_eighth(forests.collect(), share_of_tests()) {
@@ -63,7 +63,7 @@ fn a_tuple_sets_the_registers_of_the_roots_that_it_has_changed() {
 }
 
 #[test]
-fn it_sets_them_to_what_it_has_made_of_them_and_not_to_what_those_behind_it_have() {
+fn a_tuple_sets_the_root_registers_to_its_values_and_not_to_those_of_later_tuples() {
     assert_eq!(lost("plp-pipelined", STATIC, Bug::RootsAsOnChip), Verdict::Unrecoverable);
     assert_eq!(
         lost("plp-sp", STATIC, Bug::RootsAsOnChip),
@@ -73,7 +73,7 @@ fn it_sets_them_to_what_it_has_made_of_them_and_not_to_what_those_behind_it_have
 }
 
 #[test]
-fn a_node_becomes_a_root_with_what_complete_tuples_have_made_of_it() {
+fn a_node_becomes_a_root_with_the_content_of_complete_tuples() {
     for name in ["plp-sp", "plp-pipelined"] {
         assert_eq!(lost(name, DYNAMIC, Bug::ReshapedAmongTuples), Verdict::Unrecoverable, "{name}");
         assert_eq!(lost(name, STATIC, Bug::ReshapedAmongTuples), Verdict::Harmless, "{name}");
@@ -81,7 +81,7 @@ fn a_node_becomes_a_root_with_what_complete_tuples_have_made_of_it() {
 }
 
 #[test]
-fn a_root_is_blank_in_its_parent_and_what_is_blank_there_has_a_register() {
+fn a_root_is_blank_in_its_parent_and_a_blank_child_has_a_register() {
     for bug in [Bug::PromotedStaysInParent, Bug::RootDropped, Bug::FoldedStaysRegistered] {
         assert_eq!(lost("plp-sp", DYNAMIC, bug), Verdict::Unrecoverable, "{bug:?}");
         assert_eq!(lost("plp-sp", STATIC, bug), Verdict::Harmless, "{bug:?}: where roots stay what they are");
@@ -89,7 +89,7 @@ fn a_root_is_blank_in_its_parent_and_what_is_blank_there_has_a_register() {
 }
 
 #[test]
-fn recovery_compares_every_root_and_the_chip_goes_on_with_all_of_them() {
+fn recovery_compares_every_root_and_the_chip_keeps_all_of_them() {
     let design = over("plp-sp", Some(STATIC));
     let bug = Some(Bug::RecoveryComparesOwnRoot);
     let both = End::from(Verdict::Stale).leaking(true);

@@ -45,7 +45,7 @@ fn with_and_without<T>(bug: Bug, scene: impl Fn(Planted) -> T) -> [T; 2] {
 
 /// A garbled line halts the chip in the middle of a renewal, while a line of another group is in the buffer.
 #[test]
-fn observers_behind_a_halted_chip_are_warned() {
+fn observers_of_a_halted_chip_are_warned() {
     let sight = |planted| {
         let machine = Machine::of("secpb-cobcm", planted);
         machine.write(4, [4; 64]);
@@ -62,7 +62,7 @@ fn observers_behind_a_halted_chip_are_warned() {
 
 /// The versions in the root are exhausted, so that no node below it can leave the chip.
 #[test]
-fn a_line_that_cannot_leave_the_chip_stays_there() {
+fn a_dirty_line_that_cannot_leave_the_chip_is_kept() {
     let read = |planted| {
         let machine = Machine::of("mono-tree", planted);
         machine.write(5, [1; 64]);
@@ -79,7 +79,7 @@ fn a_line_that_cannot_leave_the_chip_stays_there() {
 
 /// An attacker garbles a line again and again. The results of speculation on other lines must not depend on that.
 #[test]
-fn what_was_refused_is_no_frequent_value() {
+fn refused_lines_do_not_change_the_table_of_frequent_values() {
     let resolved = |planted| {
         let after = |garbles: bool| {
             let machine = Machine::of("fvs-aes", planted);
@@ -100,7 +100,7 @@ fn what_was_refused_is_no_frequent_value() {
 
 /// Eight lines of two tags are in memory when the counter of one overflows.
 #[test]
-fn what_a_renewal_encrypts_again_under_a_tag_of_several_lines_is_in_the_ledger() {
+fn the_ledger_contains_the_pads_of_a_renewal_under_a_tag_of_several_lines() {
     let spent = |planted| {
         let machine = Machine::of("sc64-bmt-mac4", planted);
         (0..8).for_each(|line| machine.write(line, [line as u8; 64]));

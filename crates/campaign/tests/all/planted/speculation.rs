@@ -152,7 +152,7 @@ const TAMPERINGS: [(Tampering, Bug, Verdict); 6] = [
 const DESIGNS: [&str; 2] = ["fvs-tdes", "fvs-aes-plain"];
 
 #[test]
-fn lines_of_frequent_values_are_refused_as_all_others_are() {
+fn tampered_lines_of_frequent_values_are_refused() {
     for name in DESIGNS.into_iter().chain(["fvs-counter"]) {
         for (number, (tamper, ..)) in TAMPERINGS.into_iter().enumerate() {
             assert_eq!(verdict(name, Planted::NONE, tamper), Verdict::Detected, "{name}, tampering {number}");
@@ -163,7 +163,7 @@ fn lines_of_frequent_values_are_refused_as_all_others_are() {
 
 /// Most lines of a timed run are matched this way: the controller encrypts no candidate.
 #[test]
-fn they_are_refused_also_where_the_permutation_says_which_candidates_match() {
+fn tampered_lines_are_refused_also_if_the_permutation_finds_the_matching_candidates() {
     // The controller always computes the matches of the first line.
     let prepare = |victim: &Victim| {
         victim.read(NEIGHBOUR);
@@ -180,7 +180,7 @@ fn they_are_refused_also_where_the_permutation_says_which_candidates_match() {
 }
 
 #[test]
-fn fvs_rule_5_each_comparison_that_is_done_badly_lets_one_tampering_through_and_no_other() {
+fn fvs_rule_5_each_faulty_comparison_admits_exactly_one_kind_of_tampering() {
     for name in DESIGNS {
         for (bug, expected) in TAMPERINGS.map(|(_, bug, expected)| (bug, expected)) {
             for (tamper, of, _) in TAMPERINGS {
@@ -208,7 +208,7 @@ fn spliced(name: &str, planted: Planted, trials: u64) -> (End, Vec<String>) {
 }
 
 #[test]
-fn a_chunk_from_elsewhere_comes_out_where_candidates_are_of_that_position_line_or_time() {
+fn a_spliced_chunk_is_released_if_candidates_have_its_position_line_or_version() {
     for name in DESIGNS {
         let old = "chunks of an earlier time that came out under its counters";
         assert_eq!(spliced(name, Planted::NONE, 20), (Verdict::Stale.into(), vec![old.to_owned()]), "{name}");
@@ -237,7 +237,7 @@ fn wrongs(planted: Planted) -> Vec<String> {
 }
 
 #[test]
-fn what_a_candidate_stands_for_is_what_the_table_held_at_the_miss() {
+fn a_candidate_has_the_value_that_the_table_held_at_the_miss() {
     assert_eq!(wrongs(Planted::NONE), Vec::<String>::new());
     let found = wrongs(Planted::new(Bug::CandidateOfLaterTable));
     assert!(found.len() > 2 && found.iter().all(|wrong| wrong.contains("another version")), "{found:?}");
@@ -297,7 +297,7 @@ fn offered(scheme: &Scheme) -> u64 {
 }
 
 #[test]
-fn units_do_not_go_on_with_candidates_that_no_chunk_needs() {
+fn units_stop_candidates_that_no_chunk_needs() {
     // Four values, eight chunks, ciphertext and tag.
     let (offered, taken) = offered_and_taken(Planted::NONE);
     assert!(offered == 4 * 8 * 2 && taken < offered, "{taken} of {offered}");
@@ -328,7 +328,7 @@ fn read_in_vain(values: usize, planted: Planted) -> u64 {
 }
 
 #[test]
-fn candidates_in_vain_make_each_block_of_a_read_wait_for_an_interval_at_most() {
+fn useless_candidates_delay_each_block_of_a_read_by_at_most_an_interval() {
     let (without, with) = (read_in_vain(0, Planted::NONE), read_in_vain(4, Planted::NONE));
     // Sixteen blocks decrypt and verify the line, and each may have to wait for a block that has just entered.
     assert!(with <= without + 16 * INTERVAL_NS, "{with} ns, {without} without candidates");
@@ -337,7 +337,7 @@ fn candidates_in_vain_make_each_block_of_a_read_wait_for_an_interval_at_most() {
 }
 
 #[test]
-fn a_table_that_goes_to_memory_shows_at_the_pins() {
+fn a_table_of_values_that_is_spilled_to_memory_shows_at_the_pins() {
     for name in DESIGNS.into_iter().chain(["fvs-counter"]) {
         let [(one, _), (other, _)] = [0, 1].map(|lot| seen_after(name, lot, Planted::new(Bug::TableSpilled)));
         let differing: Vec<_> = one.iter().zip(&other).filter(|(one, other)| one != other).collect();
@@ -347,7 +347,7 @@ fn a_table_that_goes_to_memory_shows_at_the_pins() {
 }
 
 #[test]
-fn the_search_for_chunks_that_pass_finds_what_bad_comparisons_let_through() {
+fn the_search_for_passing_chunks_finds_each_bug_of_comparison() {
     for name in DESIGNS {
         for bug in [
             Bug::CandidateTagNotCompared,

@@ -57,7 +57,7 @@ fn replay_before_a_renewal(planted: Planted) -> Verdict {
 }
 
 #[test]
-fn without_a_bug_every_attack_is_detected_and_nobody_is_alarmed_otherwise() {
+fn a_tree_without_a_bug_detects_every_attack_and_raises_no_false_alarm() {
     for row in [Attack::ReplayDataTagCounter, Attack::ReplayBelowLevel, Attack::SpoofNode, Attack::FlipNode] {
         assert_eq!(ends(row, Planted::NONE).0, Verdict::Detected, "{row}");
     }
@@ -80,7 +80,7 @@ fn an_old_line_gets_a_new_mac_if_a_renewal_does_not_check_it() {
 }
 
 #[test]
-fn a_child_that_a_renewal_leaves_out_does_not_fit_any_more() {
+fn a_child_that_a_renewal_leaves_out_raises_a_false_alarm() {
     let planted = Planted::new(Bug::FirstChildNotRenewed);
     let found: Vec<Finding> =
         (0..8).filter_map(|seed| honest(&design().parts, 4_000, seed, planted).unwrap().finding).collect();
@@ -90,7 +90,7 @@ fn a_child_that_a_renewal_leaves_out_does_not_fit_any_more() {
 }
 
 #[test]
-fn a_parent_that_is_not_told_keeps_its_version_so_that_old_lines_pass() {
+fn parents_that_are_not_notified_are_found_and_unverified_counters_admit_a_replay() {
     // In a tree of tags this is a false alarm; here the child is sealed under a version that does not advance.
     let planted = Planted::new(Bug::ParentNotUpdated);
     assert_ne!(goes_wrong(&design().parts, planted), None);
@@ -120,7 +120,7 @@ fn exchanged_before_a_write(distance: u64, planted: Planted) -> (bool, bool) {
 }
 
 #[test]
-fn lines_of_counters_far_apart_stand_for_each_other_if_macs_name_a_part_of_the_place() {
+fn distant_lines_of_counters_are_interchangeable_if_macs_truncate_the_address() {
     let planted = Planted::new(Bug::MacAddressTruncated);
     for distance in [1, 8, 4096, 8192] {
         assert_eq!(exchanged_before_a_write(distance, Planted::NONE), (true, false), "{distance}");

@@ -202,7 +202,7 @@ fn compared(chunks: VecDeque<Chunk>, page: u64, plant: impl Fn(u64, &mut PageTab
 
 proptest! {
     #[test]
-    fn every_load_finds_what_the_oracle_of_the_recording_has(all in prop::collection::vec(said(), 1..120), huge in any::<bool>()) {
+    fn every_load_returns_the_value_of_the_recording_oracle(all in prop::collection::vec(said(), 1..120), huge in any::<bool>()) {
         // A recorder sends moved lines again before their next access, so a large page need not move with its part.
         let moves = |said: &&Said| !huge || !matches!(said, Said::Move { .. });
         let mut recording = Recording::default();

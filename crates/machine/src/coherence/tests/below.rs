@@ -166,16 +166,16 @@ fn a_clean_copy_that_is_not_written_back_is_found_with_one_core_and_with_several
 }
 
 #[test]
-fn a_clean_copy_that_is_written_back_in_vain_is_found() {
+fn a_needless_write_back_of_a_clean_copy_is_found() {
     assert!(found(2, Planted::CleanVictimRemembered).unwrap().contains("nobody waited for it"));
 }
 
 #[test]
-fn a_line_that_comes_by_encrypted_and_is_not_marked_is_found() {
+fn an_encrypted_line_that_is_not_marked_is_found() {
     assert!(found(2, Planted::MarkForgotten).unwrap().contains("answered with ciphertext"));
 }
 
 #[test]
-fn a_mark_that_outlives_the_copy_from_an_l2_is_found() {
+fn a_mark_that_remains_after_the_copy_in_an_l2_is_found() {
     assert!(found(2, Planted::MarkKept).unwrap().contains("as ciphertext, and no L2 has it"));
 }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn without_limits_every_access_enters_when_it_comes() {
+    fn an_l1d_without_limits_admits_every_access_at_once() {
         let mut lookups = limited(None, None);
         assert_eq!([5, 5, 5, 5].map(|cycle| access(&mut lookups, 0, cycle)), [5; 4]);
         let entered = lookups.enter(5);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_whose_translation_is_late_enters_again() {
+    fn an_access_with_a_late_translation_looks_up_l1d_again() {
         let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
         assert_eq!(access(&mut lookups, 0, 5), 5);
         assert_eq!(access(&mut lookups, 1, 6), 6 + 2 + 1, "its translation comes one cycle after the cache's look-up");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_serves_every_access_to_its_page_that_is_inside() {
+    fn a_translation_serves_every_access_to_its_page_that_has_entered() {
         let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
         assert_eq!([5, 5].map(|entered| lookups.ask(PageKey(0), entered).shared), [false, true]);
         let later = lookups.ask(PageKey(0), 6);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_that_is_held_up_keeps_its_place() {
+    fn an_access_that_is_held_up_occupies_its_port() {
         let mut lookups = limited(Some(FunctionalUnit { count: 1, latency_cycles: 3, pipelined: false }), None);
         let entered = lookups.enter(5);
         lookups.hold(entered, 20);

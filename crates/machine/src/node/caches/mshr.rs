@@ -209,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_is_taken_late_is_free_before_that() {
+    fn a_register_that_is_booked_for_later_is_free_before_its_booking() {
         let mut registers = Mshrs::new(1, 10);
         registers.take(Vacancy { start: 100 }, 110);
         assert_eq!([90, 91, 109, 110].map(|cycle| start(&registers, cycle)), [90, 110, 110, 110].map(Some));
     }
 
     #[test]
-    fn as_many_registers_are_taken_at_once_as_there_are() {
+    fn no_more_registers_are_taken_at_once_than_exist() {
         let mut registers = Mshrs::new(2, 10);
         registers.take(Vacancy { start: 50 }, 70);
         assert_eq!(start(&registers, 60), Some(60));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_off_is_left_open_while_a_line_is_awaited() {
+    fn registers_are_booked_only_a_bounded_time_in_advance_while_a_line_is_awaited() {
         let mut registers = Mshrs::new(2, 10);
         registers.take_for(Vacancy { start: 0 }, 7);
         for expected in [0, 10, 20] {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_whose_keys_end_alike_are_kept_apart() {
+    fn registers_of_lines_whose_keys_end_alike_are_distinct() {
         let mut registers = Mshrs::new(4, 10);
         let keys = [7, 7 + SHARES, 8, 7 + 3 * SHARES];
         assert_eq!(keys.map(|key| registers.take_for(Vacancy { start: 0 }, key)), [0, 1, 2, 3]);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_waits_for_its_line_is_free_when_that_has_come() {
+    fn a_register_that_waits_for_its_line_is_free_at_its_arrival() {
         let mut registers = Mshrs::new(1, 10);
         let vacancy = registers.vacancy(5).unwrap();
         registers.take_for(vacancy, 7);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pacer_counts_to_its_width() {
+    fn a_pacer_admits_its_width_per_cycle() {
         let mut pacer = Pacer::new(2);
         let cycles: Vec<u64> = [0, 0, 0, 7, 3, 3].map(|earliest| pacer.next(earliest)).into();
         assert_eq!(cycles, [0, 0, 1, 7, 7, 8]);

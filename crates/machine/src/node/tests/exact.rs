@@ -22,7 +22,7 @@ fn independent_operations_are_bound_by_the_width() {
 }
 
 #[test]
-fn a_result_is_there_after_its_latency_and_not_before() {
+fn a_result_is_ready_exactly_after_its_latency() {
     let mut bench = Bench::new(&small());
     let chain = |class| [op(class, &[1], &[]), alu(&[2], &[1])];
     assert_eq!(bench.cycles(&chain(Class::IntDiv)), 15 + 1);
@@ -66,7 +66,7 @@ fn a_full_load_queue_holds_up_the_next_load() {
 }
 
 #[test]
-fn misses_overlap_as_far_as_there_are_registers() {
+fn misses_overlap_up_to_the_number_of_registers() {
     let mut bench = Bench::new(&small());
     let loads: Vec<Op> = (0..5).map(|n| load(n, &[], 64 + u64::from(n), 0)).collect();
     assert_eq!(bench.cycles(&loads[..4]), 1 + MISS, "two loads start per cycle");
@@ -79,7 +79,7 @@ fn misses_overlap_as_far_as_there_are_registers() {
 }
 
 #[test]
-fn hits_cost_their_level() {
+fn hits_cost_the_latency_of_their_level() {
     let mut bench = Bench::warm(&small(), &[64]);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(1, &[1], 64, 0), alu(&[1], &[1])]), 5 + 5 + 1);
@@ -89,7 +89,7 @@ fn hits_cost_their_level() {
 }
 
 #[test]
-fn each_level_replaces_as_it_is_told() {
+fn each_level_replaces_by_its_configured_policy() {
     let after = |before: &[u64], change: fn(&mut NodeConfig)| {
         let mut config = small();
         change(&mut config);
@@ -112,7 +112,7 @@ fn a_load_of_a_line_that_is_coming_from_l2_waits_for_it_and_is_merged() {
 }
 
 #[test]
-fn a_load_does_not_wait_for_an_older_one_of_its_line_whose_address_comes_late() {
+fn a_load_does_not_wait_for_an_older_one_of_its_line_with_a_late_address() {
     let mut bench = Bench::warm(&small(), &[64, 68, 72]);
     let mut ops = vec![op(Class::IntDiv, &[1], &[]), load(2, &[1], 64, 0), load(3, &[], 64, 0)];
     ops.resize(ops.len() + 6, op(Class::IntMul, &[3], &[3]));
@@ -132,7 +132,7 @@ fn misses_of_one_line_make_one_request() {
 }
 
 #[test]
-fn a_load_that_comes_to_a_line_after_its_arrival_still_looks_it_up() {
+fn a_load_after_the_arrival_of_its_line_still_pays_the_look_up() {
     let mut config = small();
     (config.rob, config.retire_width) = (512, 255);
     for work in [MISS - 6, MISS - 5, MISS - 4, MISS, MISS + 20] {
@@ -185,7 +185,7 @@ fn a_store_that_misses_does_not_delay_retirement_unless_the_queue_is_full() {
 }
 
 #[test]
-fn a_retired_store_leaves_its_place_to_the_write_buffer() {
+fn a_retired_store_moves_from_its_queue_to_the_write_buffer() {
     let stores: Vec<Op> = (0..5).map(|n| store(1, 64 + n, 0)).collect();
     let config = NodeConfig { write_buffer: Some(1), ..small() };
     let cycles = Bench::warm(&config, &[]).cycles(&stores);
@@ -221,7 +221,7 @@ fn a_wrong_prediction_costs_the_resolution_and_the_refill() {
 }
 
 #[test]
-fn an_unknown_direct_target_costs_the_way_to_decoding() {
+fn an_unknown_direct_target_costs_the_misfetch_penalty() {
     let mut bench = Bench::new(&small());
     let ops = [branch(Flow::Jump, &[], 0x1100), alu(&[1], &[])];
     assert_eq!(bench.cycles(&ops), small().predictor.misfetch_penalty_cycles + 1);
@@ -277,7 +277,7 @@ fn code_that_misses_holds_up_the_front_end() {
 }
 
 #[test]
-fn a_translation_costs_its_level() {
+fn a_translation_costs_the_latency_of_its_level() {
     let mut config = small();
     (config.stlb.latency_cycles, config.walk_latency_cycles) = (7, 30);
     config.dtlb = TlbConfig { entries: 1, ways: 1, latency_cycles: 0 };
@@ -306,7 +306,7 @@ fn a_dirty_line_is_written_back_exactly_once() {
 }
 
 #[test]
-fn an_invalidated_line_is_gone_and_its_dirt_is_told() {
+fn an_invalidation_removes_the_line_and_returns_whether_it_was_dirty() {
     let mut bench = Bench::warm(&small(), &[64]);
     bench.cycles(&[store(1, 64, 0)]);
     assert_eq!(bench.node.invalidate(LineAddr(64)), Some(true));
@@ -316,7 +316,7 @@ fn an_invalidated_line_is_gone_and_its_dirt_is_told() {
 }
 
 #[test]
-fn a_run_stops_at_the_time_given_and_goes_on_from_there() {
+fn a_run_stops_at_the_given_time_and_resumes_from_that_cycle() {
     let mut bench = Bench::warm(&small(), &[]);
     let start = bench.node.retired_at();
     let ops = vec![alu(&[1], &[1]); 400];
@@ -330,7 +330,7 @@ fn a_run_stops_at_the_time_given_and_goes_on_from_there() {
 }
 
 #[test]
-fn nothing_is_sent_before_the_latest_fill_even_if_that_was_reported_late() {
+fn no_request_is_sent_before_the_latest_fill_even_if_that_was_reported_late() {
     let mut bench = Bench::warm(&small(), &[]);
     let ops = [load(1, &[], 64, 0), load(2, &[], 65, 0)];
     let mut out = Vec::new();
@@ -343,7 +343,7 @@ fn nothing_is_sent_before_the_latest_fill_even_if_that_was_reported_late() {
 }
 
 #[test]
-fn a_store_to_a_shared_line_asks_to_write_it_and_a_load_of_it_asks_nothing() {
+fn a_store_to_a_shared_line_sends_an_upgrade_and_a_load_sends_no_request() {
     let mut bench = Bench::warm(&small(), &[64]);
     assert_eq!(bench.node.downgrade(LineAddr(64)), Some(false));
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5);
@@ -357,7 +357,7 @@ fn a_store_to_a_shared_line_asks_to_write_it_and_a_load_of_it_asks_nothing() {
 }
 
 #[test]
-fn a_store_that_joined_a_read_asks_again_if_the_line_comes_shared() {
+fn a_store_that_joined_a_read_sends_an_upgrade_if_the_line_arrives_shared() {
     let mut bench = Bench::warm(&small(), &[]);
     let mut out = Vec::new();
     for op in [load(1, &[], 64, 0), store(2, 64, 8)] {
@@ -374,7 +374,7 @@ fn a_store_that_joined_a_read_asks_again_if_the_line_comes_shared() {
 }
 
 #[test]
-fn a_downgraded_line_is_clean_and_tells_once_that_it_was_dirty() {
+fn a_downgrade_cleans_the_line_and_returns_once_that_it_was_dirty() {
     let mut bench = Bench::new(&small());
     bench.cycles(&[store(1, 64, 0)]);
     assert_eq!(bench.node.downgrade(LineAddr(64)), Some(true));
@@ -384,7 +384,7 @@ fn a_downgraded_line_is_clean_and_tells_once_that_it_was_dirty() {
 }
 
 #[test]
-fn nothing_enters_the_window_before_the_core_resumes() {
+fn no_instruction_enters_the_window_before_the_core_resumes() {
     for cycle in [1_000, 1_001] {
         let mut bench = Bench::warm(&small(), &[]);
         let before = bench.node.now();

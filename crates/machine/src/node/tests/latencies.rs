@@ -108,7 +108,7 @@ fn of_caches_and_tlbs() -> Vec<Case> {
 }
 
 #[test]
-fn each_latency_costs_what_it_is_set_to() {
+fn each_latency_costs_the_configured_cycles() {
     for case in [of_units(), of_the_core(), of_caches_and_tlbs()].into_iter().flatten() {
         for latency in 4..8 {
             let mut config = small();
@@ -199,7 +199,7 @@ fn places_a_cycle() -> Vec<Places> {
 }
 
 #[test]
-fn whatever_finds_no_place_waits_and_with_one_more_it_does_not() {
+fn an_instruction_waits_at_a_full_queue_and_not_with_one_more_entry() {
     for places in places_of_queues().into_iter().chain(places_a_cycle()) {
         let cycles = |count| {
             let mut config = small();
@@ -234,7 +234,7 @@ fn walked(set: impl Fn(&mut WalkerConfig)) -> u64 {
 }
 
 #[test]
-fn each_latency_of_a_walk_costs_what_it_is_set_to() {
+fn each_latency_of_a_walk_costs_the_configured_cycles() {
     let plain = walked(|_| {});
     assert_eq!(plain, 3 * MISS);
     for n in 1..5 {

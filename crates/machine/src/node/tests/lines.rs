@@ -26,7 +26,7 @@ fn short_everywhere() -> NodeConfig {
 }
 
 #[test]
-fn a_cache_tells_apart_what_its_lines_tell_apart() {
+fn keys_of_a_cache_distinguish_the_halves_of_a_line_only_with_short_lines() {
     let (lower, upper) = (WordAddr::of(LineAddr(5), 0), WordAddr::of(LineAddr(5), 32));
     let end_of_lower = WordAddr::of(LineAddr(5), 31);
     let (short, whole) = (LineSize::new(SHORT, LineLength::WHOLE), LineSize::new(WHOLE, LineLength::WHOLE));
@@ -66,7 +66,7 @@ fn a_miss_fills_half_a_line_of_l1_and_a_whole_one_of_l2() {
 }
 
 #[test]
-fn with_short_lines_everywhere_the_other_half_is_asked_for_again() {
+fn with_short_lines_everywhere_the_other_half_is_requested_separately() {
     let mut bench = Bench::warm(&short_everywhere(), &[64]);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 32)]), MISS);
     assert_eq!(bench.sent(64, RequestKind::Read), 1);
@@ -102,7 +102,7 @@ fn misses_of_both_halves_make_one_request_and_take_a_register_of_l1d_each() {
 }
 
 #[test]
-fn dirty_halves_come_together_in_a_long_line_and_apart_from_short_ones() {
+fn dirty_halves_are_written_back_once_from_a_long_line_and_twice_from_short_ones() {
     let both = [store(1, 64, 0), store(1, 64, 32)];
     for (config, writebacks) in [(short_l1(), 1), (short_everywhere(), 2)] {
         let mut bench = Bench::new(&config);

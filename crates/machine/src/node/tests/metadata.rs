@@ -27,7 +27,7 @@ fn enter(node: &mut Node, lines: std::ops::Range<u64>) -> Vec<(u64, RequestKind)
 }
 
 #[test]
-fn metadata_displaces_the_data_used_least_recently_which_leaves_as_it_would_for_data() {
+fn metadata_displaces_the_least_recently_used_data_as_a_clean_victim() {
     let mut node = node();
     warm(&mut node, 0..4, false);
     assert_eq!(enter(&mut node, 0..2), [(0, RequestKind::CleanVictim), (1, RequestKind::CleanVictim)]);
@@ -35,7 +35,7 @@ fn metadata_displaces_the_data_used_least_recently_which_leaves_as_it_would_for_
 }
 
 #[test]
-fn metadata_that_displaces_what_was_written_has_it_written_back() {
+fn metadata_that_displaces_dirty_data_has_it_written_back() {
     let mut node = node();
     // L1D has two ways here: it has written the first two back to L2.
     warm(&mut node, 0..4, true);
@@ -44,7 +44,7 @@ fn metadata_that_displaces_what_was_written_has_it_written_back() {
 }
 
 #[test]
-fn metadata_that_data_displaces_is_dropped_and_told_of_when_asked() {
+fn metadata_displaced_by_data_is_dropped_and_listed_once() {
     let mut node = node();
     enter(&mut node, 0..3);
     assert!(node.use_metadata(LineAddr(METADATA)), "the second is now the one used least recently");
@@ -56,7 +56,7 @@ fn metadata_that_data_displaces_is_dropped_and_told_of_when_asked() {
 }
 
 #[test]
-fn what_gives_its_place_up_displaces_nothing_and_is_not_told_of() {
+fn dropped_metadata_frees_its_way_and_is_not_listed_as_displaced() {
     let mut node = node();
     enter(&mut node, 0..4);
     node.drop_metadata(LineAddr(METADATA));

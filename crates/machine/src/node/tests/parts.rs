@@ -38,7 +38,7 @@ fn after(register: u8) -> Op {
 }
 
 #[test]
-fn a_load_goes_on_with_its_own_words_and_waits_for_all_others() {
+fn a_load_completes_with_its_piece_of_the_line_and_waits_for_a_later_piece() {
     let both = |offset| [load(1, &[], 64, 16), load(2, &[], 64, offset), after(2)];
     let taken = |offset, piece| cycles(&small(), &both(offset), piece);
     let with_tail = MISS + TAIL + 1;
@@ -58,7 +58,7 @@ fn a_load_of_two_words_waits_for_the_later_one() {
 }
 
 #[test]
-fn a_load_that_comes_between_the_steps_has_what_has_come() {
+fn a_load_between_two_arrivals_of_a_line_uses_the_words_that_have_arrived() {
     let chained = |offset| [load(1, &[], 64, 0), load(2, &[1], 64, offset), after(2)];
     let taken = |offset| cycles(&small(), &chained(offset), 8);
     assert_eq!([taken(4), taken(0), taken(8)], [MISS + TAIL + 1, MISS + 5 + 1, MISS + TAIL + 1]);
@@ -71,7 +71,7 @@ fn a_store_waits_for_the_whole_of_its_line() {
 }
 
 #[test]
-fn the_other_half_of_a_line_that_is_short_in_l1_waits_for_the_rest_or_its_own_look_up() {
+fn the_other_half_of_a_short_l1_line_waits_for_the_tail_or_for_its_look_up() {
     let mut config = small();
     for cache in [&mut config.l1i, &mut config.l1d] {
         cache.line = Bytes(32);

@@ -160,7 +160,7 @@ fn stores_enter_one_after_the_other_and_each_takes_the_latency_of_the_buffer() {
 }
 
 #[test]
-fn a_store_is_held_as_long_as_its_scheme_says() {
+fn a_store_waits_for_the_answers_that_its_scheme_requires() {
     let of = |waits, answer| cycles_of(&roomy(waits), &[64, 65, 64], answer);
     let plain = of(Waits::Never, 0);
     for answer in [39, 40] {
@@ -186,7 +186,7 @@ fn a_store_that_finds_all_entries_taken_waits_until_one_has_left() {
 }
 
 #[test]
-fn a_store_to_an_entry_that_is_leaving_waits_and_allocates_anew() {
+fn a_store_to_an_entry_that_is_leaving_waits_and_allocates_a_new_one() {
     let of = |line, drain| {
         let mut owner = Owner::warm(&with_buffer(8, 2, 1, Waits::Never), &[64, 65, 66]);
         owner.drain = drain;
@@ -227,7 +227,7 @@ fn the_oldest_entries_are_drained_when_the_store_that_fills_the_buffer_has_its_a
 }
 
 #[test]
-fn what_the_persist_buffer_takes_longer_is_lost_to_it_alone() {
+fn the_additional_cycles_of_a_slower_persist_answer_are_lost_only_to_the_buffer() {
     let at_work = |answer| {
         let mut owner = Owner::warm(&roomy(Waits::NewEntries), &[64, 65, 66, 67]);
         owner.answer = answer;
@@ -241,7 +241,7 @@ fn what_the_persist_buffer_takes_longer_is_lost_to_it_alone() {
 }
 
 #[test]
-fn a_full_buffer_is_lost_to_it_and_a_drain_that_lets_nothing_on_is_not() {
+fn waits_for_a_full_buffer_are_lost_to_it_and_unawaited_drains_are_not() {
     let at_work = |entries, drain| {
         let mut owner = Owner::warm(&with_buffer(entries, 2, 1, Waits::Never), &[64, 65, 66, 67]);
         owner.drain = drain;
@@ -254,7 +254,7 @@ fn a_full_buffer_is_lost_to_it_and_a_drain_that_lets_nothing_on_is_not() {
 }
 
 #[test]
-fn of_many_drains_the_one_that_lets_the_store_go_on_has_held_up_the_core() {
+fn only_the_drain_that_frees_the_store_counts_as_having_held_up_the_core() {
     let mut owner = Owner::warm(&with_buffer(4, 3, 0, Waits::Never), &[64, 65, 66, 67]);
     owner.spread = 50;
     owner.cycles(&stores(&[64, 65, 66, 66]));
@@ -264,7 +264,7 @@ fn of_many_drains_the_one_that_lets_the_store_go_on_has_held_up_the_core() {
 }
 
 #[test]
-fn a_drain_that_ends_while_a_store_is_still_entering_has_held_up_nothing() {
+fn a_drain_that_ends_while_a_store_is_still_entering_has_not_held_up_the_core() {
     let lost = |latency, drain| {
         let mut config = with_buffer(2, 2, 1, Waits::Never);
         config.persist_buffer.as_mut().unwrap().latency_cycles = latency;
@@ -280,7 +280,7 @@ fn a_drain_that_ends_while_a_store_is_still_entering_has_held_up_nothing() {
 }
 
 #[test]
-fn a_line_that_comes_while_the_oldest_store_waits_for_the_buffer_has_held_up_nothing() {
+fn a_line_that_arrives_while_a_store_waits_for_the_buffer_loses_no_time() {
     let mut owner = Owner::warm(&roomy(Waits::NewEntries), &[64]);
     owner.answer = 400;
     owner.cycles(&stores(&[64, 200]));
@@ -289,7 +289,7 @@ fn a_line_that_comes_while_the_oldest_store_waits_for_the_buffer_has_held_up_not
 }
 
 #[test]
-fn a_store_across_short_lines_comes_once_and_when_all_of_it_is_in_l1d() {
+fn a_store_across_short_lines_enters_once_and_when_l1d_has_all_of_it() {
     let mut config = roomy(Waits::EveryStore);
     config.l1d.line = ::units::Bytes(32);
     let mut owner = Owner::warm(&config, &[64, 65]);
@@ -303,7 +303,7 @@ fn a_store_across_short_lines_comes_once_and_when_all_of_it_is_in_l1d() {
 }
 
 #[test]
-fn a_store_in_a_write_buffer_stays_there_until_it_has_entered() {
+fn a_store_stays_in_the_write_buffer_until_it_has_entered_the_persist_buffer() {
     let mut config = roomy(Waits::Never);
     config.write_buffer = Some(4);
     let mut owner = Owner::warm(&config, &[64]);
@@ -314,7 +314,7 @@ fn a_store_in_a_write_buffer_stays_there_until_it_has_entered() {
 }
 
 #[test]
-fn without_a_buffer_nothing_is_asked_or_counted() {
+fn a_node_without_a_buffer_sends_no_persist_request_and_has_no_counters() {
     let mut owner = Owner::warm(&small(), &[64]);
     owner.cycles(&stores(&[64, 200]));
     assert!(owner.requests.is_empty());
@@ -322,7 +322,7 @@ fn without_a_buffer_nothing_is_asked_or_counted() {
 }
 
 #[test]
-fn warming_leaves_the_entries_that_detail_leaves() {
+fn warming_leaves_the_same_entries_as_detail() {
     let mut random = Random::new(5);
     let lines: Vec<u64> = (0..300).map(|_| 64 + random.below(9)).collect();
     for (entries, from, to) in [(8, 6, 4), (2, 1, 0), (5, 5, 1)] {

@@ -217,7 +217,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn scheduling_stores_into_the_buffer_comes_to_the_same_cycles_as_ticking(
+    fn scheduled_stores_enter_the_buffer_in_the_same_cycles_as_in_a_ticking_model(
         persist in some_buffer(),
         stores in some_stores(),
     ) {
@@ -228,7 +228,7 @@ proptest! {
     /// If stores enter the buffer in no time and are not known in advance, the path schedules no event ahead. Remote accesses then
     /// meet the entries of their own cycle.
     #[test]
-    fn what_other_cores_do_to_entries_comes_to_the_same_cycles_as_ticking(
+    fn remote_accesses_to_entries_take_the_same_cycles_as_in_a_ticking_model(
         persist in some_buffer(),
         stores in some_stores(),
         remotes in proptest::collection::btree_map(0..900u64, (0..7u64, any::<bool>()), 0..60),

@@ -23,7 +23,7 @@ fn stride(degree: u32, addresses: &[u64]) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn the_next_lines_of_the_frame_are_expected_and_none_beyond_it() {
+fn a_next_line_prefetcher_fetches_the_next_lines_but_no_line_beyond_the_frame() {
     let next = |line, address| expected(PrefetcherConfig::NextLine { degree: 2 }, line, &[(0, address)]).remove(0);
     assert_eq!(next(64, 0x1010), [0x1050, 0x1090]);
     assert_eq!(next(32, 0x1010), [0x1030, 0x1050]);
@@ -85,7 +85,7 @@ fn stream(pages: usize, addresses: &[u64]) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn a_stream_is_two_steps_in_one_direction_and_runs_ahead_as_far_as_it_may() {
+fn a_stream_starts_after_two_steps_in_one_direction_and_keeps_its_distance() {
     let lines = |lines: &[u64]| stream(2, &lines.iter().map(|line| line * 64 + 8).collect::<Vec<_>>());
     let nothing = Vec::<u64>::new();
     assert_eq!(lines(&[0, 1, 2, 3, 4]), [nothing.clone(), nothing.clone(), vec![3, 4], vec![5, 6], vec![7, 8]]);
@@ -98,7 +98,7 @@ fn a_stream_is_two_steps_in_one_direction_and_runs_ahead_as_far_as_it_may() {
 }
 
 #[test]
-fn a_stream_ends_with_its_page_and_each_page_followed_has_its_own() {
+fn a_stream_ends_with_its_page_and_each_followed_page_has_a_separate_stream() {
     let lines = |lines: &[u64]| stream(2, &lines.iter().map(|line| line * 64).collect::<Vec<_>>());
     assert_eq!(lines(&[60, 61, 62, 63])[2..], [vec![63], vec![]]);
     assert_eq!(lines(&[64 + 2, 64 + 1, 64]).concat(), Vec::<u64>::new(), "nothing is below the page's first line");
@@ -139,7 +139,7 @@ fn naive_streams(lines: &[u64], degree: i64, distance: i64) -> Vec<Vec<u64>> {
 
 proptest! {
     #[test]
-    fn streams_are_what_the_text_says(
+    fn a_stream_prefetcher_fetches_the_lines_of_a_naive_one(
         lines in proptest::collection::vec((0..192u64, -3..4i64, 1..9usize), 1..20), degree in 1..4u32, distance in 1..9u32,
     ) {
         let run = |(start, step, length): (u64, i64, usize)| {
@@ -163,7 +163,7 @@ fn some_accesses() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 proptest! {
     #[test]
-    fn the_table_expects_what_its_paper_says(accesses in some_accesses(), degree in 1..5u32) {
+    fn a_stride_prefetcher_fetches_the_lines_of_a_naive_one(accesses in some_accesses(), degree in 1..5u32) {
         let config = PrefetcherConfig::Stride { degree, entries: 4 };
         prop_assert_eq!(expected(config, 64, &accesses), naive(&accesses, degree));
     }
@@ -180,7 +180,7 @@ fn kinds(bench: &Bench) -> Vec<(u64, RequestKind)> {
 }
 
 #[test]
-fn what_was_fetched_ahead_costs_the_level_that_it_was_fetched_into() {
+fn a_prefetched_line_costs_the_latency_of_its_level() {
     for (config, cycles) in [(with(NEXT, None), 5), (with(None, NEXT), 5 + 10)] {
         let mut bench = Bench::warm(&config, &[]);
         assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
@@ -191,7 +191,7 @@ fn what_was_fetched_ahead_costs_the_level_that_it_was_fetched_into() {
 }
 
 #[test]
-fn a_store_is_seen_too_and_its_line_is_dirty_although_it_was_fetched_to_be_read() {
+fn a_store_trains_the_prefetcher_and_dirties_a_prefetched_line() {
     let mut bench = Bench::warm(&with(NEXT, None), &[]);
     bench.cycles(&[store(1, 64, 0), op(Class::Serial, &[], &[])]);
     assert_eq!(bench.sent(65, RequestKind::Prefetch), 1);
@@ -254,7 +254,7 @@ fn lines_that_leave_unused_are_useless() {
 }
 
 #[test]
-fn a_stride_prefetcher_hides_most_of_a_regular_walk_and_nothing_of_an_irregular_one() {
+fn a_stride_prefetcher_hides_most_of_a_regular_walk_and_little_of_an_irregular_one() {
     // Each load waits for the one before: without prefetching, they miss one after another.
     let walk = |config: &NodeConfig, lines: &dyn Fn(u64) -> u64| {
         let mut bench = Bench::warm(config, &[]);
@@ -270,7 +270,7 @@ fn a_stride_prefetcher_hides_most_of_a_regular_walk_and_nothing_of_an_irregular_
 }
 
 #[test]
-fn the_rest_of_an_access_across_a_line_does_not_hide_its_stride() {
+fn an_access_across_two_lines_keeps_its_stride() {
     let mut bench = Bench::warm(&with(STRIDE, None), &[]);
     let across = |n: u64| {
         let mut op = load(1, &[1], 64 + n, 48);

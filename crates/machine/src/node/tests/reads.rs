@@ -6,7 +6,7 @@ use crate::lookups::LookUpLimit;
 const MISS: u64 = 5 + 10 + MEMORY;
 
 #[test]
-fn two_loads_of_a_line_that_meet_in_the_read_queue_are_one_access() {
+fn two_loads_of_a_line_in_the_read_queue_are_one_access() {
     let both = [load(1, &[], 64, 0), load(2, &[], 64, 8)];
     let apart = NodeConfig { load_ports: 1, ..small() };
     let merging = NodeConfig { read_queue_ports: Some(2), ..apart.clone() };
@@ -20,7 +20,7 @@ fn two_loads_of_a_line_that_meet_in_the_read_queue_are_one_access() {
 }
 
 #[test]
-fn a_load_after_its_line_was_looked_up_is_an_access_of_its_own() {
+fn a_load_after_the_look_up_of_its_line_is_a_separate_merged_access() {
     let config = NodeConfig { read_queue_ports: Some(2), ..small() };
     let mut bench = Bench::new(&config);
     bench.cycles(&[load(1, &[], 64, 0), alu(&[3], &[]), alu(&[3], &[3]), load(2, &[3], 64, 8)]);
@@ -28,7 +28,7 @@ fn a_load_after_its_line_was_looked_up_is_an_access_of_its_own() {
 }
 
 #[test]
-fn l2_looks_up_no_more_than_its_places_hold() {
+fn l2_holds_no_more_look_ups_than_its_limit() {
     for cycles in [1, 2, 9] {
         let limit = LookUpLimit { per_cycle: 1, places: 1, cycles };
         let mut bench = Bench::warm(&NodeConfig { l2_lookups: Some(limit), ..small() }, &[64, 68, 72, 65, 69, 73]);

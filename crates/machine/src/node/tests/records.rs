@@ -121,7 +121,7 @@ fn an_access_waits_for_the_walk_and_then_for_the_record() {
 }
 
 #[test]
-fn a_record_is_asked_for_once_the_page_is_walked_for_and_once_for_all_that_wait() {
+fn a_record_is_requested_after_the_walk_and_once_for_all_waiting_accesses() {
     let ops = [load(1, &[], 4 * 64, 0), load(2, &[], 4 * 64 + 3, 0), store(3, 4 * 64 + 1, 0)];
     let seen = Recorded::new(&config(WALK), 200).run(&ops);
     assert_eq!(Seen::lines(&seen.brought), [CODE_LINE, 4 * 64]);
@@ -137,7 +137,7 @@ fn a_store_waits_for_its_page_before_it_retires() {
 }
 
 #[test]
-fn what_a_record_takes_longer_is_lost_to_it() {
+fn the_additional_cycles_of_a_slower_record_are_lost_to_records() {
     let lost = |latency| {
         let mut recorded = Recorded::with_code(&config(WALK), latency);
         let seen = recorded.run(&chain(&[4, 5]));

@@ -44,7 +44,7 @@ fn at_work(ops: &[Op], memory: u64) -> (u64, u64) {
 }
 
 #[test]
-fn what_memory_takes_longer_is_lost_to_a_load_that_nothing_hides() {
+fn the_additional_cycles_of_a_slower_memory_are_lost_to_an_unhidden_load() {
     let chain = [load(1, &[], 64, 0), load(2, &[1], 128, 0), alu(&[3], &[2])];
     let (work, lost) = at_work(&chain, MEMORY);
     assert!(lost > 2 * MEMORY, "from the retirement before, which is when the load was looked up");
@@ -52,7 +52,7 @@ fn what_memory_takes_longer_is_lost_to_a_load_that_nothing_hides() {
 }
 
 #[test]
-fn what_comes_while_an_older_line_is_awaited_has_held_up_nothing() {
+fn a_line_that_arrives_before_an_older_one_has_not_held_up_the_core() {
     let ops = [load(1, &[], 64, 0), load(2, &[], 128, 0), load(3, &[], 192, 0)];
     let (_, lost) = run(&ops, |line| if line == LineAddr(64) { 300 } else { 100 });
     let of: Vec<_> = lost.iter().map(|(line, _, lost)| (line.0, *lost > 0)).collect();
@@ -74,7 +74,7 @@ fn work_that_takes_as_long_as_memory_hides_it() {
 }
 
 #[test]
-fn stores_that_fill_their_queue_hold_up_what_must_enter() {
+fn stores_that_fill_their_queue_hold_up_the_next_store() {
     let stores: Vec<Op> = (1..=5).map(|line| store(1, 64 * line, 0)).collect();
     let (cycles, lost) = at_work(&stores, MEMORY);
     let (longer, more) = at_work(&stores, MEMORY + 50);
@@ -90,7 +90,7 @@ fn code_that_is_awaited_holds_up_an_empty_window() {
 }
 
 #[test]
-fn what_comes_for_an_old_store_while_code_is_awaited_has_held_up_nothing() {
+fn a_line_for_an_old_store_that_arrives_before_awaited_code_loses_no_time() {
     let code = Op { code: CODE_LINE + 1, ..op(Class::Nop, &[], &[]) };
     let (_, lost) = run(&[store(1, 64, 0), code], |line| if line == LineAddr(64) { 100 } else { 300 });
     let of: Vec<_> = lost.iter().map(|(line, _, lost)| (line.0, *lost)).collect();
@@ -98,7 +98,7 @@ fn what_comes_for_an_old_store_while_code_is_awaited_has_held_up_nothing() {
 }
 
 #[test]
-fn an_idle_core_loses_nothing_to_lines() {
+fn an_idle_core_counts_each_idle_cycle_once() {
     let mut bench = Bench::warm(&small(), &[]);
     let period = bench.node.clock.period().as_fs();
     let retired = bench.clock();
@@ -111,7 +111,7 @@ fn an_idle_core_loses_nothing_to_lines() {
 }
 
 #[test]
-fn a_core_with_nothing_more_to_execute_that_awaits_a_line_waits_and_is_not_idle() {
+fn a_core_that_awaits_a_line_after_its_last_instruction_is_not_idle() {
     let mut bench = Bench::warm(&small(), &[]);
     let (start, clock) = (bench.clock(), bench.node.clock);
     let (ops, mut out) = ([load(1, &[], 64, 0)], Vec::new());

@@ -20,7 +20,7 @@ impl Feed for Switching<'_> {
 }
 
 #[test]
-fn a_core_stops_before_the_first_instruction_of_another_process_and_continues_when_the_switch_is_over() {
+fn a_core_stops_before_another_process_and_continues_after_the_switch() {
     let mut bench = Bench::warm(&small(), &[64]);
     let (start, period) = (bench.clock(), bench.node.clock.period().as_fs());
     let ops = [alu(&[1], &[]), alu(&[1], &[1]), alu(&[1], &[1])];
@@ -48,7 +48,7 @@ fn a_core_that_is_not_switched_is_never_switching() {
 }
 
 #[test]
-fn an_empty_tlb_misses_each_page_again_and_has_given_up_its_record() {
+fn an_emptied_tlb_misses_each_page_again_and_gives_up_its_records() {
     let mut bench = Bench::new(&small());
     bench.node.keep_records();
     let clock = bench.node.clock;

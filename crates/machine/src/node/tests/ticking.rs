@@ -85,7 +85,7 @@ pub(super) fn some_work() -> impl Strategy<Value = Op> {
 
 proptest! {
     #[test]
-    fn scheduling_once_comes_to_the_same_cycle_as_ticking(
+    fn a_program_takes_the_same_cycles_as_in_a_ticking_model(
         (dispatch, retire, rob, alus) in (1..7u8, 1..7u8, 1..50u32, 1..4u8),
         ops in proptest::collection::vec(some_work(), 1..200),
     ) {

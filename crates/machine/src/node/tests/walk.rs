@@ -67,7 +67,7 @@ fn accesses_to_a_page_that_is_being_walked_wait_for_that_walk() {
 }
 
 #[test]
-fn walks_take_turns_when_no_more_may_be_under_way() {
+fn walks_beyond_the_limit_wait_for_earlier_walks() {
     let mut bench = bench(TableLayout::Radix, 0);
     assert_eq!(bench.cycles(&[load_of_page(4), load_of_page(5)]), 2 * MISS + MISS + MISS);
 }
@@ -79,7 +79,7 @@ fn a_first_touch_costs_its_penalty_for_the_page_and_for_its_table() {
 }
 
 #[test]
-fn nothing_enters_l1d_while_as_many_accesses_wait_for_translations_as_may() {
+fn no_access_enters_l1d_while_the_limit_of_accesses_waits_for_translations() {
     let divisions = std::iter::repeat_n(op(Class::IntDiv, &[2], &[2]), 14);
     let ops: Vec<Op> = [load_of_page(4), load(2, &[], 5 * 64, 0)].into_iter().chain(divisions).collect();
     let [free, limited] = [2, 1].map(|limit| {
@@ -92,7 +92,7 @@ fn nothing_enters_l1d_while_as_many_accesses_wait_for_translations_as_may() {
 }
 
 #[test]
-fn stores_and_loads_of_one_line_wait_outside_and_are_let_in() {
+fn stores_and_loads_that_wait_for_translations_enter_later_and_send_one_request() {
     let mut bench = limited_bench(TableLayout::Radix, 0, Some(1));
     let ops = [load_of_page(4), store(3, 5 * 64, 0), load(1, &[], 4 * 64 + 9, 0), load(2, &[], 4 * 64 + 9, 8)];
     bench.cycles(&ops);
@@ -109,7 +109,7 @@ fn held_up(ops: &[Op], memory: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_table_that_the_oldest_load_is_translated_with_has_held_up_the_core_until_it_came() {
+fn a_page_table_of_the_oldest_load_has_held_up_the_core_until_its_arrival() {
     let lost = held_up(&[load_of_page(4)], |line| if line == 9301 { 300 } else { MEMORY });
     let [(9301, table), (256, data)] = lost[..] else { panic!("{lost:?}") };
     // The first wait starts at the previous retirement, when the load was looked up; the second one starts at the end
@@ -118,14 +118,14 @@ fn a_table_that_the_oldest_load_is_translated_with_has_held_up_the_core_until_it
 }
 
 #[test]
-fn a_table_that_code_is_translated_with_has_held_up_an_empty_window_until_it_came() {
+fn a_page_table_of_code_has_held_up_an_empty_window_until_its_arrival() {
     let code = Op { code: 4 * 64 + 7, ..op(Class::Nop, &[], &[]) };
     let lost = held_up(&[code], |line| if line == 9301 { 300 } else { MEMORY });
     let [(9301, 300..), (263, MEMORY..)] = lost[..] else { panic!("{lost:?}") };
 }
 
 #[test]
-fn a_table_of_a_younger_load_holds_up_nothing_while_an_older_line_is_awaited() {
+fn a_page_table_of_a_younger_load_loses_no_time_while_an_older_line_is_awaited() {
     let older = 5 * 64 + 3;
     let lost = held_up(&[load(2, &[], older, 0), load_of_page(4)], |line| if line == older { 400 } else { MEMORY });
     let [(9301, 0), (256, 0), (last, 400..)] = lost[..] else { panic!("{lost:?}") };

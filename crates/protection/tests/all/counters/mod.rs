@@ -105,7 +105,7 @@ fn monolithic(counters: [u128; 8]) -> plain::Monolithic {
 }
 
 #[test]
-fn monolithic_counters_count_alone_to_2_to_the_56() {
+fn monolithic_counters_count_separately_to_2_to_the_56() {
     let organisation = counters(Organisation::Monolithic);
     let mut rule = monolithic([0; 8]);
     run(&organisation, &mut rule, WRITES, 1);
@@ -141,27 +141,27 @@ fn split(shape: (Split, usize, usize, usize)) {
 }
 
 #[test]
-fn sc64_counters_are_plain_wide_ones() {
+fn sc64_counters_behave_as_plain_wide_counters() {
     split(SC64);
 }
 
 #[test]
-fn sc64_counters_with_a_mac_are_plain_wide_ones() {
+fn sc64_counters_with_a_mac_behave_as_plain_wide_counters() {
     split(SC64_MAC);
 }
 
 #[test]
-fn sc128_counters_are_plain_wide_ones() {
+fn sc128_counters_behave_as_plain_wide_counters() {
     split(SC128);
 }
 
 #[test]
-fn vault_counters_of_32_to_a_line_are_plain_wide_ones() {
+fn vault_counters_of_32_to_a_line_behave_as_plain_wide_counters() {
     split(VAULT32);
 }
 
 #[test]
-fn vault_counters_of_16_to_a_line_are_plain_wide_ones() {
+fn vault_counters_of_16_to_a_line_behave_as_plain_wide_counters() {
     split(VAULT16);
 }
 
@@ -170,7 +170,7 @@ fn plain_morphable(format: Format) -> Morphable {
 }
 
 #[test]
-fn morphable_counters_are_plain_wide_ones_through_every_change_of_format() {
+fn morphable_counters_behave_as_plain_wide_counters_through_every_change_of_format() {
     let mut rule = plain_morphable(Format::Zcc { size: 0, major: 0 });
     run(&counters(Organisation::Morphable), &mut rule, WRITES, 1);
     assert_cases(
@@ -207,7 +207,7 @@ fn morphable_counters_at_full_width_are_exhausted_in_either_format() {
 
 #[test]
 #[ignore = "takes minutes: make test-long"]
-fn packed_counters_are_plain_wide_ones_under_many_more_streams() {
+fn packed_counters_behave_as_plain_wide_counters_under_many_more_streams() {
     for seed in 100..110 {
         run(&counters(Organisation::Monolithic), &mut monolithic([0; 8]), WRITES, seed);
         for shape in SPLITS {
@@ -256,7 +256,7 @@ fn any_512_bits_are_counters_and_no_operation_panics() {
 }
 
 #[test]
-fn an_aged_line_is_a_few_writes_of_one_position_from_what_its_age_says() {
+fn an_aged_line_is_a_few_writes_of_one_position_before_the_event_of_its_age() {
     for counters in organisations().into_iter().filter(Counters::exist) {
         let ends = |age| {
             let (mut line, mut writes) = (counters.aged(age), 0);
@@ -321,12 +321,12 @@ fn every_shape_that_fills_a_line_is_a_split_organisation() {
 
 #[test]
 #[should_panic(expected = "fill a line exactly")]
-fn a_shape_that_leaves_bits_over_is_refused() {
+fn a_split_organisation_that_does_not_fill_a_line_is_refused() {
     Split::new(64, 6, 0);
 }
 
 #[test]
-fn without_counters_every_line_is_its_own_group_and_counts_nothing() {
+fn a_design_without_counters_has_groups_of_one_line_and_counts_no_write() {
     let none = counters(Organisation::None);
     let mut line = [7; 64];
     assert_eq!(none.advance(&mut line, 0), Ok(Counter(0)));

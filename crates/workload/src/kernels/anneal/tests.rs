@@ -64,7 +64,7 @@ fn the_probability_is_the_exponential_function() {
 }
 
 #[test]
-fn every_net_has_two_ends_and_none_comes_from_its_own_element() {
+fn every_net_connects_two_different_elements() {
     let Netlist { pins, .. } = Netlist::draw(50, 4, &mut Random::new(9));
     let ends = |from: usize, to: usize| pins[from].iter().filter(|pin| **pin as usize == to).count();
     for one in 0..50 {

@@ -183,7 +183,7 @@ fn drawn(nodes: u64, arcs: u64, costs: u64, capacity: u64, flows: bool, random: 
 }
 
 #[test]
-fn the_flow_is_feasible_and_optimal_and_costs_what_shortest_paths_cost() {
+fn the_flow_is_feasible_and_optimal_and_costs_as_much_as_by_shortest_paths() {
     let mut random = Random::new(5);
     // Cases: all costs are zero, many costs and capacities are equal, all capacities are one as in mcf, no supplies.
     for (costs, capacity, flows) in
@@ -201,7 +201,7 @@ fn the_flow_is_feasible_and_optimal_and_costs_what_shortest_paths_cost() {
 }
 
 #[test]
-fn negative_costs_are_used_where_they_make_a_cycle() {
+fn a_cycle_of_negative_cost_carries_flow() {
     let arc = |tail, head, cost| ArcData { tail, head, cost, capacity: 3 };
     let network = || Network { supplies: vec![0; 3], arcs: vec![arc(0, 1, -5), arc(1, 2, 1), arc(2, 0, 2)] };
     let solution = solved(network(), 1);
@@ -210,7 +210,7 @@ fn negative_costs_are_used_where_they_make_a_cycle() {
 }
 
 #[test]
-fn a_network_with_more_groups_than_one_is_solved_as_well() {
+fn a_network_with_several_groups_is_solved_optimally() {
     let mut random = Random::new(8);
     let network = Network::draw(300, 5, &mut random);
     let copy = Network { supplies: network.supplies.clone(), arcs: network.arcs.clone() };
@@ -240,7 +240,7 @@ fn the_stream_begins_with_the_first_pivot_or_with_the_first_tree() {
 }
 
 #[test]
-fn a_refresh_stores_the_potential_of_each_node_and_changes_none() {
+fn a_refresh_stores_every_potential_and_changes_no_answer() {
     let solve = |refresh| run(&INFO, &[("nodes", "50"), ("arcs", "4"), ("refresh", refresh)], 6);
     let (each, first) = (solve("1"), solve("1000000"));
     assert_eq!(each.answer, first.answer);
@@ -249,7 +249,7 @@ fn a_refresh_stores_the_potential_of_each_node_and_changes_none() {
 }
 
 #[test]
-fn no_arc_of_a_drawn_network_enters_the_node_that_it_leaves() {
+fn no_arc_of_a_drawn_network_is_a_loop() {
     let network = Network::draw(20, 6, &mut Random::new(4));
     assert!(network.arcs.iter().all(|arc| arc.tail != arc.head && arc.head < 20));
     assert!((0..20).all(|node| network.arcs.iter().filter(|arc| arc.tail == node).count() == 6));
