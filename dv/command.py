@@ -196,5 +196,5 @@ def step(title: str, about: str) -> Iterator[Steps]:
     with Steps(console, title, 1) as steps:
         steps.begin(0, about)
         # Without a terminal, the first progress report makes the step visible.
-        steps.tell({"done": 0, "of": 1, "about": about})
+        steps.report({"done": 0, "of": 1, "about": about})
         yield steps

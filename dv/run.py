@@ -78,7 +78,7 @@ def simulate(bench: Bench, given: argparse.Namespace) -> Outcome:
         outcome = bench.run(
             given.test,
             {"LINES": str(given.lines), "SEED": str(given.seed)},
-            lambda number, of, name: steps.tell({"done": number - 1, "of": of, "about": name}),
+            lambda number, of, name: steps.report({"done": number - 1, "of": of, "about": name}),
         )
     ran = processor_seconds()
     print(

@@ -140,7 +140,7 @@ def dram(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Iterator[Ro
         name, gap = result["stream"], result["mean_gap_clocks"]
         at_least = DRAM_SEQUENTIAL_TARGET if name.startswith("sequential") else DRAM_TARGET
         row = Row("dram", f"{name}, gap {gap}", "requests", result["per_second"], Target(at_least), details=result)
-        yield row.beside(reference, stream=name, mean_gap_clocks=gap)
+        yield row.with_reference(reference, stream=name, mean_gap_clocks=gap)
 
 
 def whole_runs(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Iterator[Row]:
@@ -158,7 +158,7 @@ def whole_runs(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Itera
                 Target(target and target * share),
                 details=result,
             )
-            yield row.beside(reference, workload=workload, machine=machine) if design == "none" else row
+            yield row.with_reference(reference, workload=workload, machine=machine) if design == "none" else row
 
 
 def misses(speed: Path, runs: int) -> Iterator[Row]:
@@ -250,7 +250,7 @@ def gcm() -> Iterator[Row]:
             target = Target(1e9 / at_most if at_most else None)
             row = Row("gcm", f"{operation}, {engine}", "lines", per_second, target)
             row.details = {"ns_per_line": 1e9 / per_second}
-            yield row if engine in others else row.beside([others])
+            yield row if engine in others else row.with_reference([others])
 
 
 def main() -> int:

@@ -54,7 +54,7 @@ class Row:
     details: dict[str, Any] = field(default_factory=dict)
     per: str = "s"
 
-    def beside(self, reference: list[dict[str, Any]], **work: Any) -> Row:
+    def with_reference(self, reference: list[dict[str, Any]], **work: Any) -> Row:
         """This row with its ratios to the reference's figures for the same work."""
         for figures in reference:
             if all(figures[key] == value for key, value in work.items()):

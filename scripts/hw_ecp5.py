@@ -80,15 +80,15 @@ def main() -> int:
     listed = f"of {', '.join(names)}"
     parser.add_argument("points", nargs="*", type=command.one_of(names), metavar="POINT", help=listed)
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="placements of each lane (3)")
-    asked = parser.parse_args()
-    if asked.seeds < 1:
-        parser.error(f"--seeds {asked.seeds}: expected 1 or more")
-    chosen = [point for point in LANES if point.name in (asked.points or DEFAULT)]
-    print(f"{'ECP5-85, speed grade 6':32} {'LUT4':>8} {'FF':>8} {'MHz':>8}   of {asked.seeds} seeds")
+    arguments = parser.parse_args()
+    if arguments.seeds < 1:
+        parser.error(f"--seeds {arguments.seeds}: expected 1 or more")
+    chosen = [point for point in LANES if point.name in (arguments.points or DEFAULT)]
+    print(f"{'ECP5-85, speed grade 6':32} {'LUT4':>8} {'FF':>8} {'MHz':>8}   of {arguments.seeds} seeds")
     try:
-        with Steps(Console(stderr=True), "ECP5", len(chosen) * (asked.seeds + 1)) as steps:
+        with Steps(Console(stderr=True), "ECP5", len(chosen) * (arguments.seeds + 1)) as steps:
             for number, point in enumerate(chosen):
-                print(measure(point, asked.seeds, steps, number * (asked.seeds + 1)), flush=True)
+                print(measure(point, arguments.seeds, steps, number * (arguments.seeds + 1)), flush=True)
     except CasemateError as error:
         raise command.UnusableError(str(error)) from error
     return 0

@@ -201,15 +201,15 @@ def checks(folder: Path) -> list[tuple[str, bool, str]]:
     read = sources.read([folder / "pair.sv"])
     lane, pair = (Design(read, top, PARAMETERS) for top in ("lane", "pair"))
     begun = list[str]()
-    flow = Flow(folder / "flat.lib", folder / "kept", tell=begun.append)
-    asked = (
+    flow = Flow(folder / "flat.lib", folder / "kept", report=begun.append)
+    arguments = (
         Request(lane, has_fpga=False),
         Request(pair, stimulus=folder / "drives.py", key_bytes=32, lines=16, part=lane, copies=2),
     )
-    alone, both = (flow.price(request) for request in asked)
+    alone, both = (flow.price(request) for request in arguments)
     steps = len(begun)
     # The results of this stimulus are not kept, like those of any user.
-    again = [flow.price(replace(request, stimulus=None)) for request in asked]
+    again = [flow.price(replace(request, stimulus=None)) for request in arguments]
     is_same = [(cost.area, cost.speed.fmax_mhz, cost.fpga) for cost in again] == [
         (cost.area, cost.speed.fmax_mhz, cost.fpga) for cost in (alone, both)
     ]

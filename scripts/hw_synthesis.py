@@ -150,7 +150,7 @@ def verilator_toggles(multiplier: Multiplier, trace: Trace) -> dict[str, int]:
     """
     folder = multiplier.folder
     script = [
-        f'read_liberty -ignore_miss_func "{multiplier.cells.place(folder)}"',
+        f'read_liberty -ignore_miss_func "{multiplier.cells.copy_to(folder)}"',
         "proc",
         "write_verilog -noattr cells.v",
     ]

@@ -29,10 +29,10 @@ HEAD = """# Keys of design and machine files
 
 `scripts/keys.py` prints this page. A change of one key for one run is `--with design.KEY=VALUE` or
 `--with machine.KEY=VALUE`; `casemate list designs NAME` and `casemate list machines NAME` show every value of a file
-and where it comes from. The keys of `[claims]` and `[crash]` are the rows that `casemate attack --help` and
+and its source. The keys of `[claims]` and `[crash]` are the rows that `casemate attack --help` and
 `casemate crash --help` name.
 
-In a table that may be left out, "must be there" means: with its table. "-" says that there is no value then.
+A key of an optional table is "required" only if the file has that table. "-" means that the key then has no value.
 """
 
 Fields = dict[str, tuple[str, str]]
@@ -91,7 +91,7 @@ def default(kind: Kind, name: str, key: str) -> str:
             found = api.settings(kind, file, {f"{kind}.{key}": ""})
         except CasemateError as error:
             if "missing field" in str(error):
-                return "must be there"
+                return "required"
             if "has no value" in str(error) and file == name:
                 return "-"
             continue
@@ -125,7 +125,7 @@ def page() -> str:
     known = types()
     lines = [HEAD]
     for root, kind in KINDS.items():
-        lines += [f"## {root} files", "", "| key | takes | if left out | what it is |", "|---|---|---|---|"]
+        lines += [f"## {root} files", "", "| key | takes | if left out | meaning |", "|---|---|---|---|"]
         for key, name in keys(known, root, kind):
             row = (f"`{key}`", takes(kind, name, key), default(kind, name, key), field(known, root, key)[1])
             lines.append("| " + " | ".join(row) + " |")

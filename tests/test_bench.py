@@ -31,10 +31,10 @@ def test_cryptography_that_takes_more_than_a_tenth_of_the_time_is_named() -> Non
 
 def test_a_row_shows_its_ratio_to_the_same_work_of_the_reference_only() -> None:
     reference = [{"workload": "mix", "champsim": 100.0}, {"workload": "hot", "champsim": 200.0}]
-    assert Row("run", "mix", "instructions", 5_000.0).beside(reference, workload="mix").times_as_fast_as == {
+    assert Row("run", "mix", "instructions", 5_000.0).with_reference(reference, workload="mix").times_as_fast_as == {
         "champsim": 50.0
     }
-    assert not Row("run", "chase", "instructions", 5_000.0).beside(reference, workload="chase").times_as_fast_as
+    assert not Row("run", "chase", "instructions", 5_000.0).with_reference(reference, workload="chase").times_as_fast_as
 
 
 def test_figures_are_compared_with_the_newest_kept_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

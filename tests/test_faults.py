@@ -91,10 +91,10 @@ def test_the_masks_of_all_lines_and_the_tags_that_would_make_a_forgery_authentic
     histories = part("histories")
     for name in histories.HISTORIES:
         made = histories.history(name, 128, 1)
-        asked = [request.split() for request in made.requests]
+        requests = [request.split() for request in made.requests]
         if name == "rekeyed":
-            asked = asked[[words[1] for words in asked].index("key") :]
-        for words in asked:
+            requests = requests[[words[1] for words in requests].index("key") :]
+        for words in requests:
             if words[1] not in ("seal", "open", "refuse"):
                 continue
             nonce, line = map(bytes.fromhex, words[4:6])
@@ -115,10 +115,10 @@ def test_the_masks_of_all_lines_and_the_tags_that_would_make_a_forgery_authentic
     ],
 )
 def test_options_that_make_no_sense_are_refused_before_a_flip(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: list[str], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], requests: list[str], said: str
 ) -> None:
     (tmp_path / "file").touch()
-    words = [each.replace("FOLDER", str(tmp_path)) for each in asked]
+    words = [each.replace("FOLDER", str(tmp_path)) for each in requests]
     if "--build" not in words:
         words += ["--build", str(tmp_path / "models")]
     with pytest.raises(SystemExit) as refused:

@@ -183,7 +183,7 @@ def test_a_step_without_a_progress_bar_prints_its_progress(
     monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
     with command.step("iterated", "build") as steps:
         assert "iterated: 0 %, build" in capsys.readouterr().err
-        steps.tell({"done": 3, "of": 4, "about": "hash-after"})
+        steps.report({"done": 3, "of": 4, "about": "hash-after"})
         assert "iterated: 75 %, hash-after" in capsys.readouterr().err
 
 

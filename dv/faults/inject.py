@@ -87,7 +87,7 @@ def inject(injector: Path, outcome: endings.Outcome, key_bits: int, seed: int) -
             for line in run.stderr:
                 if line.startswith("progress "):
                     done, total = map(int, line.split()[1:])
-                    steps.tell({"done": done, "of": total, "about": outcome.history})
+                    steps.report({"done": done, "of": total, "about": outcome.history})
                 else:
                     said = line.strip()
             for line in run.stdout:

@@ -55,11 +55,11 @@ PROGRAM_LOSSES = 1000
 DEFAULT_ENTRIES = 32
 """Default entries of a secure persist buffer."""
 
-Told = Callable[[dict[str, Any]], object]
+ProgressCallback = Callable[[dict[str, Any]], object]
 """Gets the progress, about ten times a second."""
 
 
-def _relay(progress: Told | None) -> Callable[[str], object]:
+def _relay(progress: ProgressCallback | None) -> Callable[[str], object]:
     return lambda text: progress(json.loads(text)) if progress else None
 
 
@@ -117,7 +117,7 @@ def run(
     machine: Several = DEFAULT_MACHINE,
     changes: Mapping[str, object] | None = None,
     options: RunOptions | None = None,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> RunResults:
     """Runs one program under several designs and compares their cost and the attacks that they stop.
 
@@ -133,18 +133,18 @@ def run(
     options, programs = RunOptions() if options is None else options, runnables(what)
     arguments.be(options, RunOptions, "options")
     names, machines = arguments.names(designs, "design"), arguments.names(machine, "machine")
-    spec = options.asked(programs) | {
+    spec = options.as_request(programs) | {
         "designs": names,
         "machines": machines,
         "changes": arguments.changes(changes, machines, names),
-        "programs": [program.asked(options.check_values) for program in programs],
+        "programs": [program.as_request(options.check_values) for program in programs],
     }
     answer = json.loads(native.run(native.to_json(spec), _relay(progress)))
     found: list[Protection] = []
     try:
-        told = {design: arguments.changes_of_design(changes, design, names) for design in names}
+        changed = {design: arguments.changes_of_design(changes, design, names) for design in names}
         if options.protection and answer["records"]:
-            found.extend(stopped_attacks.protection_of(design, told[design], progress) for design in names)
+            found.extend(stopped_attacks.protection_of(design, changed[design], progress) for design in names)
     except KeyboardInterrupt:
         answer["interrupted"] = True
     answer |= {"protection": [summary.model_dump() for summary in found], "changes": arguments.listed(changes)}
@@ -157,14 +157,14 @@ def record(
     *,
     limit: Instructions | None = None,
     load_values: bool = False,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Recording:
     """Stores a program's execution in a file, to be run as often as you like; without a `limit`, all of it. With
     `load_values` the file also has the values that the program loads, which a run can then compare.
     """
     program = program if isinstance(program, Program) else Program(program)
     spec = {
-        "program": program.asked(load_values),
+        "program": program.as_request(load_values),
         "limit": arguments.limit(limit, None),
         "output": str(path),
     }
@@ -172,7 +172,7 @@ def record(
     return Recording.model_validate_json(json.dumps({"path": str(path), **answer}))
 
 
-def trace_info(path: str | os.PathLike[str], *, progress: Told | None = None) -> TraceInfo:
+def trace_info(path: str | os.PathLike[str], *, progress: ProgressCallback | None = None) -> TraceInfo:
     """Returns the content of a trace. All of it is read and checked."""
     return TraceInfo.model_validate_json(native.trace_info(str(path), _relay(progress)))
 
@@ -220,7 +220,7 @@ def attack(
     trials: int = ATTACK_TRIALS,
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> AttackReport:
     """Carries out attacks against a design: all of them, or only `row`; `changes` as for `run`."""
     spec = native.to_json({
@@ -239,7 +239,7 @@ def crash(
     seed: int = 1,
     thorough: bool = False,
     changes: Mapping[str, object] | None = None,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> CrashReport:
     """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one. `changes`
     is as for `run`.
@@ -263,7 +263,7 @@ def survive(
     settings: Mapping[str, object] | None = None,
     seed: int = 1,
     changes: Mapping[str, object] | None = None,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> ProgramReport:
     """Runs a built-in program that contains a recovery routine through losses of power under a design; `changes` as for
     `run`.
@@ -287,7 +287,7 @@ def campaign(
     trials: int | None = None,
     budget_seconds: float | None = None,
     seed: int = 1,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Campaign:
     """Carries out many trials of attacks, on all processors, until each row has `trials` of them or the time is over.
 
@@ -309,13 +309,13 @@ def settings(kind: Literal["machine", "design"], name: str, changes: Mapping[str
     """Returns all values of a machine or a design, built in or in a file, and the source of each; `changes` as for
     `run`.
     """
-    told = native.to_json(arguments.changes(changes, [name], [name]))
+    changed = native.to_json(arguments.changes(changes, [name], [name]))
     return Settings(
-        name=name, settings=TypeAdapter(tuple[Setting, ...]).validate_json(native.settings(kind, name, told))
+        name=name, settings=TypeAdapter(tuple[Setting, ...]).validate_json(native.settings(kind, name, changed))
     )
 
 
-def exhaustive(design: str, *, progress: Told | None = None) -> ExhaustiveReport:
+def exhaustive(design: str, *, progress: ProgressCallback | None = None) -> ExhaustiveReport:
     """Flips every stored bit of a small memory under a design, one at a time."""
     return ExhaustiveReport.model_validate_json(native.exhaustive(design, _relay(progress)))
 
@@ -327,14 +327,14 @@ def window(
     warmup: Instructions,
     instructions: Instructions,
     seed: int = 1,
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Window:
     """Measures a window of a ChampSim trace on an unprotected machine, in ChampSim's terms."""
     extent = (arguments.instructions(warmup, "warmup"), arguments.instructions(instructions, "instructions"))
     return Window.model_validate_json(native.window(str(machine), str(trace), extent, seed, _relay(progress)))
 
 
-def validate(*, brief: bool = False, progress: Told | None = None) -> Validation:
+def validate(*, brief: bool = False, progress: ProgressCallback | None = None) -> Validation:
     """Measures the machine against public simulators of the same configuration: minutes, or seconds if `brief`."""
     return Validation.model_validate_json(native.validate(brief, _relay(progress)))
 
@@ -346,7 +346,7 @@ def cost_of_battery(
     height: int | None = None,
     profile: str | os.PathLike[str] = "secpb",
     counted: Counting = "buffers",
-    progress: Told | None = None,
+    progress: ProgressCallback | None = None,
 ) -> BatteryCost:
     """Size of the battery that drains a secure persist buffer, by SecPB's estimate of the worst case.
 
@@ -375,7 +375,7 @@ def cost_of_battery(
     return BatteryCost.model_validate_json(native.battery(str(profile), question, _relay(progress)))
 
 
-def bench_crypto(options: CryptoOptions | None = None, *, progress: Told | None = None) -> CryptoBench:
+def bench_crypto(options: CryptoOptions | None = None, *, progress: ProgressCallback | None = None) -> CryptoBench:
     """Measures the speed at which one core of this computer seals and opens with AES-128-GCM.
 
     Seconds of a call are medians; cycles are of the core's clock, which is measured as well. Watts are from the

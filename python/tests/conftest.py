@@ -59,7 +59,7 @@ def trend_holds(study: Study, trend: Trend, numbers: Numbers, cases: Sequence[st
     means = {number: {name: numbers(number, name, 1) for name in series[number]} for number in trend.figures}
 
     def by_case(number: str, name: str) -> dict[str, float]:
-        return {case: numbers(number, name, place) for place, case in enumerate(cases)}
+        return {case: numbers(number, name, index) for index, case in enumerate(cases)}
 
     return trend.find(means, by_case).holds
 

@@ -24,13 +24,13 @@ UNTYPED: Any = cm
 
 
 def test_a_run_gives_typed_records() -> None:
-    told: list[dict[str, object]] = []
-    results = cm.run(SMALL, designs=["none", "ctr-mac"], options=cm.RunOptions(limit=50_000), progress=told.append)
+    progress: list[dict[str, object]] = []
+    results = cm.run(SMALL, designs=["none", "ctr-mac"], options=cm.RunOptions(limit=50_000), progress=progress.append)
     assert results.passed
     assert results.record("ctr-mac").weaknesses == ("no freshness",)
     assert results.slowdown("ctr-mac") > 1
     assert results.protection[0].stopped == claimed("none")[0]
-    assert told
+    assert progress
     with pytest.raises(KeyError):
         results.record("sc64-bmt")
 
@@ -104,9 +104,9 @@ def test_results_print_a_short_summary() -> None:
     results = cm.run(SMALL, options=cm.RunOptions(limit="20K", protection=False))
     assert repr(results).startswith("<RunResults: gups on modern: none 1.000x, sc64-bmt ")
     assert repr(results).endswith("; passed>")
-    told = [results, results.records[0], cm.explain("none"), cm.attack("none", row="badram", trials=1)]
-    told += [cm.design("none"), *cm.machines()]
-    for result in told:
+    progress = [results, results.records[0], cm.explain("none"), cm.attack("none", row="badram", trials=1)]
+    progress += [cm.design("none"), *cm.machines()]
+    for result in progress:
         assert len(repr(result)) < 200, repr(result)
         assert f"<{type(result).__name__}: {result}>" == repr(result)
 

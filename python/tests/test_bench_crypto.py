@@ -40,9 +40,9 @@ def samples() -> dict[Key, Sample]:
     }
     # The median is meant, whatever else is among them.
     return {
-        (engine, operation, size): Sample([both[place], 9.0, both[place] / 9], [2e9, 2e9, 1e9])
+        (engine, operation, size): Sample([both[index], 9.0, both[index] / 9], [2e9, 2e9, 1e9])
         for (engine, size), both in seconds.items()
-        for place, operation in enumerate(crypto_bench.OPERATIONS)
+        for index, operation in enumerate(crypto_bench.OPERATIONS)
     }
 
 
@@ -177,9 +177,9 @@ def test_the_processor_is_the_first_that_the_system_lists(tmp_path: Path) -> Non
 
 def rapl(root: Path, *, energy: str = "1000", most: str = "262143328850", name: str = "package-0") -> Path:
     """A tree of counters as Linux has it, and the package's counter in it."""
-    for folder, told in (("intel-rapl:0", name), ("intel-rapl:0:0", "core"), ("intel-rapl-mmio:0", "package-0")):
+    for folder, label in (("intel-rapl:0", name), ("intel-rapl:0:0", "core"), ("intel-rapl-mmio:0", "package-0")):
         (root / folder).mkdir(parents=True)
-        (root / folder / "name").write_text(f"{told}\n")
+        (root / folder / "name").write_text(f"{label}\n")
         (root / folder / "energy_uj").write_text(energy)
         (root / folder / "max_energy_range_uj").write_text(most)
     return root / "intel-rapl:0" / "energy_uj"
@@ -309,13 +309,13 @@ def test_a_measurement_is_whole(measured: CryptoBench) -> None:
 
 
 def test_figures_of_a_debug_build_are_marked_as_not_released(measured: CryptoBench) -> None:
-    def told(built_as: str) -> str:
+    def shown(built_as: str) -> str:
         console = Console(width=200, record=True, file=io.StringIO())
         console.print(crypto_table.bench(measured.model_copy(update={"built_as": built_as})))
         return console.export_text()
 
-    assert "built as 'debug', for tests: `make build`" in told("debug")
-    assert "built as" not in told("release")
+    assert "built as 'debug', for tests: `make build`" in shown("debug")
+    assert "built as" not in shown("release")
     for built_as, begins in (("debug", "Of a build for tests ('debug'), slower than"), ("release", "25.6 GB/s take ")):
         said = crypto_today.conclusion(measured.implementations, measured.power, 25.6, built_as)
         assert said.startswith(begins)
@@ -339,23 +339,23 @@ def test_the_table_fits_a_screen_and_names_the_source_of_watts(casemate: Casemat
 
 
 def test_progress_rises_to_the_end() -> None:
-    told: list[float] = []
+    events: list[float] = []
     options = CryptoOptions(sizes=(64, 128), turns=2, openssl=False)
-    cm.bench_crypto(options, progress=lambda progress: told.append(progress["done"] / progress["of"]))
-    assert told == sorted(told)
-    assert told[-1] == pytest.approx(1)
+    cm.bench_crypto(options, progress=lambda progress: events.append(progress["done"] / progress["of"]))
+    assert events == sorted(events)
+    assert events[-1] == pytest.approx(1)
 
 
 def test_a_forecast_follows_the_time_of_finished_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter((3.0, 6.0))
     monkeypatch.setattr("casemate.crypto.crypto_bench.time.monotonic", lambda: next(clock))
-    told: list[dict[str, Any]] = []
-    steps = crypto_bench._Steps(told.append, turns=4, openssl_seconds=8, began=0.0)
+    events: list[dict[str, Any]] = []
+    steps = crypto_bench._Steps(events.append, turns=4, openssl_seconds=8, began=0.0)
     steps.turn("ours")
     steps.turn("ours")
     steps.openssl("openssl", 1)
     # Four turns of 3 s, and OpenSSL's 8.
-    assert [(each["done"], each["of"]) for each in told] == [(3, 20), (6, 20), (7, 20)]
+    assert [(each["done"], each["of"]) for each in events] == [(3, 20), (6, 20), (7, 20)]
 
 
 def test_ctrl_c_ends_a_measurement_and_leaves_no_file(interrupted: Casemate, tmp_path: Path) -> None:

@@ -29,12 +29,12 @@ class Engines:
     """Replaces the measurement of our engines, and notes the requests."""
 
     def __init__(self) -> None:
-        self.asked = list[tuple[str, int, int]]()
+        self.calls = list[tuple[str, int, int]]()
 
     def speed(self, engine: str, size: int, repetitions: int) -> str:
         """One measurement: the clock is that of the turn that it is in."""
-        turn = sum((engine, size) == before[:2] for before in self.asked)
-        self.asked.append((engine, size, repetitions))
+        turn = sum((engine, size) == before[:2] for before in self.calls)
+        self.calls.append((engine, size, repetitions))
         measured = {"seal_seconds": SEAL_NS * 1e-9, "open_seconds": OPEN_NS * 1e-9, "clock_hz": CLOCKS_GHZ[turn] * 1e9}
         return json.dumps(measured)
 
@@ -88,19 +88,19 @@ def test_an_engine_s_clock_is_the_median_of_its_turns(engines: Engines) -> None:
 def test_units_that_slept_cannot_decide_the_median_of_a_turn(engines: Engines) -> None:
     """The first repetition of a turn wakes wide units: of three or more, the median is a later one."""
     found = bench()
-    assert len(engines.asked) == len(CLOCKS_GHZ) * len(list(of_ours(found)))
-    assert all(repetitions >= 3 for _, _, repetitions in engines.asked)
+    assert len(engines.calls) == len(CLOCKS_GHZ) * len(list(of_ours(found)))
+    assert all(repetitions >= 3 for _, _, repetitions in engines.calls)
 
 
 def test_each_turn_asks_every_engine_before_the_next_begins(engines: Engines) -> None:
     names = list(of_ours(bench()))
-    assert [name for name, _, _ in engines.asked] == names * len(CLOCKS_GHZ)
+    assert [name for name, _, _ in engines.calls] == names * len(CLOCKS_GHZ)
 
 
-def packages(root: Path, *told: str) -> list[Path]:
+def packages(root: Path, *names: str) -> list[Path]:
     """The counters of some packages of a computer, each at zero."""
     found = list[Path]()
-    for number, name in enumerate(told):
+    for number, name in enumerate(names):
         folder = root / f"intel-rapl:{number}"
         folder.mkdir(parents=True)
         for file, text in (("name", name), ("energy_uj", "0"), ("max_energy_range_uj", "999999")):

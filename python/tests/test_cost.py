@@ -64,8 +64,8 @@ def test_the_differences_of_a_drain_from_the_closed_form_are_named(casemate: Cas
 
 
 def test_counted_energies_equal_the_closed_forms_plus_the_named_differences() -> None:
-    told: list[dict[str, int]] = []
-    found = cm.cost_of_battery(CHAIN, entries=(8, 32), progress=told.append)
+    progress: list[dict[str, int]] = []
+    found = cm.cost_of_battery(CHAIN, entries=(8, 32), progress=progress.append)
     for row in found.rows:
         assert row.counted is not None
         alone, together = row.counted.alone, row.counted.together
@@ -82,7 +82,7 @@ def test_counted_energies_equal_the_closed_forms_plus_the_named_differences() ->
         assert shared <= 0.0
         assert all((by.energy_nj < 0.0) == by.is_less for by in alone.differences)
         assert [size.printed_mm3 for size in alone.sizes] == [None, None]
-    assert told
+    assert progress
     assert cm.cost_of_battery("cobcm", counted="nothing").of("cobcm").counted is None
 
 

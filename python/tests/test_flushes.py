@@ -101,14 +101,14 @@ def shown(results: RunResults) -> str:
 
 
 def test_flushes_that_were_not_simulated_are_reported_per_durable_design(casemate: Casemate) -> None:
-    told = casemate(
+    output = casemate(
         "run", *SMALL, "--design", "none", "--design", "plp-coalesced", "--design", "plp-sp", "--json"
     ).json()
-    for record in told["records"]:
+    for record in output["records"]:
         record["feed"] |= {"flushes": 5000, "flushes_not_simulated": 2000}
-    text = shown(RunResults.model_validate_json(json.dumps(told)))
+    text = shown(RunResults.model_validate_json(json.dumps(output)))
     assert "plp-coalesced: 2,000 flushes not simulated, of 5,000 (CLWB," in text
     assert "plp-sp: 2,000 flushes not simulated, of 5,000" in text
     assert "none: 2,000" not in text
-    told["records"][1]["feed"]["flushes_not_simulated"] = 0
-    assert "plp-coalesced: " not in shown(RunResults.model_validate_json(json.dumps(told)))
+    output["records"][1]["feed"]["flushes_not_simulated"] = 0
+    assert "plp-coalesced: " not in shown(RunResults.model_validate_json(json.dumps(output)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from casemate._core import CasemateError
-from casemate.cli.commands.cost_hardware import rows_beside
+from casemate.cli.commands.cost_hardware import other_cores
 from casemate.hardware import design, library, sources, stimulus, store, synthesis, tools
 from casemate.hardware.flow import STEPS, Flow
 from casemate.hardware.stimulus import Core
@@ -140,12 +140,12 @@ def test_a_clock_is_found_by_its_usual_name_or_must_be_given() -> None:
     ports = {"clk_i": (True, 1), "go": (True, 1), "wide": (True, 8), "done": (False, 1)}
     assert design.clock_of(ports, None) == "clk_i"
     assert design.clock_of(ports, "go") == "go"
-    for asked, said in (
+    for wanted, said in (
         ("clk", "'clk' is no port \\(did you mean 'clk_i'\\?\\); there are: clk_i, go"),
         ("wide", "is no input of one bit"),
     ):
         with pytest.raises(CasemateError, match=said):
-            design.clock_of(ports, asked)
+            design.clock_of(ports, wanted)
     with pytest.raises(CasemateError, match="say which it is with --clock: go"):
         design.clock_of({"go": (True, 1)}, None)
 
@@ -162,9 +162,9 @@ def test_a_clock_is_found_by_its_usual_name_or_must_be_given() -> None:
 def test_modules_are_kept_separate_only_if_the_rtl_marks_one(tmp_path: Path, text: str, marked: bool) -> None:
     path = tmp_path / "top.sv"
     path.write_text(MODULE.replace("module", text, 1))
-    asked = design.Design((path,), "adder")
-    assert asked.keeps_modules == marked
-    assert ("--best-effort-hierarchy" in synthesis.read_command(asked)) == marked
+    wanted = design.Design((path,), "adder")
+    assert wanted.keeps_modules == marked
+    assert ("--best-effort-hierarchy" in synthesis.read_command(wanted)) == marked
 
 
 @pytest.fixture
@@ -248,8 +248,8 @@ def test_errors_of_the_sources_themselves_are_first_and_paths_are_relative(
     said = (
         "../a.sv:3: ERROR: range is reversed\n../a.sv:9: ERROR: $error encountered: W is even\nBuild failed: 2 errors\n"
     )
-    told = tools.errors_of(said, 1, tmp_path / "work")
-    assert told == "a.sv:9: ERROR: W is even; a.sv:3: ERROR: range is reversed"
+    given = tools.errors_of(said, 1, tmp_path / "work")
+    assert given == "a.sv:9: ERROR: W is even; a.sv:3: ERROR: range is reversed"
     assert tools.errors_of("nothing to see\n", -9) == "it ended with signal 9, and its last line is: nothing to see"
 
 
@@ -261,26 +261,30 @@ def core(um2: float) -> dict[str, object]:
     return {"name": "core", "area": area, "speed": {"fmax_mhz": 9.0} | path | work, "fpga": None, "energy": None}
 
 
-def beside(**changed: object) -> str:
+def edited(**changed: object) -> str:
     """A result of the small library without cores, as a flow that aims at 8 ns prints it."""
     content = hashlib.sha256(TEXT.encode()).hexdigest()
-    told = {"library": "small", "library_content": content, "voltage_v": 2.0, "target_ns": 8.0, "tools": {}}
-    return json.dumps(told | {"recipe": store.digest(store.code(*STEPS)), "rows": [], "scaling": []} | changed)
+    given = {"library": "small", "library_content": content, "voltage_v": 2.0, "target_ns": 8.0, "tools": {}}
+    return json.dumps(given | {"recipe": store.digest(store.code(*STEPS)), "rows": [], "scaling": []} | changed)
 
 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("thesi.json", beside(), "--beside: cannot read 'thesis.json': No such file or directory (did you mean 'thesi"),
+        (
+            "thesi.json",
+            edited(),
+            "--beside: cannot read 'thesis.json': No such file or directory (did you mean 'thesi",
+        ),
         ("thesis.json", "{", "'thesis.json' holds no cores: Invalid JSON: EOF while parsing an object at line 1"),
         ("thesis.json", "{}", "holds no cores: library: Field required; expected what `casemate cost rtl --json`"),
-        ("thesis.json", beside(target_ns=math.nan), "holds no cores: target_ns: Input should be"),
-        ("thesis.json", beside(rows=[core(um2=-1)]), "no cores: rows.0.area.um2: Input should be greater than 0;"),
-        ("thesis.json", beside(rows=[core(um2=math.nan)]), "no cores: rows.0.area.um2: Input should be"),
-        ("thesis.json", beside(library="big"), "are of the library big, and those here of the library small"),
-        ("thesis.json", beside(library_content=64 * "a"), "are of a file of it with the digest aaaaaaaa, and those"),
-        ("thesis.json", beside(voltage_v=1.1), "are at 1.1 V, and those here at 2 V"),
-        ("thesis.json", beside(target_ns=3), "synthesised for 3 ns, and those here synthesised for 8 ns: price them"),
+        ("thesis.json", edited(target_ns=math.nan), "holds no cores: target_ns: Input should be"),
+        ("thesis.json", edited(rows=[core(um2=-1)]), "no cores: rows.0.area.um2: Input should be greater than 0;"),
+        ("thesis.json", edited(rows=[core(um2=math.nan)]), "no cores: rows.0.area.um2: Input should be"),
+        ("thesis.json", edited(library="big"), "are of the library big, and those here of the library small"),
+        ("thesis.json", edited(library_content=64 * "a"), "are of a file of it with the digest aaaaaaaa, and those"),
+        ("thesis.json", edited(voltage_v=1.1), "are at 1.1 V, and those here at 2 V"),
+        ("thesis.json", edited(target_ns=3), "synthesised for 3 ns, and those here synthesised for 8 ns: price them"),
     ],
 )
 def test_cores_of_another_flow_or_library_are_not_compared(
@@ -306,7 +310,7 @@ def test_cores_priced_by_other_programs_are_compared_with_a_note(
     by_others = "were priced by other programs: pyosys 0.1\n"
     by_another = "were priced by other programs: another version of this flow\n"
     for changed, said in (({"tools": {"pyosys": "0.1"}}, by_others), ({"recipe": "a"}, by_another), ({}, "")):
-        Path("thesis.json").write_text(beside(**({"tools": tools.versions()} | changed)))
-        assert rows_beside(Path("thesis.json"), flow) == []
+        Path("thesis.json").write_text(edited(**({"tools": tools.versions()} | changed)))
+        assert other_cores(Path("thesis.json"), flow) == []
         heard = capsys.readouterr().err
         assert (bool(heard), heard.endswith(said)) == (bool(said), True)

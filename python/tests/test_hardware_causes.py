@@ -44,14 +44,14 @@ def cause(monkeypatch: pytest.MonkeyPatch, of_values: list[int], of_beginnings: 
     """
     built = list[str]()
 
-    def build(*told: Any) -> Path:
-        built.append(" ".join(told[-1]))
+    def build(*arguments: Any) -> Path:
+        built.append(" ".join(arguments[-1]))
         return Path("simulator")
 
-    def process(*told: Any) -> Replay:
+    def process(*arguments: Any) -> Replay:
         other = of_values if "x-assign unique" in built[-1] else of_beginnings
         zeros, ones, random = (f"+verilator+rand+reset+{number}" for number in range(3))
-        return Replay({zeros: [1, 0, 1], ones: other, random: [1, 0, 1]}, told[-1])
+        return Replay({zeros: [1, 0, 1], ones: other, random: [1, 0, 1]}, arguments[-1])
 
     monkeypatch.setattr(rtl_simulation, "build", build)
     monkeypatch.setattr(rtl_simulation, "Process", process)
@@ -88,7 +88,7 @@ def test_a_flip_flop_that_stores_the_inverse_begins_and_runs_as_the_rtl(
 
 @pytest.mark.parametrize(("next_state", "output"), INVERSE)
 def test_synthesis_gets_flip_flops_in_the_only_form_that_it_takes(tmp_path: Path, next_state: str, output: str) -> None:
-    placed = small_library(tmp_path, stores_inverse(next_state, output)).place(tmp_path).read_text()
+    placed = small_library(tmp_path, stores_inverse(next_state, output)).copy_to(tmp_path).read_text()
     assert placed == stores_inverse("!D", "IQN")
 
 

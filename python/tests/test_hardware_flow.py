@@ -355,7 +355,7 @@ def test_a_result_is_kept_until_anything_that_decides_it_changes(tmp_path: Path)
         found.append(len(found))
         return len(found)
 
-    told = {"sources": [["a.sv", "01"]], "parameters": [["W", "8"]], "versions": {"yosys": "1"}}
+    inputs = {"sources": [["a.sv", "01"]], "parameters": [["W", "8"]], "versions": {"yosys": "1"}}
     changes: list[dict[str, object]] = [
         {},
         {"sources": [["a.sv", "02"]]},
@@ -363,9 +363,9 @@ def test_a_result_is_kept_until_anything_that_decides_it_changes(tmp_path: Path)
         {"versions": {"yosys": "2"}},
         {"library": "03"},
     ]
-    assert [kept.keep("area", told | change, find) for change in changes] == [1, 2, 3, 4, 5]
-    assert [kept.keep("area", told | change, find) for change in changes] == [1, 2, 3, 4, 5]
-    assert kept.keep("energy", told, find) == 6
+    assert [kept.keep("area", inputs | change, find) for change in changes] == [1, 2, 3, 4, 5]
+    assert [kept.keep("area", inputs | change, find) for change in changes] == [1, 2, 3, 4, 5]
+    assert kept.keep("energy", inputs, find) == 6
 
 
 @pytest.mark.parametrize("damage", ["", "{", "{}", "null", "[1]", '{"digest": "0", "found": 7}', None])

@@ -67,7 +67,7 @@ class Notes:
         return path
 
 
-class Asked:
+class Requests:
     """A core, a library and a stimulus in a folder, and the request to the flow; all of them can be changed."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,27 +110,27 @@ class Asked:
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Requests:
     for name in ("need_yosys", "need_opensta", "need_simulation"):
         monkeypatch.setattr(tools, name, lambda: "")
-    return Asked(tmp_path, monkeypatch)
+    return Requests(tmp_path, monkeypatch)
 
 
-def with_define(asked: Asked) -> None:
-    asked.ask_of_design(sources=(sources.Setting("+define+WIDE=1"), *asked.request.design.sources))
+def with_define(requests: Requests) -> None:
+    requests.ask_of_design(sources=(sources.Setting("+define+WIDE=1"), *requests.request.design.sources))
 
 
-def with_another_clock(asked: Asked) -> None:
-    asked.ask(clock="go")
-    asked.notes.clock_net = 6
+def with_another_clock(requests: Requests) -> None:
+    requests.ask(clock="go")
+    requests.notes.clock_net = 6
 
 
-def with_part(asked: Asked) -> None:
-    asked.ask(part=Design(asked.request.design.sources, "part"), copies=1)
+def with_part(requests: Requests) -> None:
+    requests.ask(part=Design(requests.request.design.sources, "part"), copies=1)
 
 
 OF_CELLS = {"netlist", "timing", "energy"}
-CHANGES: dict[str, tuple[Callable[[Asked], object], set[str]]] = {
+CHANGES: dict[str, tuple[Callable[[Requests], object], set[str]]] = {
     "a source": (lambda it: it.append("top.sv"), ALL),
     "what a source includes": (lambda it: it.append("widths.svh"), ALL),
     "a macro": (with_define, ALL),
@@ -165,36 +165,36 @@ results that depend on it.
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_every_step_that_a_change_affects_is_kept_under_another_name(asked: Asked, what: str) -> None:
+def test_every_step_that_a_change_affects_is_kept_under_another_name(requests: Requests, what: str) -> None:
     change, decided = CHANGES[what]
-    _, before = asked.price()
-    _, again = asked.price()
+    _, before = requests.price()
+    _, again = requests.price()
     assert before == again
     assert before.keys() == ALL
-    change(asked)
-    _, after = asked.price()
+    change(requests)
+    _, after = requests.price()
     assert {step for step in decided if before[step] == after[step]} == set()
 
 
-def test_the_content_of_a_part_decides_the_results_of_its_steps(asked: Asked) -> None:
-    with_part(asked)
-    _, before = asked.price()
+def test_the_content_of_a_part_decides_the_results_of_its_steps(requests: Requests) -> None:
+    with_part(requests)
+    _, before = requests.price()
     assert before.keys() == {*STEPS, "part of fpga"}
-    asked.ask(part=replace(asked.request.part or asked.request.design, parameters=(("W", "9"),)))
-    _, after = asked.price()
+    requests.ask(part=replace(requests.request.part or requests.request.design, parameters=(("W", "9"),)))
+    _, after = requests.price()
     assert {step for step in before if before[step] != after[step]} >= {"part", "part of fpga", "timing", "energy"}
 
 
-def test_a_stimulus_changes_only_the_trace_and_no_synthesis(asked: Asked) -> None:
-    _, before = asked.price()
-    asked.append("drives.py")
-    asked.ask(lines=25, key_bytes=32)
-    _, after = asked.price()
+def test_a_stimulus_changes_only_the_trace_and_no_synthesis(requests: Requests) -> None:
+    _, before = requests.price()
+    requests.append("drives.py")
+    requests.ask(lines=25, key_bytes=32)
+    _, after = requests.price()
     assert {step for step in ALL if before[step] != after[step]} == {"trace"}
 
 
-def test_a_cost_combines_the_results_of_all_steps(asked: Asked) -> None:
-    cost, _ = asked.price()
+def test_a_cost_combines_the_results_of_all_steps(requests: Requests) -> None:
+    cost, _ = requests.price()
     # One flip-flop of the small library, at 4 ns.
     assert (cost.area.um2, cost.area.flops_um2, cost.area.cells, cost.area.flops) == (96, 96, 1, 1)
     assert cost.area.fanout_buffers == 0
@@ -208,18 +208,18 @@ def test_a_cost_combines_the_results_of_all_steps(asked: Asked) -> None:
     assert parts == pytest.approx((1, 2, 3, 0.004))
 
 
-def test_a_core_without_a_stimulus_or_an_fpga_has_no_figures_of_them(asked: Asked) -> None:
-    asked.ask(stimulus=None, has_fpga=False)
-    cost, names = asked.price()
+def test_a_core_without_a_stimulus_or_an_fpga_has_no_figures_of_them(requests: Requests) -> None:
+    requests.ask(stimulus=None, has_fpga=False)
+    cost, names = requests.price()
     assert names.keys() == {"ports", "netlist", "timing"}
     assert (cost.energy, cost.fpga, cost.speed.cycles_per_line) == (None, None, None)
 
 
 @pytest.mark.parametrize("copies", [1, 2, 7])
-def test_a_part_counts_in_an_fpga_as_often_as_it_occurs(asked: Asked, copies: int) -> None:
-    with_part(asked)
-    asked.ask(copies=copies)
-    cost, _ = asked.price()
+def test_a_part_counts_in_an_fpga_as_often_as_it_occurs(requests: Requests, copies: int) -> None:
+    with_part(requests)
+    requests.ask(copies=copies)
+    cost, _ = requests.price()
     # The logic around the parts has 3, 5 and 1, and so has each part.
     assert cost.fpga is not None
     assert (cost.fpga.lut, cost.fpga.flops, cost.fpga.block_rams) == (3 + 3 * copies, 5 + 5 * copies, 1 + copies)

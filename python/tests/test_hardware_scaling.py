@@ -31,9 +31,9 @@ def core(um2: float, fmax_mhz: float, cycles: float, nj: float) -> CoreCost:
 
 def test_a_line_through_two_numbers_of_lanes_is_theirs_at_the_clock_that_both_reach() -> None:
     # A single lane has no router, and is on no line.
-    asked = [Point(), Point(lanes=2), Point(lanes=3), Point(mul_bits=32)]
+    points = [Point(), Point(lanes=2), Point(lanes=3), Point(mul_bits=32)]
     rows = [core(1, 1, 1, 1), core(2100, 200, 25, 60), core(3200, 100, 20, 61), core(1, 1, 1, 1)]
-    found = scaling(asked, rows)
+    found = scaling(points, rows)
     assert [(fit.name, fit.lanes, fit.clock_mhz) for fit in found] == [("AES-128 1 round, W=16", [2, 3], 100)]
     assert (found[0].area_um2_a_lane, found[0].area_um2_besides) == pytest.approx((1100, -100))
     # 60 nJ every 25 cycles of 10 ns are 240 mW, 61 nJ every 20 are 305.

@@ -39,7 +39,7 @@ def simulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.skip("needs c++")
     monkeypatch.setattr(tools, "need_simulation", lambda: None)
     monkeypatch.setattr(tools, "verilator", lambda: ("verilator", {}))
-    monkeypatch.setattr(tools, "run", lambda *told: "")
+    monkeypatch.setattr(tools, "run", lambda *arguments: "")
     rtl_simulation.build(design.Design((), "core"), PORTS, "clk", tmp_path)
     for name in ("Vcore.h", "verilated.h"):
         (tmp_path / name).write_text(TALKING)
@@ -105,7 +105,7 @@ def test_a_port_that_no_simulator_can_name_is_refused_by_name(
 def test_a_port_with_two_underscores_has_the_name_of_verilator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "need_simulation", lambda: None)
     monkeypatch.setattr(tools, "verilator", lambda: ("verilator", {}))
-    monkeypatch.setattr(tools, "run", lambda *asked: "")
+    monkeypatch.setattr(tools, "run", lambda *arguments: "")
     rtl_simulation.build(design.Design((), "top"), {"clk": (True, 1), "data__in": (True, 1)}, "clk", tmp_path)
     assert "put(core.data___05Fin, hex)" in (tmp_path / "harness.cpp").read_text()
 

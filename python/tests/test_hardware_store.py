@@ -19,7 +19,7 @@ def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flow:
     for program in ("need_yosys", "need_opensta", "need_simulation"):
         monkeypatch.setattr(tools, program, lambda: "")
     small_library(tmp_path)
-    return Flow(tmp_path / "small.lib", tmp_path / "kept", tell=lambda step: None)
+    return Flow(tmp_path / "small.lib", tmp_path / "kept", report=lambda step: None)
 
 
 def source(folder: Path, body: str = "") -> Path:
@@ -45,7 +45,7 @@ def test_a_source_that_is_edited_while_it_is_priced_leaves_no_kept_result(
 ) -> None:
     path = source(tmp_path)
 
-    def ports(asked: design.Design, folder: Path) -> dict[str, tuple[bool, int]]:
+    def ports(arguments: design.Design, folder: Path) -> dict[str, tuple[bool, int]]:
         source(tmp_path, "reg edited;")
         return PORTS
 
@@ -61,16 +61,16 @@ def test_a_stimulus_of_a_user_is_carried_out_each_time(
     (tmp_path / "drive.py").write_text("def drive(core): pass\n")
     carried_out = list[int]()
 
-    def drive(*asked: object) -> Trace:
+    def drive(*arguments: object) -> Trace:
         carried_out.append(1)
         return Trace(inputs=[{}], outputs=[{}], done=1)
 
-    def to_cells(*asked: object) -> Path:
+    def to_cells(*arguments: object) -> Path:
         raise CasemateError("as far as this goes")
 
-    monkeypatch.setattr(synthesis, "ports", lambda asked, folder: PORTS)
+    monkeypatch.setattr(synthesis, "ports", lambda arguments, folder: PORTS)
     monkeypatch.setattr(synthesis, "to_cells", to_cells)
-    monkeypatch.setattr(rtl_simulation, "build", lambda *asked: tmp_path)
+    monkeypatch.setattr(rtl_simulation, "build", lambda *arguments: tmp_path)
     monkeypatch.setattr(rtl_simulation, "drive", drive)
     for _ in range(2):
         with pytest.raises(CasemateError, match="as far as this goes"):

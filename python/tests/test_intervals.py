@@ -33,8 +33,8 @@ def _numbers(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         for name, value in found.items():
             yield from _numbers(value, (*path, name))
     elif isinstance(found, list):
-        for place, value in enumerate(found):
-            yield from _numbers(value, (*path, str(place)))
+        for index, value in enumerate(found):
+            yield from _numbers(value, (*path, str(index)))
     elif isinstance(found, int):
         yield path, found
 

@@ -45,9 +45,9 @@ def test_the_command_prints_a_table_or_json_and_fails_if_a_store_is_lost(casemat
     assert "20.000 us" in said.out
     lossy = casemate(*words, "--design", "bbb-gap", "--machine", "secpb-pcm", "--losses", "2", "--json")
     assert lossy.code == 1
-    told = json.loads(lossy.out)
-    assert not told["passed"]
-    assert [loss["seed"] for loss in told["losses"]] == [1, 2]
+    output = json.loads(lossy.out)
+    assert not output["passed"]
+    assert [loss["seed"] for loss in output["losses"]] == [1, 2]
 
 
 def test_a_loss_after_the_end_of_the_program_is_reported(casemate: Casemate) -> None:
@@ -81,4 +81,4 @@ def test_moments_and_energies_are_parsed_with_their_units() -> None:
     assert moment("random") == "random"
     assert [amounts.parse_energy(text) for text in ("1.7mJ", "200nJ", "3J")] == [1_700 * 10**9, 200 * 10**6, 3 * 10**15]
     with pytest.raises(CasemateError, match="losses is 0"):
-        LossOptions(losses=0).asked()
+        LossOptions(losses=0).as_request()

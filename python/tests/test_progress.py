@@ -17,7 +17,7 @@ def test_silent_work_is_reported_as_continuing_until_it_ends(monkeypatch: pytest
     monkeypatch.setattr(progress, "BETWEEN_LATER_LINES_SECONDS", 60.0)
     heard = io.StringIO()
     with progress.Steps(Console(file=heard), "pricing", 1) as steps:
-        steps.tell({"done": 1, "of": 2, "about": "synthesis"})
+        steps.report({"done": 1, "of": 2, "about": "synthesis"})
         time.sleep(0.5)
     lines = heard.getvalue().splitlines()
     # Soon at first, and then at longer distances.
@@ -30,17 +30,17 @@ def test_silent_work_is_reported_as_continuing_until_it_ends(monkeypatch: pytest
 def test_attacks_after_a_run_report_their_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
     monkeypatch.setattr(progress, "BETWEEN_LATER_LINES_SECONDS", 0.0)
-    told = list[dict[str, Any]]()
+    events = list[dict[str, Any]]()
     heard = io.StringIO()
     with progress.Instructions(Console(file=heard), ["xts"], None) as instructions:
 
-        def tell(event: dict[str, Any]) -> None:
-            told.append(event)
-            instructions.tell(event)
+        def report(event: dict[str, Any]) -> None:
+            events.append(event)
+            instructions.report(event)
 
         options = cm.RunOptions(limit=2_000)
-        cm.run(cm.BuiltIn("stream"), designs="xts", options=options, progress=tell)
-    shares = [event["done"] / event["of"] for event in told if event.get("attacked") == "xts"]
+        cm.run(cm.BuiltIn("stream"), designs="xts", options=options, progress=report)
+    shares = [event["done"] / event["of"] for event in events if event.get("attacked") == "xts"]
     assert shares == sorted(shares)
     assert len(shares) > 2
     assert "attacks on xts: " in heard.getvalue()
@@ -62,9 +62,9 @@ class Heard:
     def begin(self, piece: int, name: str) -> None:
         """A core begins."""
 
-    def tell(self, told: dict[str, Any]) -> None:
+    def report(self, events: dict[str, Any]) -> None:
         """A step begins."""
-        self.shares.append((told["done"], told["of"]))
+        self.shares.append((events["done"], events["of"]))
 
 
 def test_kept_steps_do_not_count_as_work_of_a_pricing() -> None:

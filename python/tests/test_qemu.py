@@ -97,9 +97,9 @@ def test_progress_names_the_work_of_qemu_while_no_instruction_arrives(monkeypatc
     monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
     heard = io.StringIO()
     with progress.Instructions(Console(file=heard, width=200), ["none"], None) as lines:
-        lines.tell({"instructions": [0], "busy": {"work": "reserve", "bytes": 1 << 40}})
-        lines.tell({"instructions": [0], "busy": {"work": "protect", "bytes": 3 << 30}})
-        lines.tell({"instructions": [5], "busy": None})
+        lines.report({"instructions": [0], "busy": {"work": "reserve", "bytes": 1 << 40}})
+        lines.report({"instructions": [0], "busy": {"work": "protect", "bytes": 3 << 30}})
+        lines.report({"instructions": [5], "busy": None})
     assert [line.split("none ")[1] for line in heard.getvalue().splitlines()] == [
         "0; QEMU is setting up a reservation of 1.0 TB",
         "0; QEMU is changing the protection of 3.0 GB",

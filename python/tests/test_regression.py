@@ -25,7 +25,7 @@ def normal_equations(points: list[tuple[float, float]]) -> tuple[float, float]:
 
 @given(places=PLACES, values=st.data())
 def test_the_line_is_the_solution_of_the_normal_equations(places: list[int], values: st.DataObject) -> None:
-    points = [(float(place), values.draw(VALUES)) for place in places]
+    points = [(float(x), values.draw(VALUES)) for x in places]
     slope, intercept = normal_equations(points)
     found = regression.least_squares(points)
     assert found.slope == pytest.approx(slope, abs=1e-6)

@@ -42,13 +42,13 @@ def store_of(study: Study, folder: Path) -> Store:
 
 def carry_out(store: Store, study: Study, seeds: int = SEEDS) -> tuple[Runs, list[str], list[Job]]:
     """All runs of a study's first figure; which jobs were reported."""
-    told: list[Job] = []
+    jobs: list[Job] = []
     needed = study.needed(["1"])
     jobs = [
         store.job(case, setting, store.trace(case), seed) for seed in range(1, seeds + 1) for case, setting in needed
     ]
-    runs, failures = store.carry_out(jobs, lambda done, job: told.append(job))
-    return runs, failures, told
+    runs, failures = store.carry_out(jobs, lambda done, job: jobs.append(job))
+    return runs, failures, jobs
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +83,12 @@ def test_a_figure_of_named_workloads_is_limited_to_them_and_says_so(some_runs: R
 
 def test_a_run_is_kept_until_its_settings_change(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
-    runs, failures, told = carry_out(store, STUDY)
+    runs, failures, jobs = carry_out(store, STUDY)
     assert (len(runs), failures) == (2 * SEEDS, [])
-    kept = {job.path: job.path.stat().st_mtime_ns for job in told}
-    again, _, told_again = carry_out(store, STUDY)
+    kept = {job.path: job.path.stat().st_mtime_ns for job in jobs}
+    again, _, jobs_again = carry_out(store, STUDY)
     assert again == runs
-    assert told_again == []
+    assert jobs_again == []
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     slower = replace(SETTINGS[1], changes={"machine.engines.aes.latency_ns": 600})
     assert store.job(SMALL, slower, None).path not in kept
@@ -99,8 +99,8 @@ def test_a_run_is_kept_until_its_settings_change(tmp_path: Path) -> None:
 
 def test_a_kept_run_that_cannot_be_read_is_repeated_and_named(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
-    runs, _, told = carry_out(store, STUDY, 1)
-    cut = told[0].path
+    runs, _, jobs = carry_out(store, STUDY, 1)
+    cut = jobs[0].path
     cut.write_bytes(cut.read_bytes()[:500])
     notices = Console(record=True, file=io.StringIO(), width=500)
     carried = report.carry_out(STUDY, ["1"], 1, store, notices)
@@ -226,9 +226,9 @@ def test_a_report_of_one_seed_states_that_it_has_no_intervals(some_runs: Runs, t
 
 def test_a_paper_s_tables_have_roman_numbers(some_runs: Runs) -> None:
     study = replace(STUDY, figures=(SLOWDOWN, replace(SLOWDOWN, number="IV")))
-    told = text_of(study.found(["1", "IV"], 1, Carried(some_runs)))
-    assert "Figure 1: Slowdown" in told
-    assert "Table IV: Slowdown" in told
+    jobs = text_of(study.found(["1", "IV"], 1, Carried(some_runs)))
+    assert "Figure 1: Slowdown" in jobs
+    assert "Table IV: Slowdown" in jobs
 
 
 def test_only_complete_seeds_count(some_runs: Runs) -> None:
@@ -354,17 +354,17 @@ def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
 @pytest.mark.parametrize("trend", emcc.STUDY.trends, ids=lambda trend: trend.claim)
 def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
     assert trend_holds(emcc.STUDY, trend, shown)
-    assert not trend_holds(emcc.STUDY, trend, lambda number, name, place: -shown(number, name, place) * (1 + place))
+    assert not trend_holds(emcc.STUDY, trend, lambda number, name, index: -shown(number, name, index) * (1 + index))
 
 
-def shown(number: str, name: str, place: int) -> float:
+def shown(number: str, name: str, index: int) -> float:
     """Numbers like the paper's."""
     like = {
         ("2", "not in the LLC"): 105, ("2", "also in the LLC"): 59, ("6", "missed"): 19, ("7", "missed"): 14,
-        ("6", "hit in the controller"): 60 - 10 * place, ("12", "serial"): 31.4,
+        ("6", "hit in the controller"): 60 - 10 * index, ("12", "serial"): 31.4,
         ("12", "EMCC, nothing left to the controller"): 35.6,
-        ("16", "SC-64"): 0.8, ("16", "Morphable"): 0.85, ("16", "EMCC"): 0.9, ("16b", "EMCC"): 5 + place,
-        ("17", "Morphable"): 85, ("17", "EMCC"): 80 - place, ("18", "14 ns"): 7, ("18", "20 ns"): 8, ("18", "25 ns"): 9,
+        ("16", "SC-64"): 0.8, ("16", "Morphable"): 0.85, ("16", "EMCC"): 0.9, ("16b", "EMCC"): 5 + index,
+        ("17", "Morphable"): 85, ("17", "EMCC"): 80 - index, ("18", "14 ns"): 7, ("18", "20 ns"): 8, ("18", "25 ns"): 9,
         ("19", "20 %"): 40, ("19", "50 %"): 76, ("19", "80 %"): 90, ("20", "128 KB"): 7, ("20", "256 KB"): 6.8,
         ("20", "512 KB"): 6.5, ("21", "1 channel"): 7, ("21", "8 channels"): 9, ("22", "reads, 1 channel"): 40,
         ("22", "writes, 1 channel"): 90, ("22", "reads, 8 channels"): 10, ("22", "writes, 8 channels"): 30,

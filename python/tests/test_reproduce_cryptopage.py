@@ -38,18 +38,18 @@ def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: T
     assert not trend_holds(STUDY, trend, turned, CASES)
 
 
-def shown(number: str, name: str, place: int) -> float:
+def shown(number: str, name: str, index: int) -> float:
     """Numbers like the paper's: the later a case, the more it misses."""
     if number.endswith(BEHIND):
-        return 1.0 + place
-    return 100 - _lost(number, name) * (1 + place) / (4 if number.endswith(FREE) else 1)
+        return 1.0 + index
+    return 100 - _lost(number, name) * (1 + index) / (4 if number.endswith(FREE) else 1)
 
 
-def turned(number: str, name: str, place: int) -> float:
+def turned(number: str, name: str, index: int) -> float:
     """These numbers fall if the paper's rise: the setting with the highest loss is the fastest, most of all for cases
     with few misses.
     """
-    return 10.0 - place if number.endswith(BEHIND) else 10 + _lost(number, name) / (1 + place)
+    return 10.0 - index if number.endswith(BEHIND) else 10 + _lost(number, name) / (1 + index)
 
 
 def _lost(number: str, name: str) -> float:

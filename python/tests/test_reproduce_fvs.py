@@ -45,22 +45,22 @@ def test_the_conditions_of_the_study_state_the_pipelines_of_the_machine() -> Non
 def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
     assert trend_holds(STUDY, trend, shown, CASES)
     assert not trend_holds(
-        STUDY, trend, lambda number, name, place: -20 * shown(number, name, place) * (1 + place), CASES
+        STUDY, trend, lambda number, name, index: -20 * shown(number, name, index) * (1 + index), CASES
     )
 
 
-def shown(number: str, name: str, place: int) -> float:
+def shown(number: str, name: str, index: int) -> float:
     """Numbers like the paper's."""
-    ten = {"8 values": 8.0 - (place == 9), "16 values": 8.2, "32 values": 8.1 - 3 * (place == 9)}
+    ten = {"8 values": 8.0 - (index == 9), "16 values": 8.2, "32 values": 8.1 - 3 * (index == 9)}
     like = {
-        "5": {"8 values": 45.0 + place, "16 values": 50.0, "32 values": 53.0},
+        "5": {"8 values": 45.0 + index, "16 values": 50.0, "32 values": 53.0},
         "6": {"8 values, as they lie": 20.0, "8 values, re-ordered": 97.0},
         "7": {
-            "Triple-DES, 256 KB": 14.0 + place, "AES, 256 KB": 12.0, "Triple-DES, 1 MB": 9.0, "AES, 1 MB": 8.0,
+            "Triple-DES, 256 KB": 14.0 + index, "AES, 256 KB": 12.0, "Triple-DES, 1 MB": 9.0, "AES, 1 MB": 8.0,
         },
         "7e": {"re-ordered": 12.0, "as they lie": 2.0},
         "7b": {"Triple-DES": 20.0, "AES": 15.0},
-        "7c": {"gain, Triple-DES": 1.0 + place, "lines for 1000 instructions": 2.0 + place},
+        "7c": {"gain, Triple-DES": 1.0 + index, "lines for 1000 instructions": 2.0 + index},
         "7d": {"Triple-DES": -0.5, "AES, as they lie": -1.0, "Triple-DES, engines never saturate": 0.0,
                "AES, engines never saturate": 0.01},
         "8": {"256 KB": 5.0, "1 MB": 4.0},

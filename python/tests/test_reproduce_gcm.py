@@ -31,8 +31,8 @@ def found() -> Derivation:
     return STUDY.derive(STUDY.tables, NOTHING)
 
 
-def needs(**asked: tuple[float, ...]) -> tuple[EngineNeed, ...]:
-    return STUDY.derive(STUDY.tables, {**NOTHING, **asked}).needs
+def needs(**required: tuple[float, ...]) -> tuple[EngineNeed, ...]:
+    return STUDY.derive(STUDY.tables, {**NOTHING, **required}).needs
 
 
 def of(all_needs: tuple[EngineNeed, ...], name: str) -> EngineNeed:
@@ -81,10 +81,10 @@ def test_no_computed_figure_depends_on_printed_figures(found: Derivation, monkey
             if (number, key[1]) != ("section-6.1", "modules"):
                 monkeypatch.setitem(cast(dict[tuple[str, str], str], of_table), key, "7")
     other = STUDY.derive(STUDY.tables, NOTHING)
-    told = [
+    computed = [
         [(row.of, row.quantity, row.computed) for table in each.tables for row in table.rows] for each in (found, other)
     ]
-    assert told[0] == told[1]
+    assert computed[0] == computed[1]
     assert not all(row.agreement == "as-printed" for table in other.tables for row in table.rows)
 
 
@@ -198,8 +198,8 @@ def test_json_fits_its_schema_and_the_files_have_the_same_figures(casemate: Case
     jsonschema.validate(said.json(), casemate("schema", "reproduce", "gcm").json())
     assert Derivation.model_validate_json(said.out) == found
     rows = list(csv.DictReader(io.StringIO(Path("here/figures.csv").read_text())))
-    told = [(table.number, row.of, row.quantity, row.computed) for table in found.tables for row in table.rows]
-    assert [(row["table"], row["of"], row["quantity"], float(row["computed"])) for row in rows] == told
+    computed = [(table.number, row.of, row.quantity, row.computed) for table in found.tables for row in table.rows]
+    assert [(row["table"], row["of"], row["quantity"], float(row["computed"])) for row in rows] == computed
     report = Path("here/report.md").read_text()
     for table in found.tables:
         assert f"## {table.label}: {table.title}" in report
@@ -237,9 +237,9 @@ def test_a_study_is_of_runs_or_of_formulas_and_its_command_has_the_options_of_it
     kinds = {name: isinstance(studies.named(name), DerivedStudy) for name in studies.names()}
     assert kinds == {"cryptopage": False, "emcc": False, "fvs": False, "gcm": True, "secpb": False}
     for name, is_derived in kinds.items():
-        told = casemate("reproduce", name, "--help").out
-        assert ("--seeds" in told, "--table" in told) == (not is_derived, is_derived)
-        assert "--output" in told
+        computed = casemate("reproduce", name, "--help").out
+        assert ("--seeds" in computed, "--table" in computed) == (not is_derived, is_derived)
+        assert "--output" in computed
 
 
 def test_a_picture_is_drawn_the_same_each_time(found: Derivation, tmp_path: Path) -> None:

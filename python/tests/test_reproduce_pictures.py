@@ -14,10 +14,10 @@ def test_the_label_of_an_axis_is_within_the_picture(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At heights where one number more or less on the axis makes its widest number wider."""
-    names = [f"series {place}" for place in range(7)]
+    names = [f"series {index}" for index in range(7)]
     series = tuple(SeriesFound(name=name, paper=1.5, ours=2.0, half_width=None) for name in names)
-    values = tuple(1 + 11.5 * place / 6 for place in range(7))
-    cases = tuple(CaseFigures(case=f"case {place}", values=values, half_widths=7 * (None,)) for place in range(9))
+    values = tuple(1 + 11.5 * index / 6 for index in range(7))
+    cases = tuple(CaseFigures(case=f"case {index}", values=values, half_widths=7 * (None,)) for index in range(9))
     panel = FigureFound(
         number="6", title="Execution time", unit="times bbb's", mean="geometric", series=series, cases=cases,
         seeds=(1,), note="",

@@ -49,16 +49,16 @@ def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: T
     assert not trend_holds(STUDY, trend, turned, CASES)
 
 
-def shown(number: str, name: str, place: int) -> float:
+def shown(number: str, name: str, index: int) -> float:
     """Numbers like the paper's."""
     by_entries = {f"{entries} entries": entries for entries in ENTRIES}
     slowdowns = dict(zip(SCHEMES, (1.013, 1.015, 1.148, 1.713, 1.738, 2.184), strict=True))
     batteries = dict(zip(SCHEMES, (4.89, 4.82, 4.72, 0.73, 0.67, 0.28), strict=True))
-    nwpe = RATES[place][1] if place < len(RATES) else 1
+    nwpe = RATES[index][1] if index < len(RATES) else 1
     like = {
-        "6": slowdowns | {"NoGap": 2.184 + place / 100},
+        "6": slowdowns | {"NoGap": 2.184 + index / 100},
         "8d": {"CM": slowdowns["CM"], "SP, at the controller": 3.0},
-        "6b": {"NWPE": 1.0 + place},
+        "6b": {"NWPE": 1.0 + index},
         "6f": dict.fromkeys(SCHEMES, 5.0),
         "6h": slowdowns | {"NoGap": 1.738 + nwpe},
         "6i": dict.fromkeys(SCHEMES, 5.0),
@@ -74,9 +74,9 @@ def shown(number: str, name: str, place: int) -> float:
     return like.get(number, {}).get(name, 1.0)
 
 
-def turned(number: str, name: str, place: int) -> float:
+def turned(number: str, name: str, index: int) -> float:
     """These numbers fall if the paper's rise, and differ if the paper's are alike."""
-    return 100 * (1 + ord(name[0]) % 8) / shown(number, name, place)
+    return 100 * (1 + ord(name[0]) % 8) / shown(number, name, index)
 
 
 SMALL = {NAMED: 2, REUSE: 1, STREAM: 1, SWEEP: len(RATES)}

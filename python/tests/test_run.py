@@ -113,8 +113,8 @@ def test_several_programs_run_at_once_on_separate_cores(casemate: Casemate) -> N
     assert said.code == 0
     for record in json.loads(said.out)["records"]:
         assert [core["instructions"] for core in record["cores"]] == [20_000] * 4
-        beside = [origin["program"][0] for origin in record["configuration"]["beside"]]
-        assert [record["configuration"]["workload"]["program"][0], *beside] == ["gups", "bfs", "gups", "bfs"]
+        others = [origin["program"][0] for origin in record["configuration"]["beside"]]
+        assert [record["configuration"]["workload"]["program"][0], *others] == ["gups", "bfs", "gups", "bfs"]
         assert record["checks"]["passed"]
 
 
@@ -352,8 +352,8 @@ def test_progress_without_a_terminal_has_a_total_and_an_expected_end() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("casemate.terminal.progress.time.monotonic", lambda: float(next(clock)))
         with Instructions(Console(file=said, width=200), ["none", "sc64-bmt"], None, "Running it") as progress:
-            progress.tell({"instructions": [2_000_000, 1_000_000], "of": 10_000_000})
-            progress.tell({"instructions": [4_000_000, 2_500_000], "of": 10_000_000})
+            progress.report({"instructions": [2_000_000, 1_000_000], "of": 10_000_000})
+            progress.report({"instructions": [4_000_000, 2_500_000], "of": 10_000_000})
     assert said.getvalue().splitlines() == [
         "Running it",
         "    10 s: instructions: none 2.0M of 10.0M, sc64-bmt 1.0M of 10.0M, about 2 min left",
@@ -362,18 +362,18 @@ def test_progress_without_a_terminal_has_a_total_and_an_expected_end() -> None:
 
 
 def test_the_length_of_a_trace_is_known_before_it_runs() -> None:
-    told: list[dict[str, object]] = []
+    progress: list[dict[str, object]] = []
     trace = cm.Trace(Path(__file__).resolve().parents[2] / "traces" / "gzip.trace")
     brief = cm.RunOptions(limit="20K", protection=False)
-    cm.run(trace, designs="none", options=brief, progress=told.append)
-    cm.run([trace, trace], machine="emcc-4core", designs="none", options=brief, progress=told.append)
-    assert [told[0]["of"], told[-1]["of"]] == [20_000, 40_000]
+    cm.run(trace, designs="none", options=brief, progress=progress.append)
+    cm.run([trace, trace], machine="emcc-4core", designs="none", options=brief, progress=progress.append)
+    assert [progress[0]["of"], progress[-1]["of"]] == [20_000, 40_000]
     whole = cm.trace_info(trace.path).totals.instructions
     with pytest.raises(RuntimeError):
-        cm.run(trace, designs="none", progress=lambda told: check_total(told, whole))
+        cm.run(trace, designs="none", progress=lambda progress: check_total(progress, whole))
 
 
-def check_total(told: dict[str, object], whole: int) -> None:
+def check_total(progress: dict[str, object], whole: int) -> None:
     """Ends a run when it has reported its length."""
-    assert told["of"] == whole
+    assert progress["of"] == whole
     raise RuntimeError

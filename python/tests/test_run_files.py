@@ -34,8 +34,8 @@ def test_a_full_output_device_loses_no_file(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_does_not_suppress_the_table(casemate: Casemate, tmp_path: Path) -> None:
     results = RunResults.model_validate_json(casemate("run", *SMALL, "--design", "none", "--json").out)
-    in_its_place = f"gups-none-{results.records[0].configuration_hash[:8]}.json"
-    (tmp_path / "results" / in_its_place).mkdir(parents=True)
+    existing = f"gups-none-{results.records[0].configuration_hash[:8]}.json"
+    (tmp_path / "results" / existing).mkdir(parents=True)
     said = casemate("run", *SMALL, "--design", "none", "--output", "results")
     assert said.code == 2
     assert "slowdown" in said.out
@@ -79,8 +79,8 @@ def test_a_pipe_or_a_device_is_refused_and_not_read(
 
 
 def test_a_folder_is_refused_as_a_trace_that_is_to_be_read(casemate: Casemate, tmp_path: Path) -> None:
-    for place, expected in ((".", "--trace: '.' is a folder"), ("", "--trace: no file is named")):
-        said = casemate("run", "--trace", place)
+    for target, expected in ((".", "--trace: '.' is a folder"), ("", "--trace: no file is named")):
+        said = casemate("run", "--trace", target)
         assert (said.code, said.err) == (2, f"casemate: {expected}: expected a regular file\n")
 
 

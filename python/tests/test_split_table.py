@@ -82,11 +82,11 @@ def cost(um2: float, scaling: list[Scaling]) -> HardwareCost:
     ("um2", "said"), [(1_108_000, "1.108"), (227_000, "0.227"), (1268, "0.00127"), (96, "9.60e-05")]
 )
 def test_an_area_has_three_digits_for_every_size_of_core(um2: float, said: str) -> None:
-    told = shown(hardware_table.table(cost(um2, [])), 80)
-    assert f" {said} " in told
+    text = shown(hardware_table.table(cost(um2, [])), 80)
+    assert f" {said} " in text
     # A figure that no core has takes no column.
-    assert "nJ" not in told
-    assert "LUT" not in told
+    assert "nJ" not in text
+    assert "LUT" not in text
 
 
 def test_a_fitted_line_is_written_as_a_sum_or_a_difference() -> None:
@@ -94,5 +94,5 @@ def test_a_fitted_line_is_written_as_a_sum_or_a_difference() -> None:
         name="lane", lanes=[1, 2], clock_mhz=180, area_um2_a_lane=1.154e6, area_um2_besides=-46e3,
         power_mw_a_lane=240.5, power_mw_besides=3.2,
     )  # fmt: skip
-    told = shown(hardware_table.table(cost(1e6, [fit])), 120)
-    assert "n x lane, fitted at n = 1, 2: 1.154 n - 0.0460 mm2, 240.5 n + 3.20 mW at 180.0 MHz" in told
+    text = shown(hardware_table.table(cost(1e6, [fit])), 120)
+    assert "n x lane, fitted at n = 1, 2: 1.154 n - 0.0460 mm2, 240.5 n + 3.20 mW at 180.0 MHz" in text

@@ -89,8 +89,8 @@ def test_bytes_that_are_no_trace_are_refused_though_the_window_ends_before_them(
 def test_every_command_recognises_a_trace_by_its_content(casemate: Casemate, tmp_path: Path) -> None:
     champsim, native = tmp_path / "prog.trace", tmp_path / "native.champsimtrace"
     champsim.write_bytes(records())
-    told = trace_info(champsim)
-    assert (told.format, told.totals.instructions, told.totals.loads) == ("champsim", RECORDS, RECORDS)
+    info = trace_info(champsim)
+    assert (info.format, info.totals.instructions, info.totals.loads) == ("champsim", RECORDS, RECORDS)
     assert "every record keeps the format's rules" in casemate("trace", "info", "prog.trace").out
     found = run(Trace(champsim), designs="none", options=RunOptions(protection=False))
     assert found.records[0].instructions == RECORDS

@@ -67,13 +67,13 @@ def test_a_group_without_a_command_shows_its_help(casemate: Casemate) -> None:
 def test_the_nearest_file_is_of_the_same_kind_or_of_the_same_name(tmp_path: Path) -> None:
     for name in ("sch.json", "core.v", "adder.sv", "include"):
         (tmp_path / name).touch()
-    for asked, expected in (
+    for wrong, expected in (
         ("nosuch.v", ""),
         ("cores.v", " (did you mean 'core.v'?)"),
         ("adder.v", " (did you mean 'adder.sv'?)"),
         ("includ", " (did you mean 'include'?)"),
     ):
-        assert hint_of_file(tmp_path / asked) == expected
+        assert hint_of_file(tmp_path / wrong) == expected
 
 
 def test_bandwidths_of_aes_units_are_printed_as_counts() -> None:

@@ -50,9 +50,9 @@ def test_the_table_and_the_record_show_the_share_of_predicted_words(casemate: Ca
     for words in ("words from memory", "among 8 values", "among 16 values", "with frequent words first"):
         assert words in said.out
     assert "words from memory" not in casemate("run", *SMALL, "--design", "none").out
-    asked = casemate("run", *SMALL, "--design", "none", "--values", "8", "--json")
-    jsonschema.validate(asked.json(), casemate("schema", "run").json())
-    assert asked.json()["records"][0]["predicted"][0]["values"] == 8
+    output = casemate("run", *SMALL, "--design", "none", "--values", "8", "--json")
+    jsonschema.validate(output.json(), casemate("schema", "run").json())
+    assert output.json()["records"][0]["predicted"][0]["values"] == 8
 
 
 def test_an_impossible_size_of_a_table_is_refused_before_the_run(casemate: Casemate) -> None:

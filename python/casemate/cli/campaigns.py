@@ -41,7 +41,7 @@ def attack(
 
     def attacked(design: str) -> AttackReport:
         own = arguments.changes_of_design(changes, design, designs)
-        report = api.attack(design, row=row, trials=trials, seed=seed, changes=own, progress=steps.tell)
+        report = api.attack(design, row=row, trials=trials, seed=seed, changes=own, progress=steps.report)
         rows = (
             outcome.model_copy(update={"examples": tuple(_again_with(own, each) for each in outcome.examples)})
             for outcome in report.rows
@@ -83,16 +83,16 @@ def logged(
     rows = len(designs) * (1 if row else len(api.attacks()))
     begun = time.monotonic()
 
-    def tell(progress: dict[str, Any] | None) -> None:
+    def report(progress: dict[str, Any] | None) -> None:
         if progress:
             shares = [progress["done"] / (rows * trials)] if trials else []
             shares += [(time.monotonic() - begun) / budget_seconds] if budget_seconds else []
             done = f"{short_count(progress['done'])} trials, {short_count(progress['least'])} or more of each attack"
             steps.begin(0, done)
-            steps.tell({"done": min(max(shares), 1.0), "of": 1})
+            steps.report({"done": min(max(shares), 1.0), "of": 1})
 
     def run(budget: float | None) -> Campaign:
-        return api.campaign(designs, log, row=row, trials=trials, budget_seconds=budget, seed=seed, progress=tell)
+        return api.campaign(designs, log, row=row, trials=trials, budget_seconds=budget, seed=seed, progress=report)
 
     before = run(0.0).resumed
     interrupted = False
@@ -109,7 +109,7 @@ def logged(
 
 def exhaustive(designs: Sequence[str], steps: Steps) -> AttackResults:
     """The flip of every bit, under each design."""
-    reports, interrupted = _each(designs, steps, lambda design: api.exhaustive(design, progress=steps.tell))
+    reports, interrupted = _each(designs, steps, lambda design: api.exhaustive(design, progress=steps.report))
     agrees = _agree(reports)
     return AttackResults(exhaustive=tuple(reports), agrees=agrees, interrupted=interrupted)
 

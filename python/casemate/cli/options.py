@@ -200,13 +200,13 @@ def pictures(svg: Path | None, png: Path | None, source: Path | None = None) -> 
     """Returns the requested pictures with their kinds. It refuses a path that is the drawn file, and a name with the
     suffix of another kind.
     """
-    asked = [(path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path is not None]
-    for path, kind in asked:
+    requested = [(path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path is not None]
+    for path, kind in requested:
         if source is not None and path.resolve() == source.resolve():
             raise click.UsageError(f"--{kind} would write over '{source}', which is drawn: expected another file")
         if path.suffix.lower() != f".{kind}" and (path.is_file() or not path.exists()):
             raise click.UsageError(f"--{kind} writes a file of that kind: expected a name such as '{path.stem}.{kind}'")
-    return asked
+    return requested
 
 
 designs = click.argument("designs", nargs=-1, metavar="[DESIGN...]")

@@ -30,7 +30,7 @@ REPETITIONS = 8
 NOT_INSTALLED = "the program `openssl` is not installed (try: apt-get install openssl)"
 OPERATIONS: tuple[Operation, ...] = ("seal", "open")
 
-Told = Callable[[dict[str, Any]], object]
+ProgressCallback = Callable[[dict[str, Any]], object]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ Key = tuple[str, Operation, int]
 Samples = Mapping[Key, Sample]
 
 
-def measure(options: CryptoOptions, progress: Told | None = None) -> CryptoBench:
+def measure(options: CryptoOptions, progress: ProgressCallback | None = None) -> CryptoBench:
     """Carries out the measurement. Raises `CasemateError` for options that cannot be measured."""
     options.check()
     sizes = sorted(dict.fromkeys(options.sizes))
@@ -114,7 +114,7 @@ def measure(options: CryptoOptions, progress: Told | None = None) -> CryptoBench
 class _Steps:
     """Progress in seconds: those of turns are estimated from the finished turns, those of OpenSSL are known."""
 
-    progress: Told | None
+    progress: ProgressCallback | None
     turns: int
     openssl_seconds: float
     turns_done: int = 0
@@ -126,14 +126,14 @@ class _Steps:
         """Adds a turn of all engines at one size."""
         self.turns_done += 1
         self.turns_seconds = time.monotonic() - self.began
-        self._tell(about)
+        self._report(about)
 
     def openssl(self, about: str, seconds: float) -> None:
         """Adds a finished part of OpenSSL's measurement."""
         self.openssl_done += seconds
-        self._tell(about)
+        self._report(about)
 
-    def _tell(self, about: str) -> None:
+    def _report(self, about: str) -> None:
         if self.progress:
             whole = self.turns_seconds * self.turns / self.turns_done + self.openssl_seconds
             self.progress({"done": self.turns_seconds + self.openssl_done, "of": whole, "about": about})

@@ -51,7 +51,7 @@ def _of_today(
         shown = {LINE_BYTES: ALONE} if LINE_BYTES in sizes else {}
         if engine.unit_bytes and sizes and sizes[-1] > engine.unit_bytes:
             shown[sizes[-1]] = f"{sizes[-1] // engine.unit_bytes} lines"
-        for size, told in shown.items():
+        for size, size_text in shown.items():
             both = [row for row in rows if (row.engine, row.message_bytes) == (engine.name, size)]
             per_byte, clock_hz = fmean(row.cycles_per_byte for row in both), fmean(row.clock_hz for row in both)
             # Like the thesis, take the throughput of the mean cycles, not the mean of two throughputs.
@@ -59,7 +59,7 @@ def _of_today(
             watts = [row.watts for row in both if row.watts]
             count, power = instances(bandwidth_gbs, mbps), fmean(watts) if watts else None
             yield Implementation(
-                name=f"{engine.name}, {told}", is_today=True, clock_mhz=clock_hz / 1e6, cycles_per_byte=per_byte,
+                name=f"{engine.name}, {size_text}", is_today=True, clock_mhz=clock_hz / 1e6, cycles_per_byte=per_byte,
                 mbps=mbps, power_w=power, mbps_per_mw=mbps / (1e3 * power) if power else None, instances=count,
                 total_w=count * power if power else None,
             )  # fmt: skip

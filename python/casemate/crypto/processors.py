@@ -133,21 +133,21 @@ def power(processor: Processor, counter: EnergyCounter, tdp_w: float | None, cor
     """Returns the power charged to a core: from the given TDP, else from the measurement, else from the list."""
     if tdp_w is not None:
         shared = cores or processor.cores or usable_cores()
-        told = f"{tdp_w:g} W for {shared} cores, as given"
-        return CryptoPower(source="given", package_w=tdp_w, cores=shared, told=told)
+        explanation = f"{tdp_w:g} W for {shared} cores, as given"
+        return CryptoPower(source="given", package_w=tdp_w, cores=shared, told=explanation)
     if counter.is_there:
-        told = (
+        explanation = (
             "measured by RAPL: the whole package, idle cores included, while one core works. Several cores of one "
             "package take less than so many times that"
         )
-        return CryptoPower(source="rapl", package_w=None, cores=None, told=told)
+        return CryptoPower(source="rapl", package_w=None, cores=None, told=explanation)
     stated = STATED.get(processor.kind)
     if stated is None:
-        told = "not known: RAPL cannot be read and this processor is in no list of ours; --tdp WATTS gives it"
-        return CryptoPower(source="unknown", package_w=None, cores=None, told=told)
-    told = (
+        explanation = "not known: RAPL cannot be read and this processor is in no list of ours; --tdp WATTS gives it"
+        return CryptoPower(source="unknown", package_w=None, cores=None, told=explanation)
+    explanation = (
         f"assumed: RAPL cannot be read here, so each core is charged with its share of the TDP of the {stated.name}, "
         f"{stated.tdp_w:g} W for {stated.cores} cores, a processor of this family and model; --tdp WATTS --cores N "
         "says better"
     )
-    return CryptoPower(source="assumed", package_w=stated.tdp_w, cores=stated.cores, told=told)
+    return CryptoPower(source="assumed", package_w=stated.tdp_w, cores=stated.cores, told=explanation)

@@ -68,16 +68,16 @@ class Design:
                 )
 
 
-def clock_of(widths: dict[str, tuple[bool, int]], asked: str | None) -> str:
+def clock_of(widths: dict[str, tuple[bool, int]], wanted: str | None) -> str:
     """Returns the clock among ports; each port has a flag for inputs and its number of bits. Raises `CasemateError` if
     the requested clock is not an input of one bit, or if no port has a usual name.
     """
     fitting = [name for name, (is_input, width) in widths.items() if is_input and width == 1]
-    if asked is not None:
-        if asked not in fitting:
-            why = "is no input of one bit" if asked in widths else "is no port"
-            raise CasemateError(f"--clock: '{asked}' {why}{hint(asked, fitting)}; there are: {', '.join(fitting)}")
-        return asked
+    if wanted is not None:
+        if wanted not in fitting:
+            why = "is no input of one bit" if wanted in widths else "is no port"
+            raise CasemateError(f"--clock: '{wanted}' {why}{hint(wanted, fitting)}; there are: {', '.join(fitting)}")
+        return wanted
     for name in CLOCKS:
         if name in fitting:
             return name

@@ -98,12 +98,12 @@ def points(
     return [Point(*values) for values in dict.fromkeys(product(*axes))]
 
 
-def rtl_folder(asked: Path | None) -> tuple[Source, ...]:
+def rtl_folder(requested: Path | None) -> tuple[Source, ...]:
     """Sources of the engine: those in a folder, or in the repository that this package was built from. Raises
     `CasemateError` if they do not exist.
     """
     here = Path(__file__).resolve().parents[3] / "rtl"
-    folder = asked or (here if here.is_dir() else Path("rtl"))
+    folder = requested or (here if here.is_dir() else Path("rtl"))
     listed = folder / "sources.f"
     if not listed.is_file():
         raise CasemateError(
@@ -113,11 +113,11 @@ def rtl_folder(asked: Path | None) -> tuple[Source, ...]:
 
 
 def price(
-    asked: list[Point], flow: Flow, sources: tuple[Source, ...], has_fpga: bool, begin: Callable[[int, str], object]
+    requested: list[Point], flow: Flow, sources: tuple[Source, ...], has_fpga: bool, begin: Callable[[int, str], object]
 ) -> list[CoreCost]:
     """Returns the cost of each point; calls `begin` before each."""
     rows = list[CoreCost]()
-    for number, point in enumerate(asked):
+    for number, point in enumerate(requested):
         begin(number, point.title)
         found = flow.price(point.request(sources, has_fpga))
         composed = (

@@ -30,8 +30,8 @@ def drive(core: Core) -> None:
     while ended < count and idle < IDLE_CYCLES_MAX:
         asking = bool(free)
         line = core.lines[sent % count]
-        asked = {"req_id_i": free[0], "req_nonce_i": line.nonce, "req_line_i": line.text} if asking else {}
-        out = core.cycle(req_valid_i=int(asking), **asked)
+        request = {"req_id_i": free[0], "req_nonce_i": line.nonce, "req_line_i": line.text} if asking else {}
+        out = core.cycle(req_valid_i=int(asking), **request)
         idle += 1
         if asking and out["req_ready_o"]:
             inside[free.pop(0)] = sent

@@ -68,16 +68,16 @@ class Flow:
     """Prices cores with one library."""
 
     def __init__(
-        self, path: Path, folder: Path, delay_s: float | None = None, tell: Callable[[str], object] = print
+        self, path: Path, folder: Path, delay_s: float | None = None, report: Callable[[str], object] = print
     ) -> None:
-        """`delay_s` is the delay that synthesis aims at; the flow calls `tell` for each step that begins. Raises
+        """`delay_s` is the delay that synthesis aims at; the flow calls `report` for each step that begins. Raises
         `CasemateError` if a program is missing, or if the file is no library with areas.
         """
         tools.need_yosys()
         tools.need_opensta()
         self.library: Library = library.read(path)
         self.delay_s = delay_s or synthesis.target_s(self.library)
-        self._store, self._tell = Store(folder), tell
+        self._store, self._tell = Store(folder), report
         self._versions = tools.versions()
         self.library_content = store.content(path)
         """Identifier of the library file's content."""
@@ -99,7 +99,7 @@ class Flow:
         built, buffers = fanout.split(self._mapped(request.design, request.part), self.library, clock)
         gate_simulation.check(built, self.library, clock)
         area = self._area(built, buffers)
-        told = (
+        common = (
             rtl
             | self._mapping()
             | {
@@ -108,13 +108,13 @@ class Flow:
                 "reading": store.code("netlist"),
             }
         )
-        speed = self._timing(built, clock, told)
+        speed = self._timing(built, clock, common)
         fpga = self._fpga(request) if request.has_fpga else None
         cost = CoreCost(name=request.design.title, area=area, speed=speed, fpga=fpga, energy=None)
         if trace is None:
             return cost
         try:
-            counted = self._counted(built, clock, trace, told)
+            counted = self._counted(built, clock, trace, common)
         except gate_simulation.DifferenceError as error:
             self._tell("the cause of a difference")
             raise CasemateError(f"{error}: {undefined.cause(request.design, ports, clock, trace)}") from error
@@ -125,8 +125,8 @@ class Flow:
         """Identifier of the text of all steps."""
         return store.digest(store.code(*STEPS))
 
-    def _keep(self, step: str, told: dict[str, Any], find: Callable[[], Any]) -> Any:
-        return self._store.keep(step, told, lambda: self._of_what_was_read(find))
+    def _keep(self, step: str, common: dict[str, Any], find: Callable[[], Any]) -> Any:
+        return self._store.keep(step, common, lambda: self._of_what_was_read(find))
 
     def _of_what_was_read(self, find: Callable[[], Any]) -> Any:
         """Returns the result of `find` if no file has changed meanwhile. Raises `CasemateError` if one has."""
@@ -186,8 +186,8 @@ class Flow:
             with tempfile.TemporaryDirectory() as folder:
                 return synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).read_bytes()
 
-        told = self._of(design) | self._mapping() | {"boxes": boxes}
-        path = self._store.keep_file("netlist", told, lambda: self._of_what_was_read(find))
+        common = self._of(design) | self._mapping() | {"boxes": boxes}
+        path = self._store.keep_file("netlist", common, lambda: self._of_what_was_read(find))
         parts = {part.top: self._mapped(part)} if part else None
         return netlist.read(path, design.top, self.library, parts)
 
@@ -202,14 +202,14 @@ class Flow:
             fanout_buffers=buffers,
         )
 
-    def _timing(self, built: Netlist, clock: str, told: dict[str, Any]) -> Speed:
+    def _timing(self, built: Netlist, clock: str, common: dict[str, Any]) -> Speed:
         def find() -> Any:
             self._tell("timing")
             with tempfile.TemporaryDirectory() as folder:
                 found = timing.find(built, self.library, clock, Path(folder))
             return asdict(found)
 
-        found = timing.Timing(**self._keep("timing", told | {"step": store.code("timing")}, find))
+        found = timing.Timing(**self._keep("timing", common | {"step": store.code("timing")}, find))
         return Speed(
             fmax_mhz=found.fmax_hz / 1e6,
             path_begins=found.begins,
@@ -238,15 +238,15 @@ class Flow:
             with tempfile.TemporaryDirectory() as folder:
                 return fabric.to_fabric(design, Path(folder), boxes).model_dump()
 
-        told = self._of(design) | {"step": store.code("fabric", "synthesis"), "boxes": boxes}
-        found: dict[str, int] = self._keep("fpga", told, find)
+        common = self._of(design) | {"step": store.code("fabric", "synthesis"), "boxes": boxes}
+        found: dict[str, int] = self._keep("fpga", common, find)
         return found
 
     def _trace(
         self, request: Request, drive: Drive, ports: dict[str, tuple[bool, int]], clock: str, rtl: dict[str, Any]
     ) -> Trace:
         assert request.stimulus is not None
-        told = rtl | {
+        common = rtl | {
             "stimulus": store.content(request.stimulus),
             "key_bytes": request.key_bytes,
             "lines": request.lines,
@@ -271,17 +271,17 @@ class Flow:
                 )
 
         is_ours = request.stimulus.resolve().parent == Path(__file__).resolve().parent
-        return Trace(**(self._keep("trace", told, find) if is_ours else json.loads(json.dumps(find()))))
+        return Trace(**(self._keep("trace", common, find) if is_ours else json.loads(json.dumps(find()))))
 
-    def _counted(self, built: Netlist, clock: str, trace: Trace, told: dict[str, Any]) -> dict[str, float]:
+    def _counted(self, built: Netlist, clock: str, trace: Trace, common: dict[str, Any]) -> dict[str, float]:
         def find() -> Any:
             self._tell("simulation of the netlist")
             with tempfile.TemporaryDirectory() as folder:
                 toggles = gate_simulation.run(built, self.library, clock, trace, Path(folder))
             return asdict(energy.find(built, self.library, clock, toggles))
 
-        told = told | {"trace": asdict(trace), "step": store.code("gate_simulation", "energy", "functions")}
-        found: dict[str, float] = self._keep("energy", told, find)
+        common = common | {"trace": asdict(trace), "step": store.code("gate_simulation", "energy", "functions")}
+        found: dict[str, float] = self._keep("energy", common, find)
         return found
 
 

@@ -131,7 +131,7 @@ class Library:
     """Fastest slew in its tables, in seconds: the slew of ports and of the clock."""
     cells: dict[str, Cell] = field(repr=False)
 
-    def place(self, folder: Path) -> Path:
+    def copy_to(self, folder: Path) -> Path:
         """Puts the library into a folder for the programs that run in it: plain, and under a name that all of them
         accept. They do not know paths from our folder, OpenSTA does not read compressed files, and ABC does not accept
         spaces.

@@ -17,9 +17,9 @@ class Line:
     slope: float
     intercept: float
 
-    def at(self, place: float) -> float:
-        """Value of the line at this place."""
-        return self.slope * place + self.intercept
+    def at(self, x: float) -> float:
+        """Value of the line at `x`."""
+        return self.slope * x + self.intercept
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def least_squares(points: Sequence[tuple[float, float]]) -> Line:
 
     Raises `CasemateError` unless the first numbers are two different ones at least.
     """
-    weights = _weights([place for place, _ in points])
+    weights = _weights([x for x, _ in points])
     values = [value for _, value in points]
     return Line(
         slope=sum(weight.slope * value for weight, value in zip(weights, values, strict=True)),
@@ -60,22 +60,22 @@ def least_squares(points: Sequence[tuple[float, float]]) -> Line:
     )
 
 
-def rounding_reach(places: Sequence[float], half_unit: float) -> Line:
+def rounding_reach(xs: Sequence[float], half_unit: float) -> Line:
     """Returns the largest errors of slope and of intercept, each considered separately, if values are rounded to within
     `half_unit`.
     """
-    weights = _weights(places)
+    weights = _weights(xs)
     return Line(
         slope=half_unit * sum(abs(weight.slope) for weight in weights),
         intercept=half_unit * sum(abs(weight.intercept) for weight in weights),
     )
 
 
-def _weights(places: Sequence[float]) -> list[Line]:
+def _weights(xs: Sequence[float]) -> list[Line]:
     """Weights of the value at each place in slope and intercept: both are linear in the values."""
-    if len(set(places)) < 2:
-        raise CasemateError(f"no line goes through points at {sorted(set(places))}: expected two different places")
-    mean = sum(places) / len(places)
-    spread = sum((place - mean) ** 2 for place in places)
-    slopes = [(place - mean) / spread for place in places]
-    return [Line(slope, 1 / len(places) - slope * mean) for slope in slopes]
+    if len(set(xs)) < 2:
+        raise CasemateError(f"no line goes through points at {sorted(set(xs))}: expected two different places")
+    mean = sum(xs) / len(xs)
+    spread = sum((x - mean) ** 2 for x in xs)
+    slopes = [(x - mean) / spread for x in xs]
+    return [Line(slope, 1 / len(xs) - slope * mean) for slope in slopes]

@@ -12,12 +12,12 @@ from casemate.hardware.regression import EnginePoint, fit_engines
 from casemate.results.hardware import CoreCost, Scaling
 
 
-def scaling(asked: Sequence[Point], rows: Sequence[CoreCost]) -> list[Scaling]:
+def scaling(points: Sequence[Point], rows: Sequence[CoreCost]) -> list[Scaling]:
     """Returns a fit for each family of routers that differ only in their lanes, if it has two; a row belongs to each
     point.
     """
     families = dict[Point, dict[int, CoreCost]]()
-    for point, row in zip(asked, rows, strict=True):
+    for point, row in zip(points, rows, strict=True):
         if point.lanes > 1:
             families.setdefault(replace(point, lanes=1), {})[point.lanes] = row
     return [_fitted(point.title, family) for point, family in families.items() if len(family) > 1]

@@ -45,7 +45,7 @@ class _Word:
     """A word of a list or of the command line."""
 
     text: str
-    place: str
+    location: str
     """Position of the word, as the beginning of a sentence; empty on the command line."""
     folders: tuple[Path, ...]
     """Folders that relative names in the word start from; the first that has the name is used."""
@@ -57,7 +57,7 @@ class _Word:
 
     def refused(self, why: str) -> CasemateError:
         """Returns the error for this word."""
-        return CasemateError(f"{self.place}{why}")
+        return CasemateError(f"{self.location}{why}")
 
 
 def read(paths: Sequence[Path]) -> tuple[Source, ...]:
@@ -74,9 +74,9 @@ def read(paths: Sequence[Path]) -> tuple[Source, ...]:
     if not files:
         raise CasemateError("the sources have no file: expected one with the module on top")
     # Verilator looks for included files only in the folders that it is given, slang also next to the including file.
-    beside = {each.parent for each in files if _INCLUDED.search(text(each))}
+    include_folders = {each.parent for each in files if _INCLUDED.search(text(each))}
     settings = [each for each in found if isinstance(each, Setting)]
-    settings += [Setting(f"{INCLUDE}{folder}") for folder in sorted(beside)]
+    settings += [Setting(f"{INCLUDE}{folder}") for folder in sorted(include_folders)]
     return tuple(dict.fromkeys((*settings, *files)))
 
 
@@ -96,10 +96,10 @@ def included(sources: Sequence[Source]) -> list[Path]:
     while waiting:
         path = waiting.pop()
         for name in _IN_QUOTES.findall(text(path)):
-            place = next((folder / name for folder in (path.parent, *folders) if (folder / name).is_file()), None)
-            if place and place not in found:
-                found[place] = None
-                waiting.append(place)
+            included = next((folder / name for folder in (path.parent, *folders) if (folder / name).is_file()), None)
+            if included and included not in found:
+                found[included] = None
+                waiting.append(included)
     return sorted(found)
 
 

@@ -220,15 +220,15 @@ def _contained(path: Path) -> Iterator[None]:
             yield
     except SyntaxError as error:
         # For a module that the file imports, the error names that module.
-        place = f"'{error.filename or path}' line {error.lineno or 1}"
-        raise CasemateError(f"{place}: {type(error).__name__}: {error.msg}") from error
+        location = f"'{error.filename or path}' line {error.lineno or 1}"
+        raise CasemateError(f"{location}: {type(error).__name__}: {error.msg}") from error
     except (Exception, SystemExit) as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        place = f"'{path}' line {lines[-1]}" if lines else f"'{path}'"
+        location = f"'{path}' line {lines[-1]}" if lines else f"'{path}'"
         if isinstance(error, CasemateError):
             said = str(error)
         elif isinstance(error, SystemExit):
             said = f"sys.exit({error.code if error.code is not None else ''}) ends the stimulus: expected it to return"
         else:
             said = f"{type(error).__name__}: {error}".rstrip(": ")
-        raise CasemateError(f"{place}: {said}") from error
+        raise CasemateError(f"{location}: {said}") from error

@@ -66,7 +66,7 @@ def to_cells(design: Design, library: Library, delay_s: float, folder: Path, box
         f"strash; ifraig; strash; if -g -K 6; strash; dch -f; map -B 0.9 -D {picoseconds}; topo; "
         f"buffer -c -N {SINKS_MAX}; topo; upsize -D {picoseconds}; dnsize -D {picoseconds}; stime -p\n"
     )
-    placed = library.place(folder)
+    placed = library.copy_to(folder)
     script = [
         read_command(design, boxes),
         *WITHOUT_WORDS,

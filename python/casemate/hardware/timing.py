@@ -43,7 +43,7 @@ def find(netlist: Netlist, library: Library, clock: str, folder: Path) -> Timing
     program = tools.need_opensta()
     (folder / "timing.v").write_text(netlists.verilog(netlist))
     (folder / "timing.tcl").write_text(
-        f"""read_liberty "{library.place(folder)}"
+        f"""read_liberty "{library.copy_to(folder)}"
 read_verilog timing.v
 link_design {netlist.top}
 create_clock -name clock -period {PERIOD_UNITS} [get_ports {clock}_0]

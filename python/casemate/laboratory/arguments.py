@@ -121,10 +121,10 @@ def changes(
     Raises `CasemateError` for a key of neither, and for the name of one that was not requested.
     """
     known = {"machine": list(machines), "design": list(designs)}
-    told: dict[str, list[dict[str, Any]]] = {"machine": [], "design": []}
+    listed: dict[str, list[dict[str, Any]]] = {"machine": [], "design": []}
     for path, value in (given or {}).items():
         of, _, key = path.partition(".")
-        if of not in told or not key:
+        if of not in listed or not key:
             raise CasemateError(
                 f"'{path}' changes nothing: expected machine.KEY or design.KEY, as in machine.engines.aes.latency_ns"
             )
@@ -132,8 +132,8 @@ def changes(
         if only is None and known[of]:
             _refuse_another(path, of, known[of])
         key = key.removeprefix(f"{short(only)}.") if only is not None else key
-        told[of].append({"only": only, "key": key, "value": written(value)})
-    return told
+        listed[of].append({"only": only, "key": key, "value": written(value)})
+    return listed
 
 
 def listed(given: Mapping[str, object] | None) -> dict[str, str]:
@@ -158,8 +158,8 @@ def _refuse_another(path: str, of: str, listed: list[str]) -> None:
 
 def changes_of_design(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
     """Returns the changes that are for a design: for all designs, or only for this one."""
-    asked_for = changes_under(given, design, designs)
-    return {path: value for path, value in asked_for.items() if path.startswith("design.")}
+    wanted = changes_under(given, design, designs)
+    return {path: value for path, value in wanted.items() if path.startswith("design.")}
 
 
 def changes_under(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:

@@ -39,11 +39,11 @@ def to_json(request: object) -> str:
 
 def word(given: object) -> str | list[int]:
     """Returns a word of a command in the form for requests: text, or the bytes of a word that is no text."""
-    told = os.fsencode(given if isinstance(given, str | bytes | os.PathLike) else str(given))
+    encoded = os.fsencode(given if isinstance(given, str | bytes | os.PathLike) else str(given))
     try:
-        return told.decode()
+        return encoded.decode()
     except UnicodeDecodeError:
-        return list(told)
+        return list(encoded)
 
 
 def _in_words(function: Callable[..., Any]) -> Callable[..., Any]:

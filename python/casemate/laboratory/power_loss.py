@@ -38,7 +38,7 @@ class LossOptions:
     def __post_init__(self) -> None:
         arguments.check(self)
 
-    def asked(self) -> dict[str, Any]:
+    def as_request(self) -> dict[str, Any]:
         """Returns the request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
         if self.losses < 1:
             raise CasemateError(f"losses is {self.losses}: expected at least 1")
@@ -81,15 +81,15 @@ def lose_power(
     loss = loss or LossOptions()
     programs = runnables(what)
     names, machines = arguments.names(designs, "design"), arguments.names(machine, "machine")
-    spec = loss.run.asked(programs) | {
+    spec = loss.run.as_request(programs) | {
         "designs": names,
         "machines": machines,
         "changes": arguments.changes(changes, machines, names),
-        "programs": [program.asked(loss.run.check_values) for program in programs],
+        "programs": [program.as_request(loss.run.check_values) for program in programs],
     }
-    told = native.lose_power(
+    answer = native.lose_power(
         native.to_json(spec),
-        native.to_json(loss.asked()),
+        native.to_json(loss.as_request()),
         lambda text: progress(json.loads(text)) if progress else None,
     )
-    return PowerLosses.model_validate_json(told)
+    return PowerLosses.model_validate_json(answer)

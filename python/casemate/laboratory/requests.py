@@ -60,7 +60,7 @@ class Program:
     def __post_init__(self) -> None:
         arguments.check(self)
 
-    def asked(self, load_values: bool) -> dict[str, Any]:
+    def as_request(self, load_values: bool) -> dict[str, Any]:
         """Returns the request in the form of the laboratory."""
         return {
             "live": {
@@ -80,7 +80,7 @@ class Repeatable(ABC):
     """A deterministic input; several can share a machine."""
 
     @abstractmethod
-    def asked(self, load_values: bool) -> dict[str, Any]:
+    def as_request(self, load_values: bool) -> dict[str, Any]:
         """Returns the request in the form of the laboratory."""
 
 
@@ -96,7 +96,7 @@ class BuiltIn(Repeatable):
     def __post_init__(self) -> None:
         arguments.check(self)
 
-    def asked(self, load_values: bool) -> dict[str, Any]:
+    def as_request(self, load_values: bool) -> dict[str, Any]:
         """Returns the request in the form of the laboratory."""
         settings = {name: str(value) for name, value in self.settings.items()}
         return {"kernel": {"name": self.name, "settings": settings | ({"load_values": "yes"} if load_values else {})}}
@@ -116,7 +116,7 @@ class Trace(Repeatable):
     def __post_init__(self) -> None:
         arguments.check(self)
 
-    def asked(self, load_values: bool) -> dict[str, Any]:
+    def as_request(self, load_values: bool) -> dict[str, Any]:
         """Returns the request in the form of the laboratory; the recording has decided which values it contains."""
         return {"trace": {"path": str(self.path), "persistent": self.persistent}}
 
@@ -151,7 +151,7 @@ class TraceWindow:
     file: str | os.PathLike[str]
     """Path of the file. With several designs or machines each has a file, with its name before the suffix."""
 
-    def asked(self) -> dict[str, Any]:
+    def as_request(self) -> dict[str, Any]:
         """Returns the request in the form of the laboratory. Raises `CasemateError` if the window is invalid."""
         return {"file": str(self.file), **arguments.window(self.window, "window")}
 
@@ -209,7 +209,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         arguments.check(self)
 
-    def asked(self, programs: Iterable[Program | Repeatable]) -> dict[str, Any]:
+    def as_request(self, programs: Iterable[Program | Repeatable]) -> dict[str, Any]:
         """Returns the request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
         sampled = self.detail == "sampled"
         if self.sampling and not sampled:
@@ -229,7 +229,7 @@ class RunOptions:
                 "interval": arguments.interval(self.interval),
                 "tables": [arguments.instructions(size, "values") for size in self.values],
                 "bus": None if self.bus is None else {"file": str(self.bus), "bytes": self.bus_bytes},
-                "excerpt": None if self.trace is None else self.trace.asked(),
+                "excerpt": None if self.trace is None else self.trace.as_request(),
             },
         }
 
@@ -274,8 +274,8 @@ class Access(ABC):
     def condition(self, of: Of) -> dict[str, Any]:
         """Returns the common part of the condition of reads and writes."""
         value = self.value.hex() if isinstance(self.value, bytes) else self.value
-        told = {"of": of} | {name: getattr(self, name) for name in ("on_chip", "row", "decoded")}
-        return told if value is None else told | {"value": value}
+        common = {"of": of} | {name: getattr(self, name) for name in ("on_chip", "row", "decoded")}
+        return common if value is None else common | {"value": value}
 
     def chosen(self) -> dict[str, Any]:
         """Returns the lines, in the form of the laboratory."""

@@ -28,9 +28,9 @@ def draw(found: BatteryCost, path: Path, kind: str) -> None:
     extent = (sizes[0], sizes[-1]) if sizes else (1, 2)
     ends = list[tuple[float, str, str]]()
     systems = list(dict.fromkeys(row.system for row in found.rows))
-    for place, system in enumerate(systems):
+    for index, system in enumerate(systems):
         rows = [row for row in found.rows if row.system == system]
-        colour = COLOURS[place % len(COLOURS)]
+        colour = COLOURS[index % len(COLOURS)]
         last = _line(axis, rows, extent, colour)
         ends.append((last, system, colour))
     _scales(axis, found, sizes)
@@ -49,12 +49,12 @@ def _is_circled(row: BatteryRow) -> bool:
 def _line(axis: Any, rows: list[BatteryRow], extent: tuple[int, int], colour: str) -> float:
     """Draws one system, and returns its volume at the right edge."""
     if rows[0].entries is None:
-        places, shown = list(extent), [rows[0], rows[0]]
+        sizes, shown = list(extent), [rows[0], rows[0]]
     else:
-        places, shown = [row.entries or 0 for row in rows], rows
+        sizes, shown = [row.entries or 0 for row in rows], rows
     volumes = [row.sizes[0].volume_mm3 for row in shown]
-    axis.plot(places, volumes, color=colour, linewidth=1.4, linestyle="--" if rows[0].entries is None else "-")
-    printed = [(place, row.sizes[0].printed_mm3) for place, row in zip(places, shown, strict=True) if _is_circled(row)]
+    axis.plot(sizes, volumes, color=colour, linewidth=1.4, linestyle="--" if rows[0].entries is None else "-")
+    printed = [(size, row.sizes[0].printed_mm3) for size, row in zip(sizes, shown, strict=True) if _is_circled(row)]
     if printed:
         axis.plot(*zip(*printed, strict=True), marker="o", markersize=6, linestyle="", color=colour, fillstyle="none")
     return volumes[-1]
@@ -88,8 +88,8 @@ def _names(axis: Any, ends: list[tuple[float, str, str]], right: int) -> None:
     bottom, top = (math.log(edge) for edge in axis.get_ylim())
     heights = _spread([math.log(end) for end, _, _ in ends], LABEL_GAP * (top - bottom))
     for (_, system, colour), height in zip(ends, heights, strict=True):
-        place = (right * 1.08, math.exp(height))
-        axis.annotate(system, place, color=colour, fontsize=8, va="center", annotation_clip=False)
+        position = (right * 1.08, math.exp(height))
+        axis.annotate(system, position, color=colour, fontsize=8, va="center", annotation_clip=False)
 
 
 def _spread(places: list[float], gap: float) -> list[float]:
@@ -97,8 +97,8 @@ def _spread(places: list[float], gap: float) -> list[float]:
     middle.
     """
     runs = list[tuple[float, int]]()
-    for number, place in enumerate(places):
-        middle, length = place - number * gap, 1
+    for number, position in enumerate(places):
+        middle, length = position - number * gap, 1
         while runs and runs[-1][0] > middle:
             before, many = runs.pop()
             middle, length = (before * many + middle * length) / (many + length), many + length

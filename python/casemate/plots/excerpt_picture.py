@@ -49,7 +49,7 @@ def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
         _row(axis, unit, spans, (top, heights[unit]), (begin, end))
         ticks.append((top + heights[unit] / 2, unit.name))
         top += heights[unit] * (1 + GAP)
-    axis.set_yticks([place for place, _ in ticks], [name for _, name in ticks], fontsize=8 * closer**0.5)
+    axis.set_yticks([position for position, _ in ticks], [name for _, name in ticks], fontsize=8 * closer**0.5)
     axis.set_ylim(top, 0)
     axis.set_xlim(begin, end)
     axis.set_xlabel("time since power-on (ns)")
@@ -124,5 +124,5 @@ def _has_waited(unit: Unit, span: ExcerptSpan) -> bool:
 
 
 def _pale(colour: str) -> str:
-    parts = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    parts = (int(colour[position : position + 2], 16) for position in (1, 3, 5))
     return "#" + "".join(f"{round(255 - PALE * (255 - part)):02x}" for part in parts)

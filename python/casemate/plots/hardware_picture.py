@@ -61,8 +61,8 @@ def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better:
     # A step of the front holds up to the next better core.
     axis.plot(*on_front, color=FRONT, linewidth=1.0, zorder=1, drawstyle="steps-post")
     rest = [at for at in range(len(rows)) if at not in front]
-    told = "no smaller core has as much" if is_more_better else "no smaller core takes as little"
-    axis.scatter(*on_front, color=FRONT, s=22, zorder=2, label=told)
+    label = "no smaller core has as much" if is_more_better else "no smaller core takes as little"
+    axis.scatter(*on_front, color=FRONT, s=22, zorder=2, label=label)
     if rest:
         axis.scatter([areas[at] for at in rest], [values[at] for at in rest], color=INK, s=22, zorder=2, label="others")
     axis.margins(x=0.12, y=0.12)
@@ -73,8 +73,8 @@ def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better:
         if numbers and max(numbers) > DECADE_SHARE * min(numbers):
             axis.set(**{f"{name}scale": "log"})
             _ticks(scale)
-    for number, place in enumerate(zip(areas, values, strict=True), 1):
-        axis.annotate(str(number), place, xytext=(5, 4), textcoords="offset points", fontsize=8)
+    for number, point in enumerate(zip(areas, values, strict=True), 1):
+        axis.annotate(str(number), point, xytext=(5, 4), textcoords="offset points", fontsize=8)
     axis.set_xlabel("area of cells (mm\N{SUPERSCRIPT TWO})")
     axis.legend(fontsize=8, frameon=False, loc="best")
     axis.grid(color="#e5e7eb", linewidth=0.8)

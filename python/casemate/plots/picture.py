@@ -63,8 +63,8 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
     for axis, explanation in zip(axes[:, 0], explanations, strict=True):
         _panel(axis, explanation, horizon)
     scenario = explanations[0].scenario
-    place = {"controller": "the memory controller", "l2": "L2"}[scenario.start]
-    reached = f"reached {'the persist buffer' if scenario.of == 'store' else place}"
+    position = {"controller": "the memory controller", "l2": "L2"}[scenario.start]
+    reached = f"reached {'the persist buffer' if scenario.of == 'store' else position}"
     axes[-1, 0].set_xlabel(f"time since the {scenario.of} {reached} (ns)")
     save(figure, path, kind, dpi=160)
 
@@ -72,12 +72,12 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
 def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
     critical = {id(span) for span in explanation.critical_path()}
     rows = timeline_rows.rows(explanation)
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         colour = colours.look(row.spans[0]).colour
         for span in row.spans:
-            _draw_span(axis, span, place, (colour, 1 if id(span) in critical else FAINT))
+            _draw_span(axis, span, position, (colour, 1 if id(span) in critical else FAINT))
         opacity = 1 if id(row.spans[0]) in critical else FAINT
-        _annotate(axis, row, place, horizon, on_bar=_ink_on(colour, opacity))
+        _annotate(axis, row, position, horizon, on_bar=_ink_on(colour, opacity))
     if explanation.spread:
         axis.axvspan(explanation.spread.p5_ns, explanation.spread.p95_ns, color=SPREAD, linewidth=0, zorder=-1)
     axis.axvline(explanation.latency_ns, color="#2e7d32", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
@@ -94,13 +94,13 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
     axis.set_title(_heading(explanation), loc="left", fontsize=9)
 
 
-def _draw_span(axis: Any, span: Span, place: int, look: tuple[str, float]) -> None:
+def _draw_span(axis: Any, span: Span, position: int, look: tuple[str, float]) -> None:
     colour, opacity = look
     if span.end == span.start:
-        axis.plot(span.start_ns, place, marker="D", color=colour, markersize=6)
+        axis.plot(span.start_ns, position, marker="D", color=colour, markersize=6)
     else:
         axis.barh(
-            place,
+            position,
             span.end_ns - span.start_ns,
             left=span.start_ns,
             height=0.62,
@@ -124,20 +124,20 @@ def _heading(explanation: Explanation) -> str:
 
 def _ink_on(colour: str, opacity: float) -> str:
     """Returns the text colour that is legible on a bar of this colour over white."""
-    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    parts = (int(colour[position : position + 2], 16) / 255 for position in (1, 3, 5))
     shares = zip((0.299, 0.587, 0.114), parts, strict=True)
     lightness = sum(share * (part * opacity + 1 - opacity) for share, part in shares)
     return "white" if lightness < DARK else INK
 
 
-def _annotate(axis: Any, row: timeline_rows.TimelineRow, place: int, horizon: float, on_bar: str) -> None:
+def _annotate(axis: Any, row: timeline_rows.TimelineRow, position: int, horizon: float, on_bar: str) -> None:
     """Writes duration and outcome: in the bar if it is long enough, else after it, else before it. For several pieces
     it writes their number, in a gap between them.
     """
     gap = 0.01 * horizon
     if len(row.spans) > 1:
         at = _free(row, len(row.note) * CHARACTER_SHARE * horizon + 2 * gap, horizon)
-        axis.text(at + gap, place, row.note, va="center", ha="left", fontsize=8, color=INK)
+        axis.text(at + gap, position, row.note, va="center", ha="left", fontsize=8, color=INK)
         return
     length = f"{(row.end_ns - row.start_ns) or row.start_ns:.1f} ns"
     text = f"{length}  {row.note}" if row.note else length
@@ -148,7 +148,7 @@ def _annotate(axis: Any, row: timeline_rows.TimelineRow, place: int, horizon: fl
         at, align, colour = row.end_ns + gap, "left", INK
     else:
         at, align, colour = row.start_ns - gap, "right", INK
-    axis.text(at, place, text, va="center", ha=align, fontsize=8, color=colour)
+    axis.text(at, position, text, va="center", ha=align, fontsize=8, color=colour)
 
 
 def _free(row: timeline_rows.TimelineRow, room: float, horizon: float) -> float:

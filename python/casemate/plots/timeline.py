@@ -80,10 +80,10 @@ def value(explanation: Explanation) -> str:
     scenario = explanation.scenario
     line = bytes.fromhex(scenario.value)[: explanation.line_bytes]
     pattern = next((line[:size] for size in PATTERN_BYTES if line == line[:size] * (len(line) // size)), line)
-    told = "zeros" if not any(line) else pattern.hex()
+    shown = "zeros" if not any(line) else pattern.hex()
     repeated = f" {len(line) // len(pattern)} times" if any(line) and pattern != line else ""
     says = "what is written:" if scenario.of in ("write", "store") else "the line holds"
-    return f"{says} {told}{repeated}"
+    return f"{says} {shown}{repeated}"
 
 
 def among(explanation: Explanation) -> str:
@@ -100,7 +100,7 @@ def among(explanation: Explanation) -> str:
 def aes(found: AesBandwidth) -> str:
     """Returns the peak number of blocks of the AES units, and their places."""
     places = ((found.total, "in all"), (found.controller, "at the controller"), (found.each_l2, "in each L2"))
-    said = ", ".join(f"{amounts.short_count(rate)} {place}" for rate, place in places if rate is not None)
+    said = ", ".join(f"{amounts.short_count(rate)} {position}" for rate, position in places if rate is not None)
     return f"AES blocks a second at the peak: {said}"
 
 
@@ -181,9 +181,9 @@ def _axis(scale: Scale) -> Text:
     axis = [" "] * (width + 8)
     tick = 0
     while tick <= horizon:
-        place = min(round(tick / horizon * width), width - 1)
+        position = min(round(tick / horizon * width), width - 1)
         text = f"{tick}" if tick + step <= horizon else f"{tick} ns"
-        axis[place : place + len(text)] = text
+        axis[position : position + len(text)] = text
         tick += step
     return Text(" " * label + "".join(axis).rstrip(), style="dim")
 

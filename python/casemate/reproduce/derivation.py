@@ -12,7 +12,7 @@ from pathlib import Path
 
 from casemate.results.derivation import Agreement, Derivation, DerivedRow, DerivedTable
 
-Asked = Mapping[str, tuple[float, ...]]
+Requirements = Mapping[str, tuple[float, ...]]
 """Values that the user gave for each parameter; empty by default."""
 SLACK = 1e-9
 """Relative tolerance at the edge of the values that are printed alike: decimal fractions are not binary ones."""
@@ -39,7 +39,7 @@ class DerivedStudy:
     tables: tuple[str, ...]
     """The numbers of its tables."""
     parameters: tuple[Parameter, ...]
-    derive: Callable[[Sequence[str], Asked], Derivation]
+    derive: Callable[[Sequence[str], Requirements], Derivation]
     """Derives the tables with these numbers, and the results for the user's values."""
     draw: Callable[[Derivation, Path], None]
     """Draws it into a PNG file."""

@@ -56,9 +56,9 @@ def _needs(found: Derivation) -> Iterator[RenderableType]:
     last = ""
     for need in found.needs:
         number = f" [{remarks.index(need.remark) + 1}]" if need.remark else ""
-        asked, name, *numbers = need_cells(need)
-        shown.add_row(Text("" if asked == last else asked), Text(f"{name}{number}"), *(Text(cell) for cell in numbers))
-        last = asked
+        asks, name, *numbers = need_cells(need)
+        shown.add_row(Text("" if asks == last else asks), Text(f"{name}{number}"), *(Text(cell) for cell in numbers))
+        last = asks
     yield shown
     yield from (Text(f"[{number}] {remark}") for number, remark in enumerate(remarks, 1))
 
@@ -85,11 +85,11 @@ def cells(row: DerivedRow) -> tuple[str, ...]:
 
 def need_cells(need: EngineNeed) -> tuple[str, ...]:
     """Returns the requirement as words."""
-    asked = f"{need.bandwidth_gbs:g} GB/s" if need.asked == "bandwidth" else f"{need.lanes} lanes"
+    asks = f"{need.bandwidth_gbs:g} GB/s" if need.asked == "bandwidth" else f"{need.lanes} lanes"
     area = "" if need.area_mm2 is None else f"{number(need.area_mm2)} mm2"
     carries = f"{number(need.bandwidth_gbs)} GB/s"
     return (
-        asked,
+        asks,
         need.implementation,
         f"{need.lanes:,}",
         f"{need.clock_mhz:g} MHz",
@@ -113,7 +113,7 @@ def markdown(found: Derivation) -> str:
         parts += _row(("of", "figure", *COLUMNS[2:], "remark")) + _row(("---",) * (len(COLUMNS) + 1))
         for row in table.rows:
             parts += _row((*cells(row), f"[{remarks.index(row.remark) + 1}]" if row.remark else ""))
-        parts += ["", *(f"{place}. {remark}" for place, remark in enumerate(remarks, 1)), ""]
+        parts += ["", *(f"{number}. {remark}" for number, remark in enumerate(remarks, 1)), ""]
     parts += [
         "## What is asked for, by the same formulas",
         "",

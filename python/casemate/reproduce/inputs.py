@@ -20,8 +20,8 @@ def transport(places: int) -> str:
         for start, row in enumerate(ways)
         for end, way in enumerate(row)
     )
-    supplies = (f"s{place}: {_sum(row)} <= {50 + place % 17}" for place, row in enumerate(ways))
-    demands = (f"d{place}: {_sum(column)} >= {40 + place % 13}" for place, column in enumerate(zip(*ways, strict=True)))
+    supplies = (f"s{index}: {_sum(row)} <= {50 + index % 17}" for index, row in enumerate(ways))
+    demands = (f"d{index}: {_sum(column)} >= {40 + index % 13}" for index, column in enumerate(zip(*ways, strict=True)))
     return "\n".join(["Minimize", f"cost: {_sum(costs)}", "Subject To", *supplies, *demands, "End", ""])
 
 

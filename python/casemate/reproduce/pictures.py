@@ -43,11 +43,11 @@ def draw(found: Reproduction, path: Path) -> None:
 def _panel(axis: Any, panel: FigureFound) -> None:
     names = [*(case.case for case in panel.cases), "mean"]
     width = 0.8 / len(panel.series)
-    for place, series in enumerate(panel.series):
-        heights = [*(case.values[place] for case in panel.cases), series.ours]
-        left = [position - 0.4 + (place + 0.5) * width for position in range(len(names))]
-        axis.bar(left, heights, width, label=series.name, color=COLOURS[place % len(COLOURS)])
-        halves = [*(case.half_widths[place] for case in panel.cases), series.half_width]
+    for index, series in enumerate(panel.series):
+        heights = [*(case.values[index] for case in panel.cases), series.ours]
+        left = [position - 0.4 + (index + 0.5) * width for position in range(len(names))]
+        axis.bar(left, heights, width, label=series.name, color=COLOURS[index % len(COLOURS)])
+        halves = [*(case.half_widths[index] for case in panel.cases), series.half_width]
         known = [half for half in halves if half is not None]
         if len(known) == len(halves):
             axis.errorbar(left, heights, known, fmt="none", ecolor=INTERVAL, elinewidth=0.8)

@@ -47,12 +47,12 @@ def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, no
                 notices.print(f"  {job.path} cannot be read: that run is done again", markup=False)
         with Steps(notices, f"reproducing {study.name}", max(missing, 1)) as steps:
 
-            def tell(done: int, job: Job) -> None:
+            def report(done: int, job: Job) -> None:
                 last = f"{job.case.name} under {job.setting.name} with seed {job.seed}"
                 steps.begin(done, f"{done} of {missing} runs, last {last}")
-                steps.tell({"done": 0, "of": 1})
+                steps.report({"done": 0, "of": 1})
 
-            runs, wrong = store.carry_out(jobs, tell)
+            runs, wrong = store.carry_out(jobs, report)
     except KeyboardInterrupt:
         return Carried(kept(jobs), failures, left_out, interrupted=True)
     return Carried(runs, failures + wrong, left_out, interrupted=False)
@@ -76,12 +76,12 @@ def _of_seeds(found: Reproduction) -> str:
     """Returns the notes on intervals, and on figures with fewer seeds than requested."""
     if found.seeds == 1:
         return "Every run has one seed, so there are no intervals: --seeds 3 gives them."
-    told = (
+    sentence = (
         f"Numbers are means over {found.seeds} seeds, ± half of the 95 % interval over these. A seed places pages, and "
         "draws keys and the data of built-in workloads."
     )
     fewer = [f"{figure.number} ({len(figure.seeds)})" for figure in found.figures if len(figure.seeds) < found.seeds]
-    return told + (f" Fewer seeds are complete for figures {', '.join(fewer)}." if fewer else "")
+    return sentence + (f" Fewer seeds are complete for figures {', '.join(fewer)}." if fewer else "")
 
 
 def _of_means(figures: Sequence[FigureFound]) -> Table:
@@ -92,8 +92,8 @@ def _of_means(figures: Sequence[FigureFound]) -> Table:
     table.add_column("paper", justify="right")
     table.add_column("ours", justify="right")
     for figure in figures:
-        for place, series in enumerate(figure.series):
-            head = (figure.number, f"{figure.title} ({figure.unit})") if place == 0 else ("", "")
+        for index, series in enumerate(figure.series):
+            head = (figure.number, f"{figure.title} ({figure.unit})") if index == 0 else ("", "")
             table.add_row(*head, series.name, _number(series.paper), _number(series.ours, series.half_width))
         table.add_section()
     return table

@@ -146,8 +146,8 @@ class Store:
         if case.recorded is None:
             return None
         limit = case.warm_up + case.counted
-        told = [*case.recorded.command, case.recorded.skip, limit, case.recorded.text]
-        path = self._folder / "traces" / f"{case.program or case.name}-{_digest(told)}.trace"
+        key = [*case.recorded.command, case.recorded.skip, limit, case.recorded.text]
+        path = self._folder / "traces" / f"{case.program or case.name}-{_digest(key)}.trace"
         if not _is_whole(path):
             if missing := case.recorded.missing():
                 raise NotInstalledError(missing)
@@ -165,23 +165,23 @@ class Store:
 
     def job(self, case: Case, setting: Setting, trace: Path | None, seed: int = 1) -> Job:
         """The run of a case under a setting."""
-        told = [
+        key = [
             __version__, case.workload, case.settings, str(trace and trace.name), case.warm_up, case.counted,
             written(api.design(setting.design).parts), written(self._machines[self._machine]), setting.changes,
             self._copies, seed, self._shared, *([] if case.persistent == "all" else [case.persistent]),
         ]  # fmt: skip
-        path = self._folder / "runs" / f"{case.name}-{setting.name}-{seed}-{_digest(told)}.json"
+        path = self._folder / "runs" / f"{case.name}-{setting.name}-{seed}-{_digest(key)}.json"
         stored = str(trace) if trace else None
         return Job(case, setting, self._machine, self._copies, seed, stored, self._shared, path)
 
-    def carry_out(self, jobs: Iterable[Job], tell: Callable[[int, Job], object]) -> tuple[Runs, list[str]]:
-        """Returns all runs, started in this order, and the failures. It calls `tell` for each run that was not kept
+    def carry_out(self, jobs: Iterable[Job], report: Callable[[int, Job], object]) -> tuple[Runs, list[str]]:
+        """Returns all runs, started in this order, and the failures. It calls `report` for each run that was not kept
         before, with the number of these that are done. After Ctrl-C finished runs are kept.
         """
         wanted, failures = list(jobs), []
         runs = kept(wanted)
         for number, (job, error) in enumerate(_done([job for job in wanted if job.key not in runs])):
-            tell(number + 1, job)
+            report(number + 1, job)
             record = _kept(job)
             if record:
                 runs[job.key] = record
@@ -292,5 +292,5 @@ def written(part: Result) -> str:
     return part.model_dump_json(exclude_unset=True)
 
 
-def _digest(told: object) -> str:
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+def _digest(key: object) -> str:
+    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:12]

@@ -30,7 +30,7 @@ def rank_correlation(ones: list[float], others: list[float]) -> float:
 
     def ranks(values: list[float]) -> list[int]:
         order = sorted(range(len(values)), key=values.__getitem__)
-        return [order.index(place) for place in range(len(values))]
+        return [order.index(value) for value in range(len(values))]
 
     count = len(ones)
     apart = sum((one - other) ** 2 for one, other in zip(ranks(ones), ranks(others), strict=True))

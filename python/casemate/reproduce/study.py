@@ -142,13 +142,13 @@ class Measured:
         only = [f"Of {', '.join(figure.cases)} alone."] if figure.cases else []
         series = tuple(
             SeriesFound(name=series.name, paper=series.paper, ours=fmean(means), half_width=half_width(means))
-            for series, means in ((figure.series[place], self.means(place)) for place in places)
+            for series, means in ((figure.series[index], self.means(index)) for index in places)
         )
         cases = tuple(
             CaseFigures(
                 case=case,
-                values=tuple(fmean(self.values(case, place)) for place in places),
-                half_widths=tuple(half_width(self.values(case, place)) for place in places),
+                values=tuple(fmean(self.values(case, index)) for index in places),
+                half_widths=tuple(half_width(self.values(case, index)) for index in places),
             )
             for case in self.cases
         )
@@ -234,8 +234,8 @@ def judged(trend: Trend, concerned: Sequence[Measured]) -> TrendFound:
     widths = [half_width(margins) for margins in zip(*alone, strict=True)]
     pairs = list(zip(finding.margins, widths, strict=True)) if widths else []
     unclear = [(margin, width) for margin, width in pairs if width is not None and abs(margin) <= width]
-    told = ", ".join(f"{margin:.2g} ± {width:.2g}" for margin, width in unclear)
-    said = f"; margins within their intervals: {told}" if unclear else ""
+    listed = ", ".join(f"{margin:.2g} ± {width:.2g}" for margin, width in unclear)
+    said = f"; margins within their intervals: {listed}" if unclear else ""
     known = bool(pairs) and all(width is not None for _, width in pairs)
     holds = finding.holds or (
         trend.within_intervals and known and all(margin + (width or 0) > 0 for margin, width in pairs)
@@ -257,12 +257,12 @@ def _numbers(concerned: Sequence[Measured], seed: int | None) -> tuple[Means, Ea
 
     def each(number: str, series: str) -> dict[str, float]:
         measured = by_number[number]
-        place = [known.name for known in measured.figure.series].index(series)
-        return {case: chosen(measured, measured.values(case, place)) for case in measured.cases if case in common}
+        index = [known.name for known in measured.figure.series].index(series)
+        return {case: chosen(measured, measured.values(case, index)) for case in measured.cases if case in common}
 
     means = {
         number: {
-            series.name: chosen(measured, measured.means(place)) for place, series in enumerate(measured.figure.series)
+            series.name: chosen(measured, measured.means(index)) for index, series in enumerate(measured.figure.series)
         }
         for number, measured in by_number.items()
     }

@@ -25,8 +25,8 @@ class Result(BaseModel):
 
     def __repr__(self) -> str:
         """Returns the brief form if there is one; the fields contain the details."""
-        told = self.brief()
-        return f"<{type(self).__name__}: {told}>" if told else super().__repr__()
+        brief = self.brief()
+        return f"<{type(self).__name__}: {brief}>" if brief else super().__repr__()
 
     def __str__(self) -> str:
         return self.brief() or super().__str__()

@@ -161,5 +161,5 @@ class BatteryCost(Result):
         volumes = sorted((size.volume_mm3, row.system, size.storage) for row in self.rows for size in row.sizes)
         if not volumes:
             return "no systems"
-        told = (f"{volume:.3g} mm3 ({system}, {storage})" for volume, system, storage in (volumes[0], volumes[-1]))
-        return " to ".join(told)
+        texts = (f"{volume:.3g} mm3 ({system}, {storage})" for volume, system, storage in (volumes[0], volumes[-1]))
+        return " to ".join(texts)

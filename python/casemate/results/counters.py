@@ -245,7 +245,7 @@ class Traffic(Result):
     """Lines of encrypted contexts of processes."""
 
 
-class Ahead(Result):
+class SpeculativeReleases(Result):
     """Lines used before they were verified."""
 
     windows: int
@@ -298,7 +298,7 @@ class ProtectionWork(Result):
     """Tuples of data, counters, tags and root that became durable."""
     root_updates: int = 0
     """Updates of root registers, of the tree or of a forest, in a design with persistence."""
-    ahead: Ahead
+    ahead: SpeculativeReleases
     """Lines used before they were verified."""
 
 

@@ -191,8 +191,8 @@ class Explanation(Result):
         """
         path: list[Span] = []
         until = self.latency_fs
-        is_ahead = any(span.verb == "release" and span.what == "ahead" for span in self.spans)
-        deciding_nothing = ("speculate", "mac") if is_ahead else ("speculate",)
+        is_early = any(span.verb == "release" and span.what == "ahead" for span in self.spans)
+        deciding_nothing = ("speculate", "mac") if is_early else ("speculate",)
         work = [span for span in self.spans if span.verb not in deciding_nothing]
         while before := [span for span in work if span.end == until and span.start < until]:
             path.insert(0, min(before, key=lambda span: span.start))

@@ -42,8 +42,8 @@ def operations(found: BatteryCost) -> RenderableType:
         names = (Text(row.system), Text(row.early[-1] if row.early else ""))
         table.add_row(*names, *_work(row.operations), _energy(row.energy_nj))
     formulas = dict.fromkeys((row.formula, _systems(found, row.formula)) for row in found.rows)
-    told = (Text(f"{systems}: {formula}") for formula, systems in formulas)
-    return Group(_title(found), table, Text(UNIT), *told)
+    lines = (Text(f"{systems}: {formula}") for formula, systems in formulas)
+    return Group(_title(found), table, Text(UNIT), *lines)
 
 
 def counted(found: BatteryCost) -> RenderableType:
@@ -62,8 +62,8 @@ def counted(found: BatteryCost) -> RenderableType:
                 energy = f"{sign}{_energy(abs(by.energy_nj))}"
                 table.add_row("", Text(f"{sign} {by.name}"), *work, energy, style="dim")
             table.add_row("", name, *_work(account.operations), _energy(account.energy_nj))
-    told = (Text.assemble((name, "bold"), f": {why}") for name, why in whys.items())
-    return Group(_title(found), table, Text(UNIT), *told, *_refusals(found))
+    lines = (Text.assemble((name, "bold"), f": {why}") for name, why in whys.items())
+    return Group(_title(found), table, Text(UNIT), *lines, *_refusals(found))
 
 
 def _accounts(found: BatteryCost) -> Iterator[RenderableType]:

@@ -11,7 +11,7 @@ from casemate.results.power_loss import Mismatch, PowerLoss, PowerLosses
 from casemate.terminal import interruption
 from casemate.text import amounts
 
-TOLD = 10
+LISTED = 10
 """Maximum number of losses with mismatches that are listed."""
 
 
@@ -71,13 +71,13 @@ def _moments(losses: Sequence[PowerLoss]) -> str:
 
 
 def _mismatches(losses: Sequence[PowerLoss]) -> Iterator[Text]:
-    told = [loss for loss in losses if loss.mismatches]
-    for loss in told[:TOLD]:
+    listed = [loss for loss in losses if loss.mismatches]
+    for loss in listed[:LISTED]:
         others = "" if loss.wrong == 1 else f"; and {loss.wrong - 1:,} more, of which --json has the first"
         words = _words(loss.mismatches[0])
         yield Text(f"{loss.design}, seed {loss.seed}, {_when(loss)}: {words}{others}", style="red")
-    if len(told) > TOLD:
-        yield Text(f"... and {len(told) - TOLD:,} more losses of power (--json has them)", style="red")
+    if len(listed) > LISTED:
+        yield Text(f"... and {len(listed) - LISTED:,} more losses of power (--json has them)", style="red")
     for loss in losses:
         if loss.pad_used_twice:
             yield Text(f"{loss.design}, seed {loss.seed}: a pad hid two texts", style="red")

@@ -192,14 +192,14 @@ def program_table(reports: Sequence[ProgramReport]) -> RenderableType:
         numbers = (report.losses, report.crashes, report.lives, report.operations)
         verdict = _verdict(report.worst, report.claim, report.agrees)
         table.add_row(report.design, report.program, verdict, often, *map(amounts.count, numbers))
-    told = []
+    examples = []
     for report in reports:
         if report.example:
-            told.append(Text(f"  {report.design}: {report.example.end}: {report.example.story}", style="dim"))
-            told.append(Text(f"    see it again: {report.example.replay}", style="dim"))
+            examples.append(Text(f"  {report.design}: {report.example.end}: {report.example.story}", style="dim"))
+            examples.append(Text(f"    see it again: {report.example.replay}", style="dim"))
     if all(report.agrees for report in reports):
-        return Group(table, Text("All as claimed.", style="green"), *told)
-    return Group(table, Text("Not all as claimed:", style="bold red"), *told)
+        return Group(table, Text("All as claimed.", style="green"), *examples)
+    return Group(table, Text("Not all as claimed:", style="bold red"), *examples)
 
 
 def exhaustive_table(reports: Sequence[ExhaustiveReport], agrees: bool) -> RenderableType:

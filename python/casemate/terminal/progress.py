@@ -66,8 +66,8 @@ class _Left(ProgressColumn):
     def render(self, task: Task) -> Text:
         share = task.completed / task.total if task.total else 0.0
         elapsed = task.elapsed or 0.0
-        told = task.fields.get("told", elapsed)
-        return Text(_left(told, share, elapsed - told).strip(" ,"), style="dim")
+        reported = task.fields.get("reported", elapsed)
+        return Text(_left(reported, share, elapsed - reported).strip(" ,"), style="dim")
 
 
 def _left(elapsed: float, share: float, since: float = 0.0) -> str:
@@ -127,7 +127,7 @@ class _Lines:
 
 
 class Instructions:
-    """Instructions done, for one or several simulations at once. `tell` accepts the reports of the laboratory, and
+    """Instructions done, for one or several simulations at once. `report` accepts the reports of the laboratory, and
     prints `title` at its first call: until then no simulation runs.
     """
 
@@ -152,7 +152,7 @@ class Instructions:
         if self._bars:
             self._bars.stop()
 
-    def tell(self, progress: dict[str, Any]) -> None:
+    def report(self, progress: dict[str, Any]) -> None:
         """Shows how many instructions each simulation has done."""
         if self._title:
             self._console.print(self._title, markup=False)
@@ -161,8 +161,8 @@ class Instructions:
             self._attacks(attacked, progress["done"] / max(progress["of"], 1))
             return
         self._limit = progress.get("of", self._limit)
-        told = progress["instructions"]
-        counts: list[int] = told if isinstance(told, list) else [told]
+        reported = progress["instructions"]
+        counts: list[int] = reported if isinstance(reported, list) else [reported]
         busy = _busy(progress)
         if self._bars:
             for task, done in zip(self._tasks, counts, strict=True):
@@ -221,12 +221,12 @@ class Steps:
         self._piece, self._name = piece, name
         self._bars.update(self._task, completed=piece, piece=name)
 
-    def tell(self, progress: dict[str, Any] | None) -> None:
+    def report(self, progress: dict[str, Any] | None) -> None:
         """Shows the progress of the piece, and its subject if the report has one."""
         if not progress:
             return
         self._name = progress.get("about", self._name)
         share = (self._piece + progress["done"] / max(progress["of"], 1)) / self._pieces
-        told = self._bars.tasks[self._task].elapsed or 0.0
-        self._bars.update(self._task, completed=share * self._pieces, piece=self._name, told=told)
+        reported = self._bars.tasks[self._task].elapsed or 0.0
+        self._bars.update(self._task, completed=share * self._pieces, piece=self._name, reported=reported)
         self._lines.say(f"{self._title}: {100 * share:.0f} %, {self._name}", share)

@@ -137,7 +137,7 @@ def command(
         OneOf("attack", [attack.name for attack in api.attacks()]).convert(row, None, context)
     if print_claims:
         with Steps(screen.notices(), "attacking", 1) as steps:
-            report = api.attack(names[0], trials=trials or DEFAULT_TRIALS, seed=seed, progress=steps.tell)
+            report = api.attack(names[0], trials=trials or DEFAULT_TRIALS, seed=seed, progress=steps.report)
         click.echo(claims.scaffold(report, api.crash(names[0], seed=seed)), nl=False)
         return 0
     if budget is not None and log is None:

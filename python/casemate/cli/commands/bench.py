@@ -85,7 +85,7 @@ def crypto(
     )
     with Steps(screen.notices(), "measuring", 1) as progress:
         progress.begin(0, "AES-128-GCM")
-        found = api.bench_crypto(options, progress=progress.tell)
+        found = api.bench_crypto(options, progress=progress.report)
     if as_json:
         screen.print_json(found)
     else:

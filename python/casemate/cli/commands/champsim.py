@@ -44,7 +44,7 @@ def command(trace: Path, machine: str, warmup: int, instructions: int, seed: int
 
     with Instructions(screen.notices(), [trace.name], 2 * warmup + instructions) as progress:
         window = api.window(
-            trace, machine=machine, warmup=warmup, instructions=instructions, seed=seed, progress=progress.tell
+            trace, machine=machine, warmup=warmup, instructions=instructions, seed=seed, progress=progress.report
         )
     if as_json:
         screen.print_json(window)

@@ -124,16 +124,16 @@ def secpb(
     if operations + counted > 1 or counted > (not closed_form):
         raise click.UsageError("--counted goes with neither --operations nor --closed-form")
     pictures = options.pictures(svg, png)
-    asked = list(dict.fromkeys(entries)) or [api.DEFAULT_ENTRIES]
+    sizes = list(dict.fromkeys(entries)) or [api.DEFAULT_ENTRIES]
     with Steps(screen.notices(), "draining", 1) as progress:
         progress.begin(0, "full buffers and caches" if counted else "full buffers")
         found = api.cost_of_battery(
             schemes,
-            entries=asked,
+            entries=sizes,
             height=height,
             profile=profile,
             counted="all" if counted else "nothing" if closed_form else "buffers",
-            progress=progress.tell,
+            progress=progress.report,
         )
     if as_json:
         screen.print_json(found)
@@ -145,7 +145,7 @@ def secpb(
     if pictures:
         from casemate.plots import battery_picture
 
-        shown = asked if len(asked) > 1 else [*SIZES, *asked]
+        shown = sizes if len(sizes) > 1 else [*SIZES, *sizes]
         drawn = api.cost_of_battery(
             schemes, entries=sorted(set(shown)), height=height, profile=profile, counted="nothing"
         )

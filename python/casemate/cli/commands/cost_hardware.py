@@ -174,22 +174,22 @@ def _shared(command: Any) -> Any:
 @options.svg
 @options.png
 @_shared
-def engine(**asked: Any) -> None:
+def engine(**given: Any) -> None:
     """Price points of the AES-GCM engine's space: area, frequency, throughput, energy."""
     from casemate.hardware import engine as space
     from casemate.hardware.scaling import scaling
     from casemate.terminal.progress import Steps
 
-    pictures = options.pictures(asked["svg"], asked["png"])
-    sources = space.rtl_folder(asked["rtl"])
-    key_bits, rounds, mul_bits = ([int(each) for each in asked[name]] for name in ("key_bits", "rounds", "mul_bits"))
-    points = space.points(key_bits, rounds, mul_bits, [each == "yes" for each in asked["tower"]], asked["lanes"])
+    pictures = options.pictures(given["svg"], given["png"])
+    sources = space.rtl_folder(given["rtl"])
+    key_bits, rounds, mul_bits = ([int(each) for each in given[name]] for name in ("key_bits", "rounds", "mul_bits"))
+    points = space.points(key_bits, rounds, mul_bits, [each == "yes" for each in given["tower"]], given["lanes"])
     with Steps(screen.notices(), "pricing", 1) as progress:
-        told = Pricing(progress, len(points), ["FPGA"] if asked["no_fpga"] else [])
-        flow = _flow(asked, told)
-        others = [row for path in asked["beside"] for row in rows_beside(path, flow)]
-        rows = space.price(points, flow, sources, not asked["no_fpga"], told.begin)
-    _show(flow, [*rows, *others], asked, pictures, scaling(points, rows))
+        pricing = Pricing(progress, len(points), ["FPGA"] if given["no_fpga"] else [])
+        flow = _flow(given, pricing)
+        others = [row for path in given["beside"] for row in other_cores(path, flow)]
+        rows = space.price(points, flow, sources, not given["no_fpga"], pricing.begin)
+    _show(flow, [*rows, *others], given, pictures, scaling(points, rows))
 
 
 @click.command("rtl", short_help="The same of any RTL.", epilog=RTL)
@@ -219,29 +219,29 @@ def engine(**asked: Any) -> None:
     help="Number of core.lines.",
 )
 @_shared
-def rtl(**asked: Any) -> None:
+def rtl(**given: Any) -> None:
     """Price any RTL through the flow of `casemate cost engine`."""
     from casemate.hardware import design, sources
     from casemate.hardware.flow import Request
     from casemate.terminal.progress import Steps
 
-    described = design.Design(sources.read(asked["files"]), asked["top"], tuple(asked["parameters"].items()))
+    described = design.Design(sources.read(given["files"]), given["top"], tuple(given["parameters"].items()))
     described.check()
     request = Request(
         design=described,
-        clock=asked["clock"],
-        stimulus=asked["stimulus"],
-        key_bytes=int(asked["key_bits"]) // 8,
-        lines=asked["lines"],
-        has_fpga=not asked["no_fpga"],
+        clock=given["clock"],
+        stimulus=given["stimulus"],
+        key_bytes=int(given["key_bits"]) // 8,
+        lines=given["lines"],
+        has_fpga=not given["no_fpga"],
     )
     with Steps(screen.notices(), "pricing", 1) as progress:
-        left_out = ["FPGA"] if asked["no_fpga"] else []
-        told = Pricing(progress, 1, left_out if asked["stimulus"] else [*left_out, *WITH_STIMULUS])
-        flow = _flow(asked, told)
-        told.begin(0, described.title)
+        left_out = ["FPGA"] if given["no_fpga"] else []
+        pricing = Pricing(progress, 1, left_out if given["stimulus"] else [*left_out, *WITH_STIMULUS])
+        flow = _flow(given, pricing)
+        pricing.begin(0, described.title)
         row = flow.price(request)
-    _show(flow, [row], asked, [])
+    _show(flow, [row], given, [])
 
 
 class Pricing:
@@ -267,24 +267,24 @@ class Pricing:
         at = next((number for number, start in enumerate(known) if name.startswith(start)), 0)
         self._step = self._seconds[known[at]] if name.startswith(known[at]) else 0
         left = sum(self._seconds[each] for each in known[at:]) + (self._cores - 1) * sum(self._seconds.values())
-        self._steps.tell({"done": self._done, "of": self._done + left, "about": f"{self._core}: {name}"})
+        self._steps.report({"done": self._done, "of": self._done + left, "about": f"{self._core}: {name}"})
 
 
-def _flow(asked: dict[str, Any], progress: Pricing) -> "Flow":
+def _flow(given: dict[str, Any], progress: Pricing) -> "Flow":
     from casemate.hardware import tools
     from casemate.hardware.flow import Flow
 
-    library = asked["library"]
+    library = given["library"]
     if library == OSU018 and not library.is_file():
         raise tools.missing("the cell library of the package 'qflow-tech-osu018'")
-    target = asked["target"]
+    target = given["target"]
     if target is not None and not TARGETS_NS[0] <= target <= TARGETS_NS[1]:
         expected = f"{TARGETS_NS[0]:g} to {TARGETS_NS[1]:g} ns, as in --target 5"
         raise CasemateError(f"--target {target:g} is no delay that synthesis can aim at: expected {expected}")
-    return Flow(library, asked["folder"], target and target * 1e-9, progress.step)
+    return Flow(library, given["folder"], target and target * 1e-9, progress.step)
 
 
-def rows_beside(path: Path, flow: "Flow") -> "list[CoreCost]":
+def other_cores(path: Path, flow: "Flow") -> "list[CoreCost]":
     """Returns the cores of an earlier result. Raises `CasemateError` if the file is not a result, or if its cores did
     not use this flow: results of other libraries or other target delays do not compare.
     """
@@ -321,15 +321,15 @@ def rows_beside(path: Path, flow: "Flow") -> "list[CoreCost]":
     if found.recipe != flow.recipe:
         others.append("another version of this flow")
     if others:
-        told = ", ".join(others)
-        screen.notices().print(f"the cores in '{path}' were priced by other programs: {told}", markup=False)
+        programs = ", ".join(others)
+        screen.notices().print(f"the cores in '{path}' were priced by other programs: {programs}", markup=False)
     return found.rows
 
 
 def _show(
     flow: "Flow",
     rows: "list[CoreCost]",
-    asked: dict[str, Any],
+    given: dict[str, Any],
     pictures: list[tuple[Path, str]],
     fits: "Sequence[Scaling]" = (),
 ) -> None:
@@ -347,13 +347,13 @@ def _show(
         rows=rows,
         scaling=list(fits),
     )
-    if told := flow.library.left_out():
-        screen.notices().print(told, markup=False)
-    if asked["as_json"]:
+    if left_out := flow.library.left_out():
+        screen.notices().print(left_out, markup=False)
+    if given["as_json"]:
         screen.print_json(found)
     else:
         screen.results().print(hardware_table.table(found))
-        if asked["details"]:
+        if given["details"]:
             screen.results().print(hardware_table.details(found))
     for path, kind in pictures:
         from casemate.plots import hardware_picture

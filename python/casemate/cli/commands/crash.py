@@ -130,15 +130,17 @@ def command(
     if row is not None:
         OneOf("row", [loss.name for loss in api.losses()]).convert(row, None, context)
     with Steps(screen.notices(), "cutting the power", len(names)) as steps:
-        told: Any = {"seed": seed, "progress": steps.tell}
+        given: Any = {"seed": seed, "progress": steps.report}
         if program is not None:
-            told |= {"settings": settings, "losses": losses or api.PROGRAM_LOSSES}
+            given |= {"settings": settings, "losses": losses or api.PROGRAM_LOSSES}
             results = campaigns.survive(
-                names, changes, steps, lambda design, own: api.survive(design, program, changes=own, **told)
+                names, changes, steps, lambda design, own: api.survive(design, program, changes=own, **given)
             )
         else:
-            told |= {"row": row, "workload": workload, "thorough": thorough}
-            results = campaigns.crash(names, changes, steps, lambda design, own: api.crash(design, changes=own, **told))
+            given |= {"row": row, "workload": workload, "thorough": thorough}
+            results = campaigns.crash(
+                names, changes, steps, lambda design, own: api.crash(design, changes=own, **given)
+            )
     if as_json:
         screen.print_json(results)
     elif results.reports:

@@ -202,7 +202,7 @@ def command(
     rows: dict[str, Row] = {name: name for name in get_args(Row)}
     meetings: dict[str, Meets] = {name: name for name in get_args(Meets)}
     starts: dict[str, Start] = {name: name for name in get_args(Start)}
-    told: dict[str, Any] = {
+    common: dict[str, Any] = {
         "on_chip": scenarios[on_chip],
         "row": rows[row],
         "decoded": decoded,
@@ -211,11 +211,11 @@ def command(
         "value": value,
     }
     accesses: dict[str, Callable[[], Access]] = {
-        "read": lambda: Read(**told, start=starts[start], predicted=predicted),
-        "write": lambda: Write(**told),
-        "page": lambda: Page(**told),
-        "permutation": lambda: Permutation(**told),
-        "store": lambda: Store(**told, meets=meetings[meets or "new-entry"]),
+        "read": lambda: Read(**common, start=starts[start], predicted=predicted),
+        "write": lambda: Write(**common),
+        "page": lambda: Page(**common),
+        "permutation": lambda: Permutation(**common),
+        "store": lambda: Store(**common, meets=meetings[meets or "new-entry"]),
     }
     access = accesses[of]()
     machine = machine or api.usual_machine(names, access)

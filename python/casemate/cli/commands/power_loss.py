@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedLoss:
     """Options of the power loss."""
 
     at: str
@@ -79,7 +79,7 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
         lonely = "--losses" if losses else "--battery" if battery else None
         if power_loss is None and lonely:
             raise click.UsageError(f"{lonely} is about losses of power: add --power-loss AT, as in --power-loss random")
-        loss = Asked(power_loss, losses or 1, battery) if power_loss is not None else None
+        loss = RequestedLoss(power_loss, losses or 1, battery) if power_loss is not None else None
         return command(*given, loss=loss, **options)
 
     return with_loss
@@ -107,7 +107,7 @@ def run(
     on: tuple[tuple[str, ...], tuple[str, ...]],
     changes: Mapping[str, str],
     options: "RunOptions",
-    loss: Asked,
+    loss: RequestedLoss,
     as_json: bool,
 ) -> int:
     """Cuts the power as often as requested, and shows the recovered memory. `on` are the designs and the machines."""
@@ -116,7 +116,7 @@ def run(
     from casemate.terminal.progress import Steps
 
     designs, machines = on
-    asked = LossOptions(at=loss.at, losses=loss.losses, run=options, battery=loss.battery)
+    requested = LossOptions(at=loss.at, losses=loss.losses, run=options, battery=loss.battery)
     with Steps(screen.notices(), "Cutting the power", 1) as progress:
         progress.begin(0, f"{', '.join(designs)} on {', '.join(machines)}")
         results = lose_power(
@@ -124,8 +124,8 @@ def run(
             designs=designs,
             machine=machines,
             changes=changes,
-            loss=asked,
-            progress=progress.tell,
+            loss=requested,
+            progress=progress.report,
         )
     if as_json:
         screen.print_json(results)

@@ -75,7 +75,7 @@ def command(
             path,
             limit=most,
             load_values=check_values,
-            progress=progress.tell,
+            progress=progress.report,
         )
     if as_json:
         screen.print_json(recording)

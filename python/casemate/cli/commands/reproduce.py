@@ -13,7 +13,7 @@ from casemate.cli import options
 from casemate.cli.main import EXIT_INTERRUPTED, EXIT_NO
 from casemate.cli.names import Commands, OneOf
 from casemate.reproduce import studies
-from casemate.reproduce.derivation import Asked, DerivedStudy, Parameter
+from casemate.reproduce.derivation import DerivedStudy, Parameter, Requirements
 from casemate.reproduce.study import Study
 from casemate.terminal import screen
 
@@ -192,7 +192,7 @@ def _of_formulas(study: DerivedStudy) -> click.Command:
         chosen = _chosen("table", numbers, list(study.tables))
         kept = folder or Path("results") / "reproduce" / study.name
         screen.check_folder(kept)
-        found = study.derive(chosen, _asked(study, given))
+        found = study.derive(chosen, _requirements(study, given))
         written = derived_report.write(found, study.draw, kept)
         if as_json:
             screen.print_json(found)
@@ -217,11 +217,11 @@ def _of_formulas(study: DerivedStudy) -> click.Command:
     return command
 
 
-def _asked(study: DerivedStudy, given: dict[str, Any]) -> Asked:
+def _requirements(study: DerivedStudy, given: dict[str, Any]) -> Requirements:
     """Returns the values that the user gave for each parameter, once or several times."""
-    asked: dict[str, tuple[float, ...]] = {}
+    required: dict[str, tuple[float, ...]] = {}
     for parameter in study.parameters:
         value = given[parameter.name]
         listed = value if parameter.is_repeatable else [number for number in (value,) if number is not None]
-        asked[parameter.name] = tuple(dict.fromkeys(listed))
-    return asked
+        required[parameter.name] = tuple(dict.fromkeys(listed))
+    return required

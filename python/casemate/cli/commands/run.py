@@ -208,7 +208,7 @@ def command(
     verbose: bool,
     trace_window: str | None,
     trace_file: Path | None,
-    loss: power_loss.Asked | None,
+    loss: power_loss.RequestedLoss | None,
     output: Literal["inherit", "discard"],
     as_json: bool,
     program: tuple[str, ...],
@@ -283,7 +283,7 @@ def command(
     stored = [Trace(path, persistent) for path in traces]
     several: list[Repeatable] = [*(BuiltIn(name, settings) for name in workloads), *stored] * copies
     live = Program(program, skip=skip, region=region, persistent=persistent, stdin=stdin, output=output)
-    asked = RunOptions(
+    run_options = RunOptions(
         limit=limit,
         warm_up=warm_up,
         detail=detail,
@@ -302,15 +302,15 @@ def command(
     runnable = live if program else several
     if loss is not None:
         power_loss.check(context, folder=folder, values=values, check_values=check_values)
-        return power_loss.run(runnable, (names, on), changes, asked, loss, as_json)
+        return power_loss.run(runnable, (names, on), changes, run_options, loss, as_json)
     with Instructions(notices, columns, None, title) as progress:
         results = api.run(
             runnable,
             designs=names,
             machine=on,
             changes=changes,
-            options=asked,
-            progress=progress.tell,
+            options=run_options,
+            progress=progress.report,
         )
     # Write the files first, so that they exist even if printing fails; then print, even if writing failed.
     written: list[str | Path] = [*results.bus, *results.excerpts]

@@ -38,7 +38,7 @@ def command(brief: bool, as_json: bool) -> int:
     from casemate.terminal.progress import Steps
 
     with Steps(screen.notices(), "validating", 1) as progress:
-        report = api.validate(brief=brief, progress=progress.tell)
+        report = api.validate(brief=brief, progress=progress.report)
     if as_json:
         screen.print_json(report)
     else:

@@ -30,8 +30,8 @@ def _on_each(figure: str, names: tuple[str, ...], each: Each) -> Finding:
         for case, margin in margins.items()
         if margin <= 0
     ]
-    told = f"on {len(margins) - len(broken)} of {len(margins)}" + (f"; not on {', '.join(broken)}" if broken else "")
-    return Finding(tuple(margins.values()), told)
+    note = f"on {len(margins) - len(broken)} of {len(margins)}" + (f"; not on {', '.join(broken)}" if broken else "")
+    return Finding(tuple(margins.values()), note)
 
 
 def _architectures(end: str) -> Trend:
@@ -55,10 +55,10 @@ def _most_where_tlbs_miss(means: Means, each: Each) -> Finding:
     gained = {case: some[case] / none[case] for case in misses}
     cases = sorted(gained)
     rank = rank_correlation([gained[case] for case in cases], [misses[case] for case in cases])
-    told = f"rank correlation {rank:.2f} over {len(cases)} workloads"
+    note = f"rank correlation {rank:.2f} over {len(cases)} workloads"
     if SIMPLEX in gained:
-        told += f"; {gained[SIMPLEX]:.2f} times on {SIMPLEX}, with {misses[SIMPLEX]:.1f} TLB misses"
-    return Finding((rank,), told)
+        note += f"; {gained[SIMPLEX]:.2f} times on {SIMPLEX}, with {misses[SIMPLEX]:.1f} TLB misses"
+    return Finding((rank,), note)
 
 
 def _lines_under_a_tag(end: str) -> Trend:
@@ -93,11 +93,11 @@ def _slowdown_follows_misses(means: Means, each: Each) -> Finding:
     lost = {case: f"{case} {100 - left[case]:.1f} ({100 - free[case]:.1f})" for case in cases}
     near = [lost[case] for case in cases if 100 - left[case] <= PUBLISHED_LOSS]
     others = [lost[case] for case in cases if 100 - left[case] > PUBLISHED_LOSS]
-    told = (
+    note = (
         f"rank correlation {rank:.2f} over {len(cases)}. % lost, and in brackets with free permutations: within "
         f"{PUBLISHED_LOSS:.0f} % {', '.join(near) or 'none'}; more {', '.join(others) or 'none'}"
     )
-    return Finding((rank,), told)
+    return Finding((rank,), note)
 
 
 TRENDS = (

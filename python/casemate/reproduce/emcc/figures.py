@@ -35,7 +35,7 @@ def _copies(record: Record) -> CounterCopies:
     return copies
 
 
-def _asked_of_llc(record: Record) -> int:
+def _llc_requests(record: Record) -> int:
     """Requests of L2s to the LLC, for an instruction or by prefetch: the paper's data accesses to the LLC."""
     llc = record.llc
     return llc.hits + llc.hits_on_the_way_out + llc.from_cores + llc.misses
@@ -71,11 +71,11 @@ def _missed_at_controller(record: Record) -> float:
 
 
 def _useless(record: Record) -> float:
-    return share(_copies(record).useless, _asked_of_llc(record))
+    return share(_copies(record).useless, _llc_requests(record))
 
 
 def _requests(record: Record) -> float:
-    return share(_counters_found(record).looked_up_in_last_level, _asked_of_llc(record))
+    return share(_counters_found(record).looked_up_in_last_level, _llc_requests(record))
 
 
 def _invalidated(record: Record) -> float:
@@ -87,7 +87,7 @@ def _verified_at_l2(record: Record) -> float:
 
 
 def _llc_misses(record: Record) -> float:
-    return share(record.llc.misses, _asked_of_llc(record))
+    return share(record.llc.misses, _llc_requests(record))
 
 
 def _in_use(record: Record) -> float:

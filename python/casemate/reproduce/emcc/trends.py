@@ -15,8 +15,8 @@ def _always_less_traffic(means: Means, each: Each) -> Finding:
     without, with_llc = each("2", "not in the LLC"), each("2", "also in the LLC")
     saved = {case: without[case] - with_llc[case] for case in without}
     other = [f"{case} {without[case]:.1f} -> {with_llc[case]:.1f} %" for case in saved if saved[case] <= 0]
-    told = f"less on {len(saved) - len(other)} of {len(saved)}" + (f"; not on {', '.join(other)}" if other else "")
-    return Finding(tuple(saved.values()), told)
+    note = f"less on {len(saved) - len(other)} of {len(saved)}" + (f"; not on {', '.join(other)}" if other else "")
+    return Finding(tuple(saved.values()), note)
 
 
 def _fewer_misses(means: Means, each: Each) -> Finding:
@@ -40,7 +40,7 @@ def _latency_saved_is_gained(means: Means, each: Each) -> Finding:
     return Finding((mean, rank), f"{mean:.1f} ns less in the mean; rank correlation with the gain {rank:.2f}")
 
 
-def _little_more_is_asked(means: Means, each: Each) -> Finding:
+def _few_more_requests(means: Means, each: Each) -> Finding:
     serial, eager = means["12"]["serial"], means["12"]["EMCC, nothing left to the controller"]
     return Finding((eager - serial, serial + 10 - eager), f"serial {serial:.1f} %, EMCC {eager:.1f} %")
 
@@ -52,8 +52,8 @@ def _slightly_less_with_a_larger_cache(means: Means, each: Each) -> Finding:
 
 def _nothing_on_regular_work(means: Means, each: Each) -> Finding:
     gains, more_units = each("24b", "EMCC"), each("24b", "with four times the AES units")
-    told = [f"{case} {gain:+.1f} % ({more_units[case]:+.1f} % with more AES units)" for case, gain in gains.items()]
-    return Finding(tuple(1 - abs(gain) for gain in gains.values()), ", ".join(told))
+    note = [f"{case} {gain:+.1f} % ({more_units[case]:+.1f} % with more AES units)" for case, gain in gains.items()]
+    return Finding(tuple(1 - abs(gain) for gain in gains.values()), ", ".join(note))
 
 
 def _queues_are_shorter(means: Means, each: Each) -> Finding:
@@ -78,6 +78,6 @@ TRENDS = (
     Trend(
         "Queues are shorter with more channels; writes wait longer than reads (Fig. 22)", ("22",), _queues_are_shorter,
     ),
-    Trend("EMCC asks the LLC little more than the serial baseline (Fig. 12)", ("12",), _little_more_is_asked),
+    Trend("EMCC asks the LLC little more than the serial baseline (Fig. 12)", ("12",), _few_more_requests),
     Trend("Other workloads gain and lose next to nothing (section IV-F)", ("24b",), _nothing_on_regular_work),
 )  # fmt: skip

@@ -13,7 +13,7 @@ _ENGINES: Changes = {"machine.engines.aes.interval_ns": 0.02, "machine.engines.t
 _STAGES: Changes = {"machine.engines.aes.interval_ns": 1.0}
 """Section 4 has 4 to 7 stages in each of AES's 14 rounds: a block every 0.7 to 1.2 ns of 65."""
 
-_OTHER_VALUES = [0x5DEE_CE66_D1CE_4E5B * (2 * place + 1) % 2**63 for place in range(8)]
+_OTHER_VALUES = [0x5DEE_CE66_D1CE_4E5B * (2 * index + 1) % 2**63 for index in range(8)]
 _IN_VAIN: Changes = {
     "design.parts.speculation.tracking": "fixed",
     "design.parts.speculation.list": str(_OTHER_VALUES),

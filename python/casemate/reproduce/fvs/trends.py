@@ -45,16 +45,16 @@ def _never_fewer(means: Means, each: Each) -> Finding:
     as_they_lie, ordered_ = (each("6", f"8 values, {how}") for how in ("as they lie", "re-ordered"))
     more = {case: ordered_[case] - as_they_lie[case] for case in ordered_}
     low, high = _ends(more)
-    told = f"from {more[low]:.1f} points more ({low}) to {more[high]:.1f} ({high})"
+    note = f"from {more[low]:.1f} points more ({low}) to {more[high]:.1f} ({high})"
     # An equal number is not fewer.
-    return Finding(tuple(share + 1e-9 for share in more.values()), told)
+    return Finding(tuple(share + 1e-9 for share in more.values()), note)
 
 
 def _few_and_nearly_all(means: Means, each: Each) -> Finding:
     as_they_lie, ordered_ = (means["6"][f"8 values, {how}"] for how in ("as they lie", "re-ordered"))
     words, odd = means["6b"]["predictable words in a line (words)"], means["6b"]["lines with an odd number of them"]
-    told = f"{as_they_lie:.1f} -> {ordered_:.1f} %; {odd:.0f} % of lines have an odd number, of {words:.1f} in the mean"
-    return Finding((50 - as_they_lie, ordered_ - 95), told)
+    note = f"{as_they_lie:.1f} -> {ordered_:.1f} %; {odd:.0f} % of lines have an odd number, of {words:.1f} in the mean"
+    return Finding((50 - as_they_lie, ordered_ - 95), note)
 
 
 def _gain_follows(means: Means, each: Each) -> Finding:
@@ -67,21 +67,21 @@ def _gain_follows(means: Means, each: Each) -> Finding:
 
     by_share, by_time = rank(predicted), rank(saved)
     by_part = rank({case: saved[case] * speed[case] for case in gains})
-    told = (
+    note = (
         f"rank correlation {by_share:.2f} with misses x predictability (a hit saves the same everywhere), "
         f"{by_time:.2f} with misses x time saved of a read, over {len(gains)} workloads; "
         f"{by_part:.2f} with that as a part of the program's time"
     )
-    return Finding((by_share - RANKED, by_time - RANKED), told)
+    return Finding((by_share - RANKED, by_time - RANKED), note)
 
 
 def _triple_des_gains_more(means: Means, each: Each) -> Finding:
     small, large = (means["7"][f"Triple-DES, {size}"] - means["7"][f"AES, {size}"] for size in ("256 KB", "1 MB"))
     names = ("Triple-DES, 256 KB", "AES, 256 KB", "Triple-DES, 1 MB", "AES, 1 MB")
     never = means["7b"]
-    told = f"{listed(means, '7', names)}; engines never saturated: {never['Triple-DES']:.1f} and {never['AES']:.1f} %"
-    told += f", AES with a block every ns {never['AES, a block every ns']:.1f} %"
-    return Finding((small, large), told)
+    note = f"{listed(means, '7', names)}; engines never saturated: {never['Triple-DES']:.1f} and {never['AES']:.1f} %"
+    note += f", AES with a block every ns {never['AES, a block every ns']:.1f} %"
+    return Finding((small, large), note)
 
 
 def _over_ten(means: Means, each: Each) -> Finding:
@@ -90,10 +90,10 @@ def _over_ten(means: Means, each: Each) -> Finding:
 
     counts = {cipher: over("7", f"{cipher}, 256 KB") for cipher in ("Triple-DES", "AES")}
     never = {cipher: over("7b", cipher) for cipher in counts}
-    told = ", ".join(
+    note = ", ".join(
         f"{cipher} {count} ({never[cipher]} if engines never saturate)" for cipher, count in counts.items()
     )
-    return Finding(tuple(float(count) - 7 for count in counts.values()), told)
+    return Finding(tuple(float(count) - 7 for count in counts.values()), note)
 
 
 def _less_with_a_larger_l2(means: Means, each: Each) -> Finding:
@@ -101,50 +101,50 @@ def _less_with_a_larger_l2(means: Means, each: Each) -> Finding:
     small, large = each("7", "Triple-DES, 256 KB"), each("7", "Triple-DES, 1 MB")
     fewer = sum(small[case] > large[case] for case in small)
     names = ("Triple-DES, 256 KB", "Triple-DES, 1 MB", "AES, 256 KB", "AES, 1 MB")
-    told = (
+    note = (
         f"{listed(means, '7', names)}; Triple-DES gains less on {fewer} of {len(small)}; engines never saturated, AES "
         f"{means['7b']['AES']:.1f} and {means['7b']['AES, 1 MB']:.1f} %"
     )
-    return Finding(tuple(falls), told)
+    return Finding(tuple(falls), note)
 
 
 def _by_tags_alone(means: Means, each: Each) -> Finding:
     gains = means["8"]
     over = sum(gain > 5 for gain in each("8", "256 KB").values())
     never = means["8b"]["256 KB"]
-    told = f"{listed(means, '8', ('256 KB', '1 MB'))}, over 5 % on {over}; engines never saturated {never:.1f} %"
-    return Finding((gains["256 KB"], gains["1 MB"]), told)
+    note = f"{listed(means, '8', ('256 KB', '1 MB'))}, over 5 % on {over}; engines never saturated {never:.1f} %"
+    return Finding((gains["256 KB"], gains["1 MB"]), note)
 
 
 def _tags_alone_gain_less(means: Means, each: Each) -> Finding:
     direct, tags = means["7b"]["AES"], means["8b"]["256 KB"]
     as_they_lie = means["7g"]["as they lie"]
-    told = f"AES {direct:.1f} %, and {as_they_lie:.1f} % where no bitmap is waited for; counter mode {tags:.1f} %"
-    return Finding((direct - tags,), told)
+    note = f"AES {direct:.1f} %, and {as_they_lie:.1f} % where no bitmap is waited for; counter mode {tags:.1f} %"
+    return Finding((direct - tags,), note)
 
 
 def _re_ordering_gains(means: Means, each: Each) -> Finding:
     names = ("re-ordered", "re-ordered, bitmaps loose", "re-ordered, 8 MB for bitmaps", "as they lie")
     fetched = means["7h"]["bitmaps fetched"]
-    told = (
+    note = (
         f"{listed(means, '7e', names)}; engines never saturated {listed(means, '7g', names)}; a bitmap is fetched for "
         f"{fetched:.0f} % of lines"
     )
-    return Finding((means["7e"]["re-ordered"] - means["7e"]["as they lie"],), told)
+    return Finding((means["7e"]["re-ordered"] - means["7e"]["as they lie"],), note)
 
 
 def _rises_with_the_clock(means: Means, each: Each) -> Finding:
     ratios = ("1:4", "1:5", "1:6")
-    told = f"{listed(means, '9', ratios)}; engines never saturated {listed(means, '9b', ratios)}"
-    return Finding(rising(means["9"][ratio] for ratio in ratios), told)
+    note = f"{listed(means, '9', ratios)}; engines never saturated {listed(means, '9b', ratios)}"
+    return Finding(rising(means["9"][ratio] for ratio in ratios), note)
 
 
 def _little_by_values(means: Means, each: Each) -> Finding:
     gains = [means["10"][name] for name in _VALUES]
     eight, most = each("10", "8 values"), each("10", "32 values")
     lost = [case for case in eight if most[case] < eight[case]]
-    told = f"{listed(means, '10', _VALUES)}; 32 gain less than 8 on {len(lost)}: {', '.join(lost)}"
-    return Finding((LITTLE - abs(gains[2] - gains[0]), float(len(lost))), told)
+    note = f"{listed(means, '10', _VALUES)}; 32 gain less than 8 on {len(lost)}: {', '.join(lost)}"
+    return Finding((LITTLE - abs(gains[2] - gains[0]), float(len(lost))), note)
 
 
 def _saturation_takes_it(means: Means, each: Each) -> Finding:
@@ -158,8 +158,8 @@ def _monotone(means: Means, each: Each) -> Finding:
     steps = rising(means["10b"][name] for name in _VALUES)
     by_case = [each("10b", name) for name in _VALUES]
     lost = [case for case in by_case[0] if min(rising(gains[case] for gains in by_case)) < -NOTHING]
-    told = f"{listed(means, '10b', _VALUES)}; on {len(lost)} one of the steps loses over {NOTHING} %"
-    return Finding(steps, told + (f": {', '.join(lost)}" if lost else ""))
+    note = f"{listed(means, '10b', _VALUES)}; on {len(lost)} one of the steps loses over {NOTHING} %"
+    return Finding(steps, note + (f": {', '.join(lost)}" if lost else ""))
 
 
 def _contention_alone(means: Means, each: Each) -> Finding:
@@ -167,11 +167,11 @@ def _contention_alone(means: Means, each: Each) -> Finding:
     costs = (-means["7d"]["Triple-DES"], -means["7d"]["AES, as they lie"])
     never = [each("7d", f"{cipher}, engines never saturate") for cipher in ciphers]
     largest = max(abs(change) for changes in never for change in changes.values())
-    told = (
+    note = (
         f"Triple-DES loses {costs[0]:.2f} %, AES {costs[1]:.2f} %; with engines that never saturate no workload "
         f"changes by more than {largest:.2f} %"
     )
-    return Finding((*costs, NOTHING - largest), told)
+    return Finding((*costs, NOTHING - largest), note)
 
 
 TRENDS = (

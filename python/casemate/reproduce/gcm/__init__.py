@@ -9,7 +9,7 @@ numbers of engines and clocks.
 from collections.abc import Callable, Mapping, Sequence
 
 from casemate.reproduce import derivation
-from casemate.reproduce.derivation import Asked, DerivedStudy, Parameter
+from casemate.reproduce.derivation import DerivedStudy, Parameter, Requirements
 from casemate.reproduce.gcm import comparison, engines, picture, tables
 from casemate.results.derivation import Derivation, DerivedTable
 
@@ -61,10 +61,10 @@ dynamic part goes with the clock, its static part stays.
 """
 
 
-def _derive(numbers: Sequence[str], asked: Asked) -> Derivation:
+def _derive(numbers: Sequence[str], required: Requirements) -> Derivation:
     found = tuple(TABLES[number]() for number in numbers)
     return Derivation(
-        paper=PAPER, conditions=CONDITIONS, tables=found, needs=tuple(engines.needs(asked)), dots=picture.dots(),
+        paper=PAPER, conditions=CONDITIONS, tables=found, needs=tuple(engines.needs(required)), dots=picture.dots(),
         holds=derivation.holds(found),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from casemate.crypto.feasibility import BITS, engine_mbps, instances, software_mbps
 from casemate.hardware import regression
 from casemate.hardware.regression import Line
-from casemate.reproduce.derivation import Asked
+from casemate.reproduce.derivation import Requirements
 from casemate.reproduce.gcm import parameters as given
 from casemate.results.derivation import EngineNeed
 
@@ -66,30 +66,30 @@ ENGINES = (ASIC, ASIC_FITTED, TYPICAL, WORST)
 """The ASIC by the thesis's equations 5.3 and 5.5, and by least squares of its Table 5.3."""
 
 
-def needs(asked: Asked) -> Iterator[EngineNeed]:
+def needs(required: Requirements) -> Iterator[EngineNeed]:
     """Yields the engines that the requested bandwidths need, and the bandwidth of the requested lanes; for the thesis's
     bandwidth if the user gave neither.
     """
-    clock_mhz = next(iter(asked["clock"]), None)
-    bandwidths = asked["bandwidth"] or (() if asked["lanes"] else (given.PEAK_GBS,))
+    clock_mhz = next(iter(required["clock"]), None)
+    bandwidths = required["bandwidth"] or (() if required["lanes"] else (given.PEAK_GBS,))
     for bandwidth in bandwidths:
         for engine in ENGINES:
             clock_hz = clock_mhz * MHZ if clock_mhz else engine.clock_hz
             yield _of_engine(engine, clock_hz, bandwidth, instances(bandwidth, engine.mbps(clock_hz)), "bandwidth")
         yield from _of_software(bandwidth)
-    for lanes in asked["lanes"]:
+    for lanes in required["lanes"]:
         for engine in ENGINES:
             clock_hz = clock_mhz * MHZ if clock_mhz else engine.clock_hz
             carried = lanes * engine.mbps(clock_hz) / BITS / 1e3
             yield _of_engine(engine, clock_hz, carried, int(lanes), "lanes")
 
 
-def _of_engine(engine: Engine, clock_hz: float, bandwidth: float, lanes: int, asked: str) -> EngineNeed:
+def _of_engine(engine: Engine, clock_hz: float, bandwidth: float, lanes: int, required: str) -> EngineNeed:
     scaled = f"dynamic power goes with the clock, from {engine.clock_hz / MHZ:g} MHz"
     beyond = f"synthesis reached {engine.clock_max_hz / MHZ:g} MHz" if clock_hz > engine.clock_max_hz else ""
     remark = "; ".join(filter(None, (scaled, beyond))) if clock_hz != engine.clock_hz else None
     return EngineNeed(
-        implementation=engine.name, clock_mhz=clock_hz / MHZ, asked="lanes" if asked == "lanes" else "bandwidth",
+        implementation=engine.name, clock_mhz=clock_hz / MHZ, asked="lanes" if required == "lanes" else "bandwidth",
         bandwidth_gbs=bandwidth, lanes=lanes, power_w=engine.power_w(lanes, clock_hz), area_mm2=engine.area_mm2(lanes),
         remark=remark,
     )  # fmt: skip

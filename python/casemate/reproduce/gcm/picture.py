@@ -84,16 +84,16 @@ def _mhz(name: str) -> str:
 
 
 def _lines(axis: Any, all_dots: list[Dots], quantity: str, scale: float, unit: str) -> None:
-    last = max(16.0, *(place for dots in all_dots for place, _ in dots.points))
+    last = max(16.0, *(index for dots in all_dots for index, _ in dots.points))
     for number, dots in enumerate(all_dots):
-        for place, (name, slope, intercept) in enumerate(dots.lines):
+        for index, (name, slope, intercept) in enumerate(dots.lines):
             ends = [scale * (slope * modules + intercept) for modules in (0.0, last)]
             sign, above = "+" if intercept >= 0 else "-", abs(scale * intercept)
-            told = f"{name}: {scale * slope:.4g} n {sign} {above:#.3g} {unit}"
+            label = f"{name}: {scale * slope:.4g} n {sign} {above:#.3g} {unit}"
             # The dashes of a line show on another, paler line in the same position.
-            look: dict[str, Any] = {"linestyle": "--"} if place else {"alpha": UNDER if len(dots.lines) > 1 else 1.0}
-            axis.plot([0.0, last], ends, color=COLOURS[max(place, number)], linewidth=1.6, label=told, **look)
-        of_points = [place for place, _ in dots.points], [scale * value for _, value in dots.points]
+            look: dict[str, Any] = {"linestyle": "--"} if index else {"alpha": UNDER if len(dots.lines) > 1 else 1.0}
+            axis.plot([0.0, last], ends, color=COLOURS[max(index, number)], linewidth=1.6, label=label, **look)
+        of_points = [index for index, _ in dots.points], [scale * value for _, value in dots.points]
         marker = "os"[number]
         axis.plot(*of_points, marker, color=POINT, markersize=5, fillstyle="none", label=dots.title)
     axis.set_xlabel("number of modules, n")
@@ -114,15 +114,15 @@ def _bars(axis: Any, rows: list[DerivedRow]) -> None:
     software = {each.name for each in given.SOFTWARE}
     colours = [SOFTWARE if row.of in software else HARDWARE for row in rows]
     axis.barh(range(len(rows)), [row.computed for row in rows], color=colours, height=0.6)
-    printed = [(float(row.printed), place) for place, row in enumerate(rows) if row.printed is not None]
+    printed = [(float(row.printed), index) for index, row in enumerate(rows) if row.printed is not None]
     (marks,) = axis.plot(
         *zip(*printed, strict=True), "|", color=POINT, markersize=13, markeredgewidth=1.6, label="as printed"
     )
     axis.set_xscale("log")
     axis.set_xlim(left=min(row.computed for row in rows) / CLEAR_OF_ZERO)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         end = max(row.computed, float(row.printed or 0))
-        axis.text(end * 1.15, place, f"{row.computed:.3g}", va="center", fontsize=8)
+        axis.text(end * 1.15, index, f"{row.computed:.3g}", va="center", fontsize=8)
     axis.set_xlim(right=max(row.computed for row in rows) * 4)
     axis.set_yticks(range(len(rows)), [row.of for row in rows])
     axis.set_xlabel("throughput for its power, on lines of 64 B with tags (Mb/s/mW)")

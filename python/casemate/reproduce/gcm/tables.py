@@ -129,7 +129,7 @@ def _asic_power(rows: Rows) -> None:
     """Equation 5.3, which is not the fit of its data."""
     points = [(point.modules, point.power_mw) for point in given.ASIC_POINTS]
     ours, theirs = regression.least_squares(points), given.FITS["ASIC"]
-    reach = regression.rounding_reach([place for place, _ in points], given.POWER_HALF_UNIT_MW)
+    reach = regression.rounding_reach([x for x, _ in points], given.POWER_HALF_UNIT_MW)
     alike = sum(_is_printed_alike(regression.least_squares(some), theirs) for some in _subsets(points))
     why = (
         f"equation 5.3 is not the fit of Table 5.3: rounding moves the slope by {reach.slope:.1g} at most, and "
@@ -149,7 +149,7 @@ def _asic_area(rows: Rows) -> None:
     """Adds equation 5.5, the area of the ASIC."""
     points = [(point.modules, point.area_um2) for point in given.ASIC_POINTS]
     ours = regression.least_squares(points)
-    reach = regression.rounding_reach([place for place, _ in points], given.AREA_HALF_UNIT_UM2)
+    reach = regression.rounding_reach([x for x, _ in points], given.AREA_HALF_UNIT_UM2)
     for name, computed, most, theirs in (
         ("slope [um2/module]", ours.slope, reach.slope, given.ASIC_AREA_FIT.slope),
         ("intercept [um2]", ours.intercept, reach.intercept, given.ASIC_AREA_FIT.intercept),

@@ -37,8 +37,8 @@ def _in_order(number: str) -> "Trend":
             for case in by_scheme["CM"]
             for earlier, later in pairwise(SCHEMES)
         }
-        told = f"{listed(means, number, SCHEMES, '')}{_off([step for step, margin in steps.items() if margin <= 0])}"
-        return Finding(tuple(steps.values()), told)
+        note = f"{listed(means, number, SCHEMES, '')}{_off([step for step, margin in steps.items() if margin <= 0])}"
+        return Finding(tuple(steps.values()), note)
 
     where = "every workload (Fig. 6)" if number == "6" else "stores at every rate"
     return Trend(f"COBCM <= OBCM <= BCM <= CM <= M <= NoGap on {where}, to within {NOISE:g} %", (number,), find)
@@ -52,8 +52,8 @@ def _root_then_tags(means: Means, each: Each) -> Finding:
     steps = _steps(means)
     root, tags = steps.pop("BCM to CM"), steps.pop("M to NoGap")
     rest = ", ".join(f"{name} {100 * step:+.1f}" for name, step in steps.items())
-    told = f"BCM to CM {100 * root:+.1f} points, M to NoGap {100 * tags:+.1f}, {rest}"
-    return Finding((root - tags, tags - max(steps.values())), told)
+    note = f"BCM to CM {100 * root:+.1f} points, M to NoGap {100 * tags:+.1f}, {rest}"
+    return Finding((root - tags, tags - max(steps.values())), note)
 
 
 def _roots_by_locality(means: Means, each: Each) -> Finding:
@@ -62,8 +62,8 @@ def _roots_by_locality(means: Means, each: Each) -> Finding:
     part = {case: (cm[case] - bcm[case]) / (cm[case] - bcm[case] + no_gap[case] - m[case]) for case in shared}
     rank = rank_correlation([shared[case] for case in shared], [-part[case] for case in shared])
     order = sorted(shared, key=shared.__getitem__)
-    told = ", ".join(f"{case} {100 * part[case]:.0f} % ({shared[case]:.1f})" for case in order)
-    return Finding((rank - RANKED,), f"rank correlation {rank:.2f}; of both, the root's part (NWPE): {told}")
+    note = ", ".join(f"{case} {100 * part[case]:.0f} % ({shared[case]:.1f})" for case in order)
+    return Finding((rank - RANKED,), f"rank correlation {rank:.2f}; of both, the root's part (NWPE): {note}")
 
 
 def _nearly_free(means: Means, each: Each) -> Finding:
@@ -92,28 +92,28 @@ def _counters_cost_nothing(means: Means, each: Each) -> Finding:
     overflows = each("6j", OVERFLOWS)
     far = [f"{case} ({more:+.1f}, {overflows[case]:.0f} overflows)" for case, more in points.items() if more >= 1]
     quiet = sum(more < 1 and not overflows[case] for case, more in points.items())
-    told = f"less on {len(points) - len(far)} of {len(points)}, {quiet} of these without an overflow{_off(far)}"
-    return Finding(tuple(1 - more for more in points.values()), told)
+    note = f"less on {len(points) - len(far)} of {len(points)}, {quiet} of these without an overflow{_off(far)}"
+    return Finding(tuple(1 - more for more in points.values()), note)
 
 
-def _modelled(claim: str, number: str, schemes: tuple[str, ...], beside: tuple[str, ...] = ()) -> Trend:
-    """Checks that the linear model is near on every workload of a figure; the finding also prints `beside`."""
+def _modelled(claim: str, number: str, schemes: tuple[str, ...], also: tuple[str, ...] = ()) -> Trend:
+    """Checks that the linear model is near on every workload of a figure; the finding also prints `also`."""
 
     def find(means: Means, each: Each) -> Finding:
         above = {(scheme, case): more for scheme in schemes for case, more in each(number, scheme).items()}
         far = [f"{case} ({scheme} {more:+.0f} %)" for (scheme, case), more in above.items() if abs(more) > MODEL_WITHIN]
-        mean = listed(means, number, (*schemes, *beside))
-        told = f"{len(above) - len(far)} of {len(above)} are, {mean} in the mean{_off(far)}"
-        return Finding(tuple(MODEL_WITHIN - abs(more) for more in above.values()), told)
+        mean = listed(means, number, (*schemes, *also))
+        note = f"{len(above) - len(far)} of {len(above)} are, {mean} in the mean{_off(far)}"
+        return Finding(tuple(MODEL_WITHIN - abs(more) for more in above.values()), note)
 
     return Trend(claim, (number,), find)
 
 
 def _gamess(means: Means, each: Each) -> Finding:
     estimated, measured = means["6g"]["estimated"], means["6g"]["measured"]
-    told = f"estimated {estimated:.4f}, measured {measured:.4f}"
+    note = f"estimated {estimated:.4f}, measured {measured:.4f}"
     # To the digits that the paper prints: from 0.105 to 0.115, and from 0.125 to 0.135.
-    return Finding((0.005 - abs(estimated - 0.11), 0.005 - abs(measured - 0.13), measured - estimated), told)
+    return Finding((0.005 - abs(estimated - 0.11), 0.005 - abs(measured - 0.13), measured - estimated), note)
 
 
 def _tags_are_for_each_store(means: Means, each: Each) -> Finding:
@@ -124,11 +124,11 @@ def _tags_are_for_each_store(means: Means, each: Each) -> Finding:
         ppti: {nwpe: saved[swept(ppti, nwpe)] for nwpe in NWPE_SWEPT if swept(ppti, nwpe) in saved}
         for ppti in PPTI_SWEPT
     }
-    told = "; ".join(
+    note = "; ".join(
         f"PPTI {ppti}: {', '.join(f'{share:.1f} % (NWPE {nwpe})' for nwpe, share in row.items())}"
         for ppti, row in rows.items()
     )
-    return Finding(tuple(step for row in rows.values() for step in rising(row.values())), told)
+    return Finding(tuple(step for row in rows.values() for step in rising(row.values())), note)
 
 
 def _falls_and_flattens(means: Means, each: Each) -> Finding:
@@ -137,8 +137,8 @@ def _falls_and_flattens(means: Means, each: Each) -> Finding:
     early, late = (
         (times[start] - times[end]) / 3 for start, end in (("8 entries", "64 entries"), ("64 entries", "512 entries"))
     )
-    told = f"{listed(means, '7', _SIZES, '')}; a doubling saves {100 * early:.1f} points to 64, {100 * late:.1f} beyond"
-    return Finding((*steps, early - late), told)
+    note = f"{listed(means, '7', _SIZES, '')}; a doubling saves {100 * early:.1f} points to 64, {100 * late:.1f} beyond"
+    return Finding((*steps, early - late), note)
 
 
 def _streams_are_flat(means: Means, each: Each) -> Finding:
@@ -146,57 +146,57 @@ def _streams_are_flat(means: Means, each: Each) -> Finding:
     ranges = {
         case: 100 * (max(time[case] for time in times) / min(time[case] for time in times) - 1) for case in times[0]
     }
-    told = ", ".join(f"{case} by {most:.2f} %" for case, most in ranges.items())
-    return Finding(tuple(2 * NOISE - most for most in ranges.values()), f"largest against smallest: {told}")
+    note = ", ".join(f"{case} by {most:.2f} %" for case, most in ranges.items())
+    return Finding(tuple(2 * NOISE - most for most in ranges.values()), f"largest against smallest: {note}")
 
 
 def _reuse_falls(means: Means, each: Each) -> Finding:
     smallest, largest = each("7c", _SIZES[0]), each("7c", _SIZES[-1])
-    told = ", ".join(f"{case} {smallest[case]:.2f} to {largest[case]:.2f}" for case in smallest)
-    return Finding(tuple(smallest[case] / 2 - largest[case] for case in smallest), told)
+    note = ", ".join(f"{case} {smallest[case]:.2f} to {largest[case]:.2f}" for case in smallest)
+    return Finding(tuple(smallest[case] / 2 - largest[case] for case in smallest), note)
 
 
 def _fewer_roots(means: Means, each: Each) -> Finding:
     updates = [means["8"][name] for name in _SIZES]
     an_entry = each("8b", "CM")
     off = max(abs(updates - 1) for updates in an_entry.values())
-    told = f"{listed(means, '8', _SIZES)} of stores; one for an entry, to within {100 * off:.1f} %"
-    return Finding((*(-step for step in rising(updates)), NOISE / 100 - off), told)
+    note = f"{listed(means, '8', _SIZES)} of stores; one for an entry, to within {100 * off:.1f} %"
+    return Finding((*(-step for step in rising(updates)), NOISE / 100 - off), note)
 
 
 def _buffer_filters_more(means: Means, each: Each) -> Finding:
     updates = ", ".join(f"{name} {means['8c'][name]:.2f}" for name in ("CM", SP))
-    told = (
+    note = (
         f"{listed(means, '8d', ('CM', SP), '')} times, SP by the linear model {means['9c']['SP, no forest']:.3g}; root "
         f"updates in 1000 instructions: {updates}"
     )
-    return Finding((means["8d"][SP] - means["8d"]["CM"],), told)
+    return Finding((means["8d"][SP] - means["8d"]["CM"],), note)
 
 
 def _lower_trees(means: Means, each: Each) -> Finding:
     names = ("CM, dynamic", "CM, static", "CM, no forest")
-    told = f"{listed(means, '9', names, '')} times; {listed(means, '9b', names, '')} hashes for a root update"
-    return Finding(rising(means["9"][name] for name in names), told)
+    note = f"{listed(means, '9', names, '')} times; {listed(means, '9b', names, '')} hashes for a root update"
+    return Finding(rising(means["9"][name] for name in names), note)
 
 
 def _buffer_beats_forest(means: Means, each: Each) -> Finding:
     names = ("CM, static", "SP, dynamic")
-    told = f"{listed(means, '9', names, '')} times, SP by the linear model {means['9c']['SP, dynamic']:.3g}"
-    return Finding(rising(means["9"][name] for name in names), told)
+    note = f"{listed(means, '9', names, '')} times, SP by the linear model {means['9c']['SP, dynamic']:.3g}"
+    return Finding(rising(means["9"][name] for name in names), note)
 
 
 def _energy_is_the_reverse(means: Means, each: Each) -> Finding:
     times, volumes = ([means[number][scheme] for scheme in SCHEMES] for number in ("6", "V"))
-    told = f"{listed(means, 'V', SCHEMES, 'mm³')}; of drains carried out {listed(means, 'Vb', SCHEMES, 'mm³')}"
+    note = f"{listed(means, 'V', SCHEMES, 'mm³')}; of drains carried out {listed(means, 'Vb', SCHEMES, 'mm³')}"
     # Times that are equal to within noise may be in either order.
-    return Finding((*(step + NOISE / 100 for step in rising(times)), *(-step for step in rising(volumes))), told)
+    return Finding((*(step + NOISE / 100 for step in rising(times)), *(-step for step in rising(volumes))), note)
 
 
 def _linear(means: Means, each: Each) -> Finding:
     volumes = [means["VI"][name] for name in _SIZES]
     slopes = [step / (more - fewer) for step, (fewer, more) in zip(rising(volumes), pairwise(ENTRIES), strict=True)]
-    told = f"{listed(means, 'VI', (_SIZES[0], _SIZES[-1]), 'mm³')}; {min(slopes):.5f} to {max(slopes):.5f} an entry"
-    return Finding((min(slopes), 1e-6 - (max(slopes) / min(slopes) - 1)), told)
+    note = f"{listed(means, 'VI', (_SIZES[0], _SIZES[-1]), 'mm³')}; {min(slopes):.5f} to {max(slopes):.5f} an entry"
+    return Finding((min(slopes), 1e-6 - (max(slopes) / min(slopes) - 1)), note)
 
 
 TRENDS = (
