@@ -66,9 +66,9 @@ ARGUMENTS = {
 }
 PYTHON = {
     "campaigns.logged": "options of a command",
-    "api.campaign": "options of a command; to become request objects",
+    "api.attack_many": "options of a command; to become request objects",
     "api.crash": "options of a command; to become request objects",
-    "api.survive": "options of a command; to become request objects",
+    "api.crash_program": "options of a command; to become request objects",
     "record.command": "options of a command",
     "bench.crypto": "options of a command",
     "cost.secpb": "options of a command",

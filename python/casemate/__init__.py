@@ -17,14 +17,15 @@ from casemate import starting  # noqa: F401  # isort: split  # before what takes
 from casemate._core import CasemateError, __version__
 from casemate.api import (
     attack,
+    attack_bits,
+    attack_many,
     attacks,
     bench_crypto,
-    campaign,
     cost_of_battery,
     crash,
+    crash_program,
     design,
     designs,
-    exhaustive,
     explain,
     layout,
     losses,
@@ -32,7 +33,6 @@ from casemate.api import (
     record,
     run,
     settings,
-    survive,
     trace_info,
     validate,
     window,
@@ -53,6 +53,9 @@ from casemate.laboratory.requests import (
     Write,
 )
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
+
+# Earlier names of these functions, for programs that call them.
+campaign, exhaustive, survive = attack_many, attack_bits, crash_program
 
 __all__ = [
     "AttackReport",
@@ -77,11 +80,14 @@ __all__ = [
     "Write",
     "__version__",
     "attack",
+    "attack_bits",
+    "attack_many",
     "attacks",
     "bench_crypto",
     "campaign",
     "cost_of_battery",
     "crash",
+    "crash_program",
     "design",
     "designs",
     "exhaustive",

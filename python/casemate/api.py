@@ -255,7 +255,7 @@ def crash(
     return CrashReport.model_validate_json(native.crash(design, spec, _relay(progress)))
 
 
-def survive(
+def crash_program(
     design: str,
     program: str,
     *,
@@ -276,10 +276,10 @@ def survive(
         "seed": arguments.whole(seed, "seed"),
         "changes": arguments.changes(changes, designs=[design]),
     })  # fmt: skip
-    return ProgramReport.model_validate_json(native.survive(design, spec, _relay(progress)))
+    return ProgramReport.model_validate_json(native.crash_program(design, spec, _relay(progress)))
 
 
-def campaign(
+def attack_many(
     designs: Sequence[str],
     log: str | os.PathLike[str],
     *,
@@ -302,7 +302,7 @@ def campaign(
         "trials": None if trials is None else arguments.whole(trials, "trials", least=1),
         "budget_seconds": budget_seconds, "log": str(log),
     }  # fmt: skip
-    return Campaign.model_validate_json(native.campaign_with_log(native.to_json(spec), _relay(progress)))
+    return Campaign.model_validate_json(native.attack_many(native.to_json(spec), _relay(progress)))
 
 
 def settings(kind: Literal["machine", "design"], name: str, changes: Mapping[str, object] | None = None) -> Settings:
@@ -315,9 +315,9 @@ def settings(kind: Literal["machine", "design"], name: str, changes: Mapping[str
     )
 
 
-def exhaustive(design: str, *, progress: ProgressCallback | None = None) -> ExhaustiveReport:
+def attack_bits(design: str, *, progress: ProgressCallback | None = None) -> ExhaustiveReport:
     """Flips every stored bit of a small memory under a design, one at a time."""
-    return ExhaustiveReport.model_validate_json(native.exhaustive(design, _relay(progress)))
+    return ExhaustiveReport.model_validate_json(native.attack_bits(design, _relay(progress)))
 
 
 def window(

@@ -27,10 +27,10 @@ def test_an_interrupted_campaign_without_reports_fails(steps: Steps, monkeypatch
         monkeypatch.setattr(api, work, stopped)
     for results in (
         campaigns.crash(["none"], {}, steps, stopped),
-        campaigns.survive(["none"], {}, steps, stopped),
+        campaigns.crash_program(["none"], {}, steps, stopped),
         campaigns.attack(["none"], None, 1, 1, {}, steps),
         campaigns.replay(["none"], None, 1, {}, steps),
-        campaigns.exhaustive(["none"], steps),
+        campaigns.attack_bits(["none"], steps),
     ):
         assert (results.interrupted, results.agrees) == (True, False)
 

@@ -251,11 +251,11 @@ def test_ctrl_c_keeps_the_finished_trials_of_a_campaign(interrupted: Casemate, t
 
 
 def test_rows_that_have_not_been_tried_are_not_judged(tmp_path: Path) -> None:
-    found = api.campaign(["none", "xts"], tmp_path / "log.jsonl", budget_seconds=0.0)
+    found = api.attack_many(["none", "xts"], tmp_path / "log.jsonl", budget_seconds=0.0)
     assert found.reports == ()
-    found = api.campaign(["none", "xts"], tmp_path / "log.jsonl", row="flip-data", trials=100)
+    found = api.attack_many(["none", "xts"], tmp_path / "log.jsonl", row="flip-data", trials=100)
     assert [(report.design, len(report.rows)) for report in found.reports] == [("none", 1), ("xts", 1)]
-    found = api.campaign(["none", "xts"], tmp_path / "log.jsonl", budget_seconds=0.0)
+    found = api.attack_many(["none", "xts"], tmp_path / "log.jsonl", budget_seconds=0.0)
     assert [[row.attack for row in report.rows] for report in found.reports] == [["flip-data"], ["flip-data"]]
     assert all(report.agrees for report in found.reports)
 

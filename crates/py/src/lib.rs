@@ -146,7 +146,7 @@ struct LoggedSpec {
 /// Carries out many trials of attacks on all processors, and continues from the log. Ctrl-C stops the campaign; the log keeps the complete
 /// trials.
 #[pyfunction]
-fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
+fn attack_many(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: LoggedSpec = from_json(spec)?;
     let designs: Result<Vec<_>, _> = spec.designs.iter().map(|name| catalogue::design(name)).collect();
     let plan = campaign::Plan {
@@ -166,7 +166,7 @@ fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResul
 
 /// Flips every stored bit of a small memory. Ctrl-C stops the test.
 #[pyfunction]
-fn exhaustive(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<String> {
+fn attack_bits(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<String> {
     let design = catalogue::design(design).map_err(refused)?;
     let flip_all = move |progress: &watching::Ticker| {
         campaign::exhaustive(&design, &mut |done, of| progress.report_part(done, of))
@@ -221,7 +221,7 @@ struct SurviveSpec {
 
 /// Runs a program through losses of power under a design. Ctrl-C stops the test.
 #[pyfunction]
-fn survive(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
+fn crash_program(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let SurviveSpec { program, settings, losses, seed, changes } = from_json(spec)?;
     let design = changes.design(design)?;
     let program = Choice { name: program, settings };
@@ -304,9 +304,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(attack, module)?)?;
     module.add_function(wrap_pyfunction!(crash, module)?)?;
-    module.add_function(wrap_pyfunction!(survive, module)?)?;
-    module.add_function(wrap_pyfunction!(campaign_with_log, module)?)?;
-    module.add_function(wrap_pyfunction!(exhaustive, module)?)?;
+    module.add_function(wrap_pyfunction!(crash_program, module)?)?;
+    module.add_function(wrap_pyfunction!(attack_many, module)?)?;
+    module.add_function(wrap_pyfunction!(attack_bits, module)?)?;
     module.add_function(wrap_pyfunction!(window, module)?)?;
     module.add_function(wrap_pyfunction!(validate, module)?)
 }

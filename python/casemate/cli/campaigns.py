@@ -92,7 +92,7 @@ def logged(
             steps.report({"done": min(max(shares), 1.0), "of": 1})
 
     def run(budget: float | None) -> Campaign:
-        return api.campaign(designs, log, row=row, trials=trials, budget_seconds=budget, seed=seed, progress=report)
+        return api.attack_many(designs, log, row=row, trials=trials, budget_seconds=budget, seed=seed, progress=report)
 
     before = run(0.0).resumed
     interrupted = False
@@ -107,9 +107,9 @@ def logged(
     )  # fmt: skip
 
 
-def exhaustive(designs: Sequence[str], steps: Steps) -> AttackResults:
+def attack_bits(designs: Sequence[str], steps: Steps) -> AttackResults:
     """The flip of every bit, under each design."""
-    reports, interrupted = _each(designs, steps, lambda design: api.exhaustive(design, progress=steps.report))
+    reports, interrupted = _each(designs, steps, lambda design: api.attack_bits(design, progress=steps.report))
     agrees = _agree(reports)
     return AttackResults(exhaustive=tuple(reports), agrees=agrees, interrupted=interrupted)
 
@@ -137,7 +137,7 @@ def crash(
     return CrashResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted, changes=listed)
 
 
-def survive(
+def crash_program(
     designs: Sequence[str],
     changes: Mapping[str, object],
     steps: Steps,

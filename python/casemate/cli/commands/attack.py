@@ -145,7 +145,7 @@ def command(
     title = "flipping bits" if exhaustive else "attacking"
     with Steps(screen.notices(), title, 1 if is_long else len(names)) as steps:
         if exhaustive:
-            results = campaigns.exhaustive(names, steps)
+            results = campaigns.attack_bits(names, steps)
         elif replay is not None:
             results = campaigns.replay(names, row, replay, changes, steps)
         elif is_long:

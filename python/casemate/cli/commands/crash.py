@@ -133,8 +133,8 @@ def command(
         given: Any = {"seed": seed, "progress": steps.report}
         if program is not None:
             given |= {"settings": settings, "losses": losses or api.PROGRAM_LOSSES}
-            results = campaigns.survive(
-                names, changes, steps, lambda design, own: api.survive(design, program, changes=own, **given)
+            results = campaigns.crash_program(
+                names, changes, steps, lambda design, own: api.crash_program(design, program, changes=own, **given)
             )
         else:
             given |= {"row": row, "workload": workload, "thorough": thorough}
