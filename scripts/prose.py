@@ -16,7 +16,7 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -209,12 +209,19 @@ def in_python(path: Path) -> Iterator[Passage]:
     yield from (passage for passage in comments if not re.match(r"(?:noqa|type:|pragma|ruff)", passage.text))
 
 
+def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements of a block and of the blocks in their bodies."""
+    for statement in body:
+        yield statement
+        yield from statements(getattr(statement, "body", ()))
+
+
 @cache
 def docstrings(path: Path) -> tuple[tuple[int, str], ...]:
     """Docstrings with their lines: strings that are statements."""
     strings = (
         node.value
-        for node in ast.walk(tree(path))
+        for node in statements(tree(path).body)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     )
     found = (passage for text in strings for passage in paragraphs("", text.lineno, str(text.value).splitlines()))

@@ -5,11 +5,11 @@
 //! caches until power fails.
 
 use catalogue::Design;
-use protection::design::{Battery, DataLines, Parts, Point};
+use protection::design::{BatteryAction, DataLines, Parts, Point};
 use protection::execution::{Functional, run_now};
 use protection::media::Media;
-use protection::planted::Planted;
-use protection::scheme::{DurableCaches, PersistBuffer, Scheme};
+use protection::planted::PlantedBug;
+use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
 use protection::verbs::{Slot, Untrusted};
 use std::collections::BTreeMap;
 use units::{Bytes, LINE_BYTES, Line, LineAddr, LineLength};
@@ -31,12 +31,12 @@ pub struct Victim {
     /// True if a read must return one of the texts in `held`, or report a fault.
     is_fresh: bool,
     old: Vec<(Slot, Untrusted)>,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl Victim {
     /// Creates a memory in use: every line was written twice. `planted` selects a deliberate weakness.
-    pub fn new(design: &Design, planted: Planted) -> Victim {
+    pub fn new(design: &Design, planted: PlantedBug) -> Victim {
         let parts = Parts { caches: design.parts.caches.resized(Bytes(128), 2), ..design.parts.clone() };
         let (scheme, memory) = built(&parts, planted);
         let is_fresh = design.design_class.as_str() >= "C4";
@@ -75,7 +75,7 @@ impl Victim {
             Point::Controller => self.write(index, fill),
             Point::Buffer => {
                 let text = [fill; LINE_BYTES];
-                run_now(PersistBuffer::of(&self.scheme).accept(&self.memory, LINES[index], &text));
+                run_now(PersistBufferHandle::of(&self.scheme).accept(&self.memory, LINES[index], &text));
                 self.note(index, text);
             }
             Point::Caches => {
@@ -87,7 +87,7 @@ impl Victim {
     /// Drains a line from the persist buffer or the caches to memory.
     fn drain(&mut self, index: usize) {
         if self.parts.persistence.has_buffer() {
-            run_now(PersistBuffer::of(&self.scheme).drain(&self.memory, LINES[index]));
+            run_now(PersistBufferHandle::of(&self.scheme).drain(&self.memory, LINES[index]));
             self.memory.take_fault();
         }
         if let Some(text) = self.dirty.remove(&index) {
@@ -144,10 +144,10 @@ impl Victim {
     /// Drains on battery. Later reads must return durable stores or refuse them, even after tampering during the drain.
     fn drain_on_battery(&mut self) {
         // A battery that does not drain metadata leaves lines without their counters.
-        self.is_fresh &= self.parts.persistence.battery == Battery::Tuples;
+        self.is_fresh &= self.parts.persistence.battery == BatteryAction::Tuples;
         match self.parts.persistence.point {
             Point::Controller => {}
-            Point::Buffer => run_now(PersistBuffer::of(&self.scheme).drain_on_battery(&self.memory)),
+            Point::Buffer => run_now(PersistBufferHandle::of(&self.scheme).drain_on_battery(&self.memory)),
             Point::Caches => {
                 let dirty = std::mem::take(&mut self.dirty);
                 dirty.iter().for_each(|(index, text)| self.held[*index] = vec![*text]);
@@ -208,7 +208,7 @@ impl Victim {
     }
 }
 
-fn built(parts: &Parts, planted: Planted) -> (Scheme, Functional) {
+fn built(parts: &Parts, planted: PlantedBug) -> (Scheme, Functional) {
     let length = if parts.permutation.is_some() { LineLength::HALF } else { LineLength::WHOLE };
     let data = DataLines { count: DATA_LINES, length };
     let scheme = parts.build_with(data, SEED, planted).expect("a built-in design");

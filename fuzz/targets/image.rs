@@ -5,14 +5,14 @@
 use casemate_fuzz::Victim;
 use catalogue::{Design, designs};
 use libfuzzer_sys::fuzz_target;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use std::sync::LazyLock;
 
 static DESIGNS: LazyLock<Vec<Design>> = LazyLock::new(designs);
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((which, strokes)) = bytes.split_first() else { return };
-    let mut victim = Victim::new(&DESIGNS[usize::from(*which) % DESIGNS.len()], Planted::NONE);
+    let mut victim = Victim::new(&DESIGNS[usize::from(*which) % DESIGNS.len()], PlantedBug::NONE);
     victim.suffer(strokes);
     victim.flush();
     victim.read_all();

@@ -6,7 +6,7 @@
 use casemate_fuzz::Victim;
 use catalogue::{Design, designs};
 use libfuzzer_sys::fuzz_target;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use std::sync::LazyLock;
 
 static DESIGNS: LazyLock<Vec<Design>> = LazyLock::new(|| {
@@ -16,7 +16,7 @@ static DESIGNS: LazyLock<Vec<Design>> = LazyLock::new(|| {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((which, strokes)) = bytes.split_first() else { return };
-    let mut victim = Victim::new(&DESIGNS[usize::from(*which / 2) % DESIGNS.len()], Planted::NONE);
+    let mut victim = Victim::new(&DESIGNS[usize::from(*which / 2) % DESIGNS.len()], PlantedBug::NONE);
     let (before, after) = strokes.split_at(strokes.len() / 2);
     victim.suffer(before);
     victim.lose_power(&before[..before.len().min(2)]);

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use isa::{Class, Flow, Instruction, Reg};
 use machine::node::{
-    DirectionPredictor, Feed, Node, NodeConfig, PageKey, Pause, PredictorConfig, RequestKind, Step, Touch,
+    DirectionPredictor, Feed, Node, NodeConfig, NodeStep, PageKey, Pause, PredictorConfig, RequestKind, Touch,
 };
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -75,7 +75,7 @@ fn touch(line: u64, store: bool) -> Touch {
 impl Feed for Program {
     type Error = Infallible;
 
-    fn next(&mut self) -> Result<Option<Step<'_>>, Infallible> {
+    fn next(&mut self) -> Result<Option<NodeStep<'_>>, Infallible> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -93,7 +93,7 @@ impl Feed for Program {
         // Nineteen of twenty branches fall through; the remaining ones are effectively random.
         let taken = instruction.flow == Flow::Conditional && drawn & 0xff < 13;
         let next = if taken { VirtAddr(instruction.pc.0 ^ 0x800) } else { instruction.fall_through() };
-        Ok(Some(Step {
+        Ok(Some(NodeStep {
             instruction,
             code: *code,
             touches,

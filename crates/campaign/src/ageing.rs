@@ -9,7 +9,7 @@ use crate::victim::{Victim, with_tiny_caches};
 use catalogue::Verdict;
 use protection::counter::Age;
 use protection::design::Parts;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::verbs::Fault;
 use serde::Serialize;
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub struct AgeingReport {
 ///
 /// # Errors
 /// The rule that the composition breaks.
-pub fn ageing(parts: &Parts, age: Age, writes: u64, seed: u64, planted: Planted) -> Result<AgeingReport, String> {
+pub fn ageing(parts: &Parts, age: Age, writes: u64, seed: u64, planted: PlantedBug) -> Result<AgeingReport, String> {
     let mut victim = Victim::blank(&with_tiny_caches(parts), seed, planted)?;
     let mut random = Random::new(seed);
     let lines = group_of(&victim, 0).end;

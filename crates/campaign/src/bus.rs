@@ -5,7 +5,7 @@
 
 mod map;
 
-pub use map::{Map, Moved, Structure};
+pub use map::{Map, SlotMap, Structure};
 
 use protection::media::Media;
 use protection::verbs::{Slot, Untrusted};
@@ -18,7 +18,7 @@ pub const CELL_BYTES: usize = LINE_BYTES + size_of::<u128>();
 
 /// Content of memory at one moment, in the order of slots; where lines move, with the table of that moment.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Recording(Vec<(Slot, Untrusted)>, Option<Moved>);
+pub struct Recording(Vec<(Slot, Untrusted)>, Option<SlotMap>);
 
 impl Recording {
     /// Records all slots that were ever written to.

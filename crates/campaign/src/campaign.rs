@@ -15,12 +15,12 @@
 //! victim. A copy cannot be distinguished from a fresh victim, which a test checks.
 
 use crate::attacker::{self, Strike};
-use crate::report::{DesignReport, Example, Outcome};
-use crate::scenes::{self, Stage};
+use crate::report::{AttackOutcome, DesignReport, Example};
+use crate::scenes::{self, SceneInput};
 use crate::tally::Tally;
 use crate::victim::Victim;
 use catalogue::{Attack, Design, End};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use units::LineAddr;
 use units::random::Random;
 
@@ -32,12 +32,12 @@ pub struct Options {
     /// Seed of the first trial.
     pub seed: u64,
     /// A deliberate weakness, if any.
-    pub planted: Planted,
+    pub planted: PlantedBug,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { trials: 100, seed: 1, planted: Planted::NONE }
+        Options { trials: 100, seed: 1, planted: PlantedBug::NONE }
     }
 }
 
@@ -48,7 +48,7 @@ const ATTACKER_SALT: u64 = 0xa77a_c4e2;
 ///
 /// # Panics
 /// If the design's parts do not fit together, which [`Design::parse`] rules out.
-pub fn attack(design: &Design, attack: Attack, options: &Options) -> Outcome {
+pub fn attack(design: &Design, attack: Attack, options: &Options) -> AttackOutcome {
     tallies(design, &[attack], options, &mut |_| true).swap_remove(0).outcome(design, attack)
 }
 
@@ -76,7 +76,7 @@ fn tallies_of(
     let mut tallies = vec![Tally::default(); attacks.len()];
     for trial in 0..options.trials {
         let seed = options.seed.wrapping_add(trial);
-        let one = Trial { design, seed, planted: options.planted };
+        let one = TrialInputs { design, seed, planted: options.planted };
         let past = one.victim();
         for (tally, attack) in tallies.iter_mut().zip(attacks).filter(|(_, attack)| has(**attack, trial)) {
             one.run(tally, *attack, &|| past.twin());
@@ -136,13 +136,13 @@ pub fn attack_all(designs: &[Design], options: &Options, progress: &mut dyn FnMu
 
 /// Inputs of a trial, the same for all attacks.
 #[derive(Clone, Copy)]
-struct Trial<'a> {
+struct TrialInputs<'a> {
     design: &'a Design,
     seed: u64,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
-impl Trial<'_> {
+impl TrialInputs<'_> {
     /// Creates the victim with its past, before any attack.
     fn victim(&self) -> Victim {
         Victim::with_past(&self.design.parts, self.seed, self.planted)
@@ -155,7 +155,8 @@ impl Trial<'_> {
         let first = victim();
         if let Some(scene) = scenes::scene(attack) {
             let random = Random::new(seed ^ ATTACKER_SALT);
-            let ended = scene(Stage { parts: &self.design.parts, alias_check, victim: first, random, seed, planted });
+            let ended =
+                scene(SceneInput { parts: &self.design.parts, alias_check, victim: first, random, seed, planted });
             tally.note(0, ended.as_ref().map_or(End::NONE, |ended| ended.end));
             if let Some(ended) = ended {
                 ended.counts.iter().for_each(|(what, number)| tally.count(what, *number));
@@ -217,7 +218,7 @@ mod tests {
         for design in DESIGNS.map(|name| catalogue::design(name).unwrap()) {
             // An odd seed has tiny caches, an even one those of the design.
             for seed in [11, 12] {
-                let trial = Trial { design: &design, seed, planted: Planted::NONE };
+                let trial = TrialInputs { design: &design, seed, planted: PlantedBug::NONE };
                 let past = trial.victim();
                 for attack in Attack::ALL {
                     let ended = |victim: &dyn Fn() -> Victim| {

@@ -15,7 +15,7 @@ use crate::report::{ExhaustiveReport, ExhaustiveRow};
 use crate::victim::{DATA_LINES, Victim, with_tiny_caches};
 use catalogue::{Attack, Design, End, Verdict};
 use protection::design::TreeKind;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::verbs::Slot;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,14 +34,18 @@ const STORED_LEVELS: usize = 3;
 /// If the design's parts do not fit together, which [`Design::parse`] rules out. Also if the memory does not work again
 /// after all bits are restored, which would be a bug in a scheme.
 pub fn exhaustive(design: &Design, progress: &mut dyn FnMut(usize, usize)) -> ExhaustiveReport {
-    exhaustive_with(design, Planted::NONE, progress)
+    exhaustive_with(design, PlantedBug::NONE, progress)
 }
 
 /// Like [`exhaustive`], with a deliberate weakness, if any.
 ///
 /// # Panics
 /// The same as for [`exhaustive`].
-pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnMut(usize, usize)) -> ExhaustiveReport {
+pub fn exhaustive_with(
+    design: &Design,
+    planted: PlantedBug,
+    progress: &mut dyn FnMut(usize, usize),
+) -> ExhaustiveReport {
     let victim = small_memory(design, planted);
     let stored = victim.attacked(|bus| bus.record());
     let slots: Vec<Slot> = stored.slots().map(|(slot, _)| slot).collect();
@@ -70,7 +74,7 @@ pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnM
     }
 }
 
-fn small_memory(design: &Design, planted: Planted) -> Victim {
+fn small_memory(design: &Design, planted: PlantedBug) -> Victim {
     let parts = with_tiny_caches(&design.parts);
     let sizes = (DATA_LINES.ilog2()..).map(|bits| 1 << bits);
     let memories = sizes.map(|lines| (lines, Victim::checked_blank_of(&parts, lines, SEED, planted)));

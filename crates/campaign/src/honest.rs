@@ -10,7 +10,7 @@ use catalogue::Verdict;
 use protection::counter::Age;
 use protection::design::Parts;
 use protection::ledger::Reuse;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::verbs::Fault;
 use serde::Serialize;
 use units::random::Random;
@@ -79,7 +79,7 @@ const CORES: usize = 4;
 ///
 /// # Errors
 /// The rule that the composition breaks.
-pub fn honest(parts: &Parts, accesses: u64, seed: u64, planted: Planted) -> Result<HonestReport, String> {
+pub fn honest(parts: &Parts, accesses: u64, seed: u64, planted: PlantedBug) -> Result<HonestReport, String> {
     let mut victim = Victim::booting(&with_tiny_caches(parts), &[], seed, planted)?;
     let mut random = Random::new(seed);
     for done in 1..=accesses {
@@ -166,7 +166,7 @@ const NEIGHBOUR: LineAddr = LineAddr(9);
 ///
 /// # Errors
 /// The rule that the composition breaks.
-pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Result<OverflowReport, String> {
+pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: PlantedBug) -> Result<OverflowReport, String> {
     let mut random = Random::new(seed);
     let mut victim = full_page(parts, None, seed, planted, &mut random)?;
     let ciphertext = |victim: &Victim| victim.attacked(|bus| bus.read_structure(Structure::Data, NEIGHBOUR));
@@ -188,7 +188,7 @@ pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Resu
 ///
 /// # Errors
 /// The rule that the composition breaks.
-pub fn tamper_before_overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Result<Verdict, String> {
+pub fn tamper_before_overflow(parts: &Parts, writes: u64, seed: u64, planted: PlantedBug) -> Result<Verdict, String> {
     const BIT: usize = 77;
     let mut random = Random::new(seed);
     let mut victim = full_page(parts, Some(Age::BeforeRenewal), seed, planted, &mut random)?;
@@ -205,7 +205,7 @@ fn full_page(
     parts: &Parts,
     age: Option<Age>,
     seed: u64,
-    planted: Planted,
+    planted: PlantedBug,
     random: &mut Random,
 ) -> Result<Victim, String> {
     let mut victim = Victim::blank(parts, seed, planted)?;

@@ -50,4 +50,4 @@ pub use crash::{CrashOptions, CrashReport, CrashRow, crash};
 pub use exhaustive::{exhaustive, exhaustive_with};
 pub use honest::{Finding, honest, overflow, tamper_before_overflow};
 pub use logged::{LogError, LoggedProgress, LoggedReport, Plan, run_logged};
-pub use report::{Counts, DesignReport, Example, ExhaustiveReport, ExhaustiveRow, Histogram, Outcome};
+pub use report::{AttackOutcome, Counts, DesignReport, Example, ExhaustiveReport, ExhaustiveRow, Histogram};

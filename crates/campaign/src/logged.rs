@@ -14,7 +14,7 @@ use crate::campaign::{Options, tallies};
 use crate::report::DesignReport;
 use crate::tally::Tally;
 use catalogue::{Attack, Design};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::File;
@@ -94,7 +94,7 @@ impl std::error::Error for LogError {}
 /// A line of the log: some trials of a row.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct LogEntry {
     design: String,
     /// A digest of the design's parts, in hexadecimal digits.
     parts: String,
@@ -108,7 +108,7 @@ struct Entry {
 }
 
 /// A row while the campaign runs.
-struct Row<'a> {
+struct CampaignRow<'a> {
     design: &'a Design,
     parts: String,
     attack: Attack,
@@ -156,9 +156,15 @@ pub fn run_logged(plan: &Plan, log: &Path, progress: &mut dyn FnMut(LoggedProgre
     Ok(LoggedReport { reports: reports(plan, rows), resumed, added: done - resumed, complete })
 }
 
-fn rows_of(plan: &Plan) -> Vec<Row<'_>> {
-    let row =
-        |design, attack| Row { design, parts: digest(design), attack, tally: Tally::default(), done: 0, begun: 0 };
+fn rows_of(plan: &Plan) -> Vec<CampaignRow<'_>> {
+    let row = |design, attack| CampaignRow {
+        design,
+        parts: digest(design),
+        attack,
+        tally: Tally::default(),
+        done: 0,
+        begun: 0,
+    };
     plan.designs.iter().flat_map(|design| plan.attacks.iter().map(move |attack| row(design, *attack))).collect()
 }
 
@@ -170,8 +176,8 @@ fn digest(design: &Design) -> String {
 }
 
 /// Adds a line of the log to its row, if it belongs to one and continues where the row ends.
-fn take_up(rows: &mut [Row<'_>], plan: &Plan, entry: Entry) {
-    let fits = |row: &&mut Row<'_>| {
+fn take_up(rows: &mut [CampaignRow<'_>], plan: &Plan, entry: LogEntry) {
+    let fits = |row: &&mut CampaignRow<'_>| {
         row.design.name == entry.design
             && row.parts == entry.parts
             && row.attack == entry.attack
@@ -193,24 +199,24 @@ fn open(log: &Path, complete_bytes: u64) -> io::Result<File> {
 }
 
 /// Consumer of finished pieces.
-type Sink<'a> = dyn FnMut(&Entry, LoggedProgress) -> io::Result<()> + 'a;
+type Sink<'a> = dyn FnMut(&LogEntry, LoggedProgress) -> io::Result<()> + 'a;
 
 /// State that the workers share.
-struct Shared<'a> {
+struct CampaignState<'a> {
     plan: &'a Plan,
     began: Instant,
-    work: Mutex<Work<'a>>,
+    work: Mutex<CampaignQueue<'a>>,
     stop: AtomicBool,
 }
 
-struct Work<'a> {
-    rows: Vec<Row<'a>>,
+struct CampaignQueue<'a> {
+    rows: Vec<CampaignRow<'a>>,
     /// Finished pieces that wait for earlier ones.
     early: Vec<Done>,
 }
 
 /// A number of trials for rows of one design that have equal numbers of trials.
-struct Piece {
+struct TrialBatch {
     rows: Vec<usize>,
     before: u64,
     trials: u64,
@@ -218,14 +224,14 @@ struct Piece {
 
 /// A finished piece, with a tally for each of its rows.
 struct Done {
-    piece: Piece,
+    piece: TrialBatch,
     tallies: Vec<Tally>,
 }
 
 /// Continues the rows on all processors until they have their trials or the time is over.
-fn run<'a>(plan: &'a Plan, rows: &mut Vec<Row<'a>>, sink: &mut Sink<'_>) -> io::Result<()> {
-    let work = Mutex::new(Work { rows: std::mem::take(rows), early: Vec::new() });
-    let shared = Shared { plan, began: Instant::now(), work, stop: AtomicBool::new(false) };
+fn run<'a>(plan: &'a Plan, rows: &mut Vec<CampaignRow<'a>>, sink: &mut Sink<'_>) -> io::Result<()> {
+    let work = Mutex::new(CampaignQueue { rows: std::mem::take(rows), early: Vec::new() });
+    let shared = CampaignState { plan, began: Instant::now(), work, stop: AtomicBool::new(false) };
     let outcome = std::thread::scope(|scope| {
         // If the sink or one of the threads unwinds, the other threads must end.
         let _stop = StopIfUnwinding(&shared);
@@ -244,7 +250,7 @@ fn run<'a>(plan: &'a Plan, rows: &mut Vec<Row<'a>>, sink: &mut Sink<'_>) -> io::
 }
 
 /// Stops all threads when its owner unwinds.
-struct StopIfUnwinding<'s, 'a>(&'s Shared<'a>);
+struct StopIfUnwinding<'s, 'a>(&'s CampaignState<'a>);
 
 impl Drop for StopIfUnwinding<'_, '_> {
     fn drop(&mut self) {
@@ -252,8 +258,8 @@ impl Drop for StopIfUnwinding<'_, '_> {
     }
 }
 
-impl<'a> Shared<'a> {
-    fn now(&self) -> MutexGuard<'_, Work<'a>> {
+impl<'a> CampaignState<'a> {
+    fn now(&self) -> MutexGuard<'_, CampaignQueue<'a>> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -263,18 +269,18 @@ impl<'a> Shared<'a> {
     }
 
     /// Does one piece after another until no piece is left.
-    fn work(&self, logged: &Sender<(Entry, LoggedProgress)>) {
+    fn work(&self, logged: &Sender<(LogEntry, LoggedProgress)>) {
         let _stop = StopIfUnwinding(self);
         while let Some((piece, design, attacks)) = self.take() {
             let seed = self.plan.seed.wrapping_add(piece.before);
-            let options = Options { trials: piece.trials, seed, planted: Planted::NONE };
+            let options = Options { trials: piece.trials, seed, planted: PlantedBug::NONE };
             let mut trials = 0;
             let tallies = tallies(design, &attacks, &options, &mut |done| {
                 trials = done;
                 !self.is_over() || self.now().goes_on_after(&piece)
             });
             let mut work = self.now();
-            work.early.push(Done { piece: Piece { trials, ..piece }, tallies });
+            work.early.push(Done { piece: TrialBatch { trials, ..piece }, tallies });
             // Sent under the lock: the log must contain the pieces of a row in order.
             while let Some(done) = work.next_for_the_log() {
                 for (index, tally) in done.piece.rows.into_iter().zip(done.tallies) {
@@ -289,11 +295,12 @@ impl<'a> Shared<'a> {
 
     /// Returns the next piece of the rows that are furthest behind, unless the time is over or all trials are done or
     /// begun.
-    fn take(&self) -> Option<(Piece, &'a Design, Vec<Attack>)> {
+    fn take(&self) -> Option<(TrialBatch, &'a Design, Vec<Attack>)> {
         let mut work = self.now();
         let open = work.rows.iter().filter(|row| row.begun < self.plan.trials);
-        let Row { design, begun: before, .. } = *open.min_by_key(|row| row.begun).filter(|_| !self.is_over())?;
-        let of_design = |row: &Row<'_>| std::ptr::eq(row.design, design);
+        let CampaignRow { design, begun: before, .. } =
+            *open.min_by_key(|row| row.begun).filter(|_| !self.is_over())?;
+        let of_design = |row: &CampaignRow<'_>| std::ptr::eq(row.design, design);
         // The piece ends where rows with more trials are, so that all of them continue together.
         let next_begun = work.rows.iter().filter(|row| of_design(row) && row.begun > before).map(|row| row.begun).min();
         let end = before + before.clamp(PIECE_MIN, PIECE_MAX).min(self.plan.trials - before);
@@ -306,13 +313,13 @@ impl<'a> Shared<'a> {
                 attacks.push(row.attack);
             }
         }
-        Some((Piece { rows, before, trials: end - before }, design, attacks))
+        Some((TrialBatch { rows, before, trials: end - before }, design, attacks))
     }
 }
 
-impl Work<'_> {
+impl CampaignQueue<'_> {
     /// Returns true if a thread has begun later trials of these rows, which count only if this piece is complete.
-    fn goes_on_after(&self, piece: &Piece) -> bool {
+    fn goes_on_after(&self, piece: &TrialBatch) -> bool {
         piece.rows.iter().any(|index| self.rows[*index].begun > piece.before + piece.trials)
     }
 
@@ -325,9 +332,15 @@ impl Work<'_> {
 }
 
 /// Adds a piece to its row and returns its entry for the log.
-fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tally) -> (Entry, LoggedProgress) {
+fn note(
+    plan: &Plan,
+    rows: &mut [CampaignRow<'_>],
+    index: usize,
+    trials: u64,
+    tally: Tally,
+) -> (LogEntry, LoggedProgress) {
     let row = &mut rows[index];
-    let entry = Entry {
+    let entry = LogEntry {
         design: row.design.name.clone(),
         parts: row.parts.clone(),
         attack: row.attack,
@@ -342,11 +355,11 @@ fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tal
     (entry, LoggedProgress { done, least: rows.iter().map(|row| row.done).min().unwrap_or(0) })
 }
 
-fn reports(plan: &Plan, rows: Vec<Row<'_>>) -> Vec<DesignReport> {
+fn reports(plan: &Plan, rows: Vec<CampaignRow<'_>>) -> Vec<DesignReport> {
     let mut rows = rows.into_iter();
     let report = |design: &Design| {
         // A row without a finished trial has no outcome.
-        let own: Vec<Row<'_>> = rows.by_ref().take(plan.attacks.len()).filter(|row| row.done > 0).collect();
+        let own: Vec<CampaignRow<'_>> = rows.by_ref().take(plan.attacks.len()).filter(|row| row.done > 0).collect();
         let least = own.iter().map(|row| row.done).min().unwrap_or(0);
         let outcomes = own.into_iter().map(|row| row.tally.outcome(design, row.attack)).collect();
         DesignReport::of(design, plan.seed, least, outcomes)

@@ -22,7 +22,7 @@ pub enum Wish {
 
 /// Result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Answer {
+pub struct ReadResult {
     /// Bytes that were released to the core, if any.
     pub released: Option<Line>,
     /// Words that were released: all, unless the line was refused after some words were released.
@@ -33,7 +33,7 @@ pub struct Answer {
 
 /// All versions of a line, oldest first.
 #[derive(Clone, Debug, Default)]
-struct History {
+struct LineVersions {
     /// A twin of the oracle shares the versions until the line is written again.
     versions: Rc<Vec<Line>>,
     /// Index of the first version that the line may hold now. More than one is possible after a write that was reported.
@@ -43,7 +43,7 @@ struct History {
 /// All versions of all lines, including start-up contents.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
-    lines: BTreeMap<LineAddr, History>,
+    lines: BTreeMap<LineAddr, LineVersions>,
 }
 
 impl Oracle {
@@ -87,8 +87,8 @@ impl Oracle {
     /// Judges the result of a read of `line`. Released content decides the verdict; a report is too late for bytes
     /// already released. Silence, neither bytes nor a report, is as bad as garbage: the core waits for ever without a
     /// reason.
-    pub fn judge(&self, line: LineAddr, answer: &Answer, wished: Option<Line>) -> Verdict {
-        let Answer { released, words, reported } = *answer;
+    pub fn judge(&self, line: LineAddr, answer: &ReadResult, wished: Option<Line>) -> Verdict {
+        let ReadResult { released, words, reported } = *answer;
         match released {
             None if reported => Verdict::Detected,
             None => Verdict::Garbled,
@@ -128,7 +128,11 @@ mod tests {
     fn a_reported_write_may_have_happened_or_not_until_the_next_one() {
         let mut oracle = Oracle::default();
         let judge = |oracle: &Oracle, byte| {
-            oracle.judge(LineAddr(3), &Answer { released: Some([byte; 64]), words: Words::ALL, reported: false }, None)
+            oracle.judge(
+                LineAddr(3),
+                &ReadResult { released: Some([byte; 64]), words: Words::ALL, reported: false },
+                None,
+            )
         };
         oracle.note(LineAddr(3), &[1; 64]);
         oracle.note(LineAddr(3), &[2; 64]);
@@ -146,7 +150,7 @@ mod tests {
         oracle.note(line, &[2; 64]);
         oracle.note(other, &[9; 64]);
         let judge = |released, reported, wish| {
-            oracle.judge(line, &Answer { released, words: Words::ALL, reported }, oracle.wished_bytes(line, wish))
+            oracle.judge(line, &ReadResult { released, words: Words::ALL, reported }, oracle.wished_bytes(line, wish))
         };
         let mut flipped = [2; 64];
         flipped[1] = 3;
@@ -168,7 +172,7 @@ mod tests {
         let judge = |first: u8, wished| {
             let mut released = [77; 64];
             released[..16].fill(first);
-            let answer = Answer { released: Some(released), words: Words::with_bytes(0, 16), reported: true };
+            let answer = ReadResult { released: Some(released), words: Words::with_bytes(0, 16), reported: true };
             oracle.judge(LineAddr(3), &answer, wished)
         };
         assert_eq!([1, 2, 3].map(|first| judge(first, None)), [Verdict::Stale, Verdict::Detected, Verdict::Garbled]);

@@ -3,7 +3,7 @@
 //! The organisation of counters is public. It is implemented here a second time, so that an attacker does not aim with the
 //! arithmetic of the scheme. Bit `n` is bit `n % 8` of byte `n / 8`.
 
-use protection::counter::Organisation;
+use protection::counter::CounterOrganisation;
 use std::iter::once;
 use std::ops::Range;
 use units::Line;
@@ -14,22 +14,22 @@ const WORD: usize = 64;
 const EFFECTIVE: usize = 72;
 
 /// Returns the bits of a line of counters that encode the version at a position; empty without counters.
-pub fn of(organisation: Organisation, counters: &Line, position: usize) -> Vec<usize> {
+pub fn of(organisation: CounterOrganisation, counters: &Line, position: usize) -> Vec<usize> {
     let field = |start: usize, width: usize| start..start + width;
     match organisation {
-        Organisation::None => Vec::new(),
-        Organisation::Monolithic => field(56 * position, 56).collect(),
-        Organisation::Random => field(WORD * position, WORD).collect(),
-        Organisation::Page => field(0, WORD).chain(once(448 + position)).collect(),
-        Organisation::Split(split) => {
+        CounterOrganisation::None => Vec::new(),
+        CounterOrganisation::Monolithic => field(56 * position, 56).collect(),
+        CounterOrganisation::Random => field(WORD * position, WORD).collect(),
+        CounterOrganisation::Page => field(0, WORD).chain(once(448 + position)).collect(),
+        CounterOrganisation::Split(split) => {
             let minor = split.minor_bits() as usize;
             field(0, WORD.min(EFFECTIVE - minor)).chain(field(WORD + minor * position, minor)).collect()
         }
-        Organisation::Morphable if number(counters, 0..1) == 1 => {
+        CounterOrganisation::Morphable if number(counters, 0..1) == 1 => {
             let base = 50 + 7 * (position / 64);
             field(1, 49).chain(field(base, 7)).chain(field(64 + 3 * position, 3)).collect()
         }
-        Organisation::Morphable => {
+        CounterOrganisation::Morphable => {
             let is_used = |position: &usize| number(counters, field(64 + position, 1)) == 1;
             let (size, before) = (number(counters, 1..7), (0..position).filter(is_used).count());
             let minor = field(192 + size * before, size);
@@ -49,21 +49,21 @@ mod tests {
     use super::*;
     use crate::bus::flip;
     use protection::counter::{Counters, Split};
-    use protection::planted::Planted;
+    use protection::planted::PlantedBug;
     use std::collections::BTreeSet;
     use units::ZERO_LINE;
     use units::random::Random;
 
-    const ORGANISATIONS: [Organisation; 9] = [
-        Organisation::Monolithic,
-        Organisation::Split(Split::SC64),
-        Organisation::Split(Split::SC64_MAC),
-        Organisation::Split(Split::SC128),
-        Organisation::Split(Split::VAULT32),
-        Organisation::Split(Split::VAULT16),
-        Organisation::Morphable,
-        Organisation::Page,
-        Organisation::Random,
+    const ORGANISATIONS: [CounterOrganisation; 9] = [
+        CounterOrganisation::Monolithic,
+        CounterOrganisation::Split(Split::SC64),
+        CounterOrganisation::Split(Split::SC64_MAC),
+        CounterOrganisation::Split(Split::SC128),
+        CounterOrganisation::Split(Split::VAULT32),
+        CounterOrganisation::Split(Split::VAULT16),
+        CounterOrganisation::Morphable,
+        CounterOrganisation::Page,
+        CounterOrganisation::Random,
     ];
 
     /// Returns a line of counters after `writes` writes of random positions.
@@ -85,7 +85,7 @@ mod tests {
     fn each_listed_bit_changes_the_version_and_with_fixed_fields_no_other_bit_does() {
         let mut random = Random::new(1);
         for organisation in ORGANISATIONS {
-            let counters = Counters::new(organisation, Planted::NONE);
+            let counters = Counters::new(organisation, PlantedBug::NONE);
             for writes in [1, 20, 100, 700, 2_000] {
                 let line = lived(&counters, writes, &mut random);
                 let position = random.below(counters.lines_per_group()) as usize;
@@ -98,7 +98,7 @@ mod tests {
                 let own: BTreeSet<usize> = of(organisation, &line, position).into_iter().collect();
                 assert!(own.len() >= 56 && own.iter().all(changes), "{organisation:?} after {writes} writes");
                 let all: BTreeSet<usize> = (0..512).filter(changes).collect();
-                assert!(own == all || organisation == Organisation::Morphable, "{organisation:?}: {all:?}");
+                assert!(own == all || organisation == CounterOrganisation::Morphable, "{organisation:?}: {all:?}");
             }
         }
         let read = |bits| number(&[0b1010_0110; 64], bits);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_test_writes_produce_both_formats_of_morphable_counters() {
-        let counters = Counters::new(Organisation::Morphable, Planted::NONE);
+        let counters = Counters::new(CounterOrganisation::Morphable, PlantedBug::NONE);
         let formats = [20, 700].map(|writes| number(&lived(&counters, writes, &mut Random::new(1)), 0..1));
         assert_eq!(formats, [0, 1]);
     }

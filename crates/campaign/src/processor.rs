@@ -2,7 +2,7 @@
 
 use crate::system::Handler;
 use crate::victim::Victim;
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{
     ContextConfig, ContextError, ContextUnit, InitialContext, InterruptFrame, Location, ProcessorKey, RegisterFile,
     RegisterSet, seal_initial,
@@ -19,7 +19,7 @@ impl Processor {
     ///
     /// # Errors
     /// [`ContextError::NoBuffers`] if it has no buffer.
-    pub fn boot(design: ContextsDesign, seed: u64, planted: Planted) -> Result<Processor, ContextError> {
+    pub fn boot(design: ContextsDesign, seed: u64, planted: PlantedContextBug) -> Result<Processor, ContextError> {
         let ContextsDesign { buffers, outside } = design;
         let config = ContextConfig { buffers, outside_entries: outside, planted };
         Ok(Processor(ContextUnit::boot(config, ProcessorKey::from_seed(seed), seed)?))

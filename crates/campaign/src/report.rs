@@ -31,7 +31,7 @@ pub struct Example {
 
 /// One row: an attack on a design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Outcome {
+pub struct AttackOutcome {
     /// The attack of the row.
     pub attack: Attack,
     /// True if the attack assumes a fault that the design does not have. The design is then not to blame for its end.
@@ -57,7 +57,7 @@ pub struct Outcome {
     pub examples: Vec<Example>,
 }
 
-impl Outcome {
+impl AttackOutcome {
     /// Describes the disagreement of this row with its claim in one line, with the command that shows it; `None` if they
     /// agree.
     pub fn complaint(&self, design: &str) -> Option<String> {
@@ -88,14 +88,14 @@ pub struct DesignReport {
     /// Number of trials of each row.
     pub trials: u64,
     /// One row for every attack that ran, in the order of [`Attack::ALL`].
-    pub rows: Vec<Outcome>,
+    pub rows: Vec<AttackOutcome>,
     /// True if all rows agree with their claims.
     pub agrees: bool,
 }
 
 impl DesignReport {
     /// Builds the report on a design from rows with this many trials from this seed on.
-    pub fn of(design: &Design, seed: u64, trials: u64, rows: Vec<Outcome>) -> DesignReport {
+    pub fn of(design: &Design, seed: u64, trials: u64, rows: Vec<AttackOutcome>) -> DesignReport {
         DesignReport {
             design: design.name.clone(),
             summary: design.summary.clone(),

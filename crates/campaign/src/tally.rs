@@ -2,7 +2,7 @@
 //!
 //! Tallies of consecutive trials add up, so a row can run in pieces, on other days, with the same result as one run.
 
-use crate::report::{Counts, Example, Histogram, Outcome};
+use crate::report::{AttackOutcome, Counts, Example, Histogram};
 use crate::scenes;
 use catalogue::{Attack, Design, End, Verdict};
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl Tally {
     }
 
     /// Compares the results with the claim of a design.
-    pub fn outcome(mut self, design: &Design, attack: Attack) -> Outcome {
+    pub fn outcome(mut self, design: &Design, attack: Attack) -> AttackOutcome {
         let claim = design.claims.about(attack);
         if attack == Attack::ShortTags && !scenes::tags_in_bound(&self.counts) {
             // One trial shows no rate: only all trials together are out of bound.
@@ -71,7 +71,7 @@ impl Tally {
         let is_better = |worst: &End| claim.is_some_and(|claim| !worst.is_worse_than(claim));
         let may_be_reached = self.trials() < ENOUGH_TRIALS && self.worst_by_level.iter().all(is_better);
         let has_levels = attack == Attack::ReplayBelowLevel;
-        Outcome {
+        AttackOutcome {
             attack,
             hypothetical: attack.is_hypothetical(),
             worst: End::worst_of(self.worst_by_level.iter().copied()).unwrap_or(End::NONE),

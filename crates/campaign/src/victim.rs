@@ -14,8 +14,8 @@
 
 mod past;
 
-use crate::bus::{Bus, Map, Moved, Recording};
-use crate::oracle::{Answer, Oracle};
+use crate::bus::{Bus, Map, Recording, SlotMap};
+use crate::oracle::{Oracle, ReadResult};
 use crate::tap::{Tap, Tapped};
 use protection::counter::Age;
 use protection::design::{DataLines, Parts, Point, TreeKind};
@@ -24,7 +24,7 @@ use protection::ledger::Reuse;
 use protection::media::Media;
 use protection::moving::{MovingCounters, MovingLines, SystemPort};
 use protection::ownership::Asker;
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::scheme::{DurableCaches, Scheme};
 use protection::speculation::{Speculation, SpeculationCounters};
 use protection::verbs::{Fault, Slot, Untrusted};
@@ -63,7 +63,7 @@ pub struct Victim {
     oracle: Oracle,
     recordings: Rc<[Recording]>,
     /// Slots of its lines, if they move.
-    moved: Option<RefCell<Moved>>,
+    moved: Option<RefCell<SlotMap>>,
     seed: u64,
 }
 
@@ -72,7 +72,7 @@ impl Victim {
     ///
     /// # Errors
     /// The rule that the composition breaks.
-    pub fn blank(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
+    pub fn blank(parts: &Parts, seed: u64, planted: PlantedBug) -> Result<Victim, String> {
         Victim::of(parts, data_lines(parts), seed, planted, None)
     }
 
@@ -80,7 +80,7 @@ impl Victim {
     ///
     /// # Errors
     /// The same as [`Victim::blank`].
-    pub fn booting(parts: &Parts, lines: &[LineAddr], seed: u64, planted: Planted) -> Result<Victim, String> {
+    pub fn booting(parts: &Parts, lines: &[LineAddr], seed: u64, planted: PlantedBug) -> Result<Victim, String> {
         let mut victim = Victim::of(parts, data_lines(parts), seed, planted, Some(seed))?;
         lines.iter().for_each(|line| victim.learn(*line));
         Ok(victim)
@@ -90,7 +90,7 @@ impl Victim {
         parts: &Parts,
         data_lines: u64,
         seed: u64,
-        planted: Planted,
+        planted: PlantedBug,
         start_up: Option<u64>,
     ) -> Result<Victim, String> {
         let scheme = parts.build_with(memory_of(parts, data_lines), seed, planted)?;
@@ -122,7 +122,7 @@ impl Victim {
     ///
     /// # Panics
     /// If the parts do not fit together.
-    pub fn checked_blank(parts: &Parts, seed: u64, planted: Planted) -> Victim {
+    pub fn checked_blank(parts: &Parts, seed: u64, planted: PlantedBug) -> Victim {
         Victim::checked_blank_of(parts, data_lines(parts), seed, planted)
     }
 
@@ -130,7 +130,7 @@ impl Victim {
     ///
     /// # Panics
     /// The same as [`Victim::checked_blank`].
-    pub fn checked_blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: Planted) -> Victim {
+    pub fn checked_blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: PlantedBug) -> Victim {
         Victim::of(parts, data_lines, seed, planted, None)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
     }
@@ -168,13 +168,13 @@ impl Victim {
     }
 
     /// Reads a line on the first core; returns the released content and the reported fault.
-    pub fn read(&self, line: LineAddr) -> (Answer, Option<Fault>) {
+    pub fn read(&self, line: LineAddr) -> (ReadResult, Option<Fault>) {
         self.read_from(0, line)
     }
 
     /// Reads a line on some core; returns the released content and the reported fault. The core's L2 begins the read if the design
     /// lets L2s do so.
-    pub fn read_from(&self, core: usize, line: LineAddr) -> (Answer, Option<Fault>) {
+    pub fn read_from(&self, core: usize, line: LineAddr) -> (ReadResult, Option<Fault>) {
         run_now(self.scheme.read_by(&self.memory, line, core));
         self.answer(line)
     }
@@ -192,13 +192,13 @@ impl Victim {
     }
 
     /// Reads a line as `asker`, through the controller; returns the released content and the reported fault.
-    pub fn read_as(&self, line: LineAddr, asker: Asker) -> (Answer, Option<Fault>) {
+    pub fn read_as(&self, line: LineAddr, asker: Asker) -> (ReadResult, Option<Fault>) {
         run_now(self.scheme.read_as(&self.memory, line, asker));
         self.answer(line)
     }
 
     /// Collects the outcome of a read.
-    fn answer(&self, line: LineAddr) -> (Answer, Option<Fault>) {
+    fn answer(&self, line: LineAddr) -> (ReadResult, Option<Fault>) {
         let fault = self.memory.memory().take_fault();
         let first = self.memory.memory().take_released_first();
         let released = self.memory.memory().take_released().map(|(released, plaintext)| {
@@ -210,7 +210,7 @@ impl Victim {
         let all = released.map(|bytes| (bytes, Words::ALL));
         let output = all.or(wrong_first.map(|(_, plaintext, words)| (plaintext.bytes, words)));
         let (released, words) = output.map_or((None, Words::NONE), |(bytes, words)| (Some(bytes), words));
-        (Answer { released, words, reported: fault.is_some() }, fault)
+        (ReadResult { released, words, reported: fault.is_some() }, fault)
     }
 
     /// Returns and forgets the plaintext that the last refused read had released to the core before its verdict, if any. This
@@ -271,7 +271,7 @@ impl Victim {
         &self,
         parts: &Parts,
         seed: u64,
-        planted: Planted,
+        planted: PlantedBug,
         image: impl IntoIterator<Item = (Slot, Untrusted)>,
     ) -> Victim {
         let keeps_keys = parts.persistence.exists() || planted.has(Bug::KeysSurviveReset);

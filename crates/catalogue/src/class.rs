@@ -5,7 +5,7 @@
 //! class.
 
 use crate::claims::{Attack, Claims, Loss};
-use protection::design::{Battery, CipherChoice, CounterChoice, MacChoice, MovingText, Parts, TreeKind};
+use protection::design::{BatteryAction, CipherChoice, CounterChoice, MacChoice, MovingText, Parts, TreeKind};
 use protection::ownership::Ownership;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 /// Common claims of the designs of a class.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Class {
+pub struct DesignClass {
     /// A sentence on the protection of the class and on its open attacks.
     pub summary: String,
     /// The class that supplies all rows that this one omits.
@@ -29,7 +29,7 @@ pub struct Class {
 }
 
 /// All classes by their names, from the weakest to the strongest.
-static CLASSES: LazyLock<BTreeMap<String, Class>> =
+static CLASSES: LazyLock<BTreeMap<String, DesignClass>> =
     LazyLock::new(|| read(crate::embedded::CLASSES).unwrap_or_else(|error| panic!("classes.toml: {error}")));
 
 /// The names of all classes, from the weakest to the strongest.
@@ -38,7 +38,7 @@ pub fn classes() -> impl Iterator<Item = &'static str> {
 }
 
 /// The class of this name.
-pub fn class(name: &str) -> Option<&'static Class> {
+pub fn class(name: &str) -> Option<&'static DesignClass> {
     CLASSES.get(name)
 }
 
@@ -51,7 +51,7 @@ fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
     }
     let has_tags = parts.mac.code != MacChoice::None;
     let (encrypts, owned) = (parts.cipher != CipherChoice::None, parts.ownership != Ownership::None);
-    let recovers = parts.persistence.exists() && parts.persistence.battery != Battery::Data;
+    let recovers = parts.persistence.exists() && parts.persistence.battery != BatteryAction::Data;
     match (encrypts, has_tags, parts.tree.kind != TreeKind::None) {
         (false, false, _) => ("C0", "nothing is encrypted and nothing has a tag"),
         (true, false, _) if owned => ("C2", "pages have owners, and nothing has a tag"),
@@ -78,17 +78,17 @@ pub(crate) fn check(said: &str, parts: &Parts) -> Result<(), String> {
 }
 
 /// The classes in a text, each with all its rows.
-fn read(text: &str) -> Result<BTreeMap<String, Class>, String> {
-    let said: BTreeMap<String, Class> = toml::from_str(text).map_err(|error| error.to_string())?;
+fn read(text: &str) -> Result<BTreeMap<String, DesignClass>, String> {
+    let said: BTreeMap<String, DesignClass> = toml::from_str(text).map_err(|error| error.to_string())?;
     said.iter().map(|(name, class)| Ok((name.clone(), resolved(&said, name, class)?))).collect()
 }
 
-fn resolved(said: &BTreeMap<String, Class>, name: &str, class: &Class) -> Result<Class, String> {
+fn resolved(said: &BTreeMap<String, DesignClass>, name: &str, class: &DesignClass) -> Result<DesignClass, String> {
     let Some(like) = &class.like else { return Ok(class.clone()) };
     // Only one step is allowed, so that a reader of a class reads at most two.
     let base = said.get(like).filter(|base| base.like.is_none());
     let base = base.ok_or_else(|| format!("{name}.like = \"{like}\": expected a class that is like no other"))?;
-    Ok(Class {
+    Ok(DesignClass {
         claims: class.claims.clone().or(&base.claims),
         crash: class.crash.clone().or(&base.crash),
         ..class.clone()
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn no_class_repeats_a_row_of_its_base_class() {
-        let said: BTreeMap<String, Class> = toml::from_str(crate::embedded::CLASSES).unwrap();
+        let said: BTreeMap<String, DesignClass> = toml::from_str(crate::embedded::CLASSES).unwrap();
         for (name, class) in &said {
             let Some(base) = class.like.as_ref().map(|like| &said[like]) else { continue };
             assert_eq!(class.claims.repeated(&base.claims).collect::<Vec<_>>(), [], "{name}");

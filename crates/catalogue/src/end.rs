@@ -133,17 +133,17 @@ impl Serialize for End {
 
 impl<'de> Deserialize<'de> for End {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<End, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(EndVisitor)
     }
 }
 
-struct Reader;
+struct EndVisitor;
 
 fn verdict<E: Error>(name: &str) -> Result<Verdict, E> {
     Verdict::deserialize(name.into_deserializer())
 }
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for EndVisitor {
     type Value = End;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -20,14 +20,14 @@ mod verdict;
 
 pub use changes::Change;
 pub use claims::{Attack, Claims, Loss};
-pub use class::{Class, class, classes};
+pub use class::{DesignClass, class, classes};
 pub use design_file::Design;
 use design_file::InFull;
 pub use end::End;
 pub use error::{ConfigError, did_you_mean};
 pub use machine_file::{AesBandwidth, AtL2, ClockInterrupt, LlcConfig, Machine, Memory, OffBelow};
 pub use regular_file::read_regular;
-pub use settings::{Setting, Source};
+pub use settings::{Setting, SettingOrigin};
 use std::path::Path;
 use toml::Table;
 use units::nearest;

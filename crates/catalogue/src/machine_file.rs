@@ -19,7 +19,7 @@ use machine::memory::{DeviceConfig, Interleave, MemoryConfig, WordOrder};
 use machine::miss_prediction::MissPrediction;
 use machine::noc::{Network, NocConfig};
 use machine::node::NodeConfig;
-use machine::paging::Placement;
+use machine::paging::PagePlacement;
 use machine::pcm::PcmConfig;
 use protection::design::DataLines;
 use protection::execution::{Engines, OverflowLimits};
@@ -109,7 +109,7 @@ pub struct Memory {
     pub line: Bytes,
     /// Placement of pages in physical memory.
     #[serde(default)]
-    pub placement: Placement,
+    pub placement: PagePlacement,
     /// Latency from the last-level cache to the memory controller and back, in nanoseconds.
     pub path_ns: f64,
     /// Number of memory channels, 1 to 8, each as in `[dram]` or `[pcm]`.

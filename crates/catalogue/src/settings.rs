@@ -12,7 +12,7 @@ const CLAIMS: [&str; 2] = ["claims.", "crash."];
 /// Origin of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Source {
+pub enum SettingOrigin {
     /// The file contains it.
     File,
     /// The file omits it, and the class of the design supplies it.
@@ -31,7 +31,7 @@ pub struct Setting {
     /// Value in the syntax of a file; absent for a key without a value.
     pub value: Option<String>,
     /// Origin of the value.
-    pub source: Source,
+    pub source: SettingOrigin,
 }
 
 /// The settings of a file with these changes.
@@ -48,10 +48,10 @@ pub(crate) fn of(
     let setting = |(key, value): (String, Value)| {
         let is_changed = |(changed, _): &Change| key == *changed || key.starts_with(&format!("{changed}."));
         let source = match changes.iter().any(is_changed) {
-            true => Source::Change,
-            false if is_said(&said, &key) => Source::File,
-            false if CLAIMS.iter().any(|table| key.starts_with(table)) => Source::Class,
-            false => Source::Default,
+            true => SettingOrigin::Change,
+            false if is_said(&said, &key) => SettingOrigin::File,
+            false if CLAIMS.iter().any(|table| key.starts_with(table)) => SettingOrigin::Class,
+            false => SettingOrigin::Default,
         };
         Setting { key, value: (!value.is_null()).then(|| value.to_string()), source }
     };
@@ -103,10 +103,10 @@ mod tests {
             let found = settings.iter().find(|setting| setting.key == key).unwrap_or_else(|| panic!("no {key}"));
             (found.value.clone().unwrap_or_default(), found.source)
         };
-        assert_eq!(of("node.l2.size"), ("\"1 MB\"".to_owned(), Source::Change));
-        assert_eq!(of("node.l2.ways"), ("8".to_owned(), Source::File));
-        assert_eq!(of("llc.size"), ("\"8 MB\"".to_owned(), Source::File));
-        assert_eq!(of("node.write_buffer"), (String::new(), Source::Default));
+        assert_eq!(of("node.l2.size"), ("\"1 MB\"".to_owned(), SettingOrigin::Change));
+        assert_eq!(of("node.l2.ways"), ("8".to_owned(), SettingOrigin::File));
+        assert_eq!(of("llc.size"), ("\"8 MB\"".to_owned(), SettingOrigin::File));
+        assert_eq!(of("node.write_buffer"), (String::new(), SettingOrigin::Default));
     }
 
     #[test]
@@ -122,17 +122,17 @@ mod tests {
         let has = |key: &str, value: &str, source| (key.to_owned(), value.to_owned(), source);
         let buffer = of("secpb-cm", &[("parts.persistence.drain_to".to_owned(), "0.25".to_owned())]);
         for expected in [
-            has("battery", "\"tuples\"", Source::Default),
-            has("drain_from", "0.75", Source::File),
-            has("drain_to", "0.25", Source::Change),
-            has("entries", "32", Source::File),
-            has("latency_cycles", "2", Source::Default),
-            has("point", "\"buffer\"", Source::File),
+            has("battery", "\"tuples\"", SettingOrigin::Default),
+            has("drain_from", "0.75", SettingOrigin::File),
+            has("drain_to", "0.25", SettingOrigin::Change),
+            has("entries", "32", SettingOrigin::File),
+            has("latency_cycles", "2", SettingOrigin::Default),
+            has("point", "\"buffer\"", SettingOrigin::File),
         ] {
             assert!(buffer.contains(&expected), "{expected:?} is not in {buffer:?}");
         }
         let at_controller = of("plp-sp", &[]);
-        assert!(at_controller.contains(&has("point", "\"controller\"", Source::Default)), "{at_controller:?}");
+        assert!(at_controller.contains(&has("point", "\"controller\"", SettingOrigin::Default)), "{at_controller:?}");
         assert!(!at_controller.iter().any(|(key, ..)| key == "entries"), "{at_controller:?}");
     }
 
@@ -140,9 +140,9 @@ mod tests {
     fn each_claim_of_a_design_names_its_class_or_its_file_as_source() {
         let settings = design_settings("emcc", &[]).unwrap();
         let of = |key: &str| settings.iter().find(|setting| setting.key == key).map(|setting| setting.source);
-        assert_eq!(of("claims.flip-data"), Some(Source::Class));
-        assert_eq!(of("crash.power-loss"), Some(Source::Class));
-        assert_eq!(of("claims.stale-copy"), Some(Source::File));
-        assert_eq!(of("parts.release"), Some(Source::Default));
+        assert_eq!(of("claims.flip-data"), Some(SettingOrigin::Class));
+        assert_eq!(of("crash.power-loss"), Some(SettingOrigin::Class));
+        assert_eq!(of("claims.stale-copy"), Some(SettingOrigin::File));
+        assert_eq!(of("parts.release"), Some(SettingOrigin::Default));
     }
 }

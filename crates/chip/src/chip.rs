@@ -24,18 +24,18 @@ pub use counters::LlcCounters;
 use crate::distances::Distances;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::keeps;
-use crate::waits::Waits;
+use crate::waits::LostCycleTotals;
 use buffers::Buffers;
 use catalogue::{LlcConfig, Machine};
 use flushes::Flushes;
-use machine::coherence::Domain;
+use machine::coherence::CoherenceDomain;
 use machine::llc::{Inclusion, Llc};
 use machine::miss_prediction::MissPredictor;
 use machine::noc::Network;
 use machine::observer::ObserverCounters;
 use past_caches::PastCaches;
-use power::Power;
-use protection::execution::{Excerpt, Parts};
+use power::PowerSupply;
+use protection::execution::{Excerpt, ReadPartTimes};
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Plaintext};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -45,20 +45,20 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use units::LineAddr;
-use upward::{Miss, Port, UnderWay};
+use upward::{LinesInFlight, Miss, Port};
 
 /// State of the chip.
 pub struct Chip {
     pub(crate) clock: Clock,
     /// The cores and their private caches.
-    pub cores: Domain,
+    pub cores: CoherenceDomain,
     /// Links between the cores and the last-level cache.
     pub network: Network,
     pub(crate) ports: Box<[Port]>,
     /// Misses of the cores, due when the controller of the last-level cache has looked them up.
     pub misses: WorkQueue<Miss>,
     pub(crate) llc: RefCell<Llc>,
-    pub(crate) under_way: RefCell<UnderWay>,
+    pub(crate) under_way: RefCell<LinesInFlight>,
     /// Lines that the writers received and that have not arrived in memory, with the number of pending writes.
     leaving: RefCell<FxHashMap<LineAddr, u32>>,
     /// Lines to be written, oldest first; emptied by the writers.
@@ -76,7 +76,7 @@ pub struct Chip {
     /// Stores that bypass the caches.
     past_caches: PastCaches,
     /// State of the power supply, and the records that a loss of power needs.
-    power: Power,
+    power: PowerSupply,
     /// Number of data lines; addresses from this number on are metadata.
     data_lines: u64,
     /// Scheme that the controller runs; the chip notifies it of metadata lines that data displaces.
@@ -85,7 +85,7 @@ pub struct Chip {
     fault: Cell<Option<Fault>>,
     counters: Cell<LlcCounters>,
     /// Time that the cores lost, by cause.
-    pub(crate) lost: RefCell<Parts>,
+    pub(crate) lost: RefCell<ReadPartTimes>,
     /// Excerpt of the run, if one is kept.
     pub(crate) excerpt: OnceCell<Rc<Excerpt>>,
 }
@@ -95,7 +95,7 @@ impl Chip {
     pub fn new(clock: &Clock, machine: &Machine, shadow: Rc<RefCell<Shadow>>) -> Rc<Chip> {
         let lines = machine.data_lines().count;
         let LlcConfig { ways, replacement, inclusion, .. } = machine.llc;
-        let cores = Domain::new(&machine.node, machine.cores, lines);
+        let cores = CoherenceDomain::new(&machine.node, machine.cores, lines);
         Rc::new_cyclic(|chip| Chip {
             clock: clock.clone(),
             cores: if inclusion == Inclusion::Victim { cores.sending_clean_victims() } else { cores },
@@ -103,7 +103,7 @@ impl Chip {
             ports: (0..machine.cores).map(|_| Port::default()).collect(),
             misses: WorkQueue::new(clock),
             llc: RefCell::new(Llc::new(machine.llc.sets(machine.line_length()), ways, replacement, inclusion)),
-            under_way: RefCell::new(UnderWay::new(chip.clone())),
+            under_way: RefCell::new(LinesInFlight::new(chip.clone())),
             leaving: RefCell::default(),
             victims: RefCell::default(),
             carried: RefCell::default(),
@@ -116,7 +116,7 @@ impl Chip {
             buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, &config, machine.cores)),
             flushes: Flushes::default(),
             past_caches: PastCaches::default(),
-            power: Power::of(clock, machine),
+            power: PowerSupply::of(clock, machine),
             data_lines: lines,
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),
@@ -280,8 +280,8 @@ impl Chip {
     }
 
     /// Time that the cores have lost, by cause.
-    pub fn waits(&self) -> Waits {
-        Waits::of(&self.cores, *self.lost.borrow())
+    pub fn waits(&self) -> LostCycleTotals {
+        LostCycleTotals::of(&self.cores, *self.lost.borrow())
     }
 
     /// Counters of the observer.

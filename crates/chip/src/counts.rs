@@ -3,13 +3,13 @@
 use crate::chip::{Chip, LlcCounters};
 use crate::predictability::Predictions;
 use crate::shadow::Shadow;
-use crate::waits::Waits;
+use crate::waits::LostCycleTotals;
 use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
 use machine::node::{EpochCounters, NodeCounters, PersistCounters};
 use protection::execution::{TimedCounters, TimedMemory};
-use protection::on_chip::{CacheCounters, CopyCounters, OnChip};
+use protection::on_chip::{ChipState, CopyCounters, MetadataCacheCounters};
 use protection::scheme::{Scheme, SchemeCounters};
 use protection::slot::Kind;
 use std::cell::RefCell;
@@ -19,13 +19,13 @@ use std::rc::Rc;
 #[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
 pub struct CachesOfMetadata {
     /// Cache of counters, which also holds the owners.
-    pub counters: CacheCounters,
+    pub counters: MetadataCacheCounters,
     /// Cache of MAC tags.
-    pub tags: CacheCounters,
+    pub tags: MetadataCacheCounters,
     /// Cache of tree nodes.
-    pub nodes: CacheCounters,
+    pub nodes: MetadataCacheCounters,
     /// Cache of bitmaps of re-ordered lines.
-    pub bitmaps: CacheCounters,
+    pub bitmaps: MetadataCacheCounters,
 }
 
 /// Counts up to a moment, or in a part of a run.
@@ -40,7 +40,7 @@ pub struct Counts {
     /// Counters of the last-level cache.
     pub llc: LlcCounters,
     /// Time that the cores lost, by cause.
-    pub waits: Waits,
+    pub waits: LostCycleTotals,
     /// Counters of the timed memory.
     pub protection: TimedCounters,
     /// Counters of the scheme, independent of its mode.
@@ -48,9 +48,9 @@ pub struct Counts {
     /// Counters of the metadata caches.
     pub caches: CachesOfMetadata,
     /// Look-ups of counters in the last-level cache.
-    pub last_level_counters: CacheCounters,
+    pub last_level_counters: MetadataCacheCounters,
     /// Look-ups of tree nodes in the last-level cache.
-    pub last_level_nodes: CacheCounters,
+    pub last_level_nodes: MetadataCacheCounters,
     /// Copies of counters in L2s.
     pub copies: CopyCounters,
     /// Counters of all memory channels together.
@@ -64,7 +64,7 @@ impl Counts {
     }
 
     /// Counters of the caches of counters, tags, tree nodes and bitmaps.
-    pub fn metadata_caches(&self) -> [CacheCounters; Kind::CACHES] {
+    pub fn metadata_caches(&self) -> [MetadataCacheCounters; Kind::CACHES] {
         let CachesOfMetadata { counters, tags, nodes, bitmaps } = self.caches;
         [counters, tags, nodes, bitmaps]
     }
@@ -122,7 +122,7 @@ impl Meters {
             },
             last_level_counters: last_level[Kind::Counters],
             last_level_nodes: last_level[Kind::Nodes],
-            copies: self.scheme.on_chip(OnChip::copy_counters).unwrap_or_default(),
+            copies: self.scheme.on_chip(ChipState::copy_counters).unwrap_or_default(),
             dram: self.channels.counters(),
         }
     }

@@ -28,10 +28,10 @@ use crate::shadow::Shadow;
 use crate::shadow::persisted::{becomes_mapped, before_show, is_persistent};
 use allowance::Allowance;
 use attributes::Attributes;
-use isa::Persist;
-use machine::node::{Feed, Step, Touch};
+use isa::PersistEffect;
+use machine::node::{Feed, NodeStep, Touch};
 use machine::paging::{OutOfMemory, PageTable};
-use pages::Receiver;
+use pages::PageEventHandler;
 use protection::moving::{ContextError, ProcessId};
 use running::Running;
 use std::cell::{Cell, RefCell};
@@ -64,7 +64,7 @@ pub enum FeedError {
 pub type Pages = Rc<RefCell<PageTable>>;
 
 /// A program, or one core's part of it, that feeds the core.
-pub struct Program<S> {
+pub struct ProgramFeed<S> {
     walker: Walker<S>,
     allowance: Allowance,
     /// True if the source is at its end or has no chunk for the moment.
@@ -74,7 +74,7 @@ pub struct Program<S> {
     core: usize,
     shadow: Rc<RefCell<Shadow>>,
     touches: Vec<Touch>,
-    /// Lines that changed without a store, not yet fetched by [`Program::take_foreign`].
+    /// Lines that changed without a store, not yet fetched by [`ProgramFeed::take_foreign`].
     foreign: Vec<LineAddr>,
     /// Time span in the recording of the instruction handed out next.
     stretch: Stretch,
@@ -82,7 +82,7 @@ pub struct Program<S> {
     counters: FeedCounters,
 }
 
-impl<S: Supplier> Program<S> {
+impl<S: Supplier> ProgramFeed<S> {
     /// Creates the feed of a program on a core. The program runs in `spaces` of the memory that `pages` allocates, for
     /// at most `left` instructions.
     pub fn new(
@@ -91,8 +91,8 @@ impl<S: Supplier> Program<S> {
         pages: Pages,
         spaces: Spaces,
         (core, shadow): (usize, Rc<RefCell<Shadow>>),
-    ) -> Program<S> {
-        Program {
+    ) -> ProgramFeed<S> {
+        ProgramFeed {
             walker: Walker::new(source),
             allowance: Allowance::new(left),
             dry: false,
@@ -159,18 +159,18 @@ impl<S: Supplier> Program<S> {
     }
 }
 
-impl<S: Supplier> Feed for Program<S> {
+impl<S: Supplier> Feed for ProgramFeed<S> {
     type Error = FeedError;
 
     fn has_ended(&self) -> bool {
         self.is_spent() || !self.walker.is_waiting()
     }
 
-    fn next(&mut self) -> Result<Option<Step<'_>>, FeedError> {
+    fn next(&mut self) -> Result<Option<NodeStep<'_>>, FeedError> {
         if self.is_spent() || self.allowance.pauses_at(self.counters.instructions) {
             return Ok(None);
         }
-        let Program {
+        let ProgramFeed {
             walker,
             translation,
             attributes,
@@ -228,7 +228,7 @@ impl<S: Supplier> Feed for Program<S> {
             event => {
                 running.note(&event);
                 let shadow = &mut shadow.borrow_mut();
-                let mut receiver = Receiver { translation, shadow, stretch: *stretch, core, foreign, counters };
+                let mut receiver = PageEventHandler { translation, shadow, stretch: *stretch, core, foreign, counters };
                 trouble = trouble.take().or(receiver.take(event).err());
             }
         })?;
@@ -242,7 +242,7 @@ impl<S: Supplier> Feed for Program<S> {
         counters.instructions += 1;
         allowance.use_up(1);
         touches.clear();
-        let is_past_caches = step.instruction.persist == Persist::Store;
+        let is_past_caches = step.instruction.persist == PersistEffect::Store;
         let mut shadow = shadow.borrow_mut();
         for access in step.accesses {
             for (addr, bytes, shift) in pieces::pieces(access, translation.length()) {
@@ -259,7 +259,7 @@ impl<S: Supplier> Feed for Program<S> {
                 };
                 if let Some(value) = access.value {
                     let by = Accessor { program: translation.spaces.program, strand: step.strand, stretch: *stretch };
-                    let piece = Piece { access, value: value >> shift, pc: step.instruction.pc, by };
+                    let piece = AccessFragment { access, value: value >> shift, pc: step.instruction.pc, by };
                     piece.take_effect(&mut shadow, &touch, counters);
                 }
                 append(touches, touch);
@@ -274,8 +274,8 @@ impl<S: Supplier> Feed for Program<S> {
         if translation.tracks_stores() {
             translation.note_stores(touches);
         }
-        if step.instruction.persist != Persist::None {
-            attributes.orders.evicts = step.instruction.persist == Persist::Evict;
+        if step.instruction.persist != PersistEffect::None {
+            attributes.orders.evicts = step.instruction.persist == PersistEffect::Evict;
             attributes.flushing.executed(&step, touches, !attributes.orders.flushes.is_empty(), counters);
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
@@ -291,7 +291,8 @@ impl<S: Supplier> Feed for Program<S> {
         }
         let (tables, orders) = (&attributes.tables, if attributes.is_there { attributes.orders() } else { None });
         let switches_to = running.switches_to(step.strand.process);
-        Ok(Some(Step { instruction: step.instruction, code, touches, orders, tables, next: step.next, switches_to }))
+        let (instruction, next) = (step.instruction, step.next);
+        Ok(Some(NodeStep { instruction, code, touches, orders, tables, next, switches_to }))
     }
 }
 
@@ -334,7 +335,7 @@ fn show_lines(
 }
 
 /// The bytes of an access on one line, as recorded.
-struct Piece<'a> {
+struct AccessFragment<'a> {
     access: &'a Access,
     /// Bytes of the access on this line, the first in the lowest bits.
     value: u64,
@@ -344,7 +345,7 @@ struct Piece<'a> {
     by: Accessor,
 }
 
-impl Piece<'_> {
+impl AccessFragment<'_> {
     /// Applies a store to the shadow, or compares a load with it.
     #[inline]
     fn take_effect(&self, shadow: &mut Shadow, touch: &Touch, counters: &mut FeedCounters) {
@@ -374,7 +375,7 @@ impl Piece<'_> {
 
     #[cold]
     fn differ(&self, shadow: &mut Shadow, line: LineAddr) {
-        let Piece { access: Access { addr, bytes, .. }, pc, by, .. } = *self;
+        let AccessFragment { access: Access { addr, bytes, .. }, pc, by, .. } = *self;
         let wrong =
             WrongLoad { process: by.strand.process, thread: by.strand.thread, pc, address: *addr, bytes: *bytes };
         if let Some(loads) = &mut shadow.loads {

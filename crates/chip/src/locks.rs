@@ -5,22 +5,22 @@
 //! must return it from then on.
 
 use crate::chip::Chip;
-use machine::llc::Way;
+use machine::llc::WayReservation;
 use protection::moving::{LINES_PER_CHUNK, LockingCache, Room};
 use protection::scheme::Scheme;
 use std::rc::{Rc, Weak};
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// Chip that locks lines.
-struct Locks(Weak<Chip>);
+struct ChipLocks(Weak<Chip>);
 
-impl Locks {
+impl ChipLocks {
     fn chip(&self) -> Rc<Chip> {
         self.0.upgrade().unwrap_or_else(|| panic!("a chip outlives the scheme that it serves"))
     }
 }
 
-impl LockingCache for Locks {
+impl LockingCache for ChipLocks {
     fn look_up(&self, line: LineAddr) -> Option<Line> {
         let chip = self.chip();
         let is_there = chip.llc.borrow_mut().look_up(line);
@@ -36,9 +36,9 @@ impl LockingCache for Locks {
         let mut llc = chip.llc.borrow_mut();
         let mut locked = llc.locked_lines();
         match locked.reserve(line, |leaving| chip.has_stores_above(leaving)) {
-            Way::Reserved(_) => Room::Reserved,
-            Way::Coming => Room::After(line),
-            Way::Full => locked.to_come_first(line).map_or_else(Room::After, Room::Permute),
+            WayReservation::Reserved(_) => Room::Reserved,
+            WayReservation::Coming => Room::After(line),
+            WayReservation::Full => locked.to_come_first(line).map_or_else(Room::After, Room::Permute),
         }
     }
 
@@ -113,7 +113,7 @@ pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
     let Some(moving) = scheme.moving() else { return };
     chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
     chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_CHUNK));
-    moving.lock_in(Rc::new(Locks(Rc::downgrade(chip))));
+    moving.lock_in(Rc::new(ChipLocks(Rc::downgrade(chip))));
 }
 
 impl Chip {

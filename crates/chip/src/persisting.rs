@@ -8,10 +8,10 @@
 //! buffer to buffer (`chip/buffers.rs`).
 
 use crate::chip::Chip;
-use crate::chip::buffers::Work;
+use crate::chip::buffers::BufferWork;
 use catalogue::Machine;
 use protection::execution::{ReadPart, Timed, TimedMemory};
-use protection::scheme::{PersistBuffer, Scheme};
+use protection::scheme::{PersistBufferHandle, Scheme};
 use protection::verbs::Verbs;
 use sim::Clock;
 use sim::resource::WorkQueue;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 use units::{Duration, Line, LineAddr};
 
 /// An entry on its way out of a core's buffer.
-struct Leaving {
+struct EntryDeparture {
     core: usize,
     line: LineAddr,
     turn: u64,
@@ -33,7 +33,7 @@ pub struct Persisting {
     memory: Rc<TimedMemory>,
     /// Time from a core's buffer to the memory controller, which holds the metadata.
     path: Duration,
-    drains: WorkQueue<Leaving>,
+    drains: WorkQueue<EntryDeparture>,
 }
 
 /// Writes a line that the kernel changed. The line goes through the buffer, which may have it, but is no store of the
@@ -44,7 +44,7 @@ pub(crate) async fn write_from_outside<V: Verbs>(
     line: LineAddr,
     content: impl FnOnce() -> Line,
 ) {
-    let buffer = PersistBuffer::of(scheme);
+    let buffer = PersistBufferHandle::of(scheme);
     buffer.accept_when_taken(verbs, line, content).await;
     buffer.drain(verbs, line).await;
 }
@@ -86,16 +86,16 @@ impl Persisting {
         let verbs = Timed::new(&self.memory);
         loop {
             match self.chip.next_for_buffer(core).await {
-                Work::Store { line, turn, holds } => {
+                BufferWork::Store { line, turn, holds } => {
                     self.write_changes_from_outside(core, &verbs).await;
                     self.chip.entry_turn(line, turn).await;
                     self.accept(&verbs, core, line, holds).await;
                     self.write_changes_from_outside(core, &verbs).await;
                 }
-                Work::FromOutside => self.write_changes_from_outside(core, &verbs).await,
+                BufferWork::FromOutside => self.write_changes_from_outside(core, &verbs).await,
                 // The drain queues behind the stores that preceded it.
-                Work::Drain { line, turn } => {
-                    self.drains.push(self.clock.now(), Leaving { core, line, turn });
+                BufferWork::Drain { line, turn } => {
+                    self.drains.push(self.clock.now(), EntryDeparture { core, line, turn });
                     continue;
                 }
             }
@@ -107,7 +107,7 @@ impl Persisting {
         if holds {
             self.clock.sleep(self.path).await;
         }
-        PersistBuffer::of(&self.scheme).accept_when_taken(verbs, line, || self.chip.accept(core, line)).await;
+        PersistBufferHandle::of(&self.scheme).accept_when_taken(verbs, line, || self.chip.accept(core, line)).await;
         self.chip.entry_turn_over(line);
         if holds {
             self.clock.sleep(self.path).await;
@@ -123,10 +123,10 @@ impl Persisting {
     async fn drain_forever(self: Rc<Persisting>) {
         let verbs = Timed::new(&self.memory);
         loop {
-            let Leaving { core, line, turn } = self.drains.next().await;
+            let EntryDeparture { core, line, turn } = self.drains.next().await;
             self.chip.entry_turn(line, turn).await;
             self.clock.sleep(self.path).await;
-            PersistBuffer::of(&self.scheme).drain(&verbs, line).await;
+            PersistBufferHandle::of(&self.scheme).drain(&verbs, line).await;
             self.chip.left_buffer(line);
             self.chip.entry_turn_over(line);
             let lost = self.chip.cores.nodes()[core].borrow_mut().drained(line, self.clock.now());

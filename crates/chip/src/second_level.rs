@@ -10,15 +10,15 @@ use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
 
 /// Entries of copies in the L2s of a chip.
-struct MetadataEntries(Weak<Chip>);
+struct CopyEntries(Weak<Chip>);
 
-impl MetadataEntries {
+impl CopyEntries {
     fn on<R: Default>(&self, core: usize, access: impl FnOnce(&mut Node) -> R) -> R {
         self.0.upgrade().map_or_else(R::default, |chip| access(&mut chip.cores.nodes()[core].borrow_mut()))
     }
 }
 
-impl SecondLevel for MetadataEntries {
+impl SecondLevel for CopyEntries {
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot> {
         let mut left = Vec::new();
         self.on(core, |node| node.enter_metadata(slot.on_chip(), &mut left));
@@ -43,7 +43,7 @@ impl SecondLevel for MetadataEntries {
 
 /// Returns the entries of copies in the L2s of a chip.
 pub fn places(chip: &Rc<Chip>) -> Box<dyn SecondLevel> {
-    Box::new(MetadataEntries(Rc::downgrade(chip)))
+    Box::new(CopyEntries(Rc::downgrade(chip)))
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ mod tests;
 use crate::load_values::order::LoadOrder;
 use crate::predictability::{Predictability, Predictions};
 use crate::store_log::StoreLog;
-use entries::{Entries, Entry};
+use entries::{ShadowEntries, ShadowEntry};
 use known::KnownLines;
 use machine::observer::ObserverCounters;
 use persisted::{Persisted, remember_before};
@@ -46,7 +46,7 @@ const HOST_PREFETCH_DISTANCE: usize = 8;
 /// Content of the lines on the chip and on their way, and the observer of all other lines.
 pub struct Shadow {
     known: KnownLines,
-    entries: Entries,
+    entries: ShadowEntries,
     predictability: Predictability,
     /// Lines that memory booted with before their content was known.
     guessed: FxHashSet<LineAddr>,
@@ -72,7 +72,7 @@ impl Shadow {
     pub fn new(lines: u64) -> Shadow {
         Shadow {
             known: KnownLines::new(lines),
-            entries: Entries::default(),
+            entries: ShadowEntries::default(),
             predictability: Predictability::default(),
             guessed: FxHashSet::default(),
             corrected: FxHashSet::default(),
@@ -119,7 +119,7 @@ impl Shadow {
             }
             let same = self.known.went_down_as(line, content);
             if same != Some(true) || self.loads.is_some() {
-                self.add(Entry { bytes: *content, line, known: WHOLE, unwritten: same != Some(true) });
+                self.add(ShadowEntry { bytes: *content, line, known: WHOLE, unwritten: same != Some(true) });
             }
             return same == Some(false) && !guessed;
         };
@@ -144,7 +144,7 @@ impl Shadow {
             None => {
                 // A forgotten line waits for its other bytes, unless it holds zeros.
                 let known = if self.content(line).is_some() { WHOLE } else { 0 };
-                self.add(Entry { bytes: ZERO_LINE, line, known, unwritten: true })
+                self.add(ShadowEntry { bytes: ZERO_LINE, line, known, unwritten: true })
             }
         };
         let entry = &mut self.entries[index];
@@ -231,10 +231,10 @@ impl Shadow {
             persisted.filled(line, content);
         }
         let Some(index) = self.known.index(line) else {
-            self.add(Entry { bytes: *content, line, known: WHOLE, unwritten: false });
+            self.add(ShadowEntry { bytes: *content, line, known: WHOLE, unwritten: false });
             return;
         };
-        let Entry { bytes, known, .. } = &mut self.entries[index];
+        let ShadowEntry { bytes, known, .. } = &mut self.entries[index];
         if *known != WHOLE {
             let unknown = (0..LINE_BYTES).filter(|byte| *known >> byte & 1 == 0);
             unknown.for_each(|byte| bytes[byte] = content[byte]);
@@ -292,7 +292,7 @@ impl Shadow {
         self.entries.footprint_bytes() + self.known.footprint_bytes()
     }
 
-    fn add(&mut self, entry: Entry) -> usize {
+    fn add(&mut self, entry: ShadowEntry) -> usize {
         let line = entry.line;
         let index = self.entries.add(entry);
         self.known.set_index(line, Some(index));

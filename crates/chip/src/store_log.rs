@@ -14,11 +14,11 @@ mod orders;
 #[cfg(test)]
 mod tests;
 
-pub use held::{Held, Store};
+pub use held::{CertainContent, Store};
 
 use held::KnownBytes;
-use machine::node::Orders as Ordered;
-use orders::{Flush, Orders};
+use machine::node::Orders;
+use orders::{FenceQueue, LineFlush};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub enum Certain {
 /// Possible contents of one line after a loss of power.
 pub struct Surviving {
     /// Content that is certain.
-    pub held: Held,
+    pub held: CertainContent,
     /// Stores that may be durable, in the order in which they become durable.
     pub under_way: Vec<Store>,
     /// Changes from outside that may have taken effect, in order, independently of the stores.
@@ -53,7 +53,7 @@ impl Surviving {
 }
 
 /// Up to eight bytes of a store, with its instruction and address.
-struct Piece {
+struct StoreFragment {
     line: LineAddr,
     range: Range<usize>,
     bytes: [u8; 8],
@@ -62,7 +62,7 @@ struct Piece {
 }
 
 #[derive(Default)]
-struct UnderWay {
+struct StoresInFlight {
     stores: VecDeque<Store>,
     /// Number of stores that have arrived.
     arrived: u64,
@@ -70,7 +70,7 @@ struct UnderWay {
 
 /// The stores of one core's program.
 #[derive(Default)]
-struct OfCore {
+struct CoreStores {
     /// Stores and changes that are not accepted, in program order.
     waiting: VecDeque<Store>,
     /// Number of stores that the program has made.
@@ -79,10 +79,10 @@ struct OfCore {
     /// Pending stores that reached their point of acceptance: the time of each, and true if the core continued without
     /// waiting.
     reached_acceptance: VecDeque<(Time, bool)>,
-    orders: Orders,
+    orders: FenceQueue,
 }
 
-impl OfCore {
+impl CoreStores {
     fn not_accepted(&self) -> impl Iterator<Item = &Store> {
         self.waiting.iter().filter(|store| !store.from_outside)
     }
@@ -96,13 +96,13 @@ impl OfCore {
 /// Account of all stores.
 pub struct StoreLog {
     certain: Certain,
-    cores: Box<[OfCore]>,
+    cores: Box<[CoreStores]>,
     /// Pieces of the store that is being noted.
-    pieces: Vec<Piece>,
+    pieces: Vec<StoreFragment>,
     /// Content of each line after the programs' stores.
     executed: FxHashMap<LineAddr, KnownBytes>,
-    durable: FxHashMap<LineAddr, Held>,
-    under_way: FxHashMap<LineAddr, UnderWay>,
+    durable: FxHashMap<LineAddr, CertainContent>,
+    under_way: FxHashMap<LineAddr, StoresInFlight>,
     guessed: FxHashSet<LineAddr>,
     order: u64,
     /// Stores that were accepted before an earlier store of their program.
@@ -114,7 +114,7 @@ impl StoreLog {
     pub fn new(cores: usize, certain: Certain) -> StoreLog {
         StoreLog {
             certain,
-            cores: (0..cores).map(|_| OfCore::default()).collect(),
+            cores: (0..cores).map(|_| CoreStores::default()).collect(),
             pieces: Vec::new(),
             executed: FxHashMap::default(),
             durable: FxHashMap::default(),
@@ -127,7 +127,7 @@ impl StoreLog {
 
     /// Notes the content of a line before the program of a core sees it.
     pub(crate) fn shown(&mut self, core: usize, line: LineAddr, content: &Line) {
-        self.durable.entry(line).or_insert_with(Held::nothing).fill(content);
+        self.durable.entry(line).or_insert_with(CertainContent::nothing).fill(content);
         let seen = self.executed.insert(line, KnownBytes { bytes: *content, known: u64::MAX });
         if seen.is_none_or(|executed| executed.first_other(content).is_none()) {
             return;
@@ -157,13 +157,14 @@ impl StoreLog {
         value: u64,
         (pc, address): (VirtAddr, VirtAddr),
     ) {
-        self.pieces.push(Piece { line, range, bytes: value.to_le_bytes(), pc, address });
+        self.pieces.push(StoreFragment { line, range, bytes: value.to_le_bytes(), pc, address });
     }
 
     /// Notes a store that must become durable: the part of the line that the last pieces cover.
     pub(crate) fn stored(&mut self, core: usize, line: LineAddr, range: Range<usize>) {
-        let is_of =
-            |piece: &&Piece| piece.line == line && range.start <= piece.range.start && piece.range.end <= range.end;
+        let is_of = |piece: &&StoreFragment| {
+            piece.line == line && range.start <= piece.range.start && piece.range.end <= range.end
+        };
         let mut bytes = ZERO_LINE;
         let (mut begin, mut end, mut at) = (range.end, range.start, (VirtAddr(0), VirtAddr(0)));
         for piece in self.pieces.iter().filter(is_of) {
@@ -187,11 +188,11 @@ impl StoreLog {
     }
 
     /// Notes flushes or a fence of a core's program, before its next store.
-    pub(crate) fn ordered(&mut self, core: usize, ordered: &Ordered) {
+    pub(crate) fn ordered(&mut self, core: usize, ordered: &Orders) {
         if self.certain != Certain::Fenced {
             return;
         }
-        let OfCore { orders, made: stores, .. } = &mut self.cores[core];
+        let CoreStores { orders, made: stores, .. } = &mut self.cores[core];
         if ordered.fence {
             orders.fenced(*stores);
         }
@@ -226,7 +227,7 @@ impl StoreLog {
 
     /// Stores that are not accepted.
     pub fn not_accepted(&self) -> impl Iterator<Item = &Store> {
-        self.cores.iter().flat_map(OfCore::not_accepted)
+        self.cores.iter().flat_map(CoreStores::not_accepted)
     }
 
     /// Accepts the next store of a core, which is to this line.
@@ -264,7 +265,7 @@ impl StoreLog {
     }
 
     fn take_effect(&mut self, store: &Store) {
-        self.durable.entry(store.line).or_insert_with(Held::nothing).take(store);
+        self.durable.entry(store.line).or_insert_with(CertainContent::nothing).take(store);
     }
 
     /// Number of accepted stores to a line.
@@ -275,7 +276,7 @@ impl StoreLog {
     /// Marks the first `count` accepted stores to a line as arrived in memory.
     pub(crate) fn arrived(&mut self, line: LineAddr, count: u64) {
         let Some(way) = self.under_way.get_mut(&line) else { return };
-        let held = self.durable.entry(line).or_insert_with(Held::nothing);
+        let held = self.durable.entry(line).or_insert_with(CertainContent::nothing);
         while way.arrived < count
             && let Some(store) = way.stores.pop_front()
         {
@@ -285,7 +286,7 @@ impl StoreLog {
     }
 
     /// Marks as arrived the stores of a core to a line before its flush, and all stores accepted before them.
-    fn flush_is_over(&mut self, core: usize, flush: &Flush) {
+    fn flush_is_over(&mut self, core: usize, flush: &LineFlush) {
         let Some(way) = self.under_way.get(&flush.line) else { return };
         let is_before = |store: &Store| store.core == core && store.number < flush.stores;
         if let Some(last) = way.stores.iter().rposition(is_before) {
@@ -318,7 +319,7 @@ impl StoreLog {
     }
 
     fn surviving_of(&self, line: LineAddr) -> Surviving {
-        let held = self.durable.get(&line).cloned().unwrap_or_else(Held::nothing);
+        let held = self.durable.get(&line).cloned().unwrap_or_else(CertainContent::nothing);
         let accepted = self.under_way.get(&line).into_iter().flat_map(|way| &way.stores);
         let outside = self.next_from_outside().filter(|change| change.line == line);
         let (from_outside, under_way) = accepted.chain(outside).cloned().partition(|store| store.from_outside);

@@ -24,15 +24,15 @@ struct Line {
 }
 
 /// Turns at all lines.
-pub(crate) struct Turns {
+pub(crate) struct LineTurns {
     clock: Clock,
     lines: RefCell<FxHashMap<LineAddr, Line>>,
 }
 
-impl Turns {
+impl LineTurns {
     /// Creates a set without turns.
-    pub fn new(clock: &Clock) -> Turns {
-        Turns { clock: clock.clone(), lines: RefCell::default() }
+    pub fn new(clock: &Clock) -> LineTurns {
+        LineTurns { clock: clock.clone(), lines: RefCell::default() }
     }
 
     /// Takes the next turn at a line.
@@ -87,7 +87,7 @@ mod tests {
     fn turns_at_a_line_follow_the_order_of_taking_and_not_of_waiting() {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
-        let (turns, log) = (Rc::new(Turns::new(&clock)), Rc::new(RefCell::new(Vec::new())));
+        let (turns, log) = (Rc::new(LineTurns::new(&clock)), Rc::new(RefCell::new(Vec::new())));
         let taken: Vec<_> =
             [(LINE, 9), (LINE, 1), (LINE, 5), (LineAddr(4), 2)].map(|(line, ns)| (line, turns.take(line), ns)).into();
         for (line, turn, ns) in taken {

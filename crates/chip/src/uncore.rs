@@ -18,7 +18,7 @@ use crate::intensity::Intensity;
 use crate::persisting::write_from_outside;
 use catalogue::Machine;
 use machine::coherence::directory::CoreSet;
-use machine::coherence::{Claim, Supplier};
+use machine::coherence::{Claim, LineSupplier};
 use machine::lookups::LookUps;
 use machine::node::{Request, RequestKind};
 use protection::execution::{Attended, Clipper, Explained, ReadPart, Timed, TimedMemory};
@@ -232,7 +232,7 @@ impl Uncore {
         let Claim { supplier, probed, .. } = self.chip.claim(miss)?;
         self.clock.sleep(self.probes(miss.line, probed)).await;
         self.not_before_it_is_locked(miss.line).await;
-        if supplier != Supplier::Below || self.chip.look_up(miss.line) {
+        if supplier != LineSupplier::Below || self.chip.look_up(miss.line) {
             self.chip.deliver(miss.line, Duration::ZERO);
             return Some(Responder::Chip);
         }

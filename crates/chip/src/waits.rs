@@ -7,17 +7,17 @@
 //! time lost.
 
 use derive_more::{AddAssign, Sub};
-use machine::coherence::Domain;
-use protection::execution::{Parts, ReadPart};
+use machine::coherence::CoherenceDomain;
+use protection::execution::{ReadPart, ReadPartTimes};
 use units::{Duration, Time};
 
 /// Cycles that all cores of a machine lost, summed over the cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, AddAssign, Sub)]
-pub struct Waits {
+pub struct LostCycleTotals {
     /// All cycles, until each core's latest retirement.
     pub cycles: u64,
     /// Time without retirement because a core waited for a line, by part of the trip, in femtoseconds.
-    pub parts: Parts,
+    pub parts: ReadPartTimes,
     /// Time without instructions to execute, because other cores' part of the program had to run first, in
     /// femtoseconds.
     pub idle_fs: u64,
@@ -25,10 +25,10 @@ pub struct Waits {
     pub switching_fs: u64,
 }
 
-impl Waits {
+impl LostCycleTotals {
     /// Collects the waits of all cores; `parts` is the time that they lost to lines.
-    pub fn of(cores: &Domain, parts: Parts) -> Waits {
-        let mut waits = Waits { parts, ..Waits::default() };
+    pub fn of(cores: &CoherenceDomain, parts: ReadPartTimes) -> LostCycleTotals {
+        let mut waits = LostCycleTotals { parts, ..LostCycleTotals::default() };
         for node in cores.nodes().iter().map(|node| node.borrow()) {
             waits.cycles += node.counters().cycles;
             waits.idle_fs += node.idle().as_fs();
@@ -40,17 +40,17 @@ impl Waits {
 
 /// Trip of one line to the core that requested it.
 #[derive(Clone, Copy, Debug)]
-pub struct Trip {
+pub struct RequestTrip {
     /// Time of the request of the core's L2.
     began: Time,
     /// Parts of the trip that are known not to be the way on the chip.
-    parts: Parts,
+    parts: ReadPartTimes,
 }
 
-impl Trip {
+impl RequestTrip {
     /// Begins a trip at the time of the request.
-    pub fn begin(began: Time) -> Trip {
-        Trip { began, parts: Parts::default() }
+    pub fn begin(began: Time) -> RequestTrip {
+        RequestTrip { began, parts: ReadPartTimes::default() }
     }
 
     /// Adds time that the line waited on its way to the controller.
@@ -59,12 +59,12 @@ impl Trip {
     }
 
     /// Adds the parts of the read, or of its remaining time after the first words.
-    pub fn read(&mut self, parts: &Parts) {
+    pub fn read(&mut self, parts: &ReadPartTimes) {
         self.parts += *parts;
     }
 
     /// Divides the time that a core lost by this trip; the line, or its first words, arrived at `at`.
-    pub fn lost(&self, lost: Duration, at: Time) -> Parts {
+    pub fn lost(&self, lost: Duration, at: Time) -> ReadPartTimes {
         let mut parts = self.parts;
         let trip = at.since(self.began);
         parts.add(ReadPart::OnChip, Duration::from_fs(trip.as_fs().saturating_sub(parts.total())));
@@ -84,11 +84,11 @@ mod tests {
     }
 
     /// A trip from 100 ns on: 10 ns for a write-back, 40 ns for data and 20 ns for a counter.
-    fn trip() -> Trip {
-        let mut read = Parts::default();
+    fn trip() -> RequestTrip {
+        let mut read = ReadPartTimes::default();
         read.add(ReadPart::Data, Duration::from_ns(40));
         read.add(ReadPart::Counter, Duration::from_ns(20));
-        let mut trip = Trip::begin(at(100));
+        let mut trip = RequestTrip::begin(at(100));
         trip.waited(ReadPart::WriteBack, Duration::from_ns(10));
         trip.read(&read);
         trip
@@ -96,7 +96,7 @@ mod tests {
 
     /// Parts of a lost time, in nanoseconds: write-backs, data, counter and the way on the chip; they add up to all of
     /// it.
-    fn lost(trip: &Trip, lost: u64, arrival: u64) -> [u64; 4] {
+    fn lost(trip: &RequestTrip, lost: u64, arrival: u64) -> [u64; 4] {
         let lost = Duration::from_ns(lost);
         let parts = trip.lost(lost, at(arrival));
         let each =
@@ -121,7 +121,7 @@ mod tests {
         let mut trip = trip();
         assert_eq!(lost(&trip, 50, 200), [5, 20, 10, 15]);
         // Another 100 ns: 60 for data and 20 for its counter.
-        let mut rest = Parts::default();
+        let mut rest = ReadPartTimes::default();
         rest.add(ReadPart::Data, Duration::from_ns(60));
         rest.add(ReadPart::Counter, Duration::from_ns(20));
         trip.read(&rest);

@@ -7,11 +7,11 @@
 
 use crate::chip::Chip;
 use crate::counts::Meters;
-use crate::feed::{FeedError, Program, Skimmed};
+use crate::feed::{FeedError, ProgramFeed, Skimmed};
 use crate::persisting::write_changes_from_outside;
 use machine::node::{PersistRequest, Request, RequestKind};
 use protection::execution::{AtOnce, TimedMemory, run_now};
-use protection::scheme::{PersistBuffer, Scheme};
+use protection::scheme::{PersistBufferHandle, Scheme};
 use std::rc::Rc;
 use units::LineAddr;
 use workload::Supplier;
@@ -39,7 +39,7 @@ impl Warmer {
     ///
     /// # Errors
     /// Errors of the feed.
-    pub fn warm<S: Supplier>(&self, program: &mut Program<S>, until: u64) -> Result<(), FeedError> {
+    pub fn warm<S: Supplier>(&self, program: &mut ProgramFeed<S>, until: u64) -> Result<(), FeedError> {
         loop {
             let skimmed = program.skim(until, &self.chip.cores.nodes()[CORE], |requests| self.take_up(requests))?;
             for line in program.take_foreign() {
@@ -74,7 +74,7 @@ impl Warmer {
             return;
         }
         let requests: Vec<_> = self.chip.cores.nodes()[CORE].borrow_mut().persist_requests().collect();
-        let buffer = PersistBuffer::of(&self.scheme);
+        let buffer = PersistBufferHandle::of(&self.scheme);
         for request in requests {
             self.write_changes_from_outside();
             match request {

@@ -5,7 +5,7 @@
 //! under a new number, the processor keeps the numbers of the contexts outside, and a context returns once.
 
 use crate::error::ContextError;
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedContextBug};
 use std::collections::BTreeSet;
 
 /// Numbers of the contexts outside, and the next one.
@@ -14,12 +14,12 @@ pub(crate) struct OutsideTable {
     numbers: BTreeSet<u64>,
     entries: usize,
     next: u64,
-    planted: Planted,
+    planted: PlantedContextBug,
 }
 
 impl OutsideTable {
     /// Returns an empty table with this many entries.
-    pub fn new(entries: usize, planted: Planted) -> OutsideTable {
+    pub fn new(entries: usize, planted: PlantedContextBug) -> OutsideTable {
         OutsideTable { numbers: BTreeSet::new(), entries, next: 0, planted }
     }
 
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_table_that_runs_out_of_numbers_refuses_and_repeats_no_number() {
-        let mut table = OutsideTable::new(4, Planted::NONE);
+        let mut table = OutsideTable::new(4, PlantedContextBug::NONE);
         table.next = u64::MAX - 1;
         assert_eq!(table.enter(), Ok(u64::MAX - 1));
         for _ in 0..2 {

@@ -64,16 +64,16 @@ bugs! {
 
 /// The weakness that is built in, if any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Planted(Option<Bug>);
+pub struct PlantedContextBug(Option<Bug>);
 
-impl Planted {
+impl PlantedContextBug {
     /// The unit as designed, without a bug.
-    pub const NONE: Planted = Planted(None);
+    pub const NONE: PlantedContextBug = PlantedContextBug(None);
 
     /// The unit with this weakness.
     #[cfg(feature = "planted-bugs")]
-    pub const fn new(bug: Bug) -> Planted {
-        Planted(Some(bug))
+    pub const fn new(bug: Bug) -> PlantedContextBug {
+        PlantedContextBug(Some(bug))
     }
 
     /// Returns true if this weakness is built in. Without the feature, the compiler knows that it is not.

@@ -11,7 +11,7 @@ use crate::envelope::Envelope;
 use crate::error::ContextError;
 use crate::initial::{ProcessorKey, PublicKey};
 use crate::outside::OutsideTable;
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedContextBug};
 use crate::process::ProcessNumber;
 use crate::registers::{Register, RegisterFile, RegisterSet};
 use crypto::Key;
@@ -26,7 +26,7 @@ pub struct ContextConfig {
     /// Entries of the table of contexts outside the chip, 8 bytes each. With zero entries, a context cannot leave.
     pub outside_entries: usize,
     /// Weakness that is built in.
-    pub planted: Planted,
+    pub planted: PlantedContextBug,
 }
 
 /// Location of a context on the chip.
@@ -56,7 +56,7 @@ pub struct ContextUnit {
     pub(crate) envelope: Envelope,
     pub(crate) outside: OutsideTable,
     admitted: u64,
-    pub(crate) planted: Planted,
+    pub(crate) planted: PlantedContextBug,
 }
 
 impl ContextUnit {

@@ -9,7 +9,7 @@ use crate::operations::Operations;
 use crate::overflowing;
 use crate::printed::{Printed, printed, remark};
 use crate::profile::{Profile, profile};
-use crate::scheme::{Accounting, Scheme, Step, System};
+use crate::scheme::{Accounting, SecPbScheme, Step, System};
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use thiserror::Error;
@@ -39,13 +39,13 @@ pub struct Question {
     pub systems: Vec<String>,
     /// Drains to carry out as well, so that their operations are counted.
     #[serde(default)]
-    pub counted: Counting,
+    pub counted: DrainSelection,
 }
 
 /// Drains to carry out and count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Counting {
+pub enum DrainSelection {
     /// No drains: the answer contains only closed forms.
     #[default]
     Nothing,
@@ -131,7 +131,7 @@ pub struct Counted {
 
 /// The battery of one system.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Row {
+pub struct BatteryRow {
     /// Name of the system.
     pub system: String,
     /// The rule for the operations of the system, in words.
@@ -156,7 +156,7 @@ pub struct Row {
 
 /// The batteries of all systems of a question.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Battery {
+pub struct BatteryEstimate {
     /// Name of the profile.
     pub profile: String,
     /// Description of the profile, in a sentence.
@@ -166,7 +166,7 @@ pub struct Battery {
     /// Levels of the tree, including counters and root.
     pub levels: u32,
     /// The buffers for each number of entries, then the systems without entries.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BatteryRow>,
 }
 
 /// The batteries of systems under a profile. `progress` gets the number of drained entries, and the total.
@@ -177,7 +177,7 @@ pub fn battery(
     profile: &Profile,
     question: &Question,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Battery, QuestionError> {
+) -> Result<BatteryEstimate, QuestionError> {
     let needed = profile.tree.levels().max(LEVELS_MIN);
     let levels = question.levels.map_or(Ok(needed), |levels| in_range("height", levels, LEVELS_MIN, LEVELS_MAX))?;
     let entries: Result<Vec<u32>, _> =
@@ -198,7 +198,7 @@ pub fn battery(
     let rows =
         systems_with_entries.into_iter().map(|(system, entries)| terms.row(system, entries, &mut progress)).collect();
     let (name, summary) = (profile.name.clone(), profile.summary.clone());
-    Ok(Battery { profile: name, summary, core_mm2: profile.core.area_mm2, levels, rows })
+    Ok(BatteryEstimate { profile: name, summary, core_mm2: profile.core.area_mm2, levels, rows })
 }
 
 fn in_range(key: &'static str, found: i64, least: u32, most: u32) -> Result<u32, QuestionError> {
@@ -226,13 +226,13 @@ struct Terms<'a> {
     profile: &'a Profile,
     levels: u32,
     are_papers: bool,
-    counted: Counting,
+    counted: DrainSelection,
     /// The drains of full caches, after they were carried out.
     caches: OnceCell<Result<CacheDrains, String>>,
 }
 
 impl Terms<'_> {
-    fn counts(&self, drains: Counting) -> bool {
+    fn counts(&self, drains: DrainSelection) -> bool {
         self.counted >= drains
     }
 
@@ -241,11 +241,11 @@ impl Terms<'_> {
         let of_entries = systems_with_entries.iter().filter_map(|(system, entries)| system.scheme().and(*entries));
         let in_buffers: usize = of_entries.map(|entries| entries as usize + 1).sum();
         let has_caches = systems_with_entries.iter().any(|(system, _)| matches!(system, System::SecureEadr(_)));
-        let in_caches = caches::lines(self.profile).ok().filter(|_| has_caches && self.counts(Counting::All));
+        let in_caches = caches::lines(self.profile).ok().filter(|_| has_caches && self.counts(DrainSelection::All));
         in_buffers + in_caches.unwrap_or_default() as usize
     }
 
-    fn row(&self, system: System, entries: Option<u32>, progress: &mut dyn FnMut()) -> Row {
+    fn row(&self, system: System, entries: Option<u32>, progress: &mut dyn FnMut()) -> BatteryRow {
         let operations = closed_form::operations(system, self.profile, entries.unwrap_or_default(), self.levels);
         let (name, energy) = (system.to_string(), self.profile.energy(&operations));
         let size = |storage: &Storage| {
@@ -254,17 +254,17 @@ impl Terms<'_> {
         };
         let sizes: Vec<Size> = self.profile.storage.iter().map(size).collect();
         let counted = match (system, entries) {
-            (System::Buffer(scheme), Some(entries)) if self.counts(Counting::Buffers) => {
+            (System::Buffer(scheme), Some(entries)) if self.counts(DrainSelection::Buffers) => {
                 Some(self.counted(scheme, entries, progress))
             }
-            (System::SecureEadr(accounting), _) if self.counts(Counting::All) => {
+            (System::SecureEadr(accounting), _) if self.counts(DrainSelection::All) => {
                 Some(self.counted_caches(accounting, progress))
             }
             _ => None,
         };
         let counted = counted.transpose();
         let remark = remark(&name, entries).filter(|_| sizes.iter().any(|size| size.printed_mm3.is_some()));
-        Row {
+        BatteryRow {
             system: name,
             formula: system.formula(),
             early: system.early(),
@@ -278,7 +278,7 @@ impl Terms<'_> {
         }
     }
 
-    fn counted(&self, scheme: Scheme, entries: u32, progress: &mut dyn FnMut()) -> Result<Counted, String> {
+    fn counted(&self, scheme: SecPbScheme, entries: u32, progress: &mut dyn FnMut()) -> Result<Counted, String> {
         let (geometry, lines) = worst(scheme, self.profile, (entries, self.levels))?;
         let Drains { alone, alone_differs, together, together_differs } =
             drains_of(scheme, self.profile, &geometry, &lines, progress)?;

@@ -4,13 +4,13 @@
 //! Like those of a buffer ([`crate::counted`]), the lines share as little metadata as possible. For `alone`, each line is the only dirty
 //! line of a drain; for `together`, one drain writes all lines, in the order of their addresses.
 
-use crate::counted::Machine;
-use crate::differences::{Difference, Names};
-use crate::geometry::Geometry;
-use crate::operations::{Moved, Operations};
-use crate::profile::{Caches, Profile};
+use crate::counted::CountingMachine;
+use crate::differences::{Difference, DifferenceBuilder};
+use crate::geometry::MemoryGeometry;
+use crate::operations::{DrainTraffic, Operations};
+use crate::profile::{CacheSizes, Profile};
 use crate::scheme::Accounting;
-use crate::tally::Tally;
+use crate::tally::OperationTally;
 use catalogue::Design;
 use protection::execution::run_now;
 use protection::scheme::DurableCaches;
@@ -25,7 +25,7 @@ const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
 #[derive(Clone, PartialEq, Debug)]
 pub struct CacheDrains {
     /// Geometry of the memory behind the caches.
-    geometry: Geometry,
+    geometry: MemoryGeometry,
     /// All lines, which are dirty.
     lines: Vec<LineAddr>,
     /// Operations of a separate drain of each line, from cold metadata caches.
@@ -37,12 +37,12 @@ pub struct CacheDrains {
 impl CacheDrains {
     /// Differences of `alone` from the closed form.
     pub fn alone_differs(&self, profile: &Profile, accounting: Accounting) -> Vec<Difference> {
-        Names { profile }.of_caches_alone(accounting, self.lines.len() as u64, self.geometry.levels)
+        DifferenceBuilder { profile }.of_caches_alone(accounting, self.lines.len() as u64, self.geometry.levels)
     }
 
     /// Differences of `together` from `alone`.
     pub fn together_differs(&self, profile: &Profile) -> Vec<Difference> {
-        Names { profile }.of_caches_together(self.geometry.shared(&self.lines), (self.alone, self.together))
+        DifferenceBuilder { profile }.of_caches_together(self.geometry.shared(&self.lines), (self.alone, self.together))
     }
 }
 
@@ -51,7 +51,7 @@ impl CacheDrains {
 /// # Errors
 /// A sentence if a cache is not a whole number of lines, or all caches together are too large for a drain.
 pub fn lines(profile: &Profile) -> Result<u64, String> {
-    let Caches { l1, l2, l3 } = profile.caches;
+    let CacheSizes { l1, l2, l3 } = profile.caches;
     if let Some(size) = [l1, l2, l3].into_iter().find(|size| size.0 % LINE_BYTES as u64 != 0) {
         return Err(format!("a cache of {size} is no whole number of lines of {LINE_BYTES} bytes"));
     }
@@ -73,7 +73,7 @@ fn lines_of(size: Bytes) -> u64 {
 pub fn drain(profile: &Profile, levels: u32, progress: &mut dyn FnMut()) -> Result<CacheDrains, String> {
     let wanted = lines(profile)?;
     let design = catalogue::design("secure-eadr").map_err(|error| error.to_string())?;
-    let geometry = Geometry::of_design(&design, profile, levels)?;
+    let geometry = MemoryGeometry::of_design(&design, profile, levels)?;
     let mut lines = geometry.far_apart(wanted as usize);
     if (lines.len() as u64) < wanted {
         return Err(format!("{wanted} lines of caches are more than the memory's {} lines", geometry.lines));
@@ -92,20 +92,27 @@ pub fn drain(profile: &Profile, levels: u32, progress: &mut dyn FnMut()) -> Resu
 }
 
 /// Writes dirty lines and all their metadata to memory.
-fn drain_lines(machine: &Machine, lines: &[LineAddr]) {
+fn drain_lines(machine: &CountingMachine, lines: &[LineAddr]) {
     let dirty = lines.iter().map(|line| (*line, ZERO_LINE)).collect();
     run_now(DurableCaches::of(&machine.scheme).drain_on_battery(&machine.verbs, dirty));
 }
 
 /// A new machine that knows the cache of each line: the first lines are in the first level, and so on.
-fn machine(design: &Design, profile: &Profile, geometry: &Geometry, lines: &[LineAddr]) -> Result<Machine, String> {
-    let Caches { l1, l2, .. } = profile.caches;
+fn machine(
+    design: &Design,
+    profile: &Profile,
+    geometry: &MemoryGeometry,
+    lines: &[LineAddr],
+) -> Result<CountingMachine, String> {
+    let CacheSizes { l1, l2, .. } = profile.caches;
     let moved = |place: usize| match place as u64 {
-        place if place < lines_of(l1) => Moved { from_l1_bits: LINE_BITS, ..Moved::default() },
-        place if place < lines_of(l1) + lines_of(l2) => Moved { from_l2_bits: LINE_BITS, ..Moved::default() },
-        _ => Moved { from_l3_bits: LINE_BITS, ..Moved::default() },
+        place if place < lines_of(l1) => DrainTraffic { from_l1_bits: LINE_BITS, ..DrainTraffic::default() },
+        place if place < lines_of(l1) + lines_of(l2) => {
+            DrainTraffic { from_l2_bits: LINE_BITS, ..DrainTraffic::default() }
+        }
+        _ => DrainTraffic { from_l3_bits: LINE_BITS, ..DrainTraffic::default() },
     };
-    let machine = Machine::of(design, Tally::new(Operations::default()), geometry)?;
+    let machine = CountingMachine::of(design, OperationTally::new(Operations::default()), geometry)?;
     let slot = |line: &LineAddr| machine.scheme.layout().data_slot(*line).slot();
     let origin = |(place, line)| (slot(line), Operations { moved: moved(place), ..Operations::default() });
     machine.verbs.kept().keeps(lines.iter().enumerate().map(origin));

@@ -3,9 +3,9 @@
 //!
 //! The paper prints no formula. These formulas reproduce its tables; two of its tables need different formulas, so both exist here.
 
-use crate::operations::{Moved, Operations};
-use crate::profile::{Entry, Profile};
-use crate::scheme::{Accounting, Scheme, Step, System};
+use crate::operations::{DrainTraffic, Operations};
+use crate::profile::{EntryBits, Profile};
+use crate::scheme::{Accounting, SecPbScheme, Step, System};
 use units::LINE_BYTES;
 
 const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
@@ -38,12 +38,12 @@ pub fn operations(system: System, profile: &Profile, entries: u32, levels: u32) 
 
 /// The operations that each entry of a buffer adds: its late steps, and the transfer of the fields that these steps or
 /// memory need.
-pub fn per_entry(scheme: Scheme, entry: &Entry, levels: u32) -> Operations {
+pub fn per_entry(scheme: SecPbScheme, entry: &EntryBits, levels: u32) -> Operations {
     moved(scheme, entry) + late_work(scheme.late(), levels)
 }
 
 /// The transfer of the fields of an entry from the buffer to the memory controller when it drains.
-pub fn moved(scheme: Scheme, entry: &Entry) -> Operations {
+pub fn moved(scheme: SecPbScheme, entry: &EntryBits) -> Operations {
     let is_early = |step| scheme.early().contains(&step);
     let if_early = |step, bits: u32| if is_early(step) { u64::from(bits) } else { 0 };
     // An early ciphertext replaces plaintext and pad. The root stays in its register.
@@ -76,21 +76,21 @@ fn work(step: Step, levels: u32) -> Operations {
 }
 
 fn from_secpb(bits: u64) -> Operations {
-    Operations { moved: Moved { from_secpb_bits: bits, ..Moved::default() }, ..Operations::default() }
+    Operations { moved: DrainTraffic { from_secpb_bits: bits, ..DrainTraffic::default() }, ..Operations::default() }
 }
 
 fn all_caches(profile: &Profile) -> Operations {
     let caches = &profile.caches;
-    let moved = Moved {
+    let moved = DrainTraffic {
         from_l1_bits: 8 * caches.l1.0,
         from_l2_bits: 8 * caches.l2.0,
         from_l3_bits: 8 * caches.l3.0,
-        ..Moved::default()
+        ..DrainTraffic::default()
     };
     Operations { moved, ..Operations::default() }
 }
 
 fn lines(profile: &Profile) -> u64 {
-    let Moved { from_l1_bits, from_l2_bits, from_l3_bits, .. } = all_caches(profile).moved;
+    let DrainTraffic { from_l1_bits, from_l2_bits, from_l3_bits, .. } = all_caches(profile).moved;
     (from_l1_bits + from_l2_bits + from_l3_bits) / LINE_BITS
 }

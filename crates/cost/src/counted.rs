@@ -8,15 +8,15 @@
 //! remain, and the metadata caches are cold.
 
 use crate::closed_form;
-use crate::differences::{Difference, Names};
-use crate::geometry::{ENTRIES_MAX, Geometry, design};
+use crate::differences::{Difference, DifferenceBuilder};
+use crate::geometry::{ENTRIES_MAX, MemoryGeometry, design};
 use crate::operations::Operations;
 use crate::profile::Profile;
-use crate::scheme::Scheme;
-use crate::tally::Tally;
+use crate::scheme::SecPbScheme;
+use crate::tally::OperationTally;
 use catalogue::Design;
 use protection::execution::{Explained, Functional, run_now};
-use protection::scheme::PersistBuffer;
+use protection::scheme::PersistBufferHandle;
 use units::{LineAddr, ZERO_LINE};
 
 /// Seed of the machine's keys; no count depends on it.
@@ -41,7 +41,7 @@ pub struct Drains {
 /// # Errors
 /// A tree or a number of entries that no built-in design supports.
 pub fn drains(
-    scheme: Scheme,
+    scheme: SecPbScheme,
     profile: &Profile,
     (entries, levels): (u32, u32),
     progress: &mut dyn FnMut(),
@@ -55,14 +55,14 @@ pub fn drains(
 /// # Errors
 /// The errors of [`drains`].
 pub fn worst(
-    scheme: Scheme,
+    scheme: SecPbScheme,
     profile: &Profile,
     (entries, levels): (u32, u32),
-) -> Result<(Geometry, Vec<LineAddr>), String> {
+) -> Result<(MemoryGeometry, Vec<LineAddr>), String> {
     if entries > ENTRIES_MAX {
         return Err(format!("a design's buffer has {ENTRIES_MAX} entries at most"));
     }
-    let geometry = Geometry::of(scheme, profile, levels)?;
+    let geometry = MemoryGeometry::of(scheme, profile, levels)?;
     let lines = geometry.far_apart(entries as usize + 1);
     if lines.len() <= entries as usize {
         return Err(format!(
@@ -78,14 +78,14 @@ pub fn worst(
 /// # Errors
 /// A sentence if the scheme's design does not support the memory.
 pub fn drains_of(
-    scheme: Scheme,
+    scheme: SecPbScheme,
     profile: &Profile,
-    geometry: &Geometry,
+    geometry: &MemoryGeometry,
     lines: &[LineAddr],
     progress: &mut dyn FnMut(),
 ) -> Result<Drains, String> {
     let Some((&in_flight, resident)) = lines.split_last() else { return Err("no store is in flight".to_owned()) };
-    let machine = Machine::with(scheme, profile, geometry, resident)?;
+    let machine = CountingMachine::with(scheme, profile, geometry, resident)?;
     let other = machine.twin(scheme, profile);
     let mut alone = Operations::default();
     for line in resident {
@@ -101,10 +101,10 @@ pub fn drains_of(
     progress();
     other.cool();
     other.accept(in_flight);
-    run_now(PersistBuffer::of(&other.scheme).drain_on_battery(&other.verbs));
+    run_now(PersistBufferHandle::of(&other.scheme).drain_on_battery(&other.verbs));
     let together = other.counted();
     lines.iter().for_each(|_| progress());
-    let names = Names { profile };
+    let names = DifferenceBuilder { profile };
     Ok(Drains {
         alone,
         alone_differs: names.of_alone(scheme, resident.len() as u32, geometry.levels),
@@ -114,44 +114,49 @@ pub fn drains_of(
 }
 
 /// A machine with stores in its buffer that counts its operations.
-pub(crate) struct Machine {
+pub(crate) struct CountingMachine {
     pub scheme: protection::scheme::Scheme,
-    pub verbs: Explained<Functional, Tally>,
+    pub verbs: Explained<Functional, OperationTally>,
 }
 
-impl Machine {
+impl CountingMachine {
     /// A machine with an empty buffer.
-    pub fn new(scheme: Scheme, profile: &Profile, geometry: &Geometry) -> Result<Machine, String> {
-        Machine::of(&design(scheme), tally(scheme, profile), geometry)
+    pub fn new(scheme: SecPbScheme, profile: &Profile, geometry: &MemoryGeometry) -> Result<CountingMachine, String> {
+        CountingMachine::of(&design(scheme), tally(scheme, profile), geometry)
     }
 
     /// A machine of this design with new memory.
-    pub fn of(design: &Design, tally: Tally, geometry: &Geometry) -> Result<Machine, String> {
+    pub fn of(design: &Design, tally: OperationTally, geometry: &MemoryGeometry) -> Result<CountingMachine, String> {
         let scheme = design.parts.build(geometry.lines, SEED)?;
         let memory = Functional::new(scheme.layout().total_lines());
-        Ok(Machine { scheme, verbs: Explained::keeping(memory, tally) })
+        Ok(CountingMachine { scheme, verbs: Explained::keeping(memory, tally) })
     }
 
     /// A machine whose buffer contains these lines.
-    fn with(scheme: Scheme, profile: &Profile, geometry: &Geometry, resident: &[LineAddr]) -> Result<Machine, String> {
-        let machine = Machine::new(scheme, profile, geometry)?;
+    fn with(
+        scheme: SecPbScheme,
+        profile: &Profile,
+        geometry: &MemoryGeometry,
+        resident: &[LineAddr],
+    ) -> Result<CountingMachine, String> {
+        let machine = CountingMachine::new(scheme, profile, geometry)?;
         resident.iter().for_each(|line| machine.accept(*line));
         Ok(machine)
     }
 
     /// A copy of the machine in the same state.
-    fn twin(&self, scheme: Scheme, profile: &Profile) -> Machine {
+    fn twin(&self, scheme: SecPbScheme, profile: &Profile) -> CountingMachine {
         let memory = self.verbs.inside().clone();
-        Machine { scheme: self.scheme.twin(), verbs: Explained::keeping(memory, tally(scheme, profile)) }
+        CountingMachine { scheme: self.scheme.twin(), verbs: Explained::keeping(memory, tally(scheme, profile)) }
     }
 
     /// Makes the buffer accept a store to a line.
     pub fn accept(&self, line: LineAddr) {
-        run_now(PersistBuffer::of(&self.scheme).accept(&self.verbs, line, &ZERO_LINE));
+        run_now(PersistBufferHandle::of(&self.scheme).accept(&self.verbs, line, &ZERO_LINE));
     }
 
     fn drain(&self, line: LineAddr) {
-        run_now(PersistBuffer::of(&self.scheme).drain(&self.verbs, line));
+        run_now(PersistBufferHandle::of(&self.scheme).drain(&self.verbs, line));
     }
 
     /// Flushes the metadata caches, and starts to count.
@@ -167,6 +172,6 @@ impl Machine {
     }
 }
 
-fn tally(scheme: Scheme, profile: &Profile) -> Tally {
-    Tally::new(closed_form::moved(scheme, &profile.entry))
+fn tally(scheme: SecPbScheme, profile: &Profile) -> OperationTally {
+    OperationTally::new(closed_form::moved(scheme, &profile.entry))
 }

@@ -2,10 +2,10 @@
 //! paper does not charge.
 
 use crate::closed_form;
-use crate::geometry::{Renewed, Shared};
-use crate::operations::{Moved, Operations};
+use crate::geometry::{Renewed, SharedLines};
+use crate::operations::{DrainTraffic, Operations};
 use crate::profile::Profile;
-use crate::scheme::{Accounting, Scheme, Step, System};
+use crate::scheme::{Accounting, SecPbScheme, Step, System};
 use serde::Serialize;
 use units::LINE_BYTES;
 
@@ -30,11 +30,11 @@ pub struct Difference {
 
 /// Creates the differences for a profile.
 #[derive(Clone, Copy)]
-pub(crate) struct Names<'a> {
+pub(crate) struct DifferenceBuilder<'a> {
     pub profile: &'a Profile,
 }
 
-impl Names<'_> {
+impl DifferenceBuilder<'_> {
     fn more(&self, name: &'static str, why: &'static str, operations: Operations) -> Difference {
         let energy_nj = self.profile.energy(&operations).nanojoules();
         Difference { name, why, is_less: false, operations, energy_nj }
@@ -47,7 +47,7 @@ impl Names<'_> {
 
     /// The differences of `alone` from the closed form, for each entry and the store in flight. `levels` is the height
     /// of the tree, including counters and root.
-    pub fn of_alone(&self, scheme: Scheme, entries: u32, levels: u32) -> Vec<Difference> {
+    pub fn of_alone(&self, scheme: SecPbScheme, entries: u32, levels: u32) -> Vec<Difference> {
         let is_early = |step| scheme.early().contains(&step);
         let entries = u64::from(entries);
         let (drains, edges) = (entries + 1, u64::from(levels) - 1);
@@ -56,7 +56,7 @@ impl Names<'_> {
         let (verifying, again) =
             if is_early(Step::Root) { (1, 0) } else { (drains, u64::from(is_early(Step::Counter))) };
         let of_counters = if is_early(Step::Root) { COUNTER_BITS } else { LINE_BITS };
-        let written = Moved { from_controller_bits: LINE_BITS + of_counters, ..Moved::default() };
+        let written = DrainTraffic { from_controller_bits: LINE_BITS + of_counters, ..DrainTraffic::default() };
         let none = Operations::default();
         let all = [
             self.edges(late_roots),
@@ -84,11 +84,11 @@ impl Names<'_> {
     /// The differences of `together` from `alone`, for lines that share this metadata.
     pub fn of_together(
         &self,
-        scheme: Scheme,
-        shared: Shared,
+        scheme: SecPbScheme,
+        shared: SharedLines,
         (alone, together): (Operations, Operations),
     ) -> Vec<Difference> {
-        let Shared { covered, tags } = shared;
+        let SharedLines { covered, tags } = shared;
         // With an early root, only the store in flight fetches a path.
         let covered = if scheme.early().contains(&Step::Root) { 0 } else { covered };
         let sharing = Operations { fetched_lines: covered + tags, hashed_lines: covered, ..Operations::default() };
@@ -101,7 +101,7 @@ impl Names<'_> {
         let closed = |accounting| closed_form::operations(System::SecureEadr(accounting), self.profile, 0, levels);
         let (edges, nodes) = (u64::from(levels) - 1, u64::from(levels).saturating_sub(2));
         let from_controller = |lines| Operations {
-            moved: Moved { from_controller_bits: LINE_BITS * lines, ..Moved::default() },
+            moved: DrainTraffic { from_controller_bits: LINE_BITS * lines, ..DrainTraffic::default() },
             ..Operations::default()
         };
         let all = [
@@ -127,10 +127,10 @@ impl Names<'_> {
     /// changes and writes a shared line of metadata once.
     pub fn of_caches_together(
         &self,
-        Shared { covered, tags }: Shared,
+        SharedLines { covered, tags }: SharedLines,
         (alone, together): (Operations, Operations),
     ) -> Vec<Difference> {
-        let moved = Moved { from_controller_bits: (covered + tags) * LINE_BITS, ..Moved::default() };
+        let moved = DrainTraffic { from_controller_bits: (covered + tags) * LINE_BITS, ..DrainTraffic::default() };
         let sharing = Operations { moved, fetched_lines: covered + tags, hashed_lines: 2 * covered, pads: 0 };
         self.of_sharing(sharing, (alone, together))
     }
@@ -176,7 +176,7 @@ impl Names<'_> {
     /// The differences of a drain that renews groups from `together`.
     pub fn of_overflowing(
         &self,
-        scheme: Scheme,
+        scheme: SecPbScheme,
         Renewed { groups, others, lines_of_tags }: Renewed,
         (together, overflowing): (Operations, Operations),
     ) -> Vec<Difference> {
@@ -185,7 +185,7 @@ impl Names<'_> {
         let whole = if scheme.early().contains(&Step::Root) { LINE_BITS - COUNTER_BITS } else { 0 };
         let from_controller_bits = (others + lines_of_tags) * LINE_BITS + whole;
         let renewed = Operations {
-            moved: Moved { from_controller_bits, ..Moved::default() },
+            moved: DrainTraffic { from_controller_bits, ..DrainTraffic::default() },
             // One line of tags is on the chip: that of the line that causes the renewal.
             fetched_lines: others + lines_of_tags - 1,
             hashed_lines: 2 * others,

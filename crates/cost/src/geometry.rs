@@ -1,7 +1,7 @@
 //! The metadata of the lines of a memory, and the selection of lines that share as little metadata as possible.
 
 use crate::profile::Profile;
-use crate::scheme::Scheme;
+use crate::scheme::SecPbScheme;
 use catalogue::Design;
 use protection::slot::Kind;
 use std::collections::BTreeSet;
@@ -23,13 +23,13 @@ const LINES_SHOWN: u64 = 1 << 15;
 ///
 /// # Panics
 /// If the catalogue does not contain the design, which a test excludes.
-pub fn design(scheme: Scheme) -> Design {
+pub fn design(scheme: SecPbScheme) -> Design {
     catalogue::design(&format!("secpb-{scheme}")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A memory and the tree over it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Geometry {
+pub struct MemoryGeometry {
     /// Number of lines of data.
     pub lines: u64,
     /// Levels of the tree, including counters and root.
@@ -45,7 +45,7 @@ pub struct Geometry {
 /// Lines of metadata that several drains share and need only once: the count of each is the number of fetches that
 /// sharing saves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shared {
+pub struct SharedLines {
     /// Lines of counters and nodes, which a tree covers.
     pub covered: u64,
     /// Lines of tags that drains share.
@@ -63,13 +63,13 @@ pub struct Renewed {
     pub lines_of_tags: u64,
 }
 
-impl Geometry {
-    /// Geometry of a scheme's design: like [`Geometry::of_design`].
+impl MemoryGeometry {
+    /// Geometry of a scheme's design: like [`MemoryGeometry::of_design`].
     ///
     /// # Errors
-    /// The errors of [`Geometry::of_design`].
-    pub fn of(scheme: Scheme, profile: &Profile, levels: u32) -> Result<Geometry, String> {
-        Geometry::of_design(&design(scheme), profile, levels)
+    /// The errors of [`MemoryGeometry::of_design`].
+    pub fn of(scheme: SecPbScheme, profile: &Profile, levels: u32) -> Result<MemoryGeometry, String> {
+        MemoryGeometry::of_design(&design(scheme), profile, levels)
     }
 
     /// Geometry of a design over a memory with a tree of `levels` levels: the memory of the profile, if its tree has
@@ -77,7 +77,7 @@ impl Geometry {
     ///
     /// # Errors
     /// A sentence if the profile's tree is not the design's, or the memory is too large.
-    pub fn of_design(design: &Design, profile: &Profile, levels: u32) -> Result<Geometry, String> {
+    pub fn of_design(design: &Design, profile: &Profile, levels: u32) -> Result<MemoryGeometry, String> {
         let shown = design.parts.build(LINES_SHOWN, 0)?;
         let serves = |kind| shown.layout().region(kind).map_or(1, |region| region.serves);
         let (page, arity) = (serves(Kind::Counters), serves(Kind::Nodes));
@@ -99,7 +99,7 @@ impl Geometry {
                 "a tree of {levels} levels is over more memory than the 1024 GB on which a drain is carried out"
             ));
         };
-        Ok(Geometry {
+        Ok(MemoryGeometry {
             lines,
             levels,
             per_counter_line: page,
@@ -146,13 +146,13 @@ impl Geometry {
     }
 
     /// Metadata that drains of these lines share.
-    pub fn shared(&self, drained: &[LineAddr]) -> Shared {
+    pub fn shared(&self, drained: &[LineAddr]) -> SharedLines {
         let twice = |lines_per: u64| {
             let distinct: BTreeSet<u64> = drained.iter().map(|line| line.0 / lines_per).collect();
             (drained.len() - distinct.len()) as u64
         };
         // Lines of counters and the nodes above them, without the root.
         let covered = (0..self.levels - 1).map(|level| twice(self.per_counter_line * self.arity.pow(level))).sum();
-        Shared { covered, tags: twice(self.per_line_of_tags) }
+        SharedLines { covered, tags: twice(self.per_line_of_tags) }
     }
 }

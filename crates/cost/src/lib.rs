@@ -19,10 +19,12 @@ mod profile;
 mod scheme;
 pub mod tally;
 
-pub use battery::{Account, Battery, Counted, Counting, Question, QuestionError, Row, Size, battery};
+pub use battery::{
+    Account, BatteryEstimate, BatteryRow, Counted, DrainSelection, Question, QuestionError, Size, battery,
+};
 pub use differences::Difference;
 pub use energy::{Energy, Storage, Volume};
-pub use geometry::{Geometry, Shared, design};
-pub use operations::{Moved, Operations};
-pub use profile::{Caches, Core, Entry, Prices, Profile, Tree, profile};
-pub use scheme::{Accounting, Scheme, Step, System};
+pub use geometry::{MemoryGeometry, SharedLines, design};
+pub use operations::{DrainTraffic, Operations};
+pub use profile::{CacheSizes, CoreArea, EntryBits, Prices, Profile, TreeProfile, profile};
+pub use scheme::{Accounting, SecPbScheme, Step, System};

@@ -6,7 +6,7 @@ use std::ops::Mul;
 
 /// Bits that a drain moves to memory, by their origin. Flags are single bits, so bytes would be too coarse.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Add, AddAssign)]
-pub struct Moved {
+pub struct DrainTraffic {
     /// Bits from the secure persist buffer.
     pub from_secpb_bits: u64,
     /// Bits from the first-level cache.
@@ -23,7 +23,7 @@ pub struct Moved {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Add, AddAssign)]
 pub struct Operations {
     /// Bits that the drain moves to memory.
-    pub moved: Moved,
+    pub moved: DrainTraffic,
     /// Lines of metadata fetched from memory.
     pub fetched_lines: u64,
     /// Lines that are hashed, for a tag or a node of the tree.
@@ -35,7 +35,7 @@ pub struct Operations {
 impl Operations {
     /// The operations beyond those of `others`, with zero for a count that is larger in `others`.
     pub fn beyond(self, others: Operations) -> Operations {
-        let moved = Moved {
+        let moved = DrainTraffic {
             from_secpb_bits: self.moved.from_secpb_bits.saturating_sub(others.moved.from_secpb_bits),
             from_l1_bits: self.moved.from_l1_bits.saturating_sub(others.moved.from_l1_bits),
             from_l2_bits: self.moved.from_l2_bits.saturating_sub(others.moved.from_l2_bits),
@@ -56,7 +56,7 @@ impl Mul<u64> for Operations {
 
     /// The operations, repeated `times`.
     fn mul(self, times: u64) -> Operations {
-        let moved = Moved {
+        let moved = DrainTraffic {
             from_secpb_bits: self.moved.from_secpb_bits * times,
             from_l1_bits: self.moved.from_l1_bits * times,
             from_l2_bits: self.moved.from_l2_bits * times,

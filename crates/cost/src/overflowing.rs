@@ -4,15 +4,15 @@
 //! counter. With early counters, the counter overflows when the store enters the buffer, before power fails. Then only the store in flight
 //! overflows on battery.
 
-use crate::counted::Machine;
-use crate::differences::{Difference, Names};
-use crate::geometry::Geometry;
+use crate::counted::CountingMachine;
+use crate::differences::{Difference, DifferenceBuilder};
+use crate::geometry::MemoryGeometry;
 use crate::operations::Operations;
 use crate::profile::Profile;
-use crate::scheme::{Scheme, Step};
+use crate::scheme::{SecPbScheme, Step};
 use protection::counter::{Age, WRITES_LEFT};
 use protection::execution::run_now;
-use protection::scheme::PersistBuffer;
+use protection::scheme::PersistBufferHandle;
 use units::{LineAddr, ZERO_LINE};
 
 /// Operations of a battery, and the number of groups that it renewed.
@@ -28,12 +28,12 @@ impl Overflowing {
     /// Differences from one drain of the same lines in which no counter overflows.
     pub fn differs(
         &self,
-        scheme: Scheme,
+        scheme: SecPbScheme,
         profile: &Profile,
-        geometry: &Geometry,
+        geometry: &MemoryGeometry,
         together: Operations,
     ) -> Vec<Difference> {
-        Names { profile }.of_overflowing(scheme, geometry.renewed(self.groups), (together, self.operations))
+        DifferenceBuilder { profile }.of_overflowing(scheme, geometry.renewed(self.groups), (together, self.operations))
     }
 }
 
@@ -43,13 +43,13 @@ impl Overflowing {
 /// # Errors
 /// A sentence if the scheme's design does not support the memory.
 pub fn drain(
-    scheme: Scheme,
+    scheme: SecPbScheme,
     profile: &Profile,
-    geometry: &Geometry,
+    geometry: &MemoryGeometry,
     lines: &[LineAddr],
 ) -> Result<Overflowing, String> {
     let Some((&in_flight, resident)) = lines.split_last() else { return Err("no store is in flight".to_owned()) };
-    let machine = Machine::new(scheme, profile, geometry)?;
+    let machine = CountingMachine::new(scheme, profile, geometry)?;
     let counted_on_battery = if scheme.early().contains(&Step::Counter) { &lines[resident.len()..] } else { lines };
     for line in counted_on_battery {
         make_old(&machine, geometry, *line);
@@ -60,12 +60,12 @@ pub fn drain(
     let groups = || machine.scheme.counted().renewals.groups;
     let before = groups();
     machine.accept(in_flight);
-    run_now(PersistBuffer::of(&machine.scheme).drain_on_battery(&machine.verbs));
+    run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.verbs));
     Ok(Overflowing { operations: machine.counted(), groups: groups() - before })
 }
 
 /// Writes all lines of a line's group, and the line until its next write overflows its counter.
-fn make_old(machine: &Machine, geometry: &Geometry, line: LineAddr) {
+fn make_old(machine: &CountingMachine, geometry: &MemoryGeometry, line: LineAddr) {
     let write = |line| run_now(machine.scheme.write(&machine.verbs, line, &ZERO_LINE));
     run_now(machine.scheme.age(&machine.verbs, line, Age::BeforeRenewal));
     geometry.group(line).filter(|other| *other != line).for_each(write);

@@ -52,7 +52,7 @@ impl Prices {
 /// Sizes of the fields of a buffer entry, in bits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct EntryBits {
     /// Bits of the plaintext.
     pub data_bits: u32,
     /// Bits of the counter.
@@ -69,10 +69,10 @@ pub struct Entry {
     pub valid_bits: u32,
 }
 
-impl Entry {
+impl EntryBits {
     /// Bits of the whole entry, without the address, which uses the address lines.
     pub fn bits(&self) -> u64 {
-        let Entry { data_bits, counter_bits, pad_bits, root_bits, ciphertext_bits, tag_bits, valid_bits } = *self;
+        let EntryBits { data_bits, counter_bits, pad_bits, root_bits, ciphertext_bits, tag_bits, valid_bits } = *self;
         let fields = [data_bits, counter_bits, pad_bits, root_bits, ciphertext_bits, tag_bits, valid_bits];
         fields.into_iter().map(u64::from).sum()
     }
@@ -81,7 +81,7 @@ impl Entry {
 /// The tree over counters.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tree {
+pub struct TreeProfile {
     /// Size of the memory that the tree covers.
     pub covers: Bytes,
     /// Size of the memory whose counters share a line.
@@ -90,7 +90,7 @@ pub struct Tree {
     pub arity: u32,
 }
 
-impl Tree {
+impl TreeProfile {
     /// Levels of the tree, from the lines of counters to the root, including both.
     pub fn levels(&self) -> u32 {
         let (mut nodes, mut levels) = (self.covers.0.div_ceil(self.page.0), 1);
@@ -105,7 +105,7 @@ impl Tree {
 /// The sizes of one core's caches.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Caches {
+pub struct CacheSizes {
     /// Size of the first-level cache.
     pub l1: Bytes,
     /// Size of the second-level cache.
@@ -117,7 +117,7 @@ pub struct Caches {
 /// The core for the comparison of footprints.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Core {
+pub struct CoreArea {
     /// Area of the core, in square millimetres.
     pub area_mm2: f64,
 }
@@ -133,15 +133,15 @@ pub struct Profile {
     /// Energy of operations, in picojoules per byte.
     pub energy: Prices,
     /// An entry of the buffer.
-    pub entry: Entry,
+    pub entry: EntryBits,
     /// The tree over counters.
-    pub tree: Tree,
+    pub tree: TreeProfile,
     /// Sizes of the caches that eADR drains.
-    pub caches: Caches,
+    pub caches: CacheSizes,
     /// Kinds of capacitors and batteries.
     pub storage: Vec<Storage>,
     /// The core for the comparison of footprints.
-    pub core: Core,
+    pub core: CoreArea,
 }
 
 impl Profile {
@@ -176,7 +176,7 @@ impl Profile {
 
     /// Checks the values, and reports the first rule that they break.
     fn check(&self) -> Result<(), String> {
-        let Tree { covers, page, arity } = self.tree;
+        let TreeProfile { covers, page, arity } = self.tree;
         if page.0 == 0 || covers < page {
             return Err(format!("tree.covers is {covers}: expected at least tree.page, which is {page} and not 0"));
         }

@@ -1,6 +1,6 @@
 //! The chain of steps that secures a store, and the systems that a battery is sized for.
 
-use protection::persistence::Early;
+use protection::persistence::EarlySteps;
 pub use protection::persistence::Step;
 use std::fmt;
 
@@ -17,19 +17,19 @@ fn letter(step: Step) -> char {
 /// A scheme of SecPB. The first steps of the chain are *early*: done as a store enters the buffer. The remaining steps are *late*, and the
 /// battery pays for them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Scheme {
-    early: Early,
+pub struct SecPbScheme {
+    early: EarlySteps,
 }
 
-impl Scheme {
+impl SecPbScheme {
     /// All six schemes, from the one without early steps to the one without late steps.
-    pub fn all() -> impl Iterator<Item = Scheme> {
-        (0..=Step::CHAIN.len()).map(|early| Scheme { early: Early::beginning(early) })
+    pub fn all() -> impl Iterator<Item = SecPbScheme> {
+        (0..=Step::CHAIN.len()).map(|early| SecPbScheme { early: EarlySteps::beginning(early) })
     }
 
     /// The scheme with these early steps.
-    pub fn of(early: Early) -> Scheme {
-        Scheme { early }
+    pub fn of(early: EarlySteps) -> SecPbScheme {
+        SecPbScheme { early }
     }
 
     /// The steps that are done as a store enters the buffer.
@@ -43,7 +43,7 @@ impl Scheme {
     }
 }
 
-impl fmt::Display for Scheme {
+impl fmt::Display for SecPbScheme {
     /// Formats SecPB's name of the scheme: the letters of its late steps (section IV).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.late().is_empty() {
@@ -66,7 +66,7 @@ pub enum Accounting {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum System {
     /// A secure persist buffer, by Table V: late steps with the fields that they need, and the store in flight.
-    Buffer(Scheme),
+    Buffer(SecPbScheme),
     /// The scheme without late steps, by Table VI: all fields of all entries, and one more entry.
     WholeEntries,
     /// All caches, with encryption and tree.
@@ -80,7 +80,7 @@ pub enum System {
 impl System {
     /// All systems, in the order of Table V.
     pub fn all() -> Vec<System> {
-        let buffers = Scheme::all().map(System::Buffer).chain([System::WholeEntries]);
+        let buffers = SecPbScheme::all().map(System::Buffer).chain([System::WholeEntries]);
         let caches = [Accounting::AsPublished, Accounting::Consistent].map(System::SecureEadr);
         buffers.chain(caches).chain([System::Bbb, System::Eadr]).collect()
     }
@@ -95,7 +95,7 @@ impl System {
     }
 
     /// The scheme of the drain, if it can be carried out.
-    pub fn scheme(self) -> Option<Scheme> {
+    pub fn scheme(self) -> Option<SecPbScheme> {
         match self {
             System::Buffer(scheme) => Some(scheme),
             System::WholeEntries | System::SecureEadr(_) | System::Bbb | System::Eadr => None,

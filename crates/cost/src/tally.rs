@@ -1,11 +1,11 @@
 //! Counts the operations of a machine that drains, as its scheme issues them.
 
 use crate::closed_form::moved;
-use crate::operations::{Moved, Operations};
+use crate::operations::{DrainTraffic, Operations};
 use crate::profile::Profile;
-use crate::scheme::Scheme;
+use crate::scheme::SecPbScheme;
 use protection::design::{Parts, Point};
-use protection::execution::{Keep, Operation, Piece};
+use protection::execution::{Keep, Operation, UnitSpan};
 use protection::verbs::{Purpose, Role, Slot};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -21,10 +21,10 @@ pub fn work(operation: &Operation, moved: Operations) -> Operations {
         Operation::Fetch(..) => Operations { fetched_lines: 1, ..none },
         Operation::Store(Role::Data, ..) | Operation::Persist(Role::Data, ..) => moved,
         Operation::Store(..) | Operation::Persist(..) => {
-            Operations { moved: Moved { from_controller_bits: LINE_BITS, ..none.moved }, ..none }
+            Operations { moved: DrainTraffic { from_controller_bits: LINE_BITS, ..none.moved }, ..none }
         }
         Operation::PersistPart(.., bits) => {
-            Operations { moved: Moved { from_controller_bits: (*bits).into(), ..none.moved }, ..none }
+            Operations { moved: DrainTraffic { from_controller_bits: (*bits).into(), ..none.moved }, ..none }
         }
         // A line is charged one pad for any number of blocks. The charge for a tag includes its blocks.
         Operation::Pad(_, blocks) if blocks.purpose != Purpose::Tag => Operations { pads: 1, ..none },
@@ -34,7 +34,7 @@ pub fn work(operation: &Operation, moved: Operations) -> Operations {
 }
 
 /// Counts operations, and keeps no other information about them.
-pub struct Tally {
+pub struct OperationTally {
     moved: Operations,
     /// Transfer of lines of data by their slots, if it is not the same for all lines; the controller supplies lines in
     /// other slots.
@@ -42,19 +42,19 @@ pub struct Tally {
     counted: Cell<Operations>,
 }
 
-impl Tally {
+impl OperationTally {
     /// A tally at zero; `moved` is the transfer of a line of data from its entry.
-    pub fn new(moved: Operations) -> Tally {
-        Tally { moved, origins: RefCell::default(), counted: Cell::default() }
+    pub fn new(moved: Operations) -> OperationTally {
+        OperationTally { moved, origins: RefCell::default(), counted: Cell::default() }
     }
 
     /// A tally at zero for a design and a profile. It charges each line of durable caches for the longest way, that from the last-level
     /// cache.
-    pub fn of(parts: &Parts, profile: &Profile) -> Tally {
-        let from_l3 = Moved { from_l3_bits: LINE_BITS, ..Moved::default() };
-        Tally::new(match parts.persistence.point {
+    pub fn of(parts: &Parts, profile: &Profile) -> OperationTally {
+        let from_l3 = DrainTraffic { from_l3_bits: LINE_BITS, ..DrainTraffic::default() };
+        OperationTally::new(match parts.persistence.point {
             Point::Caches => Operations { moved: from_l3, ..Operations::default() },
-            Point::Buffer | Point::Controller => moved(Scheme::of(parts.persistence.early), &profile.entry),
+            Point::Buffer | Point::Controller => moved(SecPbScheme::of(parts.persistence.early), &profile.entry),
         })
     }
 
@@ -70,7 +70,7 @@ impl Tally {
 
     /// The transfer of a line that is written to this slot.
     fn moved_to(&self, slot: Slot) -> Operations {
-        let moved = Moved { from_controller_bits: LINE_BITS, ..Moved::default() };
+        let moved = DrainTraffic { from_controller_bits: LINE_BITS, ..DrainTraffic::default() };
         let from_controller = Operations { moved, ..Operations::default() };
         let origins = self.origins.borrow();
         origins.as_ref().map_or(self.moved, |origins| *origins.get(&slot).unwrap_or(&from_controller))
@@ -87,7 +87,7 @@ impl Tally {
     }
 }
 
-impl Keep for Tally {
+impl Keep for OperationTally {
     fn operation(&self, operation: impl FnOnce() -> Operation) {
         let operation = operation();
         let moved = match &operation {
@@ -97,5 +97,5 @@ impl Keep for Tally {
         self.counted.set(self.counted.get() + work(&operation, moved));
     }
 
-    fn span(&self, _: Time, _: Time, _: impl FnOnce() -> Piece) {}
+    fn span(&self, _: Time, _: Time, _: impl FnOnce() -> UnitSpan) {}
 }

@@ -69,7 +69,7 @@ pub enum Flow {
 
 /// Effect of an instruction on a line on its way to memory, in addition to its work.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Persist {
+pub enum PersistEffect {
     /// No effect on the line.
     #[default]
     None,
@@ -93,7 +93,7 @@ pub struct Instruction {
     /// Possible successors of the instruction.
     pub flow: Flow,
     /// Effect on a line on its way to memory.
-    pub persist: Persist,
+    pub persist: PersistEffect,
     /// Registers that its memory addresses depend on: a load can start when these are ready.
     pub address_sources: ArrayVec<Reg, 4>,
     /// All other registers that it reads: the work, and the data of a store, wait for these.

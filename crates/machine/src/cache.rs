@@ -1,7 +1,7 @@
 //! A set-associative array of tags: the keys it holds, how recently each was used, and their states.
 //!
 //! The array contains only tags. Bytes belong to the scheme and timing to the owner, so one module serves private
-//! caches, the last-level cache, metadata caches, TLBs and branch target buffers. Each entry has a stable [`Slot`]
+//! caches, the last-level cache, metadata caches, TLBs and branch target buffers. Each entry has a stable [`EntryIndex`]
 //! number, so an owner can keep other data of an entry (an arrival time, a target) in a separate vector.
 //!
 //! Replacement is exact least-recently-used, by stamps, or static re-reference interval prediction (SRRIP; Jaleel et al.,
@@ -24,9 +24,9 @@ const TAGS_AT_ONCE: usize = 64 / size_of::<u64>();
 
 /// Position of one entry, which does not change while the array holds the entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slot(u32);
+pub struct EntryIndex(u32);
 
-impl Slot {
+impl EntryIndex {
     /// The position as an index below [`TagArray::slots`].
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -35,7 +35,7 @@ impl Slot {
 
 /// An entry that was evicted for another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Evicted {
+pub struct Eviction {
     /// Key of the evicted entry.
     pub key: u64,
     /// True if it had been written to since it entered.
@@ -45,7 +45,7 @@ pub struct Evicted {
 /// MESI state of an entry (Papamarcos and Patel, ISCA 1984); an empty way is the invalid state. An owner that shares
 /// with no other cache uses the exclusive and modified states only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum State {
+pub enum MesiState {
     /// Other caches may hold it too: it must not be written to.
     Shared,
     /// No other cache holds it.
@@ -54,10 +54,10 @@ pub enum State {
     Modified,
 }
 
-impl State {
+impl MesiState {
     /// Returns the state of an entry that no other cache holds.
-    pub const fn owned(dirty: bool) -> State {
-        if dirty { State::Modified } else { State::Exclusive }
+    pub const fn owned(dirty: bool) -> MesiState {
+        if dirty { MesiState::Modified } else { MesiState::Exclusive }
     }
 }
 
@@ -89,7 +89,7 @@ pub struct TagArray {
     /// Time of the latest use of each entry, counted in uses; zero for an empty way. Stamps are half as wide as tags, so a set
     /// of sixteen ways fits into one cache line of the host.
     stamps: Box<[u32]>,
-    states: Box<[State]>,
+    states: Box<[MesiState]>,
     last_used: Box<[u16]>,
     /// Runs of entries into which a key was entered. Walks of all entries skip the other runs.
     marked: BitSet,
@@ -119,7 +119,7 @@ impl TagArray {
             set_mask: sets as u64 - 1,
             tags: vec![EMPTY; slots].into(),
             stamps: vec![0; slots].into(),
-            states: vec![State::Exclusive; slots].into(),
+            states: vec![MesiState::Exclusive; slots].into(),
             last_used: vec![0; sets].into(),
             marked: BitSet::new(slots.div_ceil(RUN)),
             uses: 0,
@@ -133,10 +133,10 @@ impl TagArray {
     }
 
     /// Returns the entry of `key`, without counting as a use.
-    pub fn probe(&self, key: u64) -> Option<Slot> {
+    pub fn probe(&self, key: u64) -> Option<EntryIndex> {
         let base = self.set(key) * self.ways;
         let way = self.tags[base..base + self.ways].iter().position(|&tag| tag == key)?;
-        Some(Slot((base + way) as u32))
+        Some(EntryIndex((base + way) as u32))
     }
 
     /// Prefetches the host memory of the set of `key`.
@@ -154,11 +154,11 @@ impl TagArray {
 
     /// Returns the entry of `key`, and makes it the most recently used of its set.
     #[inline]
-    pub fn lookup(&mut self, key: u64) -> Option<Slot> {
+    pub fn lookup(&mut self, key: u64) -> Option<EntryIndex> {
         let set = self.set(key);
         let likely = set * self.ways + usize::from(self.last_used[set]);
         if self.tags[likely] == key && self.replacement == Replacement::Lru {
-            return Some(Slot(likely as u32));
+            return Some(EntryIndex(likely as u32));
         }
         let slot = self.probe(key)?;
         match self.replacement {
@@ -171,16 +171,16 @@ impl TagArray {
     /// Enters `key` as the most recently used of its set, and evicts the least recently used.
     ///
     /// The array must not hold the key already: look it up first.
-    pub fn insert(&mut self, key: u64, dirty: bool) -> (Slot, Option<Evicted>) {
-        self.insert_as(key, State::owned(dirty))
+    pub fn insert(&mut self, key: u64, dirty: bool) -> (EntryIndex, Option<Eviction>) {
+        self.insert_as(key, MesiState::owned(dirty))
     }
 
     /// Like [`TagArray::insert`], in any state.
-    pub fn insert_as(&mut self, key: u64, state: State) -> (Slot, Option<Evicted>) {
+    pub fn insert_as(&mut self, key: u64, state: MesiState) -> (EntryIndex, Option<Eviction>) {
         debug_assert!(key != EMPTY && self.probe(key).is_none(), "key {key:#x} cannot enter");
         let set = self.set(key);
         let index = self.victim(set * self.ways);
-        let evicted = Evicted { key: self.tags[index], dirty: self.states[index] == State::Modified };
+        let evicted = Eviction { key: self.tags[index], dirty: self.states[index] == MesiState::Modified };
         self.tags[index] = key;
         self.states[index] = state;
         self.marked.insert(index / RUN);
@@ -188,29 +188,29 @@ impl TagArray {
             Replacement::Lru => self.touch(set, index),
             Replacement::Srrip => self.stamps[index] = interval::LONG,
         }
-        (Slot(index as u32), (evicted.key != EMPTY).then_some(evicted))
+        (EntryIndex(index as u32), (evicted.key != EMPTY).then_some(evicted))
     }
 
     /// Returns the ways in which `key` can be: empty ones first, then by age, the least recently used first.
-    pub fn by_age(&self, key: u64) -> Vec<Slot> {
-        let mut ways: Vec<Slot> = self.ways_of(key).collect();
+    pub fn by_age(&self, key: u64) -> Vec<EntryIndex> {
+        let mut ways: Vec<EntryIndex> = self.ways_of(key).collect();
         ways.sort_by_key(|slot| self.stamps[slot.index()]);
         ways
     }
 
     /// Returns the same ways, in order of position.
-    pub fn ways_of(&self, key: u64) -> impl Iterator<Item = Slot> + use<> {
+    pub fn ways_of(&self, key: u64) -> impl Iterator<Item = EntryIndex> + use<> {
         let base = self.set(key) * self.ways;
-        (base..base + self.ways).map(|way| Slot(way as u32))
+        (base..base + self.ways).map(|way| EntryIndex(way as u32))
     }
 
     /// Returns the key of an entry, unless it is empty.
-    pub fn key(&self, slot: Slot) -> Option<u64> {
+    pub fn key(&self, slot: EntryIndex) -> Option<u64> {
         Some(self.tags[slot.index()]).filter(|tag| *tag != EMPTY)
     }
 
     /// Like [`TagArray::insert_as`], in place of this entry.
-    pub fn replace(&mut self, slot: Slot, key: u64, state: State) {
+    pub fn replace(&mut self, slot: EntryIndex, key: u64, state: MesiState) {
         debug_assert!(
             self.set(key) * self.ways <= slot.index() && self.probe(key).is_none(),
             "key {key:#x} cannot enter"
@@ -222,33 +222,33 @@ impl TagArray {
 
     /// Marks the entry as dirty.
     #[inline]
-    pub fn mark_dirty(&mut self, slot: Slot) {
-        self.states[slot.index()] = State::Modified;
+    pub fn mark_dirty(&mut self, slot: EntryIndex) {
+        self.states[slot.index()] = MesiState::Modified;
     }
 
     /// Returns the state of the entry.
     #[inline]
-    pub fn state(&self, slot: Slot) -> State {
+    pub fn state(&self, slot: EntryIndex) -> MesiState {
         self.states[slot.index()]
     }
 
     /// Raises the state of the entry to at least `state`.
-    pub fn raise(&mut self, slot: Slot, state: State) {
+    pub fn raise(&mut self, slot: EntryIndex, state: MesiState) {
         let held = &mut self.states[slot.index()];
         *held = state.max(*held);
     }
 
     /// Changes the entry to shared; returns true if it was dirty.
-    pub fn share(&mut self, slot: Slot) -> bool {
-        std::mem::replace(&mut self.states[slot.index()], State::Shared) == State::Modified
+    pub fn share(&mut self, slot: EntryIndex) -> bool {
+        std::mem::replace(&mut self.states[slot.index()], MesiState::Shared) == MesiState::Modified
     }
 
     /// Marks the entry as equal to memory; returns true if it was dirty.
-    pub fn clean(&mut self, slot: Slot) -> bool {
+    pub fn clean(&mut self, slot: EntryIndex) -> bool {
         let state = &mut self.states[slot.index()];
-        let dirty = *state == State::Modified;
+        let dirty = *state == MesiState::Modified;
         if dirty {
-            *state = State::Exclusive;
+            *state = MesiState::Exclusive;
         }
         dirty
     }
@@ -258,26 +258,26 @@ impl TagArray {
         let index = self.probe(key)?.index();
         self.tags[index] = EMPTY;
         self.stamps[index] = 0;
-        Some(std::mem::replace(&mut self.states[index], State::Exclusive) == State::Modified)
+        Some(std::mem::replace(&mut self.states[index], MesiState::Exclusive) == MesiState::Modified)
     }
 
     /// Returns the keys of all dirty entries, in the order of their positions.
     pub fn dirty_keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.entries().filter(|(slot, _)| self.state(*slot) == State::Modified).map(|(_, key)| key)
+        self.entries().filter(|(slot, _)| self.state(*slot) == MesiState::Modified).map(|(_, key)| key)
     }
 
     /// Returns the positions of all entries with their keys, in order.
-    pub fn entries(&self) -> impl Iterator<Item = (Slot, u64)> + '_ {
+    pub fn entries(&self) -> impl Iterator<Item = (EntryIndex, u64)> + '_ {
         let indexes = self.marked.iter().flat_map(|run| run * RUN..(run * RUN + RUN).min(self.slots()));
-        indexes.map(|index| (Slot(index as u32), self.tags[index])).filter(|(_, tag)| *tag != EMPTY)
+        indexes.map(|index| (EntryIndex(index as u32), self.tags[index])).filter(|(_, tag)| *tag != EMPTY)
     }
 
     /// Drops every entry that is not dirty.
     pub fn drop_clean(&mut self) {
-        let (dirty, clean): (Vec<Slot>, Vec<Slot>) =
-            self.entries().map(|(slot, _)| slot).partition(|slot| self.state(*slot) == State::Modified);
-        for index in clean.into_iter().map(Slot::index) {
-            (self.tags[index], self.stamps[index], self.states[index]) = (EMPTY, 0, State::Exclusive);
+        let (dirty, clean): (Vec<EntryIndex>, Vec<EntryIndex>) =
+            self.entries().map(|(slot, _)| slot).partition(|slot| self.state(*slot) == MesiState::Modified);
+        for index in clean.into_iter().map(EntryIndex::index) {
+            (self.tags[index], self.stamps[index], self.states[index]) = (EMPTY, 0, MesiState::Exclusive);
         }
         self.marked.clear();
         dirty.into_iter().for_each(|slot| self.marked.insert(slot.index() / RUN));

@@ -14,16 +14,16 @@ use std::task::Poll;
 use units::{LineAddr, Time};
 
 /// An outstanding read: the task that waits, and the answer when it is known.
-struct Pending {
+struct OutstandingRead {
     task: TaskId,
     wanted: Wanted,
     answer: Option<Completion>,
 }
 
-struct State {
+struct ChannelState {
     device: ChannelDevice,
     answers: Vec<Completion>,
-    pending: Vec<Option<Pending>>,
+    pending: Vec<Option<OutstandingRead>>,
     free: Vec<u32>,
     /// Tasks that wait for room, in order of arrival, by kind.
     waiting: [VecDeque<(u64, TaskId)>; 2],
@@ -38,13 +38,13 @@ struct State {
 /// One memory channel on a simulated clock.
 pub struct Channel {
     clock: Clock,
-    state: RefCell<State>,
+    state: RefCell<ChannelState>,
 }
 
 impl Channel {
     /// Creates a channel at power-on; starts the task that drives it.
     pub fn start(clock: &Clock, config: impl Into<DeviceConfig>) -> Rc<Channel> {
-        let state = State {
+        let state = ChannelState {
             device: ChannelDevice::new(config.into()),
             answers: Vec::new(),
             pending: Vec::new(),
@@ -142,7 +142,7 @@ impl Channel {
 
     fn enter(&self, burst: Burst, wanted: Wanted) -> u32 {
         let mut state = self.state.borrow_mut();
-        let pending = Pending { task: self.clock.current_task(), wanted, answer: None };
+        let pending = OutstandingRead { task: self.clock.current_task(), wanted, answer: None };
         let token = match state.free.pop() {
             Some(token) => token,
             None => {
@@ -178,7 +178,7 @@ impl Channel {
     }
 
     /// Advances the device, passes its answers to the tasks, and schedules the next call.
-    fn advance(&self, state: &mut State) {
+    fn advance(&self, state: &mut ChannelState) {
         let mut answers = std::mem::take(&mut state.answers);
         let next = state.device.advance(self.clock.now(), &mut answers);
         for answer in answers.drain(..) {

@@ -10,9 +10,9 @@
 
 mod locks;
 
-pub use locks::{LockedLines, Way};
+pub use locks::{LockedLines, WayReservation};
 
-use crate::cache::{Replacement, Slot, State, TagArray};
+use crate::cache::{EntryIndex, MesiState, Replacement, TagArray};
 use locks::Locks;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl Llc {
     }
 
     /// Returns true if the way contains its line, false if it is reserved for a line.
-    fn has_come(&self, slot: Slot) -> bool {
+    fn has_come(&self, slot: EntryIndex) -> bool {
         self.locks.as_ref().is_none_or(|locks| !locks.is_reserved(slot))
     }
 
@@ -134,7 +134,7 @@ impl Llc {
     pub fn clean(&mut self, line: LineAddr) -> bool {
         let slot = self.tags.probe(line.0);
         slot.is_some_and(|slot| match self.locks {
-            Some(_) => self.tags.state(slot) == State::Modified,
+            Some(_) => self.tags.state(slot) == MesiState::Modified,
             None => self.tags.clean(slot),
         })
     }
@@ -188,16 +188,16 @@ mod tests {
     const LINES: u64 = 24;
 
     /// A line of the model: its number, whether it is dirty, and whether it is encrypted.
-    type Held = (u64, bool, bool);
+    type ModelLine = (u64, bool, bool);
 
     /// Reference model: each set is a list of lines, most recent first.
     struct Naive {
         inclusion: Inclusion,
-        sets: Vec<Vec<Held>>,
+        sets: Vec<Vec<ModelLine>>,
     }
 
     impl Naive {
-        fn use_of(&mut self, line: u64) -> Option<&mut Held> {
+        fn use_of(&mut self, line: u64) -> Option<&mut ModelLine> {
             let set = &mut self.sets[(line % SETS) as usize];
             let at = set.iter().position(|held| held.0 == line)?;
             let held = set.remove(at);
@@ -232,7 +232,7 @@ mod tests {
         }
 
         /// Returns the lines for which `holds` is true, by number.
-        fn those(&self, holds: impl Fn(&Held) -> bool) -> Vec<u64> {
+        fn those(&self, holds: impl Fn(&ModelLine) -> bool) -> Vec<u64> {
             let mut lines: Vec<u64> =
                 self.sets.iter().flatten().filter(|held| holds(held)).map(|held| held.0).collect();
             lines.sort_unstable();
@@ -241,19 +241,19 @@ mod tests {
     }
 
     #[derive(Clone, Copy, Debug)]
-    enum Event {
+    enum LlcEvent {
         LookUp,
         Fetched { encrypted: bool },
         TakenBack { dirty: bool },
         Invalidated,
     }
 
-    fn some_event() -> impl Strategy<Value = Event> {
+    fn some_event() -> impl Strategy<Value = LlcEvent> {
         prop_oneof![
-            Just(Event::LookUp),
-            any::<bool>().prop_map(|encrypted| Event::Fetched { encrypted }),
-            any::<bool>().prop_map(|dirty| Event::TakenBack { dirty }),
-            Just(Event::Invalidated),
+            Just(LlcEvent::LookUp),
+            any::<bool>().prop_map(|encrypted| LlcEvent::Fetched { encrypted }),
+            any::<bool>().prop_map(|dirty| LlcEvent::TakenBack { dirty }),
+            Just(LlcEvent::Invalidated),
         ]
     }
 
@@ -267,17 +267,17 @@ mod tests {
             let mut naive = Naive { inclusion, sets: vec![Vec::new(); SETS as usize] };
             for (event, line) in script {
                 match event {
-                    Event::LookUp => prop_assert_eq!(llc.look_up(LineAddr(line)), naive.use_of(line).is_some()),
-                    Event::Fetched { encrypted: false } => {
+                    LlcEvent::LookUp => prop_assert_eq!(llc.look_up(LineAddr(line)), naive.use_of(line).is_some()),
+                    LlcEvent::Fetched { encrypted: false } => {
                         prop_assert_eq!(llc.fetched(LineAddr(line)), naive.fetched(line, false));
                     }
-                    Event::Fetched { encrypted: true } => {
+                    LlcEvent::Fetched { encrypted: true } => {
                         prop_assert_eq!(llc.fetched_unverified(LineAddr(line)), naive.fetched(line, true));
                     }
-                    Event::TakenBack { dirty } => {
+                    LlcEvent::TakenBack { dirty } => {
                         prop_assert_eq!(llc.taken_back(LineAddr(line), dirty), naive.taken_back(line, dirty));
                     }
-                    Event::Invalidated => {
+                    LlcEvent::Invalidated => {
                         llc.invalidate(LineAddr(line));
                         naive.sets[(line % SETS) as usize].retain(|held| held.0 != line);
                     }

@@ -67,7 +67,7 @@ pub enum OutOfMemory {
 /// Placement of pages in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Placement {
+pub enum PagePlacement {
     /// Into blocks of 2 MB, one block after the other.
     #[default]
     Blocks,
@@ -148,7 +148,7 @@ pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
 
 impl PageTable {
     /// Creates a memory of `size`, a multiple of 2 MB, in pages of `page`, all free.
-    pub fn new(size: Bytes, page: impl Into<Divided>, placement: Placement, seed: u64) -> PageTable {
+    pub fn new(size: Bytes, page: impl Into<Divided>, placement: PagePlacement, seed: u64) -> PageTable {
         let Divided { page, line } = page.into();
         let news = Rc::new(PagingNews { line_length: line, ..PagingNews::default() });
         PageTable {

@@ -93,7 +93,7 @@ pub enum Finds {
 
 /// State of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+enum PersistEntryState {
     /// The entry takes stores.
     Resident,
     /// The entry was chosen for draining, and occupies its room until it has left.
@@ -104,7 +104,7 @@ enum Stage {
 #[derive(Clone, Debug)]
 pub struct PersistBuffer {
     config: PersistBufferConfig,
-    stages: FxHashMap<LineAddr, Stage>,
+    stages: FxHashMap<LineAddr, PersistEntryState>,
     /// Lines of the entries that are not leaving, in the order of their allocation.
     resident: VecDeque<LineAddr>,
     draining: bool,
@@ -126,11 +126,11 @@ impl PersistBuffer {
     pub fn store(&mut self, line: LineAddr) -> Finds {
         let is_full = self.len() == self.config.entries as usize;
         match self.stages.entry(line) {
-            Entry::Occupied(entry) if *entry.get() == Stage::Leaving => Finds::Leaving,
+            Entry::Occupied(entry) if *entry.get() == PersistEntryState::Leaving => Finds::Leaving,
             Entry::Occupied(_) => Finds::Resident,
             Entry::Vacant(_) if is_full => Finds::Full,
             Entry::Vacant(entry) => {
-                entry.insert(Stage::Resident);
+                entry.insert(PersistEntryState::Resident);
                 self.resident.push_back(line);
                 self.draining |= self.resident.len() >= self.config.drain_from as usize;
                 Finds::Allocated
@@ -143,7 +143,7 @@ impl PersistBuffer {
     pub fn next_to_drain(&mut self) -> Option<LineAddr> {
         self.draining &= self.resident.len() > self.config.drain_to as usize;
         let line = if self.draining { self.resident.pop_front() } else { None }?;
-        self.stages.insert(line, Stage::Leaving);
+        self.stages.insert(line, PersistEntryState::Leaving);
         Some(line)
     }
 
@@ -153,7 +153,7 @@ impl PersistBuffer {
     /// If the entry was not leaving.
     pub fn left(&mut self, line: LineAddr) {
         let stage = self.stages.remove(&line);
-        assert_eq!(stage, Some(Stage::Leaving), "{line} left the persist buffer");
+        assert_eq!(stage, Some(PersistEntryState::Leaving), "{line} left the persist buffer");
     }
 
     /// Drains the entry of a line that another core reads: it is leaving until [`PersistBuffer::left`]. Returns false if the
@@ -161,7 +161,7 @@ impl PersistBuffer {
     pub fn flush(&mut self, line: LineAddr) -> bool {
         let is_resident = self.take_out(line);
         if is_resident {
-            self.stages.insert(line, Stage::Leaving);
+            self.stages.insert(line, PersistEntryState::Leaving);
         }
         is_resident
     }

@@ -11,15 +11,15 @@ const WORD: u64 = 64;
 const WORDS: u64 = 64;
 
 #[derive(Clone, Debug)]
-struct Word {
+struct CalendarWord {
     number: u64,
     full: u64,
     taken: [u8; WORD as usize],
 }
 
-impl Word {
-    const fn free(number: u64) -> Word {
-        Word { number, full: 0, taken: [0; WORD as usize] }
+impl CalendarWord {
+    const fn free(number: u64) -> CalendarWord {
+        CalendarWord { number, full: 0, taken: [0; WORD as usize] }
     }
 
     /// Returns the first cycle at or after `from`, which is in this word, that is not full; `None` if all are full.
@@ -44,7 +44,7 @@ impl Word {
 /// A pool of identical units.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
-    calendar: Box<[Word; WORDS as usize]>,
+    calendar: Box<[CalendarWord; WORDS as usize]>,
     count: u8,
     latency: u64,
     /// Cycles after a start until the unit can start again.
@@ -56,7 +56,7 @@ impl Pool {
     /// cycle.
     pub(crate) fn new(count: u8, latency: u64, pipelined: bool) -> Pool {
         let occupancy = if pipelined { 1 } else { latency };
-        Pool { calendar: Box::new([const { Word::free(0) }; WORDS as usize]), count, latency, occupancy }
+        Pool { calendar: Box::new([const { CalendarWord::free(0) }; WORDS as usize]), count, latency, occupancy }
     }
 
     /// Creates `count` ports that each take one access in every cycle; later stages have separate latencies.
@@ -160,10 +160,10 @@ impl Pool {
 
     /// Returns the word with this number, or `None` if it was overwritten.
     #[inline]
-    fn word(&mut self, number: u64) -> Option<&mut Word> {
+    fn word(&mut self, number: u64) -> Option<&mut CalendarWord> {
         let word = &mut self.calendar[(number % WORDS) as usize];
         if word.number < number {
-            *word = Word::free(number);
+            *word = CalendarWord::free(number);
         }
         (word.number == number).then_some(word)
     }

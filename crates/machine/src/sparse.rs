@@ -19,15 +19,15 @@ const PAGES_PER_DIRECTORY: usize = 64;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone)]
-struct Directory<T, const PAGE: usize> {
+struct PageDirectory<T, const PAGE: usize> {
     /// Index of the directory's stretch of memory.
     stretch: usize,
     pages: [Option<Rc<[T; PAGE]>>; PAGES_PER_DIRECTORY],
 }
 
-impl<T, const PAGE: usize> Directory<T, PAGE> {
+impl<T, const PAGE: usize> PageDirectory<T, PAGE> {
     fn empty(stretch: usize) -> Self {
-        Directory { stretch, pages: [const { None }; PAGES_PER_DIRECTORY] }
+        PageDirectory { stretch, pages: [const { None }; PAGES_PER_DIRECTORY] }
     }
 }
 
@@ -46,7 +46,7 @@ impl Default for Cells {
 pub struct Sparse<T, const PAGE: usize> {
     /// Index into `directories` for each stretch of the memory, or [`NONE`].
     map: Vec<u32>,
-    directories: Vec<Directory<T, PAGE>>,
+    directories: Vec<PageDirectory<T, PAGE>>,
     pages: u64,
 }
 
@@ -110,7 +110,7 @@ impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
     #[cold]
     fn begin(&mut self, stretch: usize) {
         self.map[stretch] = self.directories.len() as u32;
-        self.directories.push(Directory::empty(stretch));
+        self.directories.push(PageDirectory::empty(stretch));
     }
 
     #[inline]
@@ -119,7 +119,7 @@ impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
     }
 
     /// Returns the stretches that have a directory, in order. For a large memory these are few, but its map is long.
-    fn used(&self) -> Vec<(usize, &Directory<T, PAGE>)> {
+    fn used(&self) -> Vec<(usize, &PageDirectory<T, PAGE>)> {
         let mut used: Vec<_> = self.directories.iter().map(|directory| (directory.stretch, directory)).collect();
         used.sort_unstable_by_key(|(stretch, _)| *stretch);
         used

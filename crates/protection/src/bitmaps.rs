@@ -18,7 +18,7 @@ use crate::cipher::Cipher;
 use crate::codec::BlockWork;
 use crate::counter::Counter;
 use crate::placement::{DataSlot, Placement};
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::Slot;
 use crate::speculation::Bitmap;
 use crate::verbs::{Keystream, Verbs};
@@ -54,12 +54,12 @@ pub(crate) struct BitmapCipher {
     draws: RefCell<Random>,
     /// True if the next line is fetched after one that was missed.
     prefetches_next: bool,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl BitmapCipher {
     /// Returns the design's encryption, with values from these random numbers.
-    pub fn new(cipher: Cipher, draws: Random, prefetches_next: bool, planted: Planted) -> BitmapCipher {
+    pub fn new(cipher: Cipher, draws: Random, prefetches_next: bool, planted: PlantedBug) -> BitmapCipher {
         let work = BlockWork::new(cipher.uses(), None, 0, false);
         BitmapCipher { work, cipher, draws: RefCell::new(draws), prefetches_next, planted }
     }
@@ -127,10 +127,10 @@ mod tests {
     fn cipher() -> BitmapCipher {
         let mode = Box::new(OcbChunks::<Aes128>::new(&Key([3; 16])));
         BitmapCipher::new(
-            Cipher::new(mode, NonceInputs::FreshNonce, Planted::NONE),
+            Cipher::new(mode, NonceInputs::FreshNonce, PlantedBug::NONE),
             Random::new(5),
             false,
-            Planted::NONE,
+            PlantedBug::NONE,
         )
     }
 

@@ -10,13 +10,13 @@
 
 use crate::codec::Sealed;
 use crate::counter::Counter;
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crypto::Tag;
 use units::{Line, LineAddr};
 
 /// A line that is resident in the buffer.
 #[derive(Clone)]
-pub(crate) struct Entry {
+pub(crate) struct BufferEntry {
     /// Address of the line.
     pub line: LineAddr,
     /// Content of the line after its stores.
@@ -33,25 +33,25 @@ pub(crate) struct Entry {
     pub tag: Option<Tag>,
 }
 
-impl Entry {
-    fn new(line: LineAddr, plaintext: Line) -> Entry {
-        Entry { line, plaintext, counter: None, pad: false, root: false, sealed: None, tag: None }
+impl BufferEntry {
+    fn new(line: LineAddr, plaintext: Line) -> BufferEntry {
+        BufferEntry { line, plaintext, counter: None, pad: false, root: false, sealed: None, tag: None }
     }
 }
 
 /// All entries, in the order in which they were allocated.
 #[derive(Clone, Default)]
-pub(crate) struct Entries {
-    entries: Vec<Entry>,
+pub(crate) struct BufferEntries {
+    entries: Vec<BufferEntry>,
     /// Stores that were accepted so far.
     accepted: u64,
 }
 
-impl Entries {
+impl BufferEntries {
     /// Accepts a store that gives the line this content: in its entry, or in a new one.
-    pub fn take(&mut self, line: LineAddr, plaintext: &Line, planted: Planted) {
+    pub fn take(&mut self, line: LineAddr, plaintext: &Line, planted: PlantedBug) {
         self.accepted += 1;
-        let Some(entry) = self.find(line) else { return self.entries.push(Entry::new(line, *plaintext)) };
+        let Some(entry) = self.find(line) else { return self.entries.push(BufferEntry::new(line, *plaintext)) };
         entry.plaintext = *plaintext;
         if !planted.has(Bug::CiphertextOfOlderText) {
             entry.sealed = None;
@@ -65,12 +65,12 @@ impl Entries {
     }
 
     /// Returns the entry of a line for changing, if the line is resident.
-    pub fn find(&mut self, line: LineAddr) -> Option<&mut Entry> {
+    pub fn find(&mut self, line: LineAddr) -> Option<&mut BufferEntry> {
         self.entries.iter_mut().find(|entry| entry.line == line)
     }
 
     /// Returns the entry of a line, if the line is resident.
-    pub fn get(&self, line: LineAddr) -> Option<&Entry> {
+    pub fn get(&self, line: LineAddr) -> Option<&BufferEntry> {
         self.entries.iter().find(|entry| entry.line == line)
     }
 
@@ -85,7 +85,7 @@ impl Entries {
     }
 
     /// All entries, the oldest first.
-    pub fn all(&self) -> &[Entry] {
+    pub fn all(&self) -> &[BufferEntry] {
         &self.entries
     }
 }
@@ -96,12 +96,12 @@ mod tests {
 
     #[test]
     fn a_store_keeps_only_the_fields_of_an_entry_that_do_not_depend_on_the_text() {
-        let mut entries = Entries::default();
-        entries.take(LineAddr(3), &[1; 64], Planted::NONE);
+        let mut entries = BufferEntries::default();
+        entries.take(LineAddr(3), &[1; 64], PlantedBug::NONE);
         let entry = entries.find(LineAddr(3)).unwrap();
         (entry.counter, entry.pad, entry.root) = (Some(Counter::default()), true, true);
         entry.tag = Some(Tag::default());
-        entries.take(LineAddr(3), &[2; 64], Planted::NONE);
+        entries.take(LineAddr(3), &[2; 64], PlantedBug::NONE);
         let entry = entries.get(LineAddr(3)).unwrap();
         assert_eq!((entry.plaintext, entry.counter), ([2; 64], Some(Counter::default())));
         assert!(entry.pad && entry.root && entry.sealed.is_none() && entry.tag.is_none());
@@ -109,10 +109,10 @@ mod tests {
 
     #[test]
     fn entries_stay_in_the_order_of_their_allocation() {
-        let mut entries = Entries::default();
-        [5, 3, 5, 4].iter().for_each(|line| entries.take(LineAddr(*line), &[0; 64], Planted::NONE));
+        let mut entries = BufferEntries::default();
+        [5, 3, 5, 4].iter().for_each(|line| entries.take(LineAddr(*line), &[0; 64], PlantedBug::NONE));
         entries.remove(LineAddr(3));
-        entries.take(LineAddr(3), &[0; 64], Planted::NONE);
+        entries.take(LineAddr(3), &[0; 64], PlantedBug::NONE);
         assert_eq!(entries.all().iter().map(|entry| entry.line.0).collect::<Vec<_>>(), [5, 4, 3]);
     }
 }

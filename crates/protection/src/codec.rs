@@ -20,7 +20,7 @@ use crate::cipher::Cipher;
 use crate::counter::Counter;
 use crate::mac::{GROUP_MAX, Mac, StoredTag};
 use crate::placement::DataSlot;
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Slot, Untrusted};
 use crate::speculation::{Bitmap, Speculation};
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
@@ -28,7 +28,7 @@ use arrayvec::ArrayVec;
 pub(crate) use block_work::{BlockWork, EarlyBlocks, has_offset};
 pub(crate) use candidates::OfferedCandidates;
 use crypto::Tag;
-pub(crate) use order::{Brought, Order};
+pub(crate) use order::{BitmapOrder, Brought};
 use sim::join;
 use units::{Line, LineLength, WORD_BYTES, Word, Words, ZERO_LINE};
 
@@ -46,7 +46,7 @@ pub(crate) struct Arrived<'a> {
     /// Version of the line.
     pub counter: Counter,
     /// Order of the line's words in memory, from a bitmap that may arrive later.
-    pub order: Order<'a>,
+    pub order: BitmapOrder<'a>,
     /// Word of the line that was requested first.
     pub word: Word,
     /// Content that memory returned.
@@ -63,12 +63,12 @@ impl Arrived<'_> {
     /// Returns a line that has arrived completely, with no tag yet, and is not re-ordered.
     pub fn untagged(at: DataSlot, counter: Counter, stored: Untrusted) -> Self {
         let Arriving { content, beats } = Arriving::whole(stored);
-        let (order, word) = (Order::AS_IT_IS, Word::FIRST);
+        let (order, word) = (BitmapOrder::AS_IT_IS, Word::FIRST);
         Arrived { at, counter, order, word, stored: content, beats, tag: StoredTag::NONE, others: Others::new() }
     }
 
     /// Waits for words of the line.
-    async fn await_words<V: Verbs>(&self, verbs: &V, planted: Planted, words: Words) {
+    async fn await_words<V: Verbs>(&self, verbs: &V, planted: PlantedBug, words: Words) {
         if !planted.has(Bug::WordsNotAwaited) {
             verbs.await_words(self.beats, words).await;
         }
@@ -88,14 +88,14 @@ impl Arrived<'_> {
 
 /// Work that was begun for a line when its counter was known.
 #[derive(Default)]
-pub(crate) struct Begun {
+pub(crate) struct OpeningWork {
     /// Blocks that need only the nonce.
     pub early: Option<EarlyBlocks>,
     /// Candidates of the line's chunks.
     pub candidates: OfferedCandidates,
 }
 
-impl Begun {
+impl OpeningWork {
     /// Gives up the offered candidates of a line that is not opened.
     pub fn give_up<V: Verbs>(&self, verbs: &V) {
         if let OfferedCandidates::Now(offers) = &self.candidates {
@@ -104,9 +104,9 @@ impl Begun {
     }
 }
 
-impl From<Option<EarlyBlocks>> for Begun {
-    fn from(early: Option<EarlyBlocks>) -> Begun {
-        Begun { early, ..Begun::default() }
+impl From<Option<EarlyBlocks>> for OpeningWork {
+    fn from(early: Option<EarlyBlocks>) -> OpeningWork {
+        OpeningWork { early, ..OpeningWork::default() }
     }
 }
 
@@ -148,12 +148,12 @@ pub(crate) struct LineCodec {
     /// Parts of the key that a planted bug leaves in memory, whenever metadata leaves the chip; empty without the bug.
     pub spilled: Box<[(Slot, Line)]>,
     /// Planted weaknesses of tests.
-    pub planted: Planted,
+    pub planted: PlantedBug,
 }
 
 impl LineCodec {
     /// Returns a codec of these parts; `coded_counters` is true if counters must be decoded before they are known.
-    pub fn new(cipher: Cipher, mac: Option<Mac>, coded_counters: bool, planted: Planted) -> LineCodec {
+    pub fn new(cipher: Cipher, mac: Option<Mac>, coded_counters: bool, planted: PlantedBug) -> LineCodec {
         let masks = mac.as_ref().map_or(0, Mac::mask_blocks);
         let tag = mac.as_ref().and_then(Mac::uses);
         let work = BlockWork::new(cipher.uses(), tag, masks, coded_counters);

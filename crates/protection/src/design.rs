@@ -19,7 +19,7 @@ mod unused;
 
 pub use crate::mac::TagLocation;
 pub use crate::moving::ContextsDesign;
-pub use crate::persistence::{Battery, Early, Fraction, Order, Persistence, Point, Step, Understood};
+pub use crate::persistence::{BatteryAction, EarlySteps, Fraction, Order, Persistence, Point, Step, Understood};
 pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
 pub use counters::CounterChoice;
@@ -36,12 +36,12 @@ pub use crate::layout::DataLines;
 use crate::layout::{Layout, LayoutReport, Needs};
 use crate::mac::Mac;
 use crate::metadata::Metadata;
-use crate::on_chip::OnChip;
+use crate::on_chip::ChipState;
 use crate::ownership::Ownership;
-use crate::planted::Planted;
-use crate::scheme::{Counting, Pending, Release, Scheme};
+use crate::planted::PlantedBug;
+use crate::scheme::{CounterCell, PendingWrites, Release, Scheme};
+use keys::KeyPurpose;
 pub(crate) use keys::Keys;
-use keys::Purpose;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -156,7 +156,7 @@ impl Parts {
         if let Some(rule) = unused::rule(self) {
             return Err(rule.to_owned());
         }
-        let group = Counters::new(self.counters.organisation(), Planted::NONE).lines_per_group();
+        let group = Counters::new(self.counters.organisation(), PlantedBug::NONE).lines_per_group();
         if !uncounted && !group.is_multiple_of(self.mac.lines) {
             return Err(format!(
                 "the lines under one tag must share a line of counters, which here is for {group}: set mac.lines = 1 or \
@@ -217,14 +217,14 @@ impl Parts {
     /// # Errors
     /// Same errors as [`Parts::check`], and rules on the number and length of lines.
     pub fn build(&self, data: impl Into<DataLines>, seed: u64) -> Result<Scheme, String> {
-        self.build_with(data, seed, Planted::NONE)
+        self.build_with(data, seed, PlantedBug::NONE)
     }
 
     /// Like [`Parts::build`], with a weakness built in.
     ///
     /// # Errors
     /// Same errors as [`Parts::build`].
-    pub fn build_with(&self, data: impl Into<DataLines>, seed: u64, planted: Planted) -> Result<Scheme, String> {
+    pub fn build_with(&self, data: impl Into<DataLines>, seed: u64, planted: PlantedBug) -> Result<Scheme, String> {
         let data = data.into();
         self.check()?;
         line_lengths::rule(self, data.length).map_or(Ok(()), Err)?;
@@ -233,7 +233,7 @@ impl Parts {
         let counters = Counters::new(self.counters.organisation(), planted);
         let about_lines = (data.length, self.speculation.binds_bitmaps());
         let mac = self.mac.build(self.cipher, about_lines, keys, planted);
-        let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);
+        let tree = self.tree.build(&keys.key(KeyPurpose::Tree), counters, planted);
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
             tags: mac.as_ref().map(Mac::tag_layout),
@@ -249,7 +249,7 @@ impl Parts {
         let layout = Rc::new(if self.speculation.reorders() { layout.with_bitmaps() } else { layout });
         let forest = self.tree.forest(&layout);
         let mut chip =
-            OnChip::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
+            ChipState::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
         chip.copies = caches.copies()?;
         let cipher = self.cipher.build(keys, planted).for_lines_of(data.length);
         let cipher = cipher.ok_or_else(|| line_lengths::refusal("cipher, whose blocks hang together,", data.length))?;
@@ -269,8 +269,8 @@ impl Parts {
             metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.is_in_tuples(), bitmaps, planted),
             layout,
             ownership: self.ownership,
-            pending: Pending::default(),
-            counted: Counting::default(),
+            pending: PendingWrites::default(),
+            counted: CounterCell::default(),
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),
             release: self.release,
@@ -286,7 +286,7 @@ impl Parts {
     pub fn build_aged(&self, data: impl Into<DataLines>, seed: u64, age: StartingAge) -> Result<Scheme, String> {
         let mut scheme = self.build(data, seed)?;
         if age == StartingAge::Steady {
-            let steady = Steady::new(&scheme.counters, Keys::new(seed, Planted::NONE).ages());
+            let steady = Steady::new(&scheme.counters, Keys::new(seed, PlantedBug::NONE).ages());
             scheme.metadata.begin_with(steady.map(Rc::new));
         }
         Ok(scheme)
@@ -318,7 +318,7 @@ impl Parts {
 
     /// Returns whether a battery saves data, but the metadata of that data are lost with the power (SecPB, Fig. 1b).
     fn has_recoverability_gap(&self) -> bool {
-        self.persistence.has_buffer() && self.persistence.battery == Battery::Data && !self.is_plain()
+        self.persistence.has_buffer() && self.persistence.battery == BatteryAction::Data && !self.is_plain()
     }
 
     /// Returns the weak choices that a reviewer would object to, a few words each; empty for a design without weak

@@ -39,7 +39,7 @@ pub struct Registers {
 
 impl Registers {
     /// Applies the register updates of a complete tuple.
-    pub fn set(&mut self, completion: &Completion) {
+    pub fn set(&mut self, completion: &RegisterUpdate) {
         if let Some(root) = &completion.root {
             self.root.clone_from(root);
             self.outdated = false;
@@ -64,7 +64,7 @@ impl Registers {
 
 /// Register updates applied in one instant when a tuple completes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Completion {
+pub struct RegisterUpdate {
     /// The root of the tree, if the tuple has changed it.
     pub root: Option<Box<[Line]>>,
     /// True if memory is about to change, which makes the root in the register outdated.
@@ -89,7 +89,7 @@ pub enum Renewing {
     Ends,
 }
 
-impl Completion {
+impl RegisterUpdate {
     /// Returns whether the tuple sets a root: that of the tree, or one of a forest.
     pub fn reaches_a_root(&self) -> bool {
         self.root.is_some() || self.forest.values().any(Option::is_some)
@@ -121,7 +121,7 @@ impl Renewal {
 
 /// Place of the write-pending queue: inside or outside the persistence domain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Queue {
+pub enum WritePendingQueue {
     /// Stored energy empties the queue, and tuples gather in it.
     #[default]
     Inside,
@@ -130,17 +130,17 @@ pub enum Queue {
 }
 
 /// Memory and registers at a loss of power.
-pub struct Domain {
-    queue: Queue,
+pub struct PersistenceDomain {
+    queue: WritePendingQueue,
     media: Media,
     open: Vec<(Slot, Untrusted)>,
     registers: Registers,
 }
 
-impl Domain {
+impl PersistenceDomain {
     /// Returns a domain with this content.
-    pub fn new(queue: Queue, media: Media, registers: Registers) -> Domain {
-        Domain { queue, media, open: Vec::new(), registers }
+    pub fn new(queue: WritePendingQueue, media: Media, registers: Registers) -> PersistenceDomain {
+        PersistenceDomain { queue, media, open: Vec::new(), registers }
     }
 
     /// Stores a line that belongs to no tuple.
@@ -151,13 +151,13 @@ impl Domain {
     /// Adds a line to the open tuple.
     pub fn persist(&mut self, slot: Slot, content: Untrusted) {
         match self.queue {
-            Queue::Inside => self.open.push((slot, content)),
-            Queue::Outside => self.media.store(slot, content),
+            WritePendingQueue::Inside => self.open.push((slot, content)),
+            WritePendingQueue::Outside => self.media.store(slot, content),
         }
     }
 
     /// Completes the open tuple.
-    pub fn complete(&mut self, completion: &Completion) {
+    pub fn complete(&mut self, completion: &RegisterUpdate) {
         for (slot, content) in self.open.drain(..) {
             self.media.store(slot, content);
         }
@@ -195,9 +195,9 @@ mod tests {
     fn an_open_tuple_is_lost_as_a_whole_and_a_complete_one_is_kept_with_its_registers() {
         let (slot, other) = (Slot(1), Slot(2));
         let before = Registers { root: root(0), ..Registers::default() };
-        let mut domain = Domain::new(Queue::Inside, Media::new(4), before);
+        let mut domain = PersistenceDomain::new(WritePendingQueue::Inside, Media::new(4), before);
         domain.persist(slot, [1; 64].into());
-        domain.complete(&Completion { root: Some(root(1)), ..Completion::default() });
+        domain.complete(&RegisterUpdate { root: Some(root(1)), ..RegisterUpdate::default() });
         domain.persist(slot, [2; 64].into());
         domain.store(other, [3; 64].into());
         assert_eq!(domain.newest(slot).examine(), [2; 64]);
@@ -211,7 +211,7 @@ mod tests {
         let mut registers = Registers { root: root(1), ..Registers::default() };
         registers.forest.extend([(Slot(1), [1; 64]), (Slot(2), [2; 64])]);
         let forest = [(Slot(2), None), (Slot(3), Some([3; 64]))].into();
-        registers.set(&Completion { forest, ..Completion::default() });
+        registers.set(&RegisterUpdate { forest, ..RegisterUpdate::default() });
         assert_eq!(registers.root, root(1));
         assert_eq!(registers.forest, [(Slot(1), [1; 64]), (Slot(3), [3; 64])].into());
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn without_energy_for_the_queue_a_tuple_is_torn_apart_from_its_registers() {
         let before = Registers { root: root(0), ..Registers::default() };
-        let mut domain = Domain::new(Queue::Outside, Media::new(4), before.clone());
+        let mut domain = PersistenceDomain::new(WritePendingQueue::Outside, Media::new(4), before.clone());
         domain.persist(Slot(1), [1; 64].into());
         let (media, kept) = domain.lose_power();
         assert_eq!((media.read(Slot(1)).examine(), kept), ([1; 64], before));

@@ -13,7 +13,7 @@ pub use records::{with_contexts, with_records};
 pub use report::{LayoutReport, OnChipReport, RegionReport};
 
 use crate::bitmaps;
-use crate::counter::Organisation;
+use crate::counter::CounterOrganisation;
 use crate::mac::{TagLayout, TagLocation};
 use crate::media::Shape;
 use crate::ownership::LINES_PER_TABLE_LINE;
@@ -85,8 +85,8 @@ pub struct Layout {
     leaves: Option<Kind>,
     root: Option<Root>,
     tags: Option<TagLayout>,
-    /// Organisation of lines of counters: `Organisation::None` until the builder of a scheme sets it.
-    pub(crate) counters: Organisation,
+    /// Organisation of lines of counters: `CounterOrganisation::None` until the builder of a scheme sets it.
+    pub(crate) counters: CounterOrganisation,
 }
 
 /// The lines on the chip that vouch for the topmost ones in memory.
@@ -143,7 +143,7 @@ impl Layout {
             leaves: None,
             root: None,
             tags: needs.tags,
-            counters: Organisation::None,
+            counters: CounterOrganisation::None,
         };
         layout.append(Role::Data, data_lines, 1);
         let served = |layout: &mut Layout, role, each| layout.append(role, data_lines.div_ceil(each), each);
@@ -233,7 +233,7 @@ impl Layout {
     }
 
     /// Organisation of the lines of counters, which is public.
-    pub fn counters(&self) -> Organisation {
+    pub fn counters(&self) -> CounterOrganisation {
         self.counters
     }
 

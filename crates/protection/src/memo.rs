@@ -15,7 +15,7 @@ const KEPT_LOG2: u32 = 8;
 
 /// All inputs of a code, without the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Message {
+pub(crate) struct MacInput {
     pub line_number: u64,
     pub version: u128,
     pub bitmap: u8,
@@ -24,7 +24,7 @@ pub(crate) struct Message {
 
 /// Results of a code, by place.
 pub(crate) struct Memo<T> {
-    kept: RefCell<Vec<Option<(Message, T)>>>,
+    kept: RefCell<Vec<Option<(MacInput, T)>>>,
     computed: Cell<u64>,
 }
 
@@ -36,7 +36,7 @@ impl<T> Default for Memo<T> {
 
 impl<T: Copy> Memo<T> {
     /// Returns the code of a message: as computed before, or by `compute`.
-    pub fn of(&self, message: &Message, compute: impl FnOnce() -> T) -> T {
+    pub fn of(&self, message: &MacInput, compute: impl FnOnce() -> T) -> T {
         self.known(message).unwrap_or_else(|| {
             self.computed.set(self.computed.get() + 1);
             let result = compute();
@@ -51,14 +51,14 @@ impl<T: Copy> Memo<T> {
     }
 
     /// Returns the code of a message, if it is still kept.
-    pub fn known(&self, message: &Message) -> Option<T> {
+    pub fn known(&self, message: &MacInput) -> Option<T> {
         let kept = self.kept.borrow();
         let (known, result) = kept.get(index(message.line_number))?.as_ref()?;
         (known == message).then_some(*result)
     }
 
     /// Keeps the code of a message.
-    pub fn learn(&self, message: &Message, result: T) {
+    pub fn learn(&self, message: &MacInput, result: T) {
         let mut kept = self.kept.borrow_mut();
         if kept.is_empty() {
             kept.resize(1 << KEPT_LOG2, None);
@@ -81,7 +81,7 @@ mod tests {
     fn a_memoised_result_is_reused_only_for_the_same_message() {
         let memo = Memo::default();
         let of_bitmap = |bitmap, line_number, version, text: u8, result| {
-            memo.of(&Message { line_number, version, bitmap, text: [text; 64] }, || result)
+            memo.of(&MacInput { line_number, version, bitmap, text: [text; 64] }, || result)
         };
         let of = |line_number, version, text, result| of_bitmap(0, line_number, version, text, result);
         assert_eq!([of(7, 0, 1, 10), of(7, 0, 1, 11)], [10, 10]);

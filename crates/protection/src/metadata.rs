@@ -28,8 +28,8 @@ pub(crate) use walk::{FoundIn, Sought};
 use crate::bitmaps::BitmapCipher;
 use crate::counter::Steady;
 use crate::layout::Layout;
-use crate::on_chip::{Copies, OnChip};
-use crate::planted::Planted;
+use crate::on_chip::{ChipState, Copies};
+use crate::planted::PlantedBug;
 use crate::slot::{Role, Slot};
 use crate::tree::{Node, Parent, Tree};
 use derive_more::AddAssign;
@@ -47,7 +47,7 @@ pub(crate) struct RenewedNodes {
 
 /// All metadata of a scheme, in memory and on the chip.
 pub(crate) struct Metadata {
-    chip: RefCell<OnChip>,
+    chip: RefCell<ChipState>,
     /// Freshness of the metadata that the tree covers.
     tree: Option<Tree>,
     layout: Rc<Layout>,
@@ -58,18 +58,18 @@ pub(crate) struct Metadata {
     renewed: Cell<RenewedNodes>,
     /// Cipher of bitmaps on their way, if lines are re-ordered.
     bitmaps: Option<BitmapCipher>,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl Metadata {
     /// Returns blank metadata with this state on the chip, and the cipher of bitmaps if lines are re-ordered.
     pub fn new(
-        chip: OnChip,
+        chip: ChipState,
         tree: Option<Tree>,
         layout: Rc<Layout>,
         in_tuples: bool,
         bitmaps: Option<BitmapCipher>,
-        planted: Planted,
+        planted: PlantedBug,
     ) -> Metadata {
         let (steady, renewed) = Default::default();
         Metadata { chip: RefCell::new(chip), tree, layout, steady, in_tuples, renewed, bitmaps, planted }
@@ -98,7 +98,7 @@ impl Metadata {
     }
 
     /// Reads or changes the state on the chip, between two verbs.
-    pub fn on_chip<R>(&self, access: impl FnOnce(&mut OnChip) -> R) -> R {
+    pub fn on_chip<R>(&self, access: impl FnOnce(&mut ChipState) -> R) -> R {
         access(&mut self.chip.borrow_mut())
     }
 

@@ -19,34 +19,34 @@ mod tests;
 mod twin;
 
 pub use cache::{Geometries, Geometry};
-pub use caches::{CacheCounters, Caches};
+pub use caches::{MetadataCacheCounters, MetadataCaches};
 pub use copies::{Copies, CopyCounters, SecondLevel};
 pub use departures::{Departure, Departures};
 pub use last_level::{GoesOn, LastLevel};
-pub use power::Power;
+pub use power::PowerState;
 
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Kind, Role, Slot};
 use crate::tree::{Forest, Node, Parent};
 use enum_map::EnumMap;
 use units::{Line, ZERO_LINE};
 
 /// The trusted state of one scheme.
-pub struct OnChip {
+pub struct ChipState {
     /// The controller's caches, with the lines that leave them.
-    pub caches: Caches,
+    pub caches: MetadataCaches,
     /// Copies of counters in the L2s of cores, if L2s begin reads.
     pub copies: Option<Copies>,
     /// The nodes that vouch for the topmost stored ones: the root of the tree.
     pub root: Box<[Line]>,
     /// State of the chip with regard to losses of power.
-    pub power: Power,
+    pub power: PowerState,
     /// The other roots. They count as lines of the cache of nodes that never make room.
     pub forest: Forest,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
-impl OnChip {
+impl ChipState {
     /// Returns empty caches of these sizes, a blank root of `root_lines` lines, and the other roots of a blank forest.
     /// Lines of the kinds in `goes_on` also use a last-level cache: until a machine's is named, a plain one twice as
     /// large as the cache of counters.
@@ -55,13 +55,13 @@ impl OnChip {
         goes_on: Option<GoesOn>,
         root_lines: usize,
         forest: Forest,
-        planted: Planted,
-    ) -> OnChip {
-        OnChip {
-            caches: Caches::new(geometries, goes_on, planted),
+        planted: PlantedBug,
+    ) -> ChipState {
+        ChipState {
+            caches: MetadataCaches::new(geometries, goes_on, planted),
             copies: None,
             root: vec![ZERO_LINE; root_lines].into(),
-            power: Power::default(),
+            power: PowerState::default(),
             forest,
             planted,
         }
@@ -83,7 +83,7 @@ impl OnChip {
         found
     }
 
-    /// Like [`OnChip::look_up`], for a line that was just looked up: counts no hit.
+    /// Like [`ChipState::look_up`], for a line that was just looked up: counts no hit.
     pub fn find(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let cached = self.caches.find(role, slot);
         if keeps(&self.forest, role, slot) { self.forest.node(slot) } else { cached }.copied()
@@ -176,7 +176,7 @@ impl OnChip {
     }
 
     /// Look-ups of each kind of metadata in the last-level cache; `None` if it holds no metadata.
-    pub fn shared_counters(&self) -> Option<EnumMap<Kind, CacheCounters>> {
+    pub fn shared_counters(&self) -> Option<EnumMap<Kind, MetadataCacheCounters>> {
         self.caches.shared.as_ref().map(|shared| shared.seen)
     }
 }

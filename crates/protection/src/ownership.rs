@@ -17,7 +17,7 @@
 //! reads. An attacker on the bus reads and writes below the table, and the table itself is in memory without any check.
 //!
 //! # Contract
-//! [`Entry::admits`] is the only check before an access; it does not verify the content that is read.
+//! [`OwnershipEntry::admits`] is the only check before an access; it does not verify the content that is read.
 
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -79,7 +79,7 @@ impl Asker {
 
 /// Entry of the table for a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct OwnershipEntry {
     /// Owner of the page.
     pub owner: Owner,
     /// Address of the page for its owner, as a page number.
@@ -88,18 +88,18 @@ pub struct Entry {
     pub validated: bool,
 }
 
-impl Entry {
+impl OwnershipEntry {
     /// Returns whether a page with this entry may be accessed by the asker.
     pub fn admits(&self, asker: Asker) -> bool {
         self.validated && self.owner == asker.owner && self.guest_page == asker.guest_page
     }
 
     /// Reads the entry of a line's page from the line of the table that holds it.
-    pub(crate) fn read(table: &Line, line: LineAddr) -> Entry {
+    pub(crate) fn read(table: &Line, line: LineAddr) -> OwnershipEntry {
         let bytes = &table.as_chunks::<ENTRY_BYTES>().0[position_of(line)];
         let (words, _) = bytes.as_chunks::<8>();
         let [first, distance] = [words[0], words[1]].map(u64::from_le_bytes);
-        Entry {
+        OwnershipEntry {
             owner: Owner(first as u32),
             guest_page: page_of(line).wrapping_add(distance),
             validated: first >> u32::BITS & 1 == 0,
@@ -133,31 +133,31 @@ mod tests {
 
     #[test]
     fn a_blank_table_gives_a_page_to_the_tenant_at_its_own_address() {
-        let entry = Entry::read(&ZERO_LINE, LINE);
-        assert_eq!(entry, Entry { owner: Owner::TENANT, guest_page: 6, validated: true });
+        let entry = OwnershipEntry::read(&ZERO_LINE, LINE);
+        assert_eq!(entry, OwnershipEntry { owner: Owner::TENANT, guest_page: 6, validated: true });
         assert!(entry.admits(Asker::of(Owner::TENANT, LINE)));
     }
 
     #[test]
     fn a_validated_entry_admits_only_its_owner_at_its_guest_page() {
-        let entry = Entry { owner: Owner::NEIGHBOUR, guest_page: 2, validated: true };
+        let entry = OwnershipEntry { owner: Owner::NEIGHBOUR, guest_page: 2, validated: true };
         let asker = Asker { owner: Owner::NEIGHBOUR, guest_page: 2 };
         assert!(entry.admits(asker));
         assert!(!entry.admits(Asker { owner: Owner::HYPERVISOR, ..asker }));
         assert!(!entry.admits(Asker { guest_page: 3, ..asker }));
-        assert!(!Entry { validated: false, ..entry }.admits(asker));
+        assert!(!OwnershipEntry { validated: false, ..entry }.admits(asker));
     }
 
     #[test]
     fn ownership_entries_in_one_line_read_as_written() {
         let mut table = ZERO_LINE;
         let lines: Vec<LineAddr> = (4..8).map(|page| LineAddr(page * LINES_PER_PAGE as u64)).collect();
-        let entry = |line: LineAddr| Entry {
+        let entry = |line: LineAddr| OwnershipEntry {
             owner: Owner(line.0 as u32),
             guest_page: u64::MAX - line.0,
             validated: page_of(line).is_multiple_of(2),
         };
         lines.iter().for_each(|line| entry(*line).write(&mut table, *line));
-        lines.iter().for_each(|line| assert_eq!(Entry::read(&table, *line), entry(*line)));
+        lines.iter().for_each(|line| assert_eq!(OwnershipEntry::read(&table, *line), entry(*line)));
     }
 }

@@ -16,7 +16,7 @@
 //! store arrives separately, in the order of its program, independent of flushes. Under *epoch persistency*
 //! (`coalesced`) stores gather in caches until the program flushes their lines, and fences order the flushed lines.
 
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
@@ -74,12 +74,12 @@ impl Step {
 /// The steps that are done as a store enters the buffer: a prefix of [`Step::CHAIN`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Step>", into = "Vec<Step>")]
-pub struct Early(usize);
+pub struct EarlySteps(usize);
 
-impl Early {
+impl EarlySteps {
     /// Returns the first `steps` steps of the chain, at most all.
-    pub fn beginning(steps: usize) -> Early {
-        Early(steps.min(Step::CHAIN.len()))
+    pub fn beginning(steps: usize) -> EarlySteps {
+        EarlySteps(steps.min(Step::CHAIN.len()))
     }
 
     /// The early steps, in order.
@@ -104,12 +104,12 @@ impl Early {
     }
 }
 
-impl TryFrom<Vec<Step>> for Early {
+impl TryFrom<Vec<Step>> for EarlySteps {
     type Error = String;
 
-    fn try_from(steps: Vec<Step>) -> Result<Early, String> {
+    fn try_from(steps: Vec<Step>) -> Result<EarlySteps, String> {
         if Step::CHAIN.starts_with(&steps) {
-            return Ok(Early(steps.len()));
+            return Ok(EarlySteps(steps.len()));
         }
         Err("early is no beginning of the chain of steps: expected the first few of [\"counter\", \"pad\", \"root\", \
              \"ciphertext\", \"tag\"], each of which needs those before it"
@@ -117,8 +117,8 @@ impl TryFrom<Vec<Step>> for Early {
     }
 }
 
-impl From<Early> for Vec<Step> {
-    fn from(early: Early) -> Vec<Step> {
+impl From<EarlySteps> for Vec<Step> {
+    fn from(early: EarlySteps) -> Vec<Step> {
         early.steps().to_vec()
     }
 }
@@ -126,7 +126,7 @@ impl From<Early> for Vec<Step> {
 /// Action of a persist buffer's battery when power fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
-pub enum Battery {
+pub enum BatteryAction {
     /// The battery drains every entry as a whole tuple.
     #[default]
     Tuples,
@@ -202,10 +202,10 @@ pub struct Persistence {
     pub latency_cycles: u64,
     /// The steps of a tuple that are done as its store enters the buffer.
     #[serde(default, skip_serializing_if = "is_left_out")]
-    pub early: Early,
+    pub early: EarlySteps,
     /// Action of the buffer's battery when power fails.
     #[serde(default, skip_serializing_if = "is_left_out")]
-    pub battery: Battery,
+    pub battery: BatteryAction,
 }
 
 /// Keys that a file may leave out of [`Persistence`], and that its text omits if they have their defaults: the persist
@@ -224,8 +224,8 @@ struct UnderstoodBuffer {
     drain_from: Fraction,
     drain_to: Fraction,
     latency_cycles: u64,
-    early: Early,
-    battery: Battery,
+    early: EarlySteps,
+    battery: BatteryAction,
 }
 
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
@@ -300,7 +300,7 @@ impl Persistence {
     /// this order.
     pub fn in_buffer(order: Order, early: usize) -> Persistence {
         let usual = Persistence::at_controller(order, eight());
-        Persistence { point: Point::Buffer, early: Early::beginning(early), ..usual }
+        Persistence { point: Point::Buffer, early: EarlySteps::beginning(early), ..usual }
     }
 
     /// Returns the keys with their defaults.
@@ -353,8 +353,8 @@ impl Persistence {
     }
 
     /// Returns the battery's action, with the weakness that is planted.
-    pub(crate) fn battery(&self, planted: Planted) -> Battery {
-        if planted.has(Bug::BatteryMovesData) { Battery::Data } else { self.battery }
+    pub(crate) fn battery(&self, planted: PlantedBug) -> BatteryAction {
+        if planted.has(Bug::BatteryMovesData) { BatteryAction::Data } else { self.battery }
     }
 }
 
@@ -365,10 +365,10 @@ mod tests {
     #[test]
     fn early_steps_must_be_the_first_steps_of_the_chain() {
         for first in 0..=Step::CHAIN.len() {
-            assert_eq!(Early::try_from(Step::CHAIN[..first].to_vec()), Ok(Early::beginning(first)));
+            assert_eq!(EarlySteps::try_from(Step::CHAIN[..first].to_vec()), Ok(EarlySteps::beginning(first)));
         }
         for wrong in [vec![Step::Pad], vec![Step::Counter, Step::Root], vec![Step::Counter, Step::Counter]] {
-            let refusal = Early::try_from(wrong).unwrap_err();
+            let refusal = EarlySteps::try_from(wrong).unwrap_err();
             assert!(refusal.contains("the first few of [\"counter\", \"pad\""), "{refusal}");
         }
     }

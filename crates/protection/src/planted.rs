@@ -45,16 +45,16 @@ use short_pad::ShortPad;
 
 /// The weakness built into one part, if any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Planted(Option<Bug>);
+pub struct PlantedBug(Option<Bug>);
 
-impl Planted {
+impl PlantedBug {
     /// No weakness: the part works as designed.
-    pub const NONE: Planted = Planted(None);
+    pub const NONE: PlantedBug = PlantedBug(None);
 
     /// Returns this weakness, to be built into one part.
     #[cfg(feature = "planted-bugs")]
-    pub const fn new(bug: Bug) -> Planted {
-        Planted(Some(bug))
+    pub const fn new(bug: Bug) -> PlantedBug {
+        PlantedBug(Some(bug))
     }
 
     /// Returns whether this weakness is built in. Without the feature, the compiler knows that it is not.

@@ -3,13 +3,13 @@
 //! The last slots of data take the key, as it is or expanded (FIPS 197, 5.2). Memory that is switched off still holds
 //! it for a while, and a cold-boot attack searches for it.
 
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crate::verbs::Slot;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
 /// Returns the lines of the key in memory, with their slots, for a memory with `data_lines` lines of data: empty
 /// without these bugs.
-pub(crate) fn spilled(planted: Planted, key: &[u8], is_aes: bool, data_lines: u64) -> Box<[(Slot, Line)]> {
+pub(crate) fn spilled(planted: PlantedBug, key: &[u8], is_aes: bool, data_lines: u64) -> Box<[(Slot, Line)]> {
     let bytes = match planted {
         _ if planted.has(Bug::ScheduleSpilled) && is_aes => expanded(key),
         _ if planted.has(Bug::KeySpilled) => key.to_vec(),

@@ -3,12 +3,12 @@
 //! Three kinds of runners define these: the functional one, the one at once over a timed memory, and wrappers of
 //! either. All verbs follow from that.
 
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 use crate::placement::DataSlot;
 use crate::slot::Part;
 use crate::verbs::{
-    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream, Known, Leg,
+    LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::lock::Mode;
 use std::future::{Future, ready};
@@ -45,7 +45,7 @@ pub trait Untimed {
 /// Receives the outcomes of a scheme without time.
 pub trait Outcomes {
     /// Sets the registers that outlive power, when a tuple is complete.
-    fn keep(&self, completion: Completion);
+    fn keep(&self, completion: RegisterUpdate);
     /// Takes words of a line that are released before the remaining words.
     fn take_first(&self, line: LineAddr, plaintext: Plaintext, words: Words);
     /// Takes released plaintext, at any exit.
@@ -91,7 +91,7 @@ impl<U: Untimed> MemoryVerbs for U {
         ready(())
     }
 
-    fn complete(&self, completion: Completion) {
+    fn complete(&self, completion: RegisterUpdate) {
         self.outcomes().keep(completion);
     }
 
@@ -117,16 +117,16 @@ impl<U: Untimed> EngineVerbs for U {
         ready(())
     }
 
-    fn offer(&self, blocks: Blocks, _: Known) -> Offered {
-        Offered { blocks, ready: Time::ZERO, batch: None }
+    fn offer(&self, blocks: Blocks, _: Known) -> IdleBlocks {
+        IdleBlocks { blocks, ready: Time::ZERO, batch: None }
     }
 
-    fn await_offered(&self, _: &Offered, _: u32) -> impl Future<Output = bool> {
+    fn await_offered(&self, _: &IdleBlocks, _: u32) -> impl Future<Output = bool> {
         ready(true)
     }
 
     /// Returns the number of all offered blocks, since idle units take no block without time.
-    fn give_up(&self, offered: &Offered) -> u32 {
+    fn give_up(&self, offered: &IdleBlocks) -> u32 {
         offered.blocks.parallel
     }
 

@@ -3,7 +3,7 @@
 //! The types here carry the trust. Memory returns [`Untrusted`] lines; the core may use [`Plaintext`], which records whether a tag
 //! vouches for it; a [`Fault`] is a result, not an error.
 
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 pub use crate::keystream::Keystream;
 use crate::placement::DataSlot;
 pub use crate::slot::{Part, Role, Slot, Untrusted};
@@ -290,7 +290,7 @@ impl Passing {
 
 /// Blocks that were offered to the units of a cipher as idle work.
 #[derive(Clone, Debug)]
-pub struct Offered {
+pub struct IdleBlocks {
     /// Blocks that were offered.
     pub(crate) blocks: Blocks,
     /// Earliest time at which the blocks may enter.
@@ -316,7 +316,7 @@ pub trait MemoryVerbs {
     /// Waits until all persisted content is in the persistence domain. If the queue is a part of the domain, accepted content is in it.
     fn fence(&self) -> impl Future<Output = ()>;
     /// Completes the open tuple and sets the registers that outlive power, in one instant.
-    fn complete(&self, completion: Completion);
+    fn complete(&self, completion: RegisterUpdate);
     /// Returns the content that the machine started with for a line that is not in memory yet. Returns `None` if the line is in memory,
     /// or if the machine starts empty. A scheme calls it once, under the line's lock. For a line that moves, the scheme itself knows
     /// whether memory has it.
@@ -334,11 +334,11 @@ pub trait EngineVerbs {
     /// Waits until these blocks have left the units.
     fn await_blocks(&self, passing: Passing) -> impl Future<Output = ()>;
     /// Offers blocks to the controller's units as idle work, in the order in which they are to enter, from `ready` on.
-    fn offer(&self, blocks: Blocks, ready: Known) -> Offered;
+    fn offer(&self, blocks: Blocks, ready: Known) -> IdleBlocks;
     /// Waits until a block that was offered has left the units. Returns whether it had already left.
-    fn await_offered(&self, offered: &Offered, block: u32) -> impl Future<Output = bool>;
+    fn await_offered(&self, offered: &IdleBlocks, block: u32) -> impl Future<Output = bool>;
     /// Gives up the offered blocks that have not entered the units. Returns their number.
-    fn give_up(&self, offered: &Offered) -> u32;
+    fn give_up(&self, offered: &IdleBlocks) -> u32;
     /// Returns whether a core's L2 accepts `blocks` blocks for a line that it misses, predicted to be in memory or not. It refuses if its
     /// AES units are reserved for other lines for longer than verifying the line in the L2 saves.
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool;

@@ -3,7 +3,7 @@
 use crate::{refused, to_json};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runner::bus::{Block, BusReader};
+use runner::bus::{BusBlock, BusReader};
 use std::path::PathBuf;
 
 /// A block: times and lines as 64-bit numbers in this computer's byte order, flags a byte each, contents as stored.
@@ -36,7 +36,7 @@ impl BusFile {
         let bytes = |column: &[u8]| PyBytes::new(py, column);
         let numbers =
             |column: &[u64]| bytes(&column.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<_>>());
-        Ok(block.map(|Block { times_fs, lines, flags, contents }| {
+        Ok(block.map(|BusBlock { times_fs, lines, flags, contents }| {
             (numbers(&times_fs), numbers(&lines), bytes(&flags), bytes(&contents))
         }))
     }

@@ -18,7 +18,7 @@ struct Named {
 /// Changed keys of machines and designs.
 #[derive(Clone, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-pub struct Changes {
+pub struct KeyChanges {
     machine: Vec<Named>,
     design: Vec<Named>,
 }
@@ -28,7 +28,7 @@ fn for_one(changes: &[Named], name: &str) -> Vec<Change> {
     meant.map(|change| (change.key.clone(), change.value.clone())).collect()
 }
 
-impl Changes {
+impl KeyChanges {
     /// The machine with its changes.
     pub fn machine(&self, name_or_path: &str) -> PyResult<Machine> {
         catalogue::machine_with(name_or_path, &self.of_machine(name_or_path)).map_err(refused)

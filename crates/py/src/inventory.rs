@@ -1,6 +1,6 @@
 //! Lists of the built-in designs, machines, workloads and attacks, and the layout of a design's metadata.
 
-use crate::changes::Changes;
+use crate::changes::KeyChanges;
 use crate::{from_json, refused, to_json};
 use catalogue::{Attack, Design, Loss, Verdict};
 use protection::layout::{DataLines, LayoutReport};
@@ -55,7 +55,7 @@ pub fn machines() -> PyResult<String> {
 /// All values of a machine or a design, built in or in a file, with the origin of each.
 #[pyfunction]
 pub fn settings(kind: &str, name_or_path: &str, changes: &str) -> PyResult<String> {
-    let changes: Changes = from_json(changes)?;
+    let changes: KeyChanges = from_json(changes)?;
     let settings = match kind {
         "machine" => catalogue::machine_settings(name_or_path, &changes.of_machine(name_or_path)),
         _ => catalogue::design_settings(name_or_path, &changes.of_design(name_or_path)),

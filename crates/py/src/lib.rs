@@ -19,13 +19,13 @@ mod words;
 use campaign::crash::programs::script::Choice;
 use campaign::{CrashOptions, Options, ProgramOptions};
 use catalogue::{Attack, Loss};
-use changes::Changes;
-use programs::{Busy, Program};
+use changes::KeyChanges;
+use programs::{Busy, ProgramSpec};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use runner::explain::{Lines, Scenario};
-use runner::validate::Extent;
+use runner::validate::ValidationExtent;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -58,7 +58,7 @@ fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecordSpec {
-    program: Program,
+    program: ProgramSpec,
     limit: Option<u64>,
     output: PathBuf,
 }
@@ -96,7 +96,7 @@ fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<Strin
 /// The timeline of one read or write, and the percentiles of the latencies of several lines.
 #[pyfunction]
 fn explain(machine: &str, design: &str, changes: &str, scenario: &str, lines: &str) -> PyResult<String> {
-    let changes: Changes = from_json(changes)?;
+    let changes: KeyChanges = from_json(changes)?;
     let (machine, design) = (changes.machine(machine)?, changes.design(design)?);
     let scenario: Scenario = from_json(scenario)?;
     let lines: Lines = from_json(lines)?;
@@ -112,7 +112,7 @@ struct AttackSpec {
     /// The only attack to carry out; `None` selects all.
     row: Option<Attack>,
     /// Changes of the design.
-    changes: Changes,
+    changes: KeyChanges,
 }
 
 /// Carries attacks out against a design. Ctrl-C stops the campaign.
@@ -186,7 +186,7 @@ struct CrashSpec {
     /// True for every strike on every workload, and more subsets.
     thorough: bool,
     /// Changes of the design.
-    changes: Changes,
+    changes: KeyChanges,
 }
 
 /// Tests losses of power under a design. Ctrl-C stops the test.
@@ -216,7 +216,7 @@ struct SurviveSpec {
     losses: u64,
     seed: u64,
     /// Changes of the design.
-    changes: Changes,
+    changes: KeyChanges,
 }
 
 /// Runs a program through losses of power under a design. Ctrl-C stops the test.
@@ -235,7 +235,7 @@ fn crash_program(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) 
 /// Compares the machine with public simulators' figures, all or only the brief part. Ctrl-C stops the validation.
 #[pyfunction]
 fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
-    let extent = if brief { Extent::Brief } else { Extent::Full };
+    let extent = if brief { ValidationExtent::Brief } else { ValidationExtent::Full };
     let report = interruptible(py, &callback, move |progress| {
         runner::validate::validate(extent, |state| {
             progress.notify(serde_json::json!({ "done": state.done, "of": state.of, "about": state.subject }));
@@ -255,13 +255,13 @@ fn window(
     callback: Py<PyAny>,
 ) -> PyResult<String> {
     let machine = catalogue::machine(machine).map_err(refused)?;
-    let extent = runner::Extent { warmup: extent.0, instructions: extent.1 };
+    let extent = runner::WindowExtent { warmup: extent.0, instructions: extent.1 };
     let measured = interruptible(py, &callback, move |progress| {
         progress.notify(serde_json::json!({ "instructions": 0 }));
         let open = |limit| workload::stored::open_champsim(&trace, seed, limit);
         runner::measure_window(&machine, seed, extent, open, |done| {
             progress.notify(serde_json::json!({ "instructions": done }));
-            runner::Control::GoOn
+            runner::RunControl::GoOn
         })
     })?;
     to_json(&measured.map_err(refused)?)

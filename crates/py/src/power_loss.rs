@@ -1,13 +1,13 @@
 //! Losses of power: runs programs on machines under designs until power fails, many times.
 
-use crate::programs::{Busy, Opened, Process};
+use crate::programs::{Busy, OpenProgram, Process};
 use crate::running::RunSpec;
 use crate::watching::Watcher;
 use crate::{from_json, refused, to_json};
 use cost::Energy;
 use pyo3::prelude::*;
-use runner::power_loss::{At, Loss, LossOptions, count_events, lose_power as lose};
-use runner::{Command, Control, RunError, RunOptions};
+use runner::power_loss::{At, LossOptions, LossOutcome, count_events, lose_power as lose};
+use runner::{Command, RunControl, RunError, RunOptions};
 use serde::{Deserialize, Serialize};
 use units::Time;
 use units::random::Random;
@@ -38,43 +38,43 @@ struct LossSpec {
 
 /// One loss, with its design and its machine.
 #[derive(Serialize)]
-struct Found {
+struct DesignLoss {
     design: String,
     machine: String,
     #[serde(flatten)]
-    loss: Loss,
+    loss: LossOutcome,
     passed: bool,
 }
 
 #[derive(Serialize)]
 struct LossAnswer {
-    losses: Vec<Found>,
+    losses: Vec<DesignLoss>,
     interrupted: bool,
     /// True if no loss had a mismatch.
     passed: bool,
 }
 
 /// Progress through all losses of a request.
-struct Work<'a> {
+struct LossProgress<'a> {
     spec: &'a RunSpec,
     loss: &'a LossSpec,
     watcher: Watcher,
     done: usize,
     of: usize,
-    found: Vec<Found>,
+    found: Vec<DesignLoss>,
 }
 
-impl Work<'_> {
+impl LossProgress<'_> {
     /// Runs new instances of the programs with these options, while the watcher looks on.
     fn run<T>(
         &mut self,
         seed: u64,
-        what: impl FnOnce(Vec<Box<dyn Source>>, &mut dyn FnMut(u64) -> Control) -> Result<T, RunError>,
+        what: impl FnOnce(Vec<Box<dyn Source>>, &mut dyn FnMut(u64) -> RunControl) -> Result<T, RunError>,
     ) -> PyResult<Option<T>> {
         let opened = self.spec.open_all(seed)?;
         let mut sources = Vec::new();
         let mut process: Option<Process> = None;
-        for Opened { source, process: started } in opened {
+        for OpenProgram { source, process: started } in opened {
             sources.push(source);
             process = process.or(started);
         }
@@ -84,8 +84,8 @@ impl Work<'_> {
             let busy = Busy::of(process.as_ref());
             let state = serde_json::json!({ "instructions": instructions, "done": done, "of": of, "busy": busy });
             match watcher.look(&state, process.as_ref().map(|process| &process.ender)) {
-                Command::GoOn => Control::GoOn,
-                Command::EndProgram | Command::GiveUp => Control::Stop,
+                Command::GoOn => RunControl::GoOn,
+                Command::EndProgram | Command::GiveUp => RunControl::Stop,
             }
         });
         match outcome {
@@ -117,7 +117,7 @@ impl Work<'_> {
                 return Ok(false);
             };
             let (design, machine) = (options.design.name, options.machine.name);
-            self.found.push(Found { design, machine, passed: loss.passed(), loss });
+            self.found.push(DesignLoss { design, machine, passed: loss.passed(), loss });
             self.done += 1;
         }
         Ok(true)
@@ -135,7 +135,8 @@ pub fn lose_power(py: Python<'_>, spec: &str, loss: &str, callback: Py<PyAny>) -
     let (spec, loss): (RunSpec, LossSpec) = (from_json(spec)?, from_json(loss)?);
     let simulations = spec.options()?;
     let of = simulations.len() * loss.losses as usize;
-    let mut work = Work { spec: &spec, loss: &loss, watcher: Watcher::new(callback), done: 0, of, found: Vec::new() };
+    let mut work =
+        LossProgress { spec: &spec, loss: &loss, watcher: Watcher::new(callback), done: 0, of, found: Vec::new() };
     let mut interrupted = false;
     py.detach(|| -> PyResult<()> {
         for options in &simulations {
@@ -146,7 +147,7 @@ pub fn lose_power(py: Python<'_>, spec: &str, loss: &str, callback: Py<PyAny>) -
         }
         Ok(())
     })?;
-    let Work { watcher, found: losses, .. } = work;
+    let LossProgress { watcher, found: losses, .. } = work;
     watcher.finish()?;
     let passed = losses.iter().all(|found| found.passed);
     to_json(&LossAnswer { losses, interrupted, passed })

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use workload::live::{Ender, Input, Live, LiveOptions, Observer, Output, Work};
-use workload::trace::{Counter, Totals, TraceReader};
+use workload::live::{Ender, HostWork, Input, Live, LiveOptions, Output, QemuObserver};
+use workload::trace::{Totals, TraceCounter, TraceReader};
 use workload::{Origin, Persistent, Source, WorkloadError, kernels, stored};
 
 /// A program to execute.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Program {
+pub enum ProgramSpec {
     /// A kernel that is built in.
     Kernel {
         /// Name of the kernel.
@@ -30,7 +30,7 @@ pub enum Program {
     /// A program on this computer.
     Live {
         /// The command: the program and its arguments.
-        command: Vec<Word>,
+        command: Vec<CommandWord>,
         /// Instructions to skip before the recording.
         skip: u64,
         /// True if only the part between the program's two markers counts.
@@ -51,24 +51,24 @@ pub enum Program {
 /// A word of a command. Linux allows any bytes except zero, but text in JSON is Unicode.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
-pub enum Word {
+pub enum CommandWord {
     /// A word in UTF-8.
     Text(String),
     /// Any word, byte by byte.
     Bytes(Vec<u8>),
 }
 
-impl From<Word> for OsString {
-    fn from(word: Word) -> OsString {
+impl From<CommandWord> for OsString {
+    fn from(word: CommandWord) -> OsString {
         match word {
-            Word::Text(text) => text.into(),
-            Word::Bytes(bytes) => OsString::from_vec(bytes),
+            CommandWord::Text(text) => text.into(),
+            CommandWord::Bytes(bytes) => OsString::from_vec(bytes),
         }
     }
 }
 
 /// A program that is ready to run.
-pub struct Opened {
+pub struct OpenProgram {
     pub source: Box<dyn Source>,
     /// The process, for a live program.
     pub process: Option<Process>,
@@ -79,7 +79,7 @@ pub struct Process {
     /// Ends the process at once.
     pub ender: Ender,
     /// Watches the work of QEMU.
-    pub observer: Observer,
+    pub observer: QemuObserver,
 }
 
 /// A long operation of QEMU.
@@ -94,28 +94,28 @@ impl Busy {
     pub fn of(process: Option<&Process>) -> Option<Busy> {
         let (work, bytes) = process?.observer.busy()?;
         let work = match work {
-            Work::Reserve => "reserve",
-            Work::Protect => "protect",
-            Work::Unmap => "unmap",
+            HostWork::Reserve => "reserve",
+            HostWork::Protect => "protect",
+            HostWork::Unmap => "unmap",
         };
         Some(Busy { work, bytes })
     }
 }
 
-impl Program {
+impl ProgramSpec {
     /// The most instructions that the simulation may take from the program. Its recorder stops a live program at the
     /// end of a block, and the simulation runs all that it recorded.
     pub fn budget(&self, limit: Option<u64>) -> u64 {
         match self {
-            Program::Live { .. } => u64::MAX,
-            Program::Kernel { .. } | Program::Trace { .. } => limit.unwrap_or(u64::MAX),
+            ProgramSpec::Live { .. } => u64::MAX,
+            ProgramSpec::Kernel { .. } | ProgramSpec::Trace { .. } => limit.unwrap_or(u64::MAX),
         }
     }
 
     /// Upper limit of the program's instructions, if it is known in advance.
     pub fn length(&self, limit: Option<u64>) -> Option<u64> {
         let stored = match self {
-            Program::Trace { path, .. } => TraceReader::open(path).ok().and_then(|it| it.length()),
+            ProgramSpec::Trace { path, .. } => TraceReader::open(path).ok().and_then(|it| it.length()),
             _ => None,
         };
         stored.into_iter().chain(limit).min()
@@ -123,19 +123,19 @@ impl Program {
 
     /// Returns true if the program can be started several times with the same execution.
     pub fn is_repeatable(&self) -> bool {
-        !matches!(self, Program::Live { .. })
+        !matches!(self, ProgramSpec::Live { .. })
     }
 
     /// Opens the source; a live program starts.
-    pub fn open(self, limit: Option<u64>, seed: u64) -> Result<Opened, WorkloadError> {
+    pub fn open(self, limit: Option<u64>, seed: u64) -> Result<OpenProgram, WorkloadError> {
         match self {
-            Program::Kernel { name, settings } => {
-                Ok(Opened { source: kernels::open(&name, &settings, seed)?, process: None })
+            ProgramSpec::Kernel { name, settings } => {
+                Ok(OpenProgram { source: kernels::open(&name, &settings, seed)?, process: None })
             }
-            Program::Trace { path, persistent } => {
-                Ok(Opened { source: stored::open(&path, seed, persistent)?, process: None })
+            ProgramSpec::Trace { path, persistent } => {
+                Ok(OpenProgram { source: stored::open(&path, seed, persistent)?, process: None })
             }
-            Program::Live {
+            ProgramSpec::Live {
                 command,
                 skip,
                 marked_region,
@@ -150,7 +150,7 @@ impl Program {
                 let usual = LiveOptions { persistent, input, output, ..LiveOptions::new(command, recorder) };
                 let live = Live::start(LiveOptions { skip, limit, marked_region, load_values, ..usual })?;
                 let process = Some(Process { ender: live.ender(), observer: live.observer()? });
-                Ok(Opened { source: Box::new(live), process })
+                Ok(OpenProgram { source: Box::new(live), process })
             }
         }
     }
@@ -170,7 +170,7 @@ pub struct TraceInfo {
 pub fn read_trace(path: &Path, mut progress: impl FnMut(u64)) -> Result<TraceInfo, WorkloadError> {
     let format = stored::recognise(path)?;
     let mut source = stored::open(path, 1, Persistent::All)?;
-    let mut counter = Counter::default();
+    let mut counter = TraceCounter::default();
     while let Some(chunk) = source.next_chunk()? {
         counter.add(&chunk);
         progress(counter.totals().chunks);

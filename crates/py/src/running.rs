@@ -1,7 +1,7 @@
 //! Runs programs on machines under designs, every machine with every design.
 
-use crate::changes::Changes;
-use crate::programs::{Busy, Opened, Process, Program};
+use crate::changes::KeyChanges;
+use crate::programs::{Busy, OpenProgram, Process, ProgramSpec};
 use crate::watching::Watcher;
 use crate::{from_json, refused, to_json};
 use catalogue::{Design, Machine};
@@ -21,8 +21,8 @@ use workload::Source;
 pub(crate) struct RunSpec {
     designs: Vec<String>,
     machines: Vec<String>,
-    changes: Changes,
-    programs: Vec<Program>,
+    changes: KeyChanges,
+    programs: Vec<ProgramSpec>,
     /// The most instructions of each program; `None` for all.
     limit: Option<u64>,
     /// Instructions of each program before counting begins.
@@ -34,13 +34,13 @@ pub(crate) struct RunSpec {
     check_values: bool,
     /// Sampling options; `None` for every instruction in detail.
     sampling: Option<SamplingOptions>,
-    kept: Kept,
+    kept: ExtraOutputs,
 }
 
 /// Additional outputs of each simulation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct ExtraOutputs {
     /// Length of the intervals to count, in instructions; `None` for totals only.
     interval: Option<u64>,
     /// Sizes of the tables of frequent values, in values.
@@ -51,7 +51,7 @@ struct Kept {
     excerpt: Option<ExcerptSpec>,
 }
 
-impl Kept {
+impl ExtraOutputs {
     /// Checks that all files can be written. The path that the user gave must be valid as well, even if each simulation writes to a file
     /// with another name.
     fn check_files(&self, all: &[runner::RunOptions], detail: Detail) -> PyResult<()> {
@@ -109,8 +109,14 @@ impl RunSpec {
     pub(crate) fn options(&self) -> PyResult<Vec<runner::RunOptions>> {
         let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
         let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
-        let &RunSpec { warm_up, seed, age, ledger, kept: Kept { interval, ref tables, ref bus, ref excerpt }, .. } =
-            self;
+        let &RunSpec {
+            warm_up,
+            seed,
+            age,
+            ledger,
+            kept: ExtraOutputs { interval, ref tables, ref bus, ref excerpt },
+            ..
+        } = self;
         runner::check_tables(tables).map_err(refused)?;
         let designs = self.designs_of_different_names()?;
         let mut all = Vec::new();
@@ -161,13 +167,13 @@ impl RunSpec {
     }
 
     /// Opens new instances of all programs.
-    pub(crate) fn open_all(&self, seed: u64) -> PyResult<Vec<Opened>> {
+    pub(crate) fn open_all(&self, seed: u64) -> PyResult<Vec<OpenProgram>> {
         self.programs.iter().map(|program| program.clone().open(self.limit, seed).map_err(refused)).collect()
     }
 
     /// Opens new instances of all programs for each simulation.
     fn open_for_each(&self, simulations: usize) -> PyResult<Vec<Vec<Box<dyn Source>>>> {
-        if !self.programs.iter().all(Program::is_repeatable) {
+        if !self.programs.iter().all(ProgramSpec::is_repeatable) {
             return Err(refused("only built-in workloads and traces can run beside others: record the program first"));
         }
         let open = |_| Ok(self.open_all(self.seed)?.into_iter().map(|opened| opened.source).collect());

@@ -9,7 +9,7 @@ use protection::ownership::Ownership;
 use protection::scheme::Release;
 use protection::tree::Update;
 use pyo3::prelude::*;
-use runner::explain::{Meets, Of, OnChip, Row, Start, Until};
+use runner::explain::{Meets, Of, OnChipMetadata, RowState, TimelineStart, Until};
 use runner::sampling::Aim;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -25,9 +25,9 @@ fn of<T: VariantArray + Serialize>() -> Value {
 pub fn words() -> PyResult<String> {
     to_json(&json!({
         "Aim": of::<Aim>(), "Cause": of::<Cause>(), "CipherChoice": of::<CipherChoice>(), "CounterChoice": of::<CounterChoice>(),
-        "Covered": of::<Covered>(), "MacChoice": of::<MacChoice>(), "Meets": of::<Meets>(), "Of": of::<Of>(), "OnChip": of::<OnChip>(), "Order": of::<Order>(),
-        "Over": of::<Over>(), "Ownership": of::<Ownership>(), "Place": of::<TagLocation>(), "Release": of::<Release>(), "Row": of::<Row>(),
-        "Start": of::<Start>(), "TreeKind": of::<TreeKind>(), "Until": of::<Until>(), "Update": of::<Update>(), "Verb": of::<Verb>(), "Verdict": Verdict::ALL,
+        "Covered": of::<Covered>(), "MacChoice": of::<MacChoice>(), "Meets": of::<Meets>(), "Of": of::<Of>(), "OnChip": of::<OnChipMetadata>(), "Order": of::<Order>(),
+        "Over": of::<Over>(), "Ownership": of::<Ownership>(), "Place": of::<TagLocation>(), "Release": of::<Release>(), "Row": of::<RowState>(),
+        "Start": of::<TimelineStart>(), "TreeKind": of::<TreeKind>(), "Until": of::<Until>(), "Update": of::<Update>(), "Verb": of::<Verb>(), "Verdict": Verdict::ALL,
     }))
 }
 

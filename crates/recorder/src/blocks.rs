@@ -12,7 +12,7 @@ use wire::word::{self, Control};
 /// Effect of entering a block, apart from executing it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
-pub enum Entry {
+pub enum EntryEffect {
     /// The entry has no other effect.
     Plain = 0,
     /// Entry of a signal handler: the kernel has written a signal frame.
@@ -22,7 +22,7 @@ pub enum Entry {
 }
 
 /// A translated block of the program's code.
-pub struct Block {
+pub struct CodeBlock {
     /// Number of the block, in the order of translation.
     pub id: u32,
     /// Number of instructions in the block.
@@ -32,18 +32,18 @@ pub struct Block {
 }
 
 #[derive(Default)]
-struct Table {
-    blocks: HashMap<(u64, Vec<u8>), &'static Block>,
-    by_address: HashMap<u64, Vec<&'static Block>>,
-    handlers: HashMap<u64, Entry>,
+struct BlockTable {
+    blocks: HashMap<(u64, Vec<u8>), &'static CodeBlock>,
+    by_address: HashMap<u64, Vec<&'static CodeBlock>>,
+    handlers: HashMap<u64, EntryEffect>,
 }
 
 /// All blocks of this process. They are never freed, because translated code may refer to them at any time.
 #[derive(Default)]
-pub struct Blocks(Mutex<Table>);
+pub struct CodeBlocks(Mutex<BlockTable>);
 
-impl Block {
-    /// Returns the effect of entering the block, an [`Entry`] as a number.
+impl CodeBlock {
+    /// Returns the effect of entering the block, an [`EntryEffect`] as a number.
     #[inline]
     pub fn entry(&self) -> u8 {
         self.entry.load(Relaxed)
@@ -65,18 +65,18 @@ impl Block {
     }
 }
 
-impl Blocks {
+impl CodeBlocks {
     /// Returns the block with this address and code, and adds it if it is new. `lengths` has the bytes of each
     /// instruction.
-    pub fn find_or_add(&self, address: u64, lengths: &[u8], code: &[u8]) -> &'static Block {
+    pub fn find_or_add(&self, address: u64, lengths: &[u8], code: &[u8]) -> &'static CodeBlock {
         let mut table = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let bytes: Vec<u8> = lengths.iter().chain(code).copied().collect();
         if let Some(block) = table.blocks.get(&(address, bytes.clone())) {
             return block;
         }
         let id = table.blocks.len() as u32;
-        let entry = table.handlers.get(&address).copied().unwrap_or(Entry::Plain);
-        let block: &'static Block = Box::leak(Box::new(Block {
+        let entry = table.handlers.get(&address).copied().unwrap_or(EntryEffect::Plain);
+        let block: &'static CodeBlock = Box::leak(Box::new(CodeBlock {
             id,
             instructions: lengths.len() as u16,
             entry: AtomicU8::new(entry as u8),
@@ -88,9 +88,9 @@ impl Blocks {
     }
 
     /// Marks the address of a signal handler that the program installs. If it has several marks, the strongest counts.
-    pub fn mark_handler(&self, address: u64, entry: Entry) {
+    pub fn mark_handler(&self, address: u64, entry: EntryEffect) {
         let mut table = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let strongest = table.handlers.get(&address).copied().unwrap_or(Entry::Plain).max(entry);
+        let strongest = table.handlers.get(&address).copied().unwrap_or(EntryEffect::Plain).max(entry);
         table.handlers.insert(address, strongest);
         for block in table.by_address.get(&address).into_iter().flatten() {
             block.entry.store(strongest as u8, Relaxed);

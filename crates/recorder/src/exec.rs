@@ -8,54 +8,54 @@ use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use wire::launch;
-use wire::program::{self, Program};
+use wire::program::{self, ExecutableKind};
 
 /// Most arguments that the recorder copies. The kernel itself limits their bytes.
 const ARGUMENTS: usize = 1 << 20;
 
 /// A program that is about to replace this one.
-pub struct Replacement {
+pub struct QemuCommand {
     qemu: CString,
     arguments: Vec<CString>,
     environment: Vec<CString>,
 }
 
 /// Outcome of an `execve`, predicted from its arguments.
-pub enum Outcome {
+pub enum ExecOutcome {
     /// The call fails, and the program continues.
     Fails,
     /// The call starts a program that cannot be recorded.
     Native,
     /// The call starts a program that can be recorded.
-    Recorded(Replacement),
+    Recorded(QemuCommand),
 }
 
 /// Predicts the outcome of an `execve` from its arguments.
-pub fn examine(ring: &OsStr, from: u32, arguments: &[u64; 6]) -> Outcome {
+pub fn examine(ring: &OsStr, from: u32, arguments: &[u64; 6]) -> ExecOutcome {
     let path = guest_path(arguments[0]);
     let called: Vec<OsString> =
         guest_strings(arguments[1]).into_iter().map(|text| OsString::from_vec(text.into_bytes())).collect();
-    let Ok((path, Program::X86_64, called)) = program::resolve(&path, &called) else {
-        return if path.exists() { Outcome::Native } else { Outcome::Fails };
+    let Ok((path, ExecutableKind::X86_64, called)) = program::resolve(&path, &called) else {
+        return if path.exists() { ExecOutcome::Native } else { ExecOutcome::Fails };
     };
     if !is_executable(&path) {
-        return Outcome::Fails;
+        return ExecOutcome::Fails;
     }
     let (Ok(qemu), Some(recorder)) = (std::fs::read_link("/proc/self/exe"), own_path()) else {
-        return Outcome::Native;
+        return ExecOutcome::Native;
     };
     let command = launch::arguments(&recorder, ring, Some(from), &path, &called);
     let command = std::iter::once(qemu.as_os_str().to_owned()).chain(command);
     let command: Result<Vec<CString>, _> = command.map(|word| CString::new(word.into_vec())).collect();
     match (CString::new(qemu.into_os_string().into_vec()), command) {
         (Ok(qemu), Ok(command)) => {
-            Outcome::Recorded(Replacement { qemu, arguments: command, environment: guest_strings(arguments[2]) })
+            ExecOutcome::Recorded(QemuCommand { qemu, arguments: command, environment: guest_strings(arguments[2]) })
         }
-        _ => Outcome::Native,
+        _ => ExecOutcome::Native,
     }
 }
 
-impl Replacement {
+impl QemuCommand {
     /// Starts the new program. Returns only if the start failed.
     pub fn start(&self) {
         let pointers = |strings: &[CString]| -> Vec<*const libc::c_char> {

@@ -6,16 +6,16 @@
 //! recorder sends a flush of their line when the thread stores past the caches to another line, and before a fence. A
 //! fence without an earlier flush orders no store, so the recorder does not send it.
 
-use crate::blocks::Block;
+use crate::blocks::CodeBlock;
 use crate::position::InstructionId;
 use crate::qemu::{self, Insn, Tb};
-use crate::registers::Registers;
+use crate::registers::RegisterFunctions;
 use crate::thread::Thread;
 use crate::{block_entered, memory_accessed, recorder};
 use libc::{c_uint, c_void};
 use std::ptr;
 use std::sync::OnceLock;
-use wire::encoding::{self, Address, Persist, Segment};
+use wire::encoding::{self, Address, Persist, SegmentBase};
 use wire::ring::Ring;
 use wire::word::{self, Control, LINE_BYTES};
 
@@ -23,30 +23,30 @@ use wire::word::{self, Control, LINE_BYTES};
 const LAST_BOUND: u16 = u8::MAX as u16;
 
 /// A flushing instruction, as data of its callback. It is never freed, because translated code points to it.
-struct Flush {
+struct FlushInstruction {
     address: Address,
     index: u16,
 }
 
-fn registers() -> Option<Registers> {
-    static REGISTERS: OnceLock<Option<Registers>> = OnceLock::new();
-    *REGISTERS.get_or_init(Registers::find)
+fn registers() -> Option<RegisterFunctions> {
+    static REGISTERS: OnceLock<Option<RegisterFunctions>> = OnceLock::new();
+    *REGISTERS.get_or_init(RegisterFunctions::find)
 }
 
 /// Ends the steps of all threads. A copy of the process calls this, because the threads that were making steps are not
 /// in it.
 pub fn restart() {
-    registers().iter().for_each(Registers::end_all_steps);
+    registers().iter().for_each(RegisterFunctions::end_all_steps);
 }
 
 /// Instructions of a block that is being translated, and how the block must run for them.
 #[derive(Default)]
-pub struct Watched {
+pub struct FlushWatch {
     /// One more than the index of the last instruction up to which the block must run in steps; zero if it runs whole.
     steps: u16,
 }
 
-impl Watched {
+impl FlushWatch {
     /// Registers the callbacks of an instruction that flushes, fences or stores past the caches. Returns true if these
     /// callbacks also record the instruction's accesses to memory.
     ///
@@ -60,7 +60,7 @@ impl Watched {
         unsafe {
             match persist {
                 Persist::Flush(address) => {
-                    let flush = Box::leak(Box::new(Flush { address, index: instruction.index }));
+                    let flush = Box::leak(Box::new(FlushInstruction { address, index: instruction.index }));
                     let data = ptr::from_mut(flush).cast();
                     qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, line_flushed, qemu::NO_REGISTERS, data);
                     if instruction.index > 0 {
@@ -98,7 +98,7 @@ impl Watched {
     ///
     /// # Safety
     /// `tb` must be the block, and QEMU must be translating it.
-    pub unsafe fn watch_block(&self, tb: *mut Tb, block: &'static Block) -> bool {
+    pub unsafe fn watch_block(&self, tb: *mut Tb, block: &'static CodeBlock) -> bool {
         let (entered, data): (qemu::EntryCallback, *mut c_void) = match (self.steps, block.instructions) {
             (0, 1) if registers().is_some() => (step_entered, ptr::from_ref(block).cast_mut().cast()),
             (0, _) => return false,
@@ -112,7 +112,7 @@ impl Watched {
 
 /// A block that must run in steps, as data of the callback at its start.
 struct Met {
-    block: &'static Block,
+    block: &'static CodeBlock,
     steps: u16,
 }
 
@@ -138,15 +138,15 @@ extern "C-unwind" fn step_entered(vcpu: c_uint, block: *mut c_void) {
     {
         thread.unfenced.steps -= 1;
         if thread.unfenced.steps == 0 {
-            registers().iter().for_each(Registers::end_steps);
+            registers().iter().for_each(RegisterFunctions::end_steps);
         }
     }
     block_entered(vcpu, block);
 }
 
 extern "C" fn line_flushed(vcpu: c_uint, flush: *mut c_void) {
-    // SAFETY: the callback was registered with a `Flush`, which is never freed.
-    let Flush { address, index } = unsafe { &*flush.cast::<Flush>() };
+    // SAFETY: the callback was registered with a `FlushInstruction`, which is never freed.
+    let FlushInstruction { address, index } = unsafe { &*flush.cast::<FlushInstruction>() };
     let recorder = recorder();
     let Some(thread) = recorder.thread(vcpu).filter(|thread| thread.recording) else { return };
     // The values of registers are known only at the start of a block.
@@ -194,14 +194,14 @@ fn push(thread: &mut Thread, ring: &Ring, which: Control, index: u16, operand: u
 }
 
 /// Returns the address of an instruction's operand. Valid only at the start of a block, when the registers are known.
-fn effective(address: &Address, registers: &Registers, vcpu: u32) -> u64 {
+fn effective(address: &Address, registers: &RegisterFunctions, vcpu: u32) -> u64 {
     let base = address.base.map_or(0, |number| registers.general(vcpu, number));
     let index = address.index.map_or(0, |(number, shift)| registers.general(vcpu, number) << shift);
     let offset = base.wrapping_add(index).wrapping_add(address.displacement);
     let offset = if address.is_short { u64::from(offset as u32) } else { offset };
     offset.wrapping_add(match address.segment {
-        Some(Segment::Fs) => registers.fs_base(vcpu),
-        Some(Segment::Gs) => registers.gs_base(vcpu),
+        Some(SegmentBase::Fs) => registers.fs_base(vcpu),
+        Some(SegmentBase::Gs) => registers.gs_base(vcpu),
         None => 0,
     })
 }

@@ -2,11 +2,11 @@
 
 use crate::lines::lines_of;
 use crate::mappings::{copies_process, file_behind, whole_pages};
-use crate::memory::{Memory, Output};
-use crate::objects::{self, Change};
+use crate::memory::{ProcessMemory, ThreadOutput};
+use crate::objects::{self, ObjectChange};
 use crate::pages::PAGE_LINES;
 use crate::qemu::guest;
-use crate::syscalls::{self, Written};
+use crate::syscalls::{self, WrittenMemory};
 use libc::c_int;
 use std::ops::Range;
 use wire::process::is_alive;
@@ -19,9 +19,9 @@ pub struct Call<'a> {
     /// True if the process has had several threads.
     pub of_several_threads: bool,
     /// Memory of the process.
-    pub memory: &'a Memory,
+    pub memory: &'a ProcessMemory,
     /// Output for the words of the thread that made the call.
-    pub output: Output<'a>,
+    pub output: ThreadOutput<'a>,
     /// Number of the system call.
     pub number: i64,
     /// Arguments of the system call.
@@ -54,8 +54,8 @@ impl Call<'_> {
     /// Follows the kernel's writes into the memory of the process.
     pub fn follow_writes(&mut self) {
         match syscalls::written(self.number, &self.arguments, self.returned) {
-            Written::Anything => self.memory.pages.forget_all(),
-            Written::Parts(parts) => parts.iter().for_each(|(address, bytes)| self.rewrite(*address, *bytes)),
+            WrittenMemory::Anything => self.memory.pages.forget_all(),
+            WrittenMemory::Parts(parts) => parts.iter().for_each(|(address, bytes)| self.rewrite(*address, *bytes)),
         }
     }
 
@@ -152,13 +152,13 @@ impl Call<'_> {
             return;
         }
         match objects::change(self.number, &arguments, self.returned) {
-            Some(Change::Written(file, bytes)) if !bytes.is_empty() => {
+            Some(ObjectChange::Written(file, bytes)) if !bytes.is_empty() => {
                 if let Some(found) = file_behind(file).filter(|found| self.output.ring.objects().may_contain(found.id))
                 {
                     objects::send_lines(found.id, file, &bytes, |record| self.output.push(record));
                 }
             }
-            Some(Change::Cut(object, end)) if self.output.ring.objects().may_contain(object) => {
+            Some(ObjectChange::Cut(object, end)) if self.output.ring.objects().may_contain(object) => {
                 self.output.push(&[word::control(Control::ObjectCut, 0, 0), object, end]);
             }
             _ => {}

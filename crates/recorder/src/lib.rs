@@ -34,7 +34,7 @@ mod syscalls;
 mod thread;
 mod unfenced;
 
-use flushes::Watched;
+use flushes::FlushWatch;
 use libc::{c_char, c_int, c_uint, c_void};
 use position::InstructionId;
 use qemu::{Id, Info, Tb};
@@ -125,7 +125,7 @@ extern "C" fn block_translated(_: Id, tb: *mut Tb) {
         let code: Vec<u8> = insns.iter().flat_map(|insn| bytes(*insn)).copied().collect();
         recorder().begin();
         let block = recorder().blocks().find_or_add(qemu::qemu_plugin_tb_vaddr(tb), &lengths, &code);
-        let (mut watched, mut pc) = (Watched::default(), block.address());
+        let (mut watched, mut pc) = (FlushWatch::default(), block.address());
         for (index, insn) in insns.into_iter().enumerate() {
             let instruction = InstructionId { block: block.id, index: index as u16 };
             let is_seen_to = watched.watch(insn, pc, bytes(insn), instruction);
@@ -156,7 +156,7 @@ extern "C-unwind" fn block_entered(vcpu: c_uint, block: *mut c_void) {
     let recorder = recorder();
     if let Some(thread) = recorder.thread(vcpu) {
         // SAFETY: the callback was registered with a block, and blocks are never freed.
-        recorder.enter_block(thread, unsafe { &*block.cast::<blocks::Block>() });
+        recorder.enter_block(thread, unsafe { &*block.cast::<blocks::CodeBlock>() });
     }
 }
 

@@ -21,7 +21,7 @@ const NO_LINES: RangeInclusive<u64> = 1..=0;
 type PageContent = [u64; PAGE_BYTES / 8];
 
 /// Earlier content of a page, in the bytes of the store that touches it first.
-enum Before {
+enum PriorContent {
     Zeros,
     /// Content of the same page in the file.
     Content(Box<PageContent>),
@@ -29,7 +29,7 @@ enum Before {
 }
 
 /// An access that makes the recorder show lines.
-pub enum Touch {
+pub enum ShownAccess {
     /// A load of the program.
     Load,
     /// A store of the program.
@@ -43,28 +43,28 @@ pub enum Touch {
     },
 }
 
-impl Touch {
+impl ShownAccess {
     fn is_store(&self) -> bool {
-        matches!(self, Touch::Store { .. })
+        matches!(self, ShownAccess::Store { .. })
     }
 
     /// Returns true if the instruction has already loaded from the line.
     fn has_loaded(&self, line: u64) -> bool {
-        matches!(self, Touch::Store { loaded, .. } if loaded.contains(&line))
+        matches!(self, ShownAccess::Store { loaded, .. } if loaded.contains(&line))
     }
 }
 
 /// Identity of a page, as the recorder sends it to the simulator.
-struct Identity {
+struct PageIdentity {
     detail: PageDetail,
     object: (u64, u64),
-    before: Before,
+    before: PriorContent,
     /// True if stores do not replace the page by a private copy.
     is_final: bool,
 }
 
 /// Memory of a process: its mappings, and the lines and pages that the simulator knows.
-pub struct Memory {
+pub struct ProcessMemory {
     /// Lines and pages that the simulator knows.
     pub pages: Pages,
     /// Mappings of the process, by address.
@@ -74,24 +74,24 @@ pub struct Memory {
 }
 
 /// Destination of a thread's words.
-pub struct Output<'a> {
+pub struct ThreadOutput<'a> {
     /// Thread that sends the words.
     pub thread: &'a mut Thread,
     /// Ring that receives its chunks.
     pub ring: &'a Ring,
 }
 
-impl Output<'_> {
+impl ThreadOutput<'_> {
     /// Adds one record to the thread's chunk.
     pub fn push(&mut self, record: &[u64]) {
         self.thread.push(self.ring, record);
     }
 }
 
-impl Memory {
+impl ProcessMemory {
     /// Creates the memory of a process that the simulator does not know yet.
-    pub fn new() -> std::io::Result<Memory> {
-        Ok(Memory { pages: Pages::new()?, mappings: Mappings::new(), detached: AtomicBool::new(false) })
+    pub fn new() -> std::io::Result<ProcessMemory> {
+        Ok(ProcessMemory { pages: Pages::new()?, mappings: Mappings::new(), detached: AtomicBool::new(false) })
     }
 
     /// Turns this memory into that of a copy of the process. If the process had several threads, the simulator does not
@@ -107,7 +107,7 @@ impl Memory {
 
     /// Sends the pages and lines among these that the simulator does not know, before an access to them.
     #[cold]
-    pub fn show(&self, output: &mut Output<'_>, lines: RangeInclusive<u64>, touch: &Touch) {
+    pub fn show(&self, output: &mut ThreadOutput<'_>, lines: RangeInclusive<u64>, touch: &ShownAccess) {
         for line in lines.clone() {
             let page = line / PAGE_LINES;
             if self.pages.knows(line, touch.is_store()) {
@@ -127,16 +127,16 @@ impl Memory {
     }
 
     /// Shows the pages of code that a thread enters for the first time.
-    pub fn show_code(&self, output: &mut Output<'_>, addresses: Range<u64>) {
+    pub fn show_code(&self, output: &mut ThreadOutput<'_>, addresses: Range<u64>) {
         for page in addresses.start / PAGE_BYTES as u64..addresses.end.div_ceil(PAGE_BYTES as u64) {
             if !self.pages.is_shown(page) {
-                self.show_page(output, page, &Touch::Load);
+                self.show_page(output, page, &ShownAccess::Load);
             }
         }
     }
 
     /// Sends lines again that the kernel has written, if the simulator was shown their pages.
-    pub fn send_again(&self, output: &mut Output<'_>, lines: Range<u64>) {
+    pub fn send_again(&self, output: &mut ThreadOutput<'_>, lines: Range<u64>) {
         for line in lines.filter(|line| self.pages.is_shown(line / PAGE_LINES)) {
             self.pages.send(line);
             self.send_line(output, line);
@@ -144,9 +144,9 @@ impl Memory {
     }
 
     /// Shows the private copy of a page that the process shared, after the kernel has written to the page.
-    pub fn copy_if_shared(&self, output: &mut Output<'_>, page: u64) {
+    pub fn copy_if_shared(&self, output: &mut ThreadOutput<'_>, page: u64) {
         if self.pages.is_shown(page) && self.must_copy(page, true) {
-            self.show_copy(output, page, NO_LINES, &Touch::Load);
+            self.show_copy(output, page, NO_LINES, &ShownAccess::Load);
         }
     }
 
@@ -167,16 +167,16 @@ impl Memory {
         self.mappings.find(page * PAGE_BYTES as u64)
     }
 
-    fn show_page(&self, output: &mut Output<'_>, page: u64, touch: &Touch) {
+    fn show_page(&self, output: &mut ThreadOutput<'_>, page: u64, touch: &ShownAccess) {
         let address = page * PAGE_BYTES as u64;
         // SAFETY: the program has just accessed or executed a byte of the page, so it is mapped.
         let read = || unsafe { guest::<PageContent>(address) };
-        let Identity { detail, object, before, is_final } = self.identify(page, &read(), touch.is_store());
+        let PageIdentity { detail, object, before, is_final } = self.identify(page, &read(), touch.is_store());
         self.pages.show(page, is_final);
         // Read after the page is marked: a system call of another thread that writes to it meanwhile clears the mark
         // again.
         let mut content = read();
-        if let Touch::Store { bytes, .. } = touch
+        if let ShownAccess::Store { bytes, .. } = touch
             && !self.pages.are_blind()
         {
             self.put_back(&mut content, address, bytes, &before);
@@ -187,7 +187,7 @@ impl Memory {
     /// Shows the private copy that replaces a shared page at a store to these lines. The copy contains the store by
     /// now. An instruction may have loaded from the lines just before. For these lines, the simulator keeps the content
     /// that it already has, which is right for the load.
-    fn show_copy(&self, output: &mut Output<'_>, page: u64, lines: RangeInclusive<u64>, touch: &Touch) {
+    fn show_copy(&self, output: &mut ThreadOutput<'_>, page: u64, lines: RangeInclusive<u64>, touch: &ShownAccess) {
         let address = page * PAGE_BYTES as u64;
         let is_known = |line: u64| self.pages.knows(line, false) || touch.has_loaded(line);
         let known = lines.filter(|line| line / PAGE_LINES == page && is_known(*line));
@@ -200,23 +200,23 @@ impl Memory {
         self.send_page(output, (address, detail, (kept, 0)), &content);
     }
 
-    fn identify(&self, page: u64, content: &PageContent, store: bool) -> Identity {
+    fn identify(&self, page: u64, content: &PageContent, store: bool) -> PageIdentity {
         let address = page * PAGE_BYTES as u64;
         let mapping = self.mapping_of(page);
         let heap = self.is_heap(mapping.as_ref());
         let own = |before| {
             let kind = if self.detached.load(Relaxed) { PageKind::Copy } else { PageKind::Own };
-            Identity { detail: PageDetail { kind, mapped: false, heap }, object: (0, 0), before, is_final: true }
+            PageIdentity { detail: PageDetail { kind, mapped: false, heap }, object: (0, 0), before, is_final: true }
         };
         let of_object = |id, mapped, before, is_final| {
             let index = mapping.as_ref().map_or(0, |mapping| mapping.offset_of(address)) / PAGE_BYTES as u64;
             let detail = PageDetail { kind: PageKind::Object, mapped, heap: false };
-            Identity { detail, object: (id, index), before, is_final }
+            PageIdentity { detail, object: (id, index), before, is_final }
         };
         match mapping.as_ref().map(Mapping::backing) {
-            None | Some(Backing::Anonymous { .. }) => own(Before::Zeros),
+            None | Some(Backing::Anonymous { .. }) => own(PriorContent::Zeros),
             Some(Backing::Object { id, file, blank }) => {
-                of_object(*id, *file, if *blank { Before::Zeros } else { Before::Unknown }, true)
+                of_object(*id, *file, if *blank { PriorContent::Zeros } else { PriorContent::Unknown }, true)
             }
             Some(Backing::Private { id, .. }) => {
                 let original = mapping.as_ref().and_then(|mapping| mapping.original_page(address));
@@ -224,9 +224,9 @@ impl Memory {
                 let is_changed = self.pages.are_blind() || lines.into_iter().any(|line| self.pages.is_of_kernel(line));
                 let as_in_file = original.as_ref().map_or(!is_changed, |original| original == content);
                 match original {
-                    _ if !store && as_in_file => of_object(*id, false, Before::Unknown, false),
-                    Some(original) => own(Before::Content(Box::new(original))),
-                    None => own(Before::Unknown),
+                    _ if !store && as_in_file => of_object(*id, false, PriorContent::Unknown, false),
+                    Some(original) => own(PriorContent::Content(Box::new(original))),
+                    None => own(PriorContent::Unknown),
                 }
             }
         }
@@ -237,16 +237,16 @@ impl Memory {
     }
 
     /// Restores the bytes at `stored` to their values before the store, if these are known.
-    fn put_back(&self, content: &mut PageContent, address: u64, stored: &Range<u64>, before: &Before) {
+    fn put_back(&self, content: &mut PageContent, address: u64, stored: &Range<u64>, before: &PriorContent) {
         for at in stored.start.max(address)..stored.end.min(address + PAGE_BYTES as u64) {
             if self.pages.is_of_kernel(at / LINE_BYTES as u64) {
                 continue;
             }
             let (word, shift) = ((at - address) as usize / 8, 8 * (at % 8));
             let byte = match before {
-                Before::Zeros => 0,
-                Before::Content(page) => page[word] & 0xff << shift,
-                Before::Unknown => continue,
+                PriorContent::Zeros => 0,
+                PriorContent::Content(page) => page[word] & 0xff << shift,
+                PriorContent::Unknown => continue,
             };
             content[word] = content[word] & !(0xff << shift) | byte;
         }
@@ -254,7 +254,7 @@ impl Memory {
 
     fn send_page(
         &self,
-        output: &mut Output<'_>,
+        output: &mut ThreadOutput<'_>,
         (address, detail, (object, index)): (u64, PageDetail, (u64, u64)),
         content: &PageContent,
     ) {
@@ -273,13 +273,13 @@ impl Memory {
     }
 
     /// Sends a line of a page that was shown, because the kernel may have written to the line.
-    fn send_line(&self, output: &mut Output<'_>, line: u64) {
+    fn send_line(&self, output: &mut ThreadOutput<'_>, line: u64) {
         // SAFETY: the line belongs to a page that was accessed and is mapped, and no line crosses a page.
         let content = unsafe { guest::<[u64; LINE_WORDS]>(line * LINE_BYTES as u64) };
         self.push_line(output, line, LineCause::Kernel, &content);
     }
 
-    fn push_line(&self, output: &mut Output<'_>, line: u64, cause: LineCause, content: &[u64]) {
+    fn push_line(&self, output: &mut ThreadOutput<'_>, line: u64, cause: LineCause, content: &[u64]) {
         let mut record = [word::control(Control::Line, cause as u8, line * LINE_BYTES as u64); 1 + LINE_WORDS];
         record[1..].copy_from_slice(content);
         output.push(&record);

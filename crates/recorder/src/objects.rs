@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use wire::word::{self, Control, LINE_BYTES};
 
 /// Effect of a system call on an object.
-pub enum Change {
+pub enum ObjectChange {
     /// The kernel has written these bytes of the file that is open under a descriptor.
     Written(c_int, Range<u64>),
     /// The file with this number as an object now ends at this byte.
@@ -21,31 +21,34 @@ pub enum Change {
 }
 
 /// Returns the effect of a system call on a file, if it has one.
-pub fn change(number: c_long, arguments: &[u64; 6], returned: i64) -> Option<Change> {
+pub fn change(number: c_long, arguments: &[u64; 6], returned: i64) -> Option<ObjectChange> {
     let count = u64::try_from(returned).ok()?;
     let [first, second, third, fourth, ..] = *arguments;
     let file = first as c_int;
     Some(match number {
-        libc::SYS_write | libc::SYS_writev => Change::Written(file, before_position(file, count)?),
-        libc::SYS_pwrite64 | libc::SYS_pwritev => Change::Written(file, written_at(file, fourth, count)?),
-        libc::SYS_pwritev2 if fourth as i64 == -1 => Change::Written(file, before_position(file, count)?),
-        libc::SYS_pwritev2 => Change::Written(file, written_at(file, fourth, count)?),
-        libc::SYS_sendfile => Change::Written(file, before_position(file, count)?),
+        libc::SYS_write | libc::SYS_writev => ObjectChange::Written(file, before_position(file, count)?),
+        libc::SYS_pwrite64 | libc::SYS_pwritev => ObjectChange::Written(file, written_at(file, fourth, count)?),
+        libc::SYS_pwritev2 if fourth as i64 == -1 => ObjectChange::Written(file, before_position(file, count)?),
+        libc::SYS_pwritev2 => ObjectChange::Written(file, written_at(file, fourth, count)?),
+        libc::SYS_sendfile => ObjectChange::Written(file, before_position(file, count)?),
         libc::SYS_copy_file_range | libc::SYS_splice => {
             let to = third as c_int;
-            Change::Written(to, if fourth == 0 { before_position(to, count)? } else { before_pointer(fourth, count) })
+            ObjectChange::Written(
+                to,
+                if fourth == 0 { before_position(to, count)? } else { before_pointer(fourth, count) },
+            )
         }
         libc::SYS_fallocate if second as c_int & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE) != 0 => {
-            Change::Written(file, third..u64::MAX)
+            ObjectChange::Written(file, third..u64::MAX)
         }
         libc::SYS_fallocate if second as c_int & !FALLOC_FL_KEEP_SIZE != 0 => {
-            Change::Written(file, third..third.saturating_add(fourth))
+            ObjectChange::Written(file, third..third.saturating_add(fourth))
         }
-        libc::SYS_ftruncate => Change::Cut(file_behind(file)?.id, second),
-        libc::SYS_truncate => Change::Cut(id_of_path(first)?, second),
-        libc::SYS_open if second as c_int & O_TRUNC != 0 => Change::Cut(file_behind(returned as c_int)?.id, 0),
-        libc::SYS_openat if third as c_int & O_TRUNC != 0 => Change::Cut(file_behind(returned as c_int)?.id, 0),
-        libc::SYS_creat => Change::Cut(file_behind(returned as c_int)?.id, 0),
+        libc::SYS_ftruncate => ObjectChange::Cut(file_behind(file)?.id, second),
+        libc::SYS_truncate => ObjectChange::Cut(id_of_path(first)?, second),
+        libc::SYS_open if second as c_int & O_TRUNC != 0 => ObjectChange::Cut(file_behind(returned as c_int)?.id, 0),
+        libc::SYS_openat if third as c_int & O_TRUNC != 0 => ObjectChange::Cut(file_behind(returned as c_int)?.id, 0),
+        libc::SYS_creat => ObjectChange::Cut(file_behind(returned as c_int)?.id, 0),
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! A thread's position in the block that it executes, derived from its accesses to memory.
 
-use crate::blocks::Block;
+use crate::blocks::CodeBlock;
 use crate::lines::lines_of;
 use libc::c_void;
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub struct Position {
 impl Position {
     /// Notes that the thread enters a block.
     #[inline]
-    pub fn enter(&mut self, block: &Block) {
+    pub fn enter(&mut self, block: &CodeBlock) {
         (self.block, self.accessed) = (block.id, 0);
     }
 

@@ -6,7 +6,7 @@
 //!
 //! So a block does not run if the recorder needs the registers of an instruction in it. At the start of the block, the
 //! recorder turns the switch on and sends QEMU back to its main loop. QEMU then runs the same code again, as blocks of
-//! one instruction each, up to that instruction ([`Registers::restart`], [`Registers::end_steps`]). Other code does not
+//! one instruction each, up to that instruction ([`RegisterFunctions::restart`], [`RegisterFunctions::end_steps`]). Other code does not
 //! run slower.
 //!
 //! If QEMU does not export the functions, the recorder cannot read registers.
@@ -35,7 +35,7 @@ type Cpu = *mut c_void;
 
 /// QEMU's functions for registers and steps.
 #[derive(Clone, Copy)]
-pub struct Registers {
+pub struct RegisterFunctions {
     cpu: unsafe extern "C" fn(c_int) -> Cpu,
     read: unsafe extern "C" fn(Cpu, *mut ByteArray, c_int) -> c_int,
     write: unsafe extern "C" fn(Cpu, *const u8, c_int) -> c_int,
@@ -46,16 +46,16 @@ pub struct Registers {
 }
 
 // SAFETY: the fields are functions, and the address of a variable that all threads of QEMU use.
-unsafe impl Send for Registers {}
+unsafe impl Send for RegisterFunctions {}
 // SAFETY: as above; the recorder changes the variable atomically.
-unsafe impl Sync for Registers {}
+unsafe impl Sync for RegisterFunctions {}
 
-impl Registers {
+impl RegisterFunctions {
     /// Returns the functions of this QEMU, if it exports all of them.
-    pub fn find() -> Option<Registers> {
+    pub fn find() -> Option<RegisterFunctions> {
         // SAFETY: the symbols have these types in QEMU 7.2 and in GLib; QEMU 8 has no `singlestep`.
         unsafe {
-            Some(Registers {
+            Some(RegisterFunctions {
                 cpu: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> Cpu>(symbol(c"qemu_get_cpu")?),
                 read: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Cpu, *mut ByteArray, c_int) -> c_int>(
                     symbol(c"x86_cpu_gdb_read_register")?,

@@ -8,7 +8,7 @@
 use crate::thread::Thread;
 use libc::{c_int, c_long};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use wire::host::{Tables, Work, table_bytes};
+use wire::host::{HostTables, HostWork, table_bytes};
 use wire::ring::Ring;
 use wire::word::ADDRESS_END;
 
@@ -18,12 +18,12 @@ const LONG_BYTES: u64 = 16 << 30;
 const PARTS_LEFT: u64 = 8;
 
 /// Addresses of this process with tables in QEMU, as far as they were mapped or reserved in large parts.
-static TABLES: Mutex<Tables> = Mutex::new(Tables::new());
+static TABLES: Mutex<HostTables> = Mutex::new(HostTables::new());
 
 /// Checks a system call that the program makes. Does not return if the host has no memory for it.
 pub fn enter(ring: &Ring, thread: &mut Thread, number: c_long, arguments: &[u64; 6]) {
     let per_page = u64::from(ring.settings().host_bytes_per_page);
-    let Some((work, bytes)) = Work::of(number, arguments).filter(|(_, bytes)| *bytes >= LONG_BYTES && per_page > 0)
+    let Some((work, bytes)) = HostWork::of(number, arguments).filter(|(_, bytes)| *bytes >= LONG_BYTES && per_page > 0)
     else {
         return;
     };
@@ -31,7 +31,7 @@ pub fn enter(ring: &Ring, thread: &mut Thread, number: c_long, arguments: &[u64;
     if bytes >= ADDRESS_END || (number == libc::SYS_mmap && is_over_committed(arguments)) {
         return;
     }
-    if work == Work::Reserve {
+    if work == HostWork::Reserve {
         let is_fixed = number == libc::SYS_mmap && arguments[3] as c_int & libc::MAP_FIXED != 0;
         let addresses = arguments[0]..arguments[0].saturating_add(bytes);
         let new = if is_fixed { tables().missing(&addresses) } else { bytes };
@@ -51,12 +51,12 @@ pub fn leave(ring: &Ring, number: c_long, arguments: &[u64; 6], returned: i64) {
         return;
     }
     ring.host().end();
-    if let (Some((Work::Reserve, bytes)), Ok(start)) = (Work::of(number, arguments), u64::try_from(returned)) {
+    if let (Some((HostWork::Reserve, bytes)), Ok(start)) = (HostWork::of(number, arguments), u64::try_from(returned)) {
         tables().add(start..start.saturating_add(bytes));
     }
 }
 
-fn tables() -> MutexGuard<'static, Tables> {
+fn tables() -> MutexGuard<'static, HostTables> {
     TABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,22 +1,22 @@
 //! The recorder's state: one per process, created when QEMU loads the recorder, and never freed.
 
-use crate::blocks::{Block, Blocks, Entry};
-use crate::exec::{self, Outcome};
+use crate::blocks::{CodeBlock, CodeBlocks, EntryEffect};
+use crate::exec::{self, ExecOutcome};
 use crate::flushes;
 use crate::follow::Call;
 use crate::mappings::copies_process;
-use crate::memory::{Memory, Output, Touch};
+use crate::memory::{ProcessMemory, ShownAccess, ThreadOutput};
 use crate::oddities;
 use crate::qemu::guest;
 use crate::reservation;
-use crate::thread::{Drawn, SystemCall, Thread};
+use crate::thread::{DrawOutcome, SystemCall, Thread};
 use std::ffi::OsString;
 use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32};
 use wire::ring::Ring;
-use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, Loss};
+use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, RecordingLoss};
 
 /// Most threads of one process at a time. Further threads run unrecorded.
 const THREADS: usize = 4096;
@@ -30,8 +30,8 @@ pub struct Recorder {
     ring: Ring,
     ring_name: OsString,
     load_values: bool,
-    blocks: Blocks,
-    memory: Memory,
+    blocks: CodeBlocks,
+    memory: ProcessMemory,
     forks: AtomicU32,
     begun: Once,
     /// Number of the image; `pid` is its process.
@@ -51,8 +51,8 @@ impl Recorder {
             load_values: ring.settings().load_values,
             ring,
             ring_name,
-            blocks: Blocks::default(),
-            memory: Memory::new()?,
+            blocks: CodeBlocks::default(),
+            memory: ProcessMemory::new()?,
             forks: AtomicU32::new(0),
             begun: Once::new(),
             image: AtomicU32::new(image),
@@ -106,7 +106,7 @@ impl Recorder {
     }
 
     /// Returns the table of all code seen so far.
-    pub fn blocks(&self) -> &Blocks {
+    pub fn blocks(&self) -> &CodeBlocks {
         &self.blocks
     }
 
@@ -135,19 +135,19 @@ impl Recorder {
 
     /// Records that a thread enters a block.
     #[inline]
-    pub fn enter_block(&self, thread: &mut Thread, block: &Block) {
+    pub fn enter_block(&self, thread: &mut Thread, block: &CodeBlock) {
         let ran_before = thread.position.ran();
-        if thread.must_draw() && thread.draw(&self.ring) == Drawn::Unrecorded {
+        if thread.must_draw() && thread.draw(&self.ring) == DrawOutcome::Unrecorded {
             // Unrecorded stores change memory unseen.
             self.memory.pages.become_blind();
         }
         thread.advance(block);
         if thread.recording {
-            if block.entry() != Entry::Plain as u8 || !thread.has_sent(block) {
+            if block.entry() != EntryEffect::Plain as u8 || !thread.has_sent(block) {
                 self.enter_special(thread, block, ran_before);
             }
             thread.push(&self.ring, &[word::block(block.id, block.instructions)]);
-        } else if block.entry() != Entry::Plain as u8 {
+        } else if block.entry() != EntryEffect::Plain as u8 {
             self.memory.pages.forget_all();
         }
         thread.after_syscall = false;
@@ -155,15 +155,15 @@ impl Recorder {
 
     /// Handles the first entry of a block by a thread, or an entry with a further effect.
     #[cold]
-    fn enter_special(&self, thread: &mut Thread, block: &Block, ran_before: u16) {
-        if block.entry() != Entry::Plain as u8 {
+    fn enter_special(&self, thread: &mut Thread, block: &CodeBlock, ran_before: u16) {
+        if block.entry() != EntryEffect::Plain as u8 {
             self.memory.pages.forget_all();
         }
-        if block.entry() == Entry::FaultHandler as u8 && !thread.after_syscall {
+        if block.entry() == EntryEffect::FaultHandler as u8 && !thread.after_syscall {
             thread.push(&self.ring, &[word::control(Control::Cut, 0, ran_before.into())]);
         }
         if !thread.has_sent(block) {
-            self.memory.show_code(&mut Output { thread, ring: &self.ring }, block.addresses());
+            self.memory.show_code(&mut ThreadOutput { thread, ring: &self.ring }, block.addresses());
             thread.send_block(&self.ring, block);
         }
     }
@@ -178,11 +178,11 @@ impl Recorder {
         let (first, last) = (address / LINE_BYTES as u64, (address + bytes - 1) / LINE_BYTES as u64);
         if !self.memory.pages.knows(first, store) || !self.memory.pages.knows(last, store) {
             let touch = if store {
-                Touch::Store { bytes: address..address + bytes, loaded: thread.position.lines_loaded_by(index) }
+                ShownAccess::Store { bytes: address..address + bytes, loaded: thread.position.lines_loaded_by(index) }
             } else {
-                Touch::Load
+                ShownAccess::Load
             };
-            self.memory.show(&mut Output { thread, ring: &self.ring }, first..=last, &touch);
+            self.memory.show(&mut ThreadOutput { thread, ring: &self.ring }, first..=last, &touch);
         }
         if store {
             thread.position.store(index);
@@ -237,7 +237,8 @@ impl Recorder {
                 // SAFETY: the program passes this structure to the kernel; its first word is the handler.
                 let handler = unsafe { guest::<u64>(arguments[1]) };
                 let faults = FAULTS.contains(&(arguments[0] as i32));
-                self.blocks.mark_handler(handler, if faults { Entry::FaultHandler } else { Entry::Handler });
+                self.blocks
+                    .mark_handler(handler, if faults { EntryEffect::FaultHandler } else { EntryEffect::Handler });
             }
             // Signals end processes without notice, and a child's chunks must follow the earlier words of its parent.
             libc::SYS_kill
@@ -284,7 +285,7 @@ impl Recorder {
     /// Returns the system call that a thread has made, with its return value.
     fn call<'a>(&'a self, thread: &'a mut Thread, returned: i64) -> Call<'a> {
         let SystemCall { number, arguments, .. } = thread.syscall;
-        let output = Output { thread, ring: &self.ring };
+        let output = ThreadOutput { thread, ring: &self.ring };
         let (image, of_several_threads) = (self.image(), self.has_several_threads());
         Call { image, of_several_threads, memory: &self.memory, output, number, arguments, returned }
     }
@@ -319,9 +320,9 @@ impl Recorder {
 
     fn follow_exec(&self, thread: &mut Thread, arguments: &[u64; 6]) {
         match exec::examine(&self.ring_name, self.image.load(Relaxed), arguments) {
-            Outcome::Fails => {}
-            Outcome::Native => self.lose(thread),
-            Outcome::Recorded(replacement) => {
+            ExecOutcome::Fails => {}
+            ExecOutcome::Native => self.lose(thread),
+            ExecOutcome::Recorded(replacement) => {
                 thread.redraw(&self.ring);
                 thread.publish(&self.ring);
                 replacement.start();
@@ -330,7 +331,7 @@ impl Recorder {
     }
 
     fn lose(&self, thread: &mut Thread) {
-        thread.push(&self.ring, &[word::control(Control::Lost, Loss::NativeExec as u8, 0)]);
+        thread.push(&self.ring, &[word::control(Control::Lost, RecordingLoss::NativeExec as u8, 0)]);
         thread.redraw(&self.ring);
         thread.publish(&self.ring);
     }

@@ -9,7 +9,7 @@ use libc::*;
 
 /// A part of memory that a system call writes.
 #[derive(Clone, Copy)]
-enum Span {
+enum WrittenArgument {
     /// A fixed number of bytes at a pointer: index of the argument, bytes.
     Fixed(usize, u64),
     /// The returned number of bytes at a pointer: index of the argument.
@@ -24,10 +24,10 @@ enum Span {
     /// A `msghdr` with all buffers that it points to: index of the pointer.
     Message(usize),
 }
-use Span::*;
+use WrittenArgument::*;
 
 /// System calls, with the memory of the process that they write. Calls that write no memory have an empty list.
-const WRITES: &[(&[c_long], &[Span])] = &[
+const WRITES: &[(&[c_long], &[WrittenArgument])] = &[
     (&[SYS_read, SYS_pread64, SYS_getdents64, SYS_getdents, SYS_readlink], &[Returned(1)]),
     (&[SYS_readv, SYS_preadv, SYS_preadv2], &[Vectors(1)]),
     (&[SYS_readlinkat], &[Returned(2)]),
@@ -200,7 +200,7 @@ const SMALL_IOCTL_BYTES: u64 = 64;
 const VECTORS: u64 = 1024;
 
 /// Memory that a system call may have written.
-pub enum Written {
+pub enum WrittenMemory {
     /// Parts of memory, by address and bytes.
     Parts(Vec<(u64, u64)>),
     /// Any memory of the process.
@@ -208,19 +208,19 @@ pub enum Written {
 }
 
 /// Returns the memory of the process that a call may have written.
-pub fn written(number: i64, arguments: &[u64; 6], returned: i64) -> Written {
+pub fn written(number: i64, arguments: &[u64; 6], returned: i64) -> WrittenMemory {
     if number == SYS_ioctl && SMALL_IOCTLS.contains(&arguments[1]) {
-        return Written::Parts(vec![(arguments[2], SMALL_IOCTL_BYTES)]);
+        return WrittenMemory::Parts(vec![(arguments[2], SMALL_IOCTL_BYTES)]);
     }
     let Some((_, spans)) = WRITES.iter().find(|(numbers, _)| numbers.contains(&number)) else {
-        return Written::Anything;
+        return WrittenMemory::Anything;
     };
     let mut parts = Vec::new();
     spans.iter().for_each(|span| add_parts(&mut parts, *span, arguments, returned));
-    Written::Parts(parts)
+    WrittenMemory::Parts(parts)
 }
 
-fn add_parts(parts: &mut Vec<(u64, u64)>, span: Span, arguments: &[u64; 6], returned: i64) {
+fn add_parts(parts: &mut Vec<(u64, u64)>, span: WrittenArgument, arguments: &[u64; 6], returned: i64) {
     // A failed call returns a small negative number.
     let count = u64::try_from(returned).unwrap_or(0);
     match span {

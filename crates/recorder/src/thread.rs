@@ -2,7 +2,7 @@
 //!
 //! Recording starts and stops only at the entry of a block, so that a block is recorded wholly or not at all.
 
-use crate::blocks::Block;
+use crate::blocks::CodeBlock;
 use crate::position::{InstructionId, Position};
 use crate::unfenced::Unfenced;
 use wire::ring::{CHUNK_WORDS, Phase, Ring};
@@ -24,7 +24,7 @@ pub struct SystemCall {
 
 /// Treatment of the instructions that a thread has drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Drawn {
+pub enum DrawOutcome {
     /// The thread records the instructions.
     Recorded,
     /// The thread executes the instructions unrecorded.
@@ -82,7 +82,7 @@ impl Thread {
 
     /// Enters a block, and counts its instructions.
     #[inline]
-    pub fn advance(&mut self, block: &Block) {
+    pub fn advance(&mut self, block: &CodeBlock) {
         self.quota -= i64::from(block.instructions);
         self.position.enter(block);
     }
@@ -96,7 +96,7 @@ impl Thread {
 
     /// Draws instructions, and records them if the ring says so.
     #[cold]
-    pub fn draw(&mut self, ring: &Ring) -> Drawn {
+    pub fn draw(&mut self, ring: &Ring) -> DrawOutcome {
         let (count, phase) = ring.draw();
         if phase == Phase::Done {
             self.publish(ring);
@@ -105,7 +105,7 @@ impl Thread {
         self.quota = if self.phase == phase { self.quota + count as i64 } else { count as i64 };
         self.phase = phase;
         self.recording = phase == Phase::Record;
-        if self.recording { Drawn::Recorded } else { Drawn::Unrecorded }
+        if self.recording { DrawOutcome::Recorded } else { DrawOutcome::Unrecorded }
     }
 
     /// Gives the remaining drawn instructions back, so that the next block draws again.
@@ -118,14 +118,14 @@ impl Thread {
 
     /// Returns true if this thread has sent the block to the simulator.
     #[inline]
-    pub fn has_sent(&self, block: &Block) -> bool {
+    pub fn has_sent(&self, block: &CodeBlock) -> bool {
         let word = self.sent_blocks.get(block.id as usize / 64);
         word.is_some_and(|word| word >> (block.id % 64) & 1 != 0)
     }
 
     /// Sends a block to the simulator. Every thread does this separately: the chunk of another thread may be published
     /// later.
-    pub fn send_block(&mut self, ring: &Ring, block: &Block) {
+    pub fn send_block(&mut self, ring: &Ring, block: &CodeBlock) {
         let word = block.id as usize / 64;
         if self.sent_blocks.len() <= word {
             self.sent_blocks.resize(2 * word + 64, 0);

@@ -5,7 +5,7 @@
 //! contains the instructions per cycle of the detailed run, and the error of the estimates.
 
 use casemate_runner::sampling::{Detail, SamplingOptions};
-use casemate_runner::{Control, Record, RunOptions, run};
+use casemate_runner::{Record, RunControl, RunOptions, run};
 use std::collections::BTreeMap;
 use std::path::Path;
 use workload::Source;
@@ -44,7 +44,7 @@ fn main() -> Result<(), Error> {
                 millions.parse::<u64>()? * 1_000_000,
             )
         };
-        Ok(run(&options, open(program)?, |_| Control::GoOn)?)
+        Ok(run(&options, open(program)?, |_| RunControl::GoOn)?)
     };
     let full = run_with(Detail::All)?;
     println!("in detail: IPC {:.4}, {} instructions, {:.2} s", full.ipc, full.instructions, full.host.seconds);

@@ -8,7 +8,7 @@ mod reader;
 mod recorder;
 mod writer;
 
-pub use block::{Block, CONTENT_BYTES, NO_BURST, WITH_CONTENT, WRITE};
+pub use block::{BusBlock, CONTENT_BYTES, NO_BURST, WITH_CONTENT, WRITE};
 pub use reader::BusReader;
 pub(crate) use recorder::BusRecorder;
 pub use writer::BusWriter;
@@ -53,7 +53,7 @@ impl BusOptions {
 
 /// Description at the start of a file.
 #[derive(Clone, Debug, Serialize)]
-struct Header<'a> {
+struct BusHeader<'a> {
     /// All inputs that determine the run. The budget is the requested one, even if the run ended early.
     configuration: &'a Configuration,
     /// True if the file contains the bytes of lines.

@@ -10,7 +10,7 @@
 use crate::process_switch::{ClockInterrupts, ProcessSwitches};
 use crate::sampling::{Sampler, Turn};
 use chip::Chip;
-use chip::feed::{FeedError, Program};
+use chip::feed::{FeedError, ProgramFeed};
 use chip::uncore::{Switch, Uncore};
 use machine::node::{Node, Pause, Request};
 use protection::moving::ProcessId;
@@ -85,7 +85,7 @@ pub struct CoreTask<S> {
     /// The uncore, which takes the requests of the core.
     pub uncore: Rc<Uncore>,
     /// The program that the core executes.
-    pub program: Rc<RefCell<Program<Hand<S>>>>,
+    pub program: Rc<RefCell<ProgramFeed<Hand<S>>>>,
     /// The cores of the same program.
     pub team: Rc<Team<S>>,
     /// The sampler, which selects the part to simulate in detail; absent if all of the run is in detail.
@@ -97,7 +97,7 @@ pub struct CoreTask<S> {
 }
 
 /// State of a core task from one poll to the next.
-struct Progress {
+struct CoreTaskState {
     lead: Duration,
     /// The latest time at which the task will be woken.
     appointment: Time,
@@ -109,7 +109,7 @@ impl<S: Source + 'static> CoreTask<S> {
     /// Runs the core, sampled or in detail throughout, until its program has ended.
     pub fn run(self) -> impl Future<Output = ()> {
         let switches = ProcessSwitches::new(self.interrupts);
-        let mut progress = Progress { lead: lead(&self.chip), appointment: Time::ZERO, idle: false, switches };
+        let mut progress = CoreTaskState { lead: lead(&self.chip), appointment: Time::ZERO, idle: false, switches };
         poll_fn(move |_| {
             self.chip.set_core_task(self.core, self.clock.current_task());
             if !self.go_on(&mut progress) {
@@ -121,7 +121,7 @@ impl<S: Source + 'static> CoreTask<S> {
     }
 
     /// Runs the core as far as possible. Returns true if the program has ended.
-    fn go_on(&self, progress: &mut Progress) -> bool {
+    fn go_on(&self, progress: &mut CoreTaskState) -> bool {
         if !self.chip.has_power() {
             return false;
         }
@@ -140,7 +140,7 @@ impl<S: Source + 'static> CoreTask<S> {
     }
 
     /// Advances a switch of processes that is under way, otherwise the program.
-    fn step(&self, program: &mut Program<Hand<S>>, progress: &mut Progress) -> Result<Turn, FeedError> {
+    fn step(&self, program: &mut ProgramFeed<Hand<S>>, progress: &mut CoreTaskState) -> Result<Turn, FeedError> {
         if progress.switches.is_under_way() {
             self.take_up(self.chip.outbox(self.core).take());
         }
@@ -171,7 +171,12 @@ impl<S: Source + 'static> CoreTask<S> {
     }
 
     /// Requests a switch to the process `next`; `None` means a clock interrupt of the running process.
-    fn request_switch(&self, program: &mut Program<Hand<S>>, progress: &mut Progress, next: Option<ProcessId>) {
+    fn request_switch(
+        &self,
+        program: &mut ProgramFeed<Hand<S>>,
+        progress: &mut CoreTaskState,
+        next: Option<ProcessId>,
+    ) {
         let (ended, owners) = (program.take_ended(), program.owners());
         let away = if next.is_none() { progress.switches.away() } else { Duration::ZERO };
         progress.switches.request(Switch { core: self.core, next, ended, owners, away });
@@ -182,7 +187,7 @@ impl<S: Source + 'static> CoreTask<S> {
     }
 
     /// Runs the core as far ahead of the clock as it may be.
-    fn advance(&self, program: &mut Program<Hand<S>>, progress: &mut Progress) -> Result<Pause, FeedError> {
+    fn advance(&self, program: &mut ProgramFeed<Hand<S>>, progress: &mut CoreTaskState) -> Result<Pause, FeedError> {
         let mut node = self.node().borrow_mut();
         if std::mem::take(&mut progress.idle) {
             node.resume(self.clock.now());
@@ -213,7 +218,7 @@ impl<S: Source + 'static> CoreTask<S> {
     }
 
     /// Returns the next step after the program has paused or ended.
-    fn turn(&self, program: &mut Program<Hand<S>>) -> Result<Turn, FeedError> {
+    fn turn(&self, program: &mut ProgramFeed<Hand<S>>) -> Result<Turn, FeedError> {
         match &self.sampler {
             Some(sampler) => sampler.borrow_mut().turn(program, self.clock.now()),
             // The last line that arrives wakes the task.
@@ -223,7 +228,7 @@ impl<S: Source + 'static> CoreTask<S> {
     }
 
     /// Schedules one wake-up of the task at `time`.
-    fn appoint(&self, time: Time, progress: &mut Progress) {
+    fn appoint(&self, time: Time, progress: &mut CoreTaskState) {
         if time > progress.appointment {
             progress.appointment = time;
             self.clock.wake_at(self.clock.current_task(), time);
@@ -233,7 +238,7 @@ impl<S: Source + 'static> CoreTask<S> {
     }
 
     /// Registers the task as idle; another core of the program wakes it.
-    fn idle(&self, progress: &mut Progress) {
+    fn idle(&self, progress: &mut CoreTaskState) {
         progress.idle = true;
         let task = self.clock.current_task();
         let mut idle = self.team.idle.borrow_mut();

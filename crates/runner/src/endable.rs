@@ -14,7 +14,7 @@ use workload::{Origin, Source, WorkloadError};
 
 /// State shared by all executions of one program.
 #[derive(Debug, Default)]
-struct Shared {
+struct EndSwitchState {
     is_on: bool,
     /// Number of chunks that the execution furthest ahead has handed out.
     furthest: u64,
@@ -22,10 +22,10 @@ struct Shared {
 
 /// A switch that ends sources. All its clones end the same sources, which are executions of one program.
 #[derive(Clone, Debug, Default)]
-pub struct EndSwitch(Arc<Mutex<Shared>>);
+pub struct EndSwitch(Arc<Mutex<EndSwitchState>>);
 
 impl EndSwitch {
-    fn shared(&self) -> MutexGuard<'_, Shared> {
+    fn shared(&self) -> MutexGuard<'_, EndSwitchState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
 use thiserror::Error;
-use tracks::{Tracks, Units};
+use tracks::{Tracks, UnitNames};
 use units::{Duration, Time};
 
 /// The window to write and the file to write it to.
@@ -123,7 +123,7 @@ impl ExcerptFile {
             return Err(ExcerptError::PastTheEnd(window.start, ended));
         }
         let configuration = configuration();
-        let units = Units::of(&configuration, shape);
+        let units = UnitNames::of(&configuration, shape);
         let (trips, clips) = excerpt.take();
         let tracks = Tracks::of(&units, window.clone(), &trips, &clips);
         events::write(&mut file, &tracks, &events::TraceAbout { configuration: &configuration, window, ended })?;

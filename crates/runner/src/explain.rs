@@ -15,11 +15,11 @@ mod store;
 mod value;
 mod witness;
 
-pub use self::condition::{OnChip, memory_lines};
-pub use self::dependent::{Dependent, between_fetches, frequent_values};
+pub use self::condition::{OnChipMetadata, memory_lines};
+pub use self::dependent::{DependentReads, between_fetches, frequent_values};
 pub use self::sample::{Lines, Spread};
 pub use self::store::Meets;
-pub use self::value::Value;
+pub use self::value::LineValue;
 
 use self::access::{fetched, read_from_l2, walk};
 use self::condition::{at_rest, lines_per_group, prepare};
@@ -113,7 +113,7 @@ pub enum Until {
 /// in one bank, the state applies to the row of the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
-pub enum Row {
+pub enum RowState {
     /// The row is open.
     Hit,
     /// The bank is closed, as after a refresh.
@@ -126,7 +126,7 @@ pub enum Row {
 /// Component at which the timeline begins and ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
-pub enum Start {
+pub enum TimelineStart {
     /// At the memory controller: from the arrival of the request to the release of the line.
     #[default]
     Controller,
@@ -142,12 +142,12 @@ pub struct Scenario {
     #[serde(default)]
     pub of: Of,
     /// Metadata on the chip when the access begins.
-    pub on_chip: OnChip,
+    pub on_chip: OnChipMetadata,
     /// State of the DRAM rows.
-    pub row: Row,
+    pub row: RowState,
     /// Component at which the timeline begins.
     #[serde(default)]
-    pub start: Start,
+    pub start: TimelineStart,
     /// True if the L2 predicts a miss: at its look-up, it notifies the controller that it expects the line in memory,
     /// like Intel's XPT. The controller then fetches the line at once, and does all other steps when the request
     /// arrives.
@@ -161,7 +161,7 @@ pub struct Scenario {
     pub meets: Option<Meets>,
     /// Content of the line: the plaintext that a read finds encrypted in memory, or the plaintext that a write stores.
     #[serde(default)]
-    pub value: Value,
+    pub value: LineValue,
 }
 
 /// The timeline of one access under one design.
@@ -204,19 +204,19 @@ const REST: Duration = Duration::from_ns(200);
 /// no lines.
 pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
     scenario.of.check(design)?;
-    if scenario.of != Of::Read && scenario.start == Start::L2 {
+    if scenario.of != Of::Read && scenario.start == TimelineStart::L2 {
         return Err(
             "a write begins at the memory controller, when the last-level cache evicts its line: no L2 waits for it, so \
              begin there, with start = \"controller\""
                 .to_owned(),
         );
     }
-    if scenario.predicted && scenario.start != Start::L2 {
+    if scenario.predicted && scenario.start != TimelineStart::L2 {
         return Err(
             "it is an L2 that predicts what the last-level cache has: begin there, with start = \"l2\"".to_owned()
         );
     }
-    if scenario.start == Start::L2 || scenario.of == Of::Store || design.parts.permutation.is_some() {
+    if scenario.start == TimelineStart::L2 || scenario.of == Of::Store || design.parts.permutation.is_some() {
         machine.admits(&design.parts)?;
     }
     machine.has_engine_for(&design.parts)?;
@@ -227,7 +227,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     let meets = Meets::of(scenario.of == Of::Store, scenario.meets)?;
     scenario.value.fits(machine.line_length())?;
     let scenario = Scenario { value: scenario.value.under(&table), meets, ..scenario };
-    let bench = Bench::new(machine, design, scenario)?;
+    let bench = MeasurementSetup::new(machine, design, scenario)?;
     let whole = DataLines { count: bench.whole_lines, ..bench.memory };
     let targets = lines.targets(whole)?;
     let mut readings = Vec::with_capacity(targets.len());
@@ -261,7 +261,7 @@ struct Reading {
 }
 
 /// Setup of the measurements: a machine under a design, and the condition.
-struct Bench<'a> {
+struct MeasurementSetup<'a> {
     machine: &'a Machine,
     design: &'a Design,
     scenario: Scenario,
@@ -272,20 +272,20 @@ struct Bench<'a> {
     stores: Option<Rc<StorePath>>,
 }
 
-impl Bench<'_> {
-    fn new<'a>(machine: &'a Machine, design: &'a Design, scenario: Scenario) -> Result<Bench<'a>, String> {
+impl MeasurementSetup<'_> {
+    fn new<'a>(machine: &'a Machine, design: &'a Design, scenario: Scenario) -> Result<MeasurementSetup<'a>, String> {
         let memory = machine.data_lines();
         let family = 2 * lines_per_group(&design.parts.build(memory, 1)?);
         let whole_lines = memory.count - memory.count % family;
         let content = scenario.value.line();
         let stores = |meets| StorePath::new(machine, design, (meets, content), whole_lines).map(Rc::new);
         let stores = scenario.meets.map(stores).transpose()?;
-        Ok(Bench { machine, design, scenario, memory, whole_lines, stores })
+        Ok(MeasurementSetup { machine, design, scenario, memory, whole_lines, stores })
     }
 
     /// Reads or writes one line on a new machine.
     fn measure(&self, target: LineAddr, word: Word) -> Result<Reading, String> {
-        let Bench { machine, design, scenario, .. } = *self;
+        let MeasurementSetup { machine, design, scenario, .. } = *self;
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let scheme = Rc::new(design.parts.build(self.memory, 1)?);
@@ -329,11 +329,11 @@ impl Bench<'_> {
                     let (accepted, spans) = store.carry_out(&scheme, (&clock, &seen), &explained).await;
                     (Some((accepted, Until::Accepted)), spans)
                 }
-                (None, Of::Read, Start::Controller) => {
+                (None, Of::Read, TimelineStart::Controller) => {
                     scheme.read_at_controller(&explained, target, word).await;
                     (witness.released().map(|end| (end, Until::Released)), Vec::new())
                 }
-                (None, Of::Read, Start::L2) => {
+                (None, Of::Read, TimelineStart::L2) => {
                     read_from_l2(&scheme, &explained, (target, word), scenario.predicted).await;
                     (witness.in_l2(&explained, target).map(|end| (end, Until::InL2)), Vec::new())
                 }
@@ -373,17 +373,17 @@ fn since(start: Time, time: Time) -> Time {
 
 /// Finds a line by trial. After a read of this line, on a memory with closed rows, the row of `target` is in the state
 /// `wanted`.
-fn that_opens_a_row(config: &MemoryConfig, target: LineAddr, wanted: Row) -> Option<LineAddr> {
+fn that_opens_a_row(config: &MemoryConfig, target: LineAddr, wanted: RowState) -> Option<LineAddr> {
     let DeviceConfig::Dram(dram) = &config.device else { return None };
     let stride = match wanted {
-        Row::Closed => return None,
-        Row::Hit => 1,
-        Row::Conflict => dram.organisation.lines_per_row,
+        RowState::Closed => return None,
+        RowState::Hit => 1,
+        RowState::Conflict => dram.organisation.lines_per_row,
     };
     let row = config.row(target)?;
     let mut candidates = (1..1 << 12).map(|step| LineAddr(target.0.wrapping_sub(step * stride)));
     candidates.find(|candidate| {
         let its = config.row(*candidate);
-        its.is_some_and(|its| if wanted == Row::Hit { its == row } else { its.conflicts_with(&row) })
+        its.is_some_and(|its| if wanted == RowState::Hit { its == row } else { its.conflicts_with(&row) })
     })
 }

@@ -31,9 +31,9 @@ pub use record::{CoreTime, Interval, ReadTimes, Record};
 pub use recording::record_trace;
 pub use run::power_loss;
 pub use run::{
-    Control, RunError, RunOptions, Unfinished, check_fits, check_interval, check_persistent, check_requests,
+    RunControl, RunError, RunOptions, Unfinished, check_fits, check_interval, check_persistent, check_requests,
     check_warm_up, run, run_together,
 };
 pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};
 pub use whole_file::{Unwritten, check_file};
-pub use window::{Accesses, Extent, Window, WindowError, measure_window};
+pub use window::{Accesses, Window, WindowError, WindowExtent, measure_window};

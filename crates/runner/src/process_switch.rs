@@ -30,7 +30,7 @@ impl ClockInterrupts {
 
 /// State of the core between two steps.
 #[derive(Default)]
-enum State {
+enum SwitchPhase {
     #[default]
     Running,
     /// The core waits until all instructions before the switch have retired.
@@ -41,7 +41,7 @@ enum State {
 
 /// Switches of one core.
 pub struct ProcessSwitches {
-    state: State,
+    state: SwitchPhase,
     interrupts: Option<ClockInterrupts>,
     /// Time of the next clock interrupt.
     next_interrupt: Time,
@@ -51,7 +51,7 @@ impl ProcessSwitches {
     /// Switches of a core that runs its first process.
     pub fn new(interrupts: Option<ClockInterrupts>) -> ProcessSwitches {
         let next_interrupt = interrupts.map_or(Time::NEVER, |interrupts| Time::ZERO + interrupts.every);
-        ProcessSwitches { state: State::Running, interrupts, next_interrupt }
+        ProcessSwitches { state: SwitchPhase::Running, interrupts, next_interrupt }
     }
 
     /// Time of the next clock interrupt. The core must not run further than this before it.
@@ -61,12 +61,12 @@ impl ProcessSwitches {
 
     /// Returns true if a switch has begun but not ended.
     pub fn is_under_way(&self) -> bool {
-        !matches!(self.state, State::Running)
+        !matches!(self.state, SwitchPhase::Running)
     }
 
     /// Requests a switch that must end before the core continues.
     pub fn request(&mut self, switch: Switch) {
-        self.state = State::Draining(switch);
+        self.state = SwitchPhase::Draining(switch);
     }
 
     /// Time of a clock interrupt in addition to that of the switch.
@@ -91,20 +91,20 @@ impl ProcessSwitches {
     /// [`ContextError`] if the context unit refuses the switch.
     pub fn advance(&mut self, clock: &Clock, node: &RefCell<Node>, uncore: &Rc<Uncore>) -> Result<Turn, ContextError> {
         match std::mem::take(&mut self.state) {
-            State::Running => Ok(Turn::GoOn),
-            State::Draining(switch) => {
+            SwitchPhase::Running => Ok(Turn::GoOn),
+            SwitchPhase::Draining(switch) => {
                 let (outstanding, retired) = (node.borrow().outstanding(), node.borrow().retired_at());
                 let is_at_rest = outstanding == 0 && uncore.is_at_rest();
                 if is_at_rest && retired <= clock.now() {
-                    self.state = State::Switching(uncore.begin_switch(switch));
+                    self.state = SwitchPhase::Switching(uncore.begin_switch(switch));
                     return Ok(Turn::Woken);
                 }
-                self.state = State::Draining(switch);
+                self.state = SwitchPhase::Draining(switch);
                 Ok(if is_at_rest { Turn::At(retired) } else { Turn::AtRest })
             }
-            State::Switching(outcome) => match outcome.take() {
+            SwitchPhase::Switching(outcome) => match outcome.take() {
                 None => {
-                    self.state = State::Switching(outcome);
+                    self.state = SwitchPhase::Switching(outcome);
                     Ok(Turn::Woken)
                 }
                 Some(result) => {

@@ -7,7 +7,7 @@ use chip::LlcCounters;
 use chip::feed::FeedCounters;
 use chip::load_values::LoadValues;
 use chip::predictability::Predicted;
-use chip::waits::Waits;
+use chip::waits::LostCycleTotals;
 use enum_map::EnumMap;
 use machine::dram::DramCounters;
 use machine::node::{EpochCounters, NodeCounters, PersistCounters};
@@ -15,7 +15,7 @@ use machine::observer::ObserverCounters;
 use protection::counter::StartingAge;
 use protection::execution::{Histogram, ReadCounters, ReadPart, TimedCounters, WindowCounters};
 use protection::moving::MovingCounters;
-use protection::on_chip::{CacheCounters, CopyCounters};
+use protection::on_chip::{CopyCounters, MetadataCacheCounters};
 use protection::scheme::{Computed, CountersFound, Release, Renewals};
 use protection::slot::Kind;
 use protection::speculation::SpeculationCounters;
@@ -143,9 +143,9 @@ pub struct CoreTime {
 
 impl CoreTime {
     /// Converts the counted times to cycles of this clock.
-    pub fn of(counted: &Waits, clock: Clock) -> CoreTime {
+    pub fn of(counted: &LostCycleTotals, clock: Clock) -> CoreTime {
         let in_cycles = |fs: u64| fs as f64 / clock.period().as_fs() as f64;
-        let Waits { cycles, idle_fs, switching_fs, parts } = *counted;
+        let LostCycleTotals { cycles, idle_fs, switching_fs, parts } = *counted;
         let (idle_cycles, switching_cycles) = (in_cycles(idle_fs), in_cycles(switching_fs));
         let at_work_cycles = cycles as f64 - idle_cycles - switching_cycles - in_cycles(parts.total());
         let waiting_cycles = EnumMap::from_fn(|part| in_cycles(parts.of(part)));
@@ -216,7 +216,7 @@ pub struct Interval {
     /// Counts of the work of protection.
     pub protection: TimedCounters,
     /// The counter, tag, node and bitmap caches.
-    pub metadata_caches: [CacheCounters; Kind::CACHES],
+    pub metadata_caches: [MetadataCacheCounters; Kind::CACHES],
     /// Work caused by overflows of counters, of data and in the tree.
     pub renewals: Renewals,
     /// Predictability of lines and outcome of the design's speculation; absent if the design does not speculate.
@@ -279,7 +279,7 @@ pub struct CandidateCheck {
 
 /// Figures of the computer that simulated; they are not part of the result.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Host {
+pub struct HostFigures {
     /// Duration of the simulation in wall-clock seconds.
     pub seconds: f64,
     /// Simulated instructions per wall-clock second.
@@ -330,15 +330,15 @@ pub struct Record {
     /// Counts of the work of protection.
     pub protection: TimedCounters,
     /// The counter, tag, node and bitmap caches.
-    pub metadata_caches: [CacheCounters; Kind::CACHES],
+    pub metadata_caches: [MetadataCacheCounters; Kind::CACHES],
     /// Places where the counters of data from memory were found; absent if the design has no counters.
     pub counters_found: Option<CountersFound>,
     /// Work caused by overflows of counters, of data and in the tree.
     pub renewals: Renewals,
     /// Look-ups of counter lines in the last-level cache; absent if this cache does not hold counters under the design.
-    pub counters_in_llc: Option<CacheCounters>,
+    pub counters_in_llc: Option<MetadataCacheCounters>,
     /// Look-ups of tree nodes in the last-level cache; absent if this cache does not hold nodes under the design.
-    pub nodes_in_llc: Option<CacheCounters>,
+    pub nodes_in_llc: Option<MetadataCacheCounters>,
     /// Copies of counters in L2s; absent unless L2s begin reads with them.
     pub counters_in_l2: Option<CopyCounters>,
     /// Time from the use of lines to their verdicts; absent unless the design releases lines before verification.
@@ -378,5 +378,5 @@ pub struct Record {
     /// Weak choices of the design.
     pub weaknesses: Vec<&'static str>,
     /// Cost of the simulation on the computer that ran it.
-    pub host: Host,
+    pub host: HostFigures,
 }

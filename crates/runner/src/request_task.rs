@@ -10,7 +10,7 @@
 use crate::core_task::Ends;
 use catalogue::Machine;
 use chip::Chip;
-use chip::feed::{FeedError, Program};
+use chip::feed::{FeedError, ProgramFeed};
 use chip::uncore::{Requests, Uncore};
 use machine::node::Feed;
 use sim::Clock;
@@ -20,17 +20,17 @@ use std::rc::Rc;
 use std::task::Poll;
 use units::{Cycles, LineAddr, Time};
 use workload::deal::Hand;
-use workload::{Pace, Source};
+use workload::{RequestPace, Source};
 
 /// One request of the trace.
-struct Request {
+struct TraceRequest {
     read: Option<LineAddr>,
     write: Option<LineAddr>,
     due: u64,
 }
 
 /// The core that dispatches the instructions of a CPU trace.
-struct Window {
+struct DispatchWindow {
     clock: units::Clock,
     width: u64,
     entries: u64,
@@ -46,11 +46,11 @@ pub struct RequestTask<S> {
     chip: Rc<Chip>,
     uncore: Rc<Uncore>,
     requests: Rc<Requests>,
-    program: Rc<RefCell<Program<Hand<S>>>>,
+    program: Rc<RefCell<ProgramFeed<Hand<S>>>>,
     ends: Rc<Ends>,
-    pace: Pace,
+    pace: RequestPace,
     memory_clock: units::Clock,
-    window: Window,
+    window: DispatchWindow,
 }
 
 impl<S: Source + 'static> RequestTask<S> {
@@ -59,8 +59,8 @@ impl<S: Source + 'static> RequestTask<S> {
         clock: &Clock,
         machine: &Machine,
         (chip, uncore): (&Rc<Chip>, &Rc<Uncore>),
-        program: Rc<RefCell<Program<Hand<S>>>>,
-        (ends, pace): (&Rc<Ends>, Pace),
+        program: Rc<RefCell<ProgramFeed<Hand<S>>>>,
+        (ends, pace): (&Rc<Ends>, RequestPace),
     ) -> RequestTask<S> {
         let node = &machine.node;
         RequestTask {
@@ -72,7 +72,7 @@ impl<S: Source + 'static> RequestTask<S> {
             ends: ends.clone(),
             pace,
             memory_clock: machine.memory_config().device.clock(),
-            window: Window {
+            window: DispatchWindow {
                 clock: node.clock_mhz.clock(),
                 width: node.dispatch_width.into(),
                 entries: node.rob.into(),
@@ -117,28 +117,28 @@ impl<S: Source + 'static> RequestTask<S> {
         self.ends.ended();
     }
 
-    fn next(&self) -> Result<Option<Request>, FeedError> {
+    fn next(&self) -> Result<Option<TraceRequest>, FeedError> {
         let mut program = self.program.borrow_mut();
         let Some(step) = program.next()? else { return Ok(None) };
         let line = |store| step.touches.iter().find(|touch| touch.store == store).map(|touch| touch.line);
         let (read, write) = (line(false), line(true));
-        Ok(Some(Request { read, write, due: program.due() }))
+        Ok(Some(TraceRequest { read, write, due: program.due() }))
     }
 
     /// Waits until the request is due, but at least until `next`, and returns its number. In a CPU trace this is the
     /// number of its instruction.
-    async fn come(&mut self, request: &Request, number: u64, next: Time) -> u64 {
+    async fn come(&mut self, request: &TraceRequest, number: u64, next: Time) -> u64 {
         match self.pace {
-            Pace::AtOnce => self.sleep_until(next).await,
-            Pace::AtClocks => self.sleep_until(self.edge(request.due).max(next)).await,
-            Pace::AfterInstructions => return self.dispatch(request.due).await,
+            RequestPace::AtOnce => self.sleep_until(next).await,
+            RequestPace::AtClocks => self.sleep_until(self.edge(request.due).max(next)).await,
+            RequestPace::AfterInstructions => return self.dispatch(request.due).await,
         }
         number + 1
     }
 
     /// Waits until `before` instructions and that of the request are dispatched; returns the number of the latter.
     async fn dispatch(&mut self, before: u64) -> u64 {
-        let Window { clock, width, entries, .. } = self.window;
+        let DispatchWindow { clock, width, entries, .. } = self.window;
         let dispatched = self.window.dispatched + before + 1;
         let cycles = dispatched / width - self.window.dispatched / width;
         self.sleep_until(clock.start_of(Cycles(self.window.cycle + cycles))).await;

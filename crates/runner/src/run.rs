@@ -18,17 +18,19 @@ pub use warm_up::check_warm_up;
 
 use crate::bus::BusRecorder;
 use crate::excerpt::ExcerptFile;
-use crate::record::{CoreTime, Footprint, Host, ReadTimes, Record, SCHEMA, UnverifiedWindow, ipc, read_latency_ns};
+use crate::record::{
+    CoreTime, Footprint, HostFigures, ReadTimes, Record, SCHEMA, UnverifiedWindow, ipc, read_latency_ns,
+};
 use crate::sampling::Sampling;
-use bench::{Bench, Supply};
+use bench::{AssembledMachine, PowerScenario};
 use chip::counts::{Counts, Meters};
 use chip::feed::FeedCounters;
-use counting::Counting;
+use counting::IntervalCounter;
 use machine::node::EpochCounters;
 use programs::check_mapped;
 use std::time::Instant;
 use units::Time;
-use warm_up::Before;
+use warm_up::BaselineCounts;
 use workload::{Origin, Source};
 
 /// Events between two looks at the progress.
@@ -38,7 +40,7 @@ const SAMPLED_EVENTS_BETWEEN_LOOKS: u64 = 1 << 6;
 
 /// Decision of the observer of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Control {
+pub enum RunControl {
     /// Let the run continue.
     GoOn,
     /// Stop now, without a result.
@@ -52,7 +54,7 @@ pub enum Control {
 pub fn run<S: Source + 'static>(
     options: &RunOptions,
     source: S,
-    watch: impl FnMut(u64) -> Control,
+    watch: impl FnMut(u64) -> RunControl,
 ) -> Result<Record, RunError> {
     run_together(options, vec![source], watch)
 }
@@ -65,15 +67,15 @@ pub fn run<S: Source + 'static>(
 pub fn run_together<S: Source + 'static>(
     options: &RunOptions,
     sources: Vec<S>,
-    mut watch: impl FnMut(u64) -> Control,
+    mut watch: impl FnMut(u64) -> RunControl,
 ) -> Result<Record, RunError> {
     let started = Instant::now();
     check_fits(&sources, &options.machine)?;
     check_persistent(&sources, options)?;
     check_requests(&sources, options)?;
-    let mut counting = Counting::new(options, sources.len())?;
+    let mut counting = IntervalCounter::new(options, sources.len())?;
     let excerpt = ExcerptFile::begin(options.excerpt.as_ref(), options.detail)?;
-    let mut bench = Bench::assemble(options, sources, &excerpt, Supply::Lasts)?;
+    let mut bench = AssembledMachine::assemble(options, sources, &excerpt, PowerScenario::Lasts)?;
     let bus = bench.listen(options)?;
     let mut looked_at = 0;
     let mut stop = false;
@@ -84,7 +86,7 @@ pub fn run_together<S: Source + 'static>(
         if clock.event_count() >= looked_at {
             looked_at = clock.event_count() + between_looks;
             let instructions = programs.iter().map(|program| program.borrow().counters().instructions).sum();
-            stop = watch(instructions) == Control::Stop || bus.has_failed() || counting.error().is_some();
+            stop = watch(instructions) == RunControl::Stop || bus.has_failed() || counting.error().is_some();
         }
         counting.look(&meters);
         stop || meters.chip.fault_reported().is_some() || ends.is_over()
@@ -122,7 +124,7 @@ struct Figures {
     sampling: Option<Sampling>,
 }
 
-impl<S: Source + 'static> Bench<S> {
+impl<S: Source + 'static> AssembledMachine<S> {
     /// Begins to record the lines that cross the pins of memory, if the options request it.
     fn listen(&self, options: &RunOptions) -> Result<BusRecorder, RunError> {
         let Meters { memory, scheme, .. } = &self.meters;
@@ -130,7 +132,7 @@ impl<S: Source + 'static> Bench<S> {
         Ok(BusRecorder::begin(options.bus.as_ref(), configuration, memory, scheme.layout().shape())?)
     }
 
-    fn record(&self, options: &RunOptions, counting: Counting, started: Instant) -> Result<Record, RunError> {
+    fn record(&self, options: &RunOptions, counting: IntervalCounter, started: Instant) -> Result<Record, RunError> {
         let before = counting.before();
         let feed = self.fed().reduce(FeedCounters::of_programs).unwrap_or_default();
         let configuration = options.configuration(self.origins());
@@ -180,7 +182,7 @@ impl<S: Source + 'static> Bench<S> {
             events: self.executor.clock().event_count(),
             event_hash: format!("{:016x}", self.executor.clock().event_hash()),
             weaknesses: parts.weaknesses(),
-            host: Host {
+            host: HostFigures {
                 seconds,
                 instructions_per_second: feed.instructions as f64 / seconds,
                 simulated_memory_bytes: memory.media().borrow().footprint_bytes() + chip.footprint_bytes(),
@@ -195,7 +197,7 @@ impl<S: Source + 'static> Bench<S> {
     ///
     /// # Errors
     /// [`RunError::WarmUp`] if no instruction of a program is left to count.
-    fn counted(&self, options: &RunOptions, before: &Before, executed: u64) -> Result<u64, RunError> {
+    fn counted(&self, options: &RunOptions, before: &BaselineCounts, executed: u64) -> Result<u64, RunError> {
         let warm_up = options.warm_up;
         if warm_up > 0 && self.meters.chip.fault_reported().is_none() {
             let fed = self.fed().map(|fed| fed.instructions);
@@ -206,7 +208,7 @@ impl<S: Source + 'static> Bench<S> {
     }
 
     /// Returns the figures, from the counts or as estimates of the sample.
-    fn figures(&self, feed: &FeedCounters, before: &Before, workload: &Origin) -> Result<Figures, RunError> {
+    fn figures(&self, feed: &FeedCounters, before: &BaselineCounts, workload: &Origin) -> Result<Figures, RunError> {
         let Some(sampler) = &self.sampler else {
             let nodes = self.meters.chip.cores.nodes();
             let retired = nodes.iter().map(|node| node.borrow().retired_at()).max().unwrap_or(Time::ZERO);

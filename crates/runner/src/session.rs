@@ -9,7 +9,7 @@
 use crate::endable::{EndSwitch, Endable};
 use crate::pace::Pace;
 use crate::record::Record;
-use crate::run::{Control, RunError, RunOptions, run_together};
+use crate::run::{RunControl, RunError, RunOptions, run_together};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ pub struct Results {
 }
 
 /// State that the threads and the watcher share.
-struct Shared {
+struct SessionState {
     instructions: Vec<AtomicU64>,
     give_up: AtomicBool,
     /// One switch for each program.
@@ -80,11 +80,11 @@ struct Shared {
     pace: Option<Pace>,
 }
 
-impl Shared {
-    fn new(designs: usize, programs: usize, pace: Option<Pace>) -> Arc<Shared> {
+impl SessionState {
+    fn new(designs: usize, programs: usize, pace: Option<Pace>) -> Arc<SessionState> {
         let instructions = (0..designs).map(|_| AtomicU64::new(0)).collect();
         let switches = (0..programs).map(|_| EndSwitch::default()).collect();
-        Arc::new(Shared { instructions, give_up: AtomicBool::new(false), switches, pace })
+        Arc::new(SessionState { instructions, give_up: AtomicBool::new(false), switches, pace })
     }
 
     fn is_ending(&self) -> bool {
@@ -92,12 +92,12 @@ impl Shared {
     }
 
     /// Notes that a design has run `instructions`. The design waits for the slower ones if there is a pace.
-    fn arrived(&self, design: usize, instructions: u64) -> Control {
+    fn arrived(&self, design: usize, instructions: u64) -> RunControl {
         self.instructions[design].store(instructions, Ordering::Relaxed);
         if let Some(pace) = &self.pace {
             pace.arrived(design, instructions, || self.is_ending());
         }
-        if self.give_up.load(Ordering::Relaxed) { Control::Stop } else { Control::GoOn }
+        if self.give_up.load(Ordering::Relaxed) { RunControl::Stop } else { RunControl::GoOn }
     }
 }
 
@@ -109,7 +109,7 @@ pub fn session(
     designs: &[RunOptions],
     watch: impl FnMut(&Progress) -> Command,
 ) -> Results {
-    let shared = Shared::new(designs.len(), 1, None);
+    let shared = SessionState::new(designs.len(), 1, None);
     let taps = broadcast(Endable::new(source, shared.switches[0].clone()), designs.len());
     run_all(taps.into_iter().map(|tap| vec![tap]), designs, &shared, watch)
 }
@@ -122,7 +122,7 @@ pub fn session_together<S: Source + 'static>(
     watch: impl FnMut(&Progress) -> Command,
 ) -> Results {
     let programs = sources.first().map_or(0, Vec::len);
-    let shared = Shared::new(designs.len(), programs, Some(Pace::new(designs.len(), LEAD)));
+    let shared = SessionState::new(designs.len(), programs, Some(Pace::new(designs.len(), LEAD)));
     let switches = shared.switches.clone();
     let endable = |sources: Vec<S>| {
         let switched = sources.into_iter().zip(&switches);
@@ -134,7 +134,7 @@ pub fn session_together<S: Source + 'static>(
 fn run_all<S: Source + 'static>(
     sources: impl Iterator<Item = Vec<S>>,
     designs: &[RunOptions],
-    shared: &Arc<Shared>,
+    shared: &Arc<SessionState>,
     mut watch: impl FnMut(&Progress) -> Command,
 ) -> Results {
     let (sender, results) = channel();
@@ -160,7 +160,7 @@ fn run_one<S: Source + 'static>(
     index: usize,
     options: &RunOptions,
     sources: Vec<S>,
-    shared: &Shared,
+    shared: &SessionState,
     sender: &Sender<(usize, Outcome)>,
 ) {
     let watch = |instructions| shared.arrived(index, instructions);
@@ -184,7 +184,7 @@ fn run_one<S: Source + 'static>(
 fn wait(
     designs: usize,
     results: &Receiver<(usize, Outcome)>,
-    shared: &Shared,
+    shared: &SessionState,
     mut look: impl FnMut(&Progress),
 ) -> Vec<Outcome> {
     let mut outcomes: Vec<Option<Outcome>> = (0..designs).map(|_| None).collect();
@@ -254,7 +254,7 @@ mod tests {
         let together = session(kernel(&[]), &designs, |_| Command::GoOn);
         assert!(!together.ended_early);
         for (options, record) in designs.iter().zip(together.outcomes) {
-            let alone = run(options, kernel(&[]), |_| Control::GoOn).unwrap();
+            let alone = run(options, kernel(&[]), |_| RunControl::GoOn).unwrap();
             assert_eq!(record.unwrap().event_hash, alone.event_hash, "{}", options.design.name);
         }
     }

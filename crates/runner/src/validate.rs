@@ -14,7 +14,7 @@ use thiserror::Error;
 
 /// Part of the reference's work to repeat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Extent {
+pub enum ValidationExtent {
     /// All streams and windows, which takes minutes.
     Full,
     /// Shorter streams, and only the short windows of the traces, which takes seconds.
@@ -23,7 +23,7 @@ pub enum Extent {
 
 /// Comparison of one figure.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Row {
+pub struct ComparisonRow {
     /// The simulator of the reference.
     pub reference: String,
     /// Subject of the simulation: a machine and a trace, or a stream of requests.
@@ -50,14 +50,20 @@ pub struct Row {
     pub ok: bool,
 }
 
-impl Row {
-    fn new(reference: &str, subject: &str, quantity: &str, [ours, theirs]: [f64; 2], tolerance: Option<f64>) -> Row {
+impl ComparisonRow {
+    fn new(
+        reference: &str,
+        subject: &str,
+        quantity: &str,
+        [ours, theirs]: [f64; 2],
+        tolerance: Option<f64>,
+    ) -> ComparisonRow {
         let difference = match (ours, theirs) {
             (0.0, 0.0) => 0.0,
             (_, 0.0) => 100.0,
             _ => 100.0 * (ours - theirs) / theirs,
         };
-        Row::of(reference, subject, quantity, [ours, theirs], (difference, tolerance))
+        ComparisonRow::of(reference, subject, quantity, [ours, theirs], (difference, tolerance))
     }
 
     /// A row for a figure that was measured once under each of several placements of pages.
@@ -67,9 +73,9 @@ impl Row {
         quantity: &str,
         (ours, theirs): (&[f64], f64),
         tolerance: f64,
-    ) -> Row {
+    ) -> ComparisonRow {
         let mean = ours.iter().sum::<f64>() / ours.len() as f64;
-        let mut row = Row::new(reference, subject, quantity, [mean, theirs], Some(tolerance));
+        let mut row = ComparisonRow::new(reference, subject, quantity, [mean, theirs], Some(tolerance));
         if let Some(Estimate { value, low, high }) = ratio(ours, &vec![1.0; ours.len()]) {
             row.interval = Some([low, high]);
             // The interval is that of a mean. The variance of a single value is larger by the count plus one.
@@ -84,9 +90,15 @@ impl Row {
     }
 
     /// A row of two percentages: the row reports and checks their difference in percentage points.
-    fn in_points(reference: &str, subject: &str, quantity: &str, [ours, theirs]: [f64; 2], tolerance: f64) -> Row {
-        let row = Row::of(reference, subject, quantity, [ours, theirs], (ours - theirs, Some(tolerance)));
-        Row { in_points: true, ..row }
+    fn in_points(
+        reference: &str,
+        subject: &str,
+        quantity: &str,
+        [ours, theirs]: [f64; 2],
+        tolerance: f64,
+    ) -> ComparisonRow {
+        let row = ComparisonRow::of(reference, subject, quantity, [ours, theirs], (ours - theirs, Some(tolerance)));
+        ComparisonRow { in_points: true, ..row }
     }
 
     fn of(
@@ -95,8 +107,8 @@ impl Row {
         quantity: &str,
         [ours, theirs]: [f64; 2],
         (difference, tolerance): (f64, Option<f64>),
-    ) -> Row {
-        Row {
+    ) -> ComparisonRow {
+        ComparisonRow {
             reference: reference.to_owned(),
             subject: subject.to_owned(),
             quantity: quantity.to_owned(),
@@ -116,7 +128,7 @@ impl Row {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ValidationReport {
     /// Rows in the order of measurement.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparisonRow>,
     /// True if all figures are within their tolerances.
     pub ok: bool,
 }
@@ -142,7 +154,7 @@ pub enum ValidationError {
 
 /// Progress of a validation.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
+pub struct ValidationProgress<'a> {
     /// Subject that was simulated last.
     pub subject: &'a str,
     /// Work done so far: instructions of windows, requests of streams.
@@ -155,19 +167,22 @@ pub struct Progress<'a> {
 ///
 /// # Errors
 /// See [`ValidationError`]; a figure out of its tolerance is a result.
-pub fn validate(extent: Extent, mut progress: impl FnMut(Progress<'_>)) -> Result<ValidationReport, ValidationError> {
+pub fn validate(
+    extent: ValidationExtent,
+    mut progress: impl FnMut(ValidationProgress<'_>),
+) -> Result<ValidationReport, ValidationError> {
     let work = [dram::work(extent)?, champsim::work(extent)?].concat();
     let of = work.iter().sum();
     let (mut ahead, mut done, mut last) = (work.into_iter(), 0, String::new());
-    let mut report = |row: &Row| {
+    let mut report = |row: &ComparisonRow| {
         if last != row.subject {
             last.clone_from(&row.subject);
             done += ahead.next().unwrap_or(0);
-            progress(Progress { subject: &last, done, of });
+            progress(ValidationProgress { subject: &last, done, of });
         }
     };
     let mut rows = validate_dram(extent, &mut report)?.rows;
-    champsim::compare(extent, &mut |row: Row| {
+    champsim::compare(extent, &mut |row: ComparisonRow| {
         report(&row);
         rows.push(row);
     })?;
@@ -178,9 +193,12 @@ pub fn validate(extent: Extent, mut progress: impl FnMut(Progress<'_>)) -> Resul
 ///
 /// # Errors
 /// The errors of [`validate`].
-pub fn validate_dram(extent: Extent, mut progress: impl FnMut(&Row)) -> Result<ValidationReport, ValidationError> {
+pub fn validate_dram(
+    extent: ValidationExtent,
+    mut progress: impl FnMut(&ComparisonRow),
+) -> Result<ValidationReport, ValidationError> {
     let mut rows = Vec::new();
-    dram::compare(extent, &mut |row: Row| {
+    dram::compare(extent, &mut |row: ComparisonRow| {
         progress(&row);
         rows.push(row);
     })?;
@@ -188,7 +206,7 @@ pub fn validate_dram(extent: Extent, mut progress: impl FnMut(&Row)) -> Result<V
 }
 
 impl ValidationReport {
-    fn of(rows: Vec<Row>) -> ValidationReport {
+    fn of(rows: Vec<ComparisonRow>) -> ValidationReport {
         let ok = rows.iter().all(|row| row.ok);
         ValidationReport { rows, ok }
     }
@@ -198,8 +216,8 @@ impl ValidationReport {
 mod tests {
     use super::*;
 
-    fn row(ours: &[f64], theirs: f64) -> Row {
-        Row::of_placements("", "", "", (ours, theirs), 5.0)
+    fn row(ours: &[f64], theirs: f64) -> ComparisonRow {
+        ComparisonRow::of_placements("", "", "", (ours, theirs), 5.0)
     }
 
     #[test]
@@ -223,7 +241,7 @@ mod tests {
 
     #[test]
     fn differences_of_percentages_are_in_points() {
-        let found = Row::in_points("", "", "row hits in percent", [1.0, 0.4], 0.5);
+        let found = ComparisonRow::in_points("", "", "row hits in percent", [1.0, 0.4], 0.5);
         assert!(found.in_points && (found.difference_percent - 0.6).abs() < 1e-9 && !found.ok, "{found:?}");
         assert!(!row(&[1.0], 0.4).in_points);
     }

@@ -4,7 +4,7 @@
 //! up to the end of the warm-up, because no event depends on the length of a run.
 
 use crate::record::Record;
-use crate::run::{Control, RunError, RunOptions, run};
+use crate::run::{RunControl, RunError, RunOptions, run};
 use catalogue::{ConfigError, Machine};
 use serde::Serialize;
 use thiserror::Error;
@@ -12,7 +12,7 @@ use workload::{Source, WorkloadError};
 
 /// Position and length of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Extent {
+pub struct WindowExtent {
     /// Instructions before the window.
     pub warmup: u64,
     /// Instructions of the window.
@@ -98,9 +98,9 @@ pub enum WindowError {
 pub fn measure_window(
     machine: &Machine,
     seed: u64,
-    extent: Extent,
+    extent: WindowExtent,
     open: impl Fn(u64) -> Result<Box<dyn Source>, WorkloadError>,
-    mut watch: impl FnMut(u64) -> Control,
+    mut watch: impl FnMut(u64) -> RunControl,
 ) -> Result<Window, WindowError> {
     if extent.instructions == 0 {
         return Err(WindowError::Empty { found: 0 });

@@ -16,9 +16,9 @@ type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Interface of the simulation for tasks and machines: the current time, and waiting for a later one.
 #[derive(Clone)]
-pub struct Clock(Rc<State>);
+pub struct Clock(Rc<ExecutorState>);
 
-struct State {
+struct ExecutorState {
     now: Cell<Time>,
     current: Cell<TaskId>,
     sequence: Cell<u64>,
@@ -118,7 +118,7 @@ impl Default for Executor {
 impl Executor {
     /// Creates a simulation at power-on, without tasks.
     pub fn new() -> Executor {
-        let state = State {
+        let state = ExecutorState {
             now: Cell::new(Time::ZERO),
             current: Cell::new(TaskId(0)),
             sequence: Cell::new(0),

@@ -23,7 +23,7 @@ pub enum Mode {
 /// Index of a waiter in the table of all waiters. With one table, a wait allocates no memory.
 type WaiterIndex = usize;
 
-struct Waiter {
+struct LockWaiter {
     mode: Mode,
     task: TaskId,
     granted: bool,
@@ -35,13 +35,13 @@ struct Waiter {
 type Queue = (WaiterIndex, WaiterIndex);
 
 #[derive(Default)]
-struct Held {
+struct LockState {
     exclusive: bool,
     sharers: u32,
     waiters: Option<Queue>,
 }
 
-impl Held {
+impl LockState {
     fn admits(&self, mode: Mode) -> bool {
         !self.exclusive && (mode == Mode::Shared || self.sharers == 0)
     }
@@ -61,15 +61,15 @@ impl Held {
     }
 }
 
-struct Names<K> {
-    held: FxHashMap<K, Held>,
-    waiters: Slab<Waiter>,
+struct NamedLocks<K> {
+    held: FxHashMap<K, LockState>,
+    waiters: Slab<LockWaiter>,
 }
 
 /// A set of locks, one per name in use.
 pub struct LockTable<K> {
     clock: Clock,
-    names: RefCell<Names<K>>,
+    names: RefCell<NamedLocks<K>>,
 }
 
 /// Holds a lock until it is dropped.
@@ -79,7 +79,7 @@ pub struct Guard<'a, K: Hash + Eq + Copy> {
     mode: Mode,
 }
 
-impl<K: Hash + Eq + Copy> Names<K> {
+impl<K: Hash + Eq + Copy> NamedLocks<K> {
     /// Enters at once and returns `None`, or joins the waiters and returns the index of the waiter.
     fn enter_or_wait(&mut self, name: K, mode: Mode, task: TaskId) -> Option<WaiterIndex> {
         let held = self.held.entry(name).or_default();
@@ -87,7 +87,7 @@ impl<K: Hash + Eq + Copy> Names<K> {
             held.enter(mode);
             return None;
         }
-        let slot = self.waiters.insert(Waiter { mode, task, granted: false, next: None });
+        let slot = self.waiters.insert(LockWaiter { mode, task, granted: false, next: None });
         let first = match held.waiters {
             Some((first, last)) => {
                 self.waiters[last].next = Some(slot);
@@ -130,7 +130,7 @@ impl<K: Hash + Eq + Copy> Names<K> {
 impl<K: Hash + Eq + Copy> LockTable<K> {
     /// Creates a table without locked names.
     pub fn new(clock: &Clock) -> LockTable<K> {
-        let names = Names { held: FxHashMap::default(), waiters: Slab::new() };
+        let names = NamedLocks { held: FxHashMap::default(), waiters: Slab::new() };
         LockTable { clock: clock.clone(), names: RefCell::new(names) }
     }
 

@@ -5,7 +5,7 @@ mod units;
 
 pub use idle::IdleBatch;
 
-use self::units::Units;
+use self::units::PipeUnits;
 use ::units::{Duration, Time};
 use idle::IdleQueue;
 use std::cell::{Cell, RefCell};
@@ -17,7 +17,7 @@ use std::cell::{Cell, RefCell};
 #[derive(Debug)]
 pub struct Pipe {
     latency: Duration,
-    units: RefCell<Units>,
+    units: RefCell<PipeUnits>,
     /// Idle work, which enters units that would otherwise be empty.
     idle: IdleQueue,
     items: Cell<u64>,
@@ -42,7 +42,7 @@ impl Pipe {
         assert!(units > 0, "a pipe needs at least one unit");
         Pipe {
             latency,
-            units: RefCell::new(Units::new(units, interval)),
+            units: RefCell::new(PipeUnits::new(units, interval)),
             idle: IdleQueue::default(),
             items: Cell::new(0),
             waited: Cell::new(Duration::ZERO),

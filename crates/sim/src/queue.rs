@@ -31,13 +31,13 @@ type ItemIndex = u32;
 const NOWHERE: ItemIndex = ItemIndex::MAX;
 
 /// An event of the wheel, with the index of the next in its slot; or a free entry, with the index of the next free one.
-struct Kept {
+struct WheelNode {
     event: Event,
     next: ItemIndex,
 }
 
 pub(crate) struct EventQueue {
-    kept: Vec<Kept>,
+    kept: Vec<WheelNode>,
     free: ItemIndex,
     /// First index of each slot: its most recently added event.
     slots: Box<[ItemIndex; SLOTS]>,
@@ -48,7 +48,7 @@ pub(crate) struct EventQueue {
 }
 
 /// An event found in a slot.
-struct Found {
+struct EventPosition {
     event: Event,
     at: ItemIndex,
     /// Index of the previous event in the list, if the event is not the first.
@@ -72,7 +72,7 @@ impl EventQueue {
         debug_assert!(slot >= self.position, "an event in the past");
         if slot - self.position < SLOTS as u64 {
             let index = slot as usize % SLOTS;
-            let kept = Kept { event, next: self.slots[index] };
+            let kept = WheelNode { event, next: self.slots[index] };
             self.slots[index] = self.keep(kept);
             self.occupied[index / 64] |= 1 << (index % 64);
         } else {
@@ -80,7 +80,7 @@ impl EventQueue {
         }
     }
 
-    fn keep(&mut self, kept: Kept) -> ItemIndex {
+    fn keep(&mut self, kept: WheelNode) -> ItemIndex {
         let slot = self.free;
         if slot == NOWHERE {
             self.kept.push(kept);
@@ -105,22 +105,22 @@ impl EventQueue {
         Some(event)
     }
 
-    fn earliest_in(&self, slot: usize) -> Found {
+    fn earliest_in(&self, slot: usize) -> EventPosition {
         let mut at = self.slots[slot];
-        let Kept { event, mut next } = self.kept[at as usize];
-        let mut best = Found { event, at, before: NOWHERE };
+        let WheelNode { event, mut next } = self.kept[at as usize];
+        let mut best = EventPosition { event, at, before: NOWHERE };
         while next != NOWHERE {
             let before = std::mem::replace(&mut at, next);
             let kept = &self.kept[at as usize];
             next = kept.next;
             if kept.event < best.event {
-                best = Found { event: kept.event, at, before };
+                best = EventPosition { event: kept.event, at, before };
             }
         }
         best
     }
 
-    fn take(&mut self, slot: usize, found: &Found) {
+    fn take(&mut self, slot: usize, found: &EventPosition) {
         let next = std::mem::replace(&mut self.kept[found.at as usize].next, self.free);
         self.free = found.at;
         if found.before != NOWHERE {

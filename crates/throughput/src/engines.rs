@@ -19,7 +19,7 @@ const KEY: Key = Key(*b"sixteen byte key");
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Display, Deserialize, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub enum Engine {
+pub enum AeadEngine {
     /// The line kernel with AVX-512, VAES and VPCLMULQDQ.
     LinesVaes,
     /// The line kernel with AES-NI and PCLMULQDQ.
@@ -32,23 +32,23 @@ pub enum Engine {
     BufferSoft,
 }
 
-impl Engine {
+impl AeadEngine {
     /// Bytes of a unit with a nonce and a tag, or `None` if the complete message is the unit.
     pub fn unit(self) -> Option<usize> {
         match self {
-            Engine::LinesVaes | Engine::LinesAesni | Engine::LinesPortable => Some(LINE_BYTES),
-            Engine::Buffer | Engine::BufferSoft => None,
+            AeadEngine::LinesVaes | AeadEngine::LinesAesni | AeadEngine::LinesPortable => Some(LINE_BYTES),
+            AeadEngine::Buffer | AeadEngine::BufferSoft => None,
         }
     }
 
     /// Description of the engine, in one line.
     pub fn summary(self) -> &'static str {
         match self {
-            Engine::LinesVaes => "our line kernel, VAES and AVX-512: each line with nonce and tag, four at once",
-            Engine::LinesAesni => "our line kernel, AES-NI: each line with nonce and tag, one after the other",
-            Engine::LinesPortable => "our line kernel's portable path: RustCrypto's crates with what they find",
-            Engine::Buffer => "RustCrypto's aes-gcm with what it finds: one nonce and tag for the buffer",
-            Engine::BufferSoft => "RustCrypto's aes-gcm in portable code alone: one nonce and tag for the buffer",
+            AeadEngine::LinesVaes => "our line kernel, VAES and AVX-512: each line with nonce and tag, four at once",
+            AeadEngine::LinesAesni => "our line kernel, AES-NI: each line with nonce and tag, one after the other",
+            AeadEngine::LinesPortable => "our line kernel's portable path: RustCrypto's crates with what they find",
+            AeadEngine::Buffer => "RustCrypto's aes-gcm with what it finds: one nonce and tag for the buffer",
+            AeadEngine::BufferSoft => "RustCrypto's aes-gcm in portable code alone: one nonce and tag for the buffer",
         }
     }
 
@@ -61,14 +61,14 @@ impl Engine {
     pub(crate) fn expanded(self) -> Option<Box<dyn Aead>> {
         let lines = |on| {
             let kernel = GcmLines::with(on, &KEY)?;
-            Some(Box::new(Lines { kernel, fits: vec![false; crate::SIZE_MAX / LINE_BYTES] }) as Box<dyn Aead>)
+            Some(Box::new(LineAead { kernel, fits: vec![false; crate::SIZE_MAX / LINE_BYTES] }) as Box<dyn Aead>)
         };
         match self {
-            Engine::LinesVaes => lines(Instructions::Vaes),
-            Engine::LinesAesni => lines(Instructions::AesNi),
-            Engine::LinesPortable => lines(Instructions::Portable),
-            Engine::Buffer => Some(Box::new(Buffer(KEY.cipher()))),
-            Engine::BufferSoft => Some(Box::new(Soft(aes_gcm_soft::Aes128Gcm::new(&KEY.0.into())))),
+            AeadEngine::LinesVaes => lines(Instructions::Vaes),
+            AeadEngine::LinesAesni => lines(Instructions::AesNi),
+            AeadEngine::LinesPortable => lines(Instructions::Portable),
+            AeadEngine::Buffer => Some(Box::new(BufferAead(KEY.cipher()))),
+            AeadEngine::BufferSoft => Some(Box::new(Soft(aes_gcm_soft::Aes128Gcm::new(&KEY.0.into())))),
         }
     }
 }
@@ -82,20 +82,20 @@ pub(crate) trait Aead {
 
 /// Seals units of `unit` bytes by `aes-gcm`: the reference for all engines.
 pub(crate) fn reference(nonces: &[GcmNonce], text: &mut [u8], tags: &mut [GcmTag], unit: usize) {
-    let mut buffer = Buffer(KEY.cipher());
+    let mut buffer = BufferAead(KEY.cipher());
     for ((nonce, text), tag) in nonces.iter().zip(text.chunks_mut(unit)).zip(tags) {
         buffer.seal(&[*nonce], text, std::slice::from_mut(tag));
     }
 }
 
 /// Engine that seals each line under its nonce.
-struct Lines {
+struct LineAead {
     kernel: GcmLines,
     /// Room for the verdicts of the longest message.
     fits: Vec<bool>,
 }
 
-impl Aead for Lines {
+impl Aead for LineAead {
     fn seal(&mut self, nonces: &[GcmNonce], text: &mut [u8], tags: &mut [GcmTag]) {
         self.kernel.seal(nonces, text.as_chunks_mut().0, tags);
     }
@@ -108,9 +108,9 @@ impl Aead for Lines {
 }
 
 /// Engine that seals the complete buffer under one nonce.
-struct Buffer(aes_gcm::Aes128Gcm);
+struct BufferAead(aes_gcm::Aes128Gcm);
 
-impl Aead for Buffer {
+impl Aead for BufferAead {
     fn seal(&mut self, nonces: &[GcmNonce], text: &mut [u8], tags: &mut [GcmTag]) {
         let made = self.0.encrypt_inout_detached((&nonces[0]).into(), &[], text.into());
         tags[0] = made.expect("a message is not too long").into();
@@ -121,7 +121,7 @@ impl Aead for Buffer {
     }
 }
 
-/// Like [`Buffer`], but in portable code.
+/// Like [`BufferAead`], but in portable code.
 struct Soft(aes_gcm_soft::Aes128Gcm);
 
 impl Aead for Soft {

@@ -10,7 +10,7 @@ mod clock;
 mod engines;
 
 pub use clock::core_clock_hz;
-pub use engines::Engine;
+pub use engines::AeadEngine;
 
 use engines::{Aead, reference};
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub enum Refused {
     #[error("{engine} has no messages of {bytes} bytes: expected a multiple of {of}")]
     PartsOfLines {
         /// Engine that was requested.
-        engine: Engine,
+        engine: AeadEngine,
         /// Bytes that the caller requested.
         bytes: usize,
         /// Number that the bytes must be a multiple of.
@@ -53,7 +53,7 @@ pub enum Refused {
     },
     /// This processor cannot run the engine.
     #[error("{0} needs instructions that this processor does not have")]
-    Unavailable(Engine),
+    Unavailable(AeadEngine),
     /// The number of repetitions is too low or too high.
     #[error("repetitions is {0}: expected 1 to {REPETITIONS_MAX}")]
     Repetitions(i64),
@@ -68,7 +68,7 @@ fn nearest_size(found: i64) -> i64 {
 
 /// Result for one engine at one size.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Timing {
+pub struct EngineTiming {
     /// Seconds of a call that encrypts a message and computes its tags: the median of all repetitions.
     pub seal_seconds: f64,
     /// Seconds of a call that verifies a message and decrypts it: the median of all repetitions.
@@ -94,7 +94,7 @@ pub fn checked_size(bytes: i64) -> Result<usize, Refused> {
 ///
 /// # Panics
 /// If an engine's bytes are not those of `aes-gcm`, or if it accepts a wrong tag.
-pub fn measure(engine: Engine, bytes: i64, repetitions: i64) -> Result<Timing, Refused> {
+pub fn measure(engine: AeadEngine, bytes: i64, repetitions: i64) -> Result<EngineTiming, Refused> {
     let bytes = checked_size(bytes)?;
     let count = usize::try_from(repetitions).ok().filter(|count| (1..=REPETITIONS_MAX).contains(count));
     let count = count.ok_or(Refused::Repetitions(repetitions))?;
@@ -103,13 +103,13 @@ pub fn measure(engine: Engine, bytes: i64, repetitions: i64) -> Result<Timing, R
         return Err(Refused::PartsOfLines { engine, bytes, of: unit });
     }
     let mut aead = engine.expanded().ok_or(Refused::Unavailable(engine))?;
-    let work = Work::new(bytes, unit);
+    let work = MessageBatch::new(bytes, unit);
     work.check(engine, aead.as_mut());
     Ok(work.timed(aead.as_mut(), count))
 }
 
 /// Messages, with their expected ciphertexts and tags.
-struct Work {
+struct MessageBatch {
     /// Bytes of each message.
     bytes: usize,
     /// Nonces of each message.
@@ -120,9 +120,9 @@ struct Work {
     tags: Vec<[u8; 16]>,
 }
 
-impl Work {
+impl MessageBatch {
     /// Creates messages of `bytes` bytes, with a nonce and a tag for each `unit` bytes of them.
-    fn new(bytes: usize, unit: usize) -> Work {
+    fn new(bytes: usize, unit: usize) -> MessageBatch {
         let messages = (WORK_BYTES / bytes).max(1);
         let units = bytes / unit;
         let nonce = |number: usize| std::array::from_fn(|byte| (number as u128 + 1).to_le_bytes()[byte]);
@@ -130,11 +130,11 @@ impl Work {
         let plain: Vec<u8> = (0..messages * bytes).map(|byte| (byte * 7 + byte / 64) as u8).collect();
         let (mut sealed, mut tags) = (plain.clone(), vec![[0; 16]; nonces.len()]);
         reference(&nonces, &mut sealed, &mut tags, unit);
-        Work { bytes, units, nonces, plain, sealed, tags }
+        MessageBatch { bytes, units, nonces, plain, sealed, tags }
     }
 
     /// Compares the engine with the reference in both directions, and checks that it refuses a tag with a flipped bit.
-    fn check(&self, engine: Engine, aead: &mut dyn Aead) {
+    fn check(&self, engine: AeadEngine, aead: &mut dyn Aead) {
         let (mut text, mut made) = (self.plain.clone(), vec![[0; 16]; self.tags.len()]);
         self.seal(aead, &mut text, &mut made);
         assert!(text == self.sealed && made == self.tags, "{engine} does not seal as aes-gcm does");
@@ -145,7 +145,7 @@ impl Work {
         assert!(!self.open(aead, &mut self.sealed.clone(), &wrong), "{engine} takes a wrong tag");
     }
 
-    fn timed(&self, aead: &mut dyn Aead, repetitions: usize) -> Timing {
+    fn timed(&self, aead: &mut dyn Aead, repetitions: usize) -> EngineTiming {
         let calls = (self.plain.len() / self.bytes) as f64;
         let (mut sealing, mut opening, mut clocks) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..repetitions {
@@ -156,7 +156,7 @@ impl Work {
             assert!(black_box(genuine));
             clocks.push(core_clock_hz());
         }
-        Timing { seal_seconds: median(sealing), open_seconds: median(opening), clock_hz: median(clocks) }
+        EngineTiming { seal_seconds: median(sealing), open_seconds: median(opening), clock_hz: median(clocks) }
     }
 
     fn seal(&self, aead: &mut dyn Aead, text: &mut [u8], tags: &mut [[u8; 16]]) {

@@ -4,8 +4,8 @@
 use super::*;
 use strum::VariantArray;
 
-fn available() -> impl Iterator<Item = Engine> {
-    Engine::VARIANTS.iter().copied().filter(|engine| engine.is_available())
+fn available() -> impl Iterator<Item = AeadEngine> {
+    AeadEngine::VARIANTS.iter().copied().filter(|engine| engine.is_available())
 }
 
 #[test]
@@ -20,16 +20,16 @@ fn every_available_engine_is_measured_with_positive_figures() {
 
 #[test]
 fn a_buffer_may_end_within_a_line_and_a_message_of_lines_may_not() {
-    assert!(measure(Engine::Buffer, 32, 1).is_ok());
-    assert!(measure(Engine::BufferSoft, 48, 1).is_ok());
-    let refused = measure(Engine::LinesPortable, 96, 1).unwrap_err();
+    assert!(measure(AeadEngine::Buffer, 32, 1).is_ok());
+    assert!(measure(AeadEngine::BufferSoft, 48, 1).is_ok());
+    let refused = measure(AeadEngine::LinesPortable, 96, 1).unwrap_err();
     assert_eq!(refused.to_string(), "lines-portable has no messages of 96 bytes: expected a multiple of 64");
 }
 
 #[test]
 fn sizes_that_no_message_has_are_refused_with_the_nearest() {
     for (found, nearest) in [(0, 16), (-5, 16), (33, 32), (40, 48), (1_048_592, 1_048_576), (i64::MAX, 1_048_576)] {
-        let said = measure(Engine::Buffer, found, 1).unwrap_err().to_string();
+        let said = measure(AeadEngine::Buffer, found, 1).unwrap_err().to_string();
         let expected =
             format!("size is {found}: expected a multiple of 16 bytes from 16 to 1048576; the nearest is {nearest}");
         assert_eq!(said, expected);
@@ -40,15 +40,15 @@ fn sizes_that_no_message_has_are_refused_with_the_nearest() {
 #[test]
 fn repetitions_out_of_range_are_refused() {
     for wrong in [0, -1, 10_001] {
-        assert_eq!(measure(Engine::Buffer, 64, wrong).unwrap_err(), Refused::Repetitions(wrong));
+        assert_eq!(measure(AeadEngine::Buffer, 64, wrong).unwrap_err(), Refused::Repetitions(wrong));
     }
 }
 
 #[test]
 fn line_engines_split_a_message_into_lines_with_a_tag_each() {
-    let work = Work::new(256, LINE);
+    let work = MessageBatch::new(256, LINE);
     assert_eq!((work.units, work.nonces.len(), work.tags.len()), (4, 256, 256));
-    let whole = Work::new(256, 256);
+    let whole = MessageBatch::new(256, 256);
     assert_eq!((whole.units, whole.nonces.len(), whole.tags.len()), (1, 64, 64));
     assert!(work.sealed[..64] == whole.sealed[..64], "the first line has the nonce of the first buffer");
     assert!(work.tags[0] != whole.tags[0]);
@@ -73,8 +73,8 @@ impl Aead for Blind {
 #[test]
 #[should_panic(expected = "takes a wrong tag")]
 fn an_engine_that_takes_a_wrong_tag_is_not_measured() {
-    let engine = Engine::Buffer;
-    Work::new(64, 64).check(engine, &mut Blind(engine.expanded().unwrap()));
+    let engine = AeadEngine::Buffer;
+    MessageBatch::new(64, 64).check(engine, &mut Blind(engine.expanded().unwrap()));
 }
 
 /// An engine that forgets its tags.
@@ -93,8 +93,8 @@ impl Aead for Mute {
 #[test]
 #[should_panic(expected = "does not seal as aes-gcm does")]
 fn an_engine_with_other_bytes_is_not_measured() {
-    let engine = Engine::BufferSoft;
-    Work::new(64, 64).check(engine, &mut Mute(engine.expanded().unwrap()));
+    let engine = AeadEngine::BufferSoft;
+    MessageBatch::new(64, 64).check(engine, &mut Mute(engine.expanded().unwrap()));
 }
 
 #[test]

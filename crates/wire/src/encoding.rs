@@ -22,7 +22,7 @@ pub struct Address {
     /// Register that is added after a shift to the left, with the bits of the shift.
     pub index: Option<(u8, u8)>,
     /// Segment with a base that is added, if the prefixes name one.
-    pub segment: Option<Segment>,
+    pub segment: Option<SegmentBase>,
     /// Constant. If the address is relative to the instruction, the constant includes the end of the instruction.
     pub displacement: u64,
     /// True if the address has 32 bits.
@@ -31,7 +31,7 @@ pub struct Address {
 
 /// A segment with a base.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Segment {
+pub enum SegmentBase {
     /// The segment of `%fs`.
     Fs,
     /// The segment of `%gs`.
@@ -51,7 +51,7 @@ struct Prefixes {
     operand_size: bool,
     address_size: bool,
     repeats: bool,
-    segment: Option<Segment>,
+    segment: Option<SegmentBase>,
     /// Extension bits of the index register and of the base register.
     index: u8,
     base: u8,
@@ -91,8 +91,8 @@ fn prefixes(bytes: &[u8]) -> (Prefixes, &[u8]) {
             0x66 => prefixes.operand_size = true,
             0x67 => prefixes.address_size = true,
             0xf2 | 0xf3 => prefixes.repeats = true,
-            0x64 => prefixes.segment = Some(Segment::Fs),
-            0x65 => prefixes.segment = Some(Segment::Gs),
+            0x64 => prefixes.segment = Some(SegmentBase::Fs),
+            0x65 => prefixes.segment = Some(SegmentBase::Gs),
             0x26 | 0x2e | 0x36 | 0x3e => {}
             _ => break,
         }
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(flushed(&[0x66, 0x0f, 0xae, 0x35, 0x10, 0, 0, 0]), at(None, None, PC as i64 + 8 + 0x10));
         assert_eq!(flushed(&[0x66, 0x0f, 0xae, 0x34, 0x25, 0, 0x10, 0, 0]), at(None, None, 0x1000));
         // clwb %fs:(%eax)
-        let segment = Address { segment: Some(Segment::Fs), is_short: true, ..at(Some(0), None, 0) };
+        let segment = Address { segment: Some(SegmentBase::Fs), is_short: true, ..at(Some(0), None, 0) };
         assert_eq!(flushed(&[0x64, 0x67, 0x66, 0x0f, 0xae, 0x30]), segment);
     }
 

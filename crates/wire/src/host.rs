@@ -12,7 +12,7 @@ const PAGE_BYTES: u64 = 4096;
 /// Work of QEMU in a long system call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Work {
+pub enum HostWork {
     /// Maps or reserves pages.
     Reserve = 1,
     /// Changes the protection of mapped pages.
@@ -21,15 +21,15 @@ pub enum Work {
     Unmap = 3,
 }
 
-impl Work {
+impl HostWork {
     /// Returns QEMU's work on its tables of pages in a system call, with the number of bytes of the program's memory.
-    pub fn of(number: libc::c_long, arguments: &[u64; 6]) -> Option<(Work, u64)> {
+    pub fn of(number: libc::c_long, arguments: &[u64; 6]) -> Option<(HostWork, u64)> {
         let [_, bytes, new_bytes, ..] = *arguments;
         match number {
-            libc::SYS_mmap => Some((Work::Reserve, bytes)),
-            libc::SYS_mremap => Some((Work::Reserve, new_bytes.saturating_sub(bytes))),
-            libc::SYS_mprotect => Some((Work::Protect, bytes)),
-            libc::SYS_munmap => Some((Work::Unmap, bytes)),
+            libc::SYS_mmap => Some((HostWork::Reserve, bytes)),
+            libc::SYS_mremap => Some((HostWork::Reserve, new_bytes.saturating_sub(bytes))),
+            libc::SYS_mprotect => Some((HostWork::Protect, bytes)),
+            libc::SYS_munmap => Some((HostWork::Unmap, bytes)),
             _ => None,
         }
     }
@@ -42,12 +42,12 @@ pub fn table_bytes(bytes: u64, per_page: u64) -> u64 {
 
 /// Addresses that already have a table in QEMU. QEMU keeps the table when they are unmapped.
 #[derive(Debug, Default)]
-pub struct Tables(Vec<Range<u64>>);
+pub struct HostTables(Vec<Range<u64>>);
 
-impl Tables {
+impl HostTables {
     /// Creates an empty set.
-    pub const fn new() -> Tables {
-        Tables(Vec::new())
+    pub const fn new() -> HostTables {
+        HostTables(Vec::new())
     }
 
     /// Returns how many bytes of these addresses have no table.
@@ -86,7 +86,7 @@ pub enum Oddity {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Host {
-    /// A [`Work`] in the lowest byte, and above it the size of the work in kilobytes.
+    /// A [`HostWork`] in the lowest byte, and above it the size of the work in kilobytes.
     work: AtomicU64,
     refused: AtomicU64,
     oddities: AtomicU32,
@@ -94,7 +94,7 @@ pub struct Host {
 
 impl Host {
     /// Notes that QEMU begins work on this number of bytes of the program's memory.
-    pub fn begin(&self, work: Work, bytes: u64) {
+    pub fn begin(&self, work: HostWork, bytes: u64) {
         self.work.store((bytes >> 10) << 8 | work as u64, Release);
     }
 
@@ -106,12 +106,12 @@ impl Host {
     }
 
     /// Returns QEMU's current work and its bytes, if QEMU is busy.
-    pub fn busy(&self) -> Option<(Work, u64)> {
+    pub fn busy(&self) -> Option<(HostWork, u64)> {
         let word = self.work.load(Acquire);
         let work = match word as u8 {
-            1 => Work::Reserve,
-            2 => Work::Protect,
-            3 => Work::Unmap,
+            1 => HostWork::Reserve,
+            2 => HostWork::Protect,
+            3 => HostWork::Unmap,
             _ => return None,
         };
         Some((work, word >> 8 << 10))
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn the_work_of_qemu_is_visible_until_it_ends() {
         let host = Host::default();
-        for work in [Work::Reserve, Work::Protect, Work::Unmap] {
+        for work in [HostWork::Reserve, HostWork::Protect, HostWork::Unmap] {
             host.begin(work, 1 << 46);
             assert_eq!(host.busy(), Some((work, 1 << 46)));
             host.end();
@@ -162,16 +162,16 @@ mod tests {
     #[test]
     fn calls_that_visit_every_page_are_recognised_with_their_bytes() {
         let arguments = [1 << 40, 1 << 36, 3 << 36, 0, 0, 0];
-        assert_eq!(Work::of(libc::SYS_mmap, &arguments), Some((Work::Reserve, 1 << 36)));
-        assert_eq!(Work::of(libc::SYS_mremap, &arguments), Some((Work::Reserve, 2 << 36)));
-        assert_eq!(Work::of(libc::SYS_mprotect, &arguments), Some((Work::Protect, 1 << 36)));
-        assert_eq!(Work::of(libc::SYS_munmap, &arguments), Some((Work::Unmap, 1 << 36)));
-        assert_eq!(Work::of(libc::SYS_read, &arguments), None);
+        assert_eq!(HostWork::of(libc::SYS_mmap, &arguments), Some((HostWork::Reserve, 1 << 36)));
+        assert_eq!(HostWork::of(libc::SYS_mremap, &arguments), Some((HostWork::Reserve, 2 << 36)));
+        assert_eq!(HostWork::of(libc::SYS_mprotect, &arguments), Some((HostWork::Protect, 1 << 36)));
+        assert_eq!(HostWork::of(libc::SYS_munmap, &arguments), Some((HostWork::Unmap, 1 << 36)));
+        assert_eq!(HostWork::of(libc::SYS_read, &arguments), None);
     }
 
     #[test]
     fn addresses_with_a_page_table_do_not_count_as_missing() {
-        let mut tables = Tables::new();
+        let mut tables = HostTables::new();
         assert_eq!(tables.missing(&(100..300)), 200);
         tables.add(100..300);
         tables.add(500..600);

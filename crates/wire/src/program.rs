@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Kind of a program file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Program {
+pub enum ExecutableKind {
     /// A 64-bit x86 program for Linux: the only kind that the recorder records.
     X86_64,
     /// An ELF file of another machine, or of 32 bits, with the machine's name by its `e_machine`.
@@ -31,41 +31,41 @@ const SCRIPT_DEPTH: usize = 4;
 const HEAD_BYTES: u64 = 256;
 
 /// Identifies a file by its first bytes.
-pub fn identify(path: &Path) -> std::io::Result<Program> {
+pub fn identify(path: &Path) -> std::io::Result<ExecutableKind> {
     let mut head = Vec::new();
     File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
     Ok(match head.as_slice() {
         [0x7f, b'E', b'L', b'F', class, endian, ..] if head.len() >= 20 => identify_elf(*class, *endian, &head),
         [b'#', b'!', rest @ ..] => identify_script(rest),
-        _ => Program::Unknown,
+        _ => ExecutableKind::Unknown,
     })
 }
 
-fn identify_elf(class: u8, endian: u8, head: &[u8]) -> Program {
+fn identify_elf(class: u8, endian: u8, head: &[u8]) -> ExecutableKind {
     let machine = if endian == 2 { [head[19], head[18]] } else { [head[18], head[19]] };
     match (u16::from_le_bytes(machine), class) {
-        (62, 2) => Program::X86_64,
-        (62, _) => Program::OtherMachine("x32"),
-        (3, _) => Program::OtherMachine("32-bit x86"),
-        (40, _) => Program::OtherMachine("32-bit Arm"),
-        (183, _) => Program::OtherMachine("AArch64"),
-        (243, _) => Program::OtherMachine("RISC-V"),
-        (20 | 21, _) => Program::OtherMachine("PowerPC"),
-        (22, _) => Program::OtherMachine("s390"),
-        _ => Program::OtherMachine("an unknown machine"),
+        (62, 2) => ExecutableKind::X86_64,
+        (62, _) => ExecutableKind::OtherMachine("x32"),
+        (3, _) => ExecutableKind::OtherMachine("32-bit x86"),
+        (40, _) => ExecutableKind::OtherMachine("32-bit Arm"),
+        (183, _) => ExecutableKind::OtherMachine("AArch64"),
+        (243, _) => ExecutableKind::OtherMachine("RISC-V"),
+        (20 | 21, _) => ExecutableKind::OtherMachine("PowerPC"),
+        (22, _) => ExecutableKind::OtherMachine("s390"),
+        _ => ExecutableKind::OtherMachine("an unknown machine"),
     }
 }
 
-fn identify_script(rest: &[u8]) -> Program {
+fn identify_script(rest: &[u8]) -> ExecutableKind {
     let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     let (interpreter, argument) = match line.iter().position(u8::is_ascii_whitespace) {
         Some(end) => (&line[..end], Some(line[end..].trim_ascii())),
         None => (line, None),
     };
     if interpreter.is_empty() {
-        return Program::Unknown;
+        return ExecutableKind::Unknown;
     }
-    Program::Script {
+    ExecutableKind::Script {
         interpreter: PathBuf::from(OsStr::from_bytes(interpreter)),
         argument: argument.map(|text| OsStr::from_bytes(text).to_owned()),
     }
@@ -80,12 +80,12 @@ fn identify_script(rest: &[u8]) -> Program {
 pub fn resolve(
     path: &Path,
     arguments: &[OsString],
-) -> Result<(PathBuf, Program, Vec<OsString>), (PathBuf, std::io::Error)> {
+) -> Result<(PathBuf, ExecutableKind, Vec<OsString>), (PathBuf, std::io::Error)> {
     let identify = |path: &Path| identify(path).map_err(|error| (path.to_owned(), error));
     let mut path = path.to_owned();
     let mut arguments = arguments.to_vec();
     for _ in 0..SCRIPT_DEPTH {
-        let Program::Script { interpreter, argument } = identify(&path)? else {
+        let ExecutableKind::Script { interpreter, argument } = identify(&path)? else {
             break;
         };
         let mut called = vec![interpreter.clone().into_os_string()];
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn the_test_program_is_identified_by_its_architecture() {
         let found = identify(&std::env::current_exe().unwrap()).unwrap();
-        assert_eq!(found == Program::X86_64, cfg!(target_arch = "x86_64"));
+        assert_eq!(found == ExecutableKind::X86_64, cfg!(target_arch = "x86_64"));
     }
 
     #[test]
@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn a_program_for_another_architecture_is_named() {
         let mut head = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 183, 0];
-        assert_eq!(identify_elf(2, 1, &head), Program::OtherMachine("AArch64"));
+        assert_eq!(identify_elf(2, 1, &head), ExecutableKind::OtherMachine("AArch64"));
         head[18] = 62;
-        assert_eq!(identify_elf(2, 1, &head), Program::X86_64);
+        assert_eq!(identify_elf(2, 1, &head), ExecutableKind::X86_64);
     }
 }

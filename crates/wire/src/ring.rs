@@ -35,7 +35,7 @@ pub const LABEL: &CStr = c"casemate-ring";
 
 /// Settings of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Settings {
+pub struct RecordingSettings {
     /// Instructions to let pass before recording begins.
     pub skip: u64,
     /// Instructions to record; `u64::MAX` for all.
@@ -89,7 +89,7 @@ struct Header {
 struct Padded<T>(T);
 
 #[repr(C, align(64))]
-struct Slot {
+struct RingEntry {
     turn: AtomicU64,
     writer: AtomicU32,
     process: AtomicU32,
@@ -98,11 +98,11 @@ struct Slot {
     data: [AtomicU64; CHUNK_WORDS],
 }
 
-const RING_BYTES: usize = size_of::<Header>() + SLOTS * size_of::<Slot>();
+const RING_BYTES: usize = size_of::<Header>() + SLOTS * size_of::<RingEntry>();
 
 /// Error of a producer: the program has more words to send, but the simulator wants no more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stopped;
+pub struct ClosedRing;
 
 /// A chunk as a thread published it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -125,7 +125,7 @@ pub struct Ring {
 
 impl Ring {
     /// Creates a ring that this process will read.
-    pub fn create(settings: Settings) -> io::Result<Ring> {
+    pub fn create(settings: RecordingSettings) -> io::Result<Ring> {
         let segment = Segment::create(LABEL, RING_BYTES)?;
         let header = segment.base().cast::<Header>().as_ptr();
         // SAFETY: the segment is new, large enough, page-aligned and not yet known to other processes; zero is a valid
@@ -168,9 +168,9 @@ impl Ring {
     }
 
     /// Returns the settings of the recording.
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> RecordingSettings {
         let header = self.header();
-        Settings {
+        RecordingSettings {
             skip: header.skip,
             limit: header.limit,
             load_values: header.load_values != 0,
@@ -190,22 +190,22 @@ impl Ring {
         unsafe { self.segment.base().cast::<Header>().as_ref() }
     }
 
-    fn slot(&self, ticket: u64) -> &Slot {
-        let offset = size_of::<Header>() + (ticket as usize % SLOTS) * size_of::<Slot>();
+    fn slot(&self, ticket: u64) -> &RingEntry {
+        let offset = size_of::<Header>() + (ticket as usize % SLOTS) * size_of::<RingEntry>();
         // SAFETY: as for the header; the offset is within the segment by the choice of `RING_BYTES`.
-        unsafe { self.segment.base().add(offset).cast::<Slot>().as_ref() }
+        unsafe { self.segment.base().add(offset).cast::<RingEntry>().as_ref() }
     }
 }
 
 // A slot takes 64 KB, including its header.
-const _: () = assert!(size_of::<Slot>() == 65_536);
+const _: () = assert!(size_of::<RingEntry>() == 65_536);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn ring(settings: Settings) -> (Ring, Ring) {
+    fn ring(settings: RecordingSettings) -> (Ring, Ring) {
         let reader = Ring::create(settings).unwrap();
         let writer = Ring::open(reader.path().unwrap().as_os_str()).unwrap();
         (reader, writer)
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_dropped_ring_cannot_be_found() {
         use std::os::unix::fs::MetadataExt;
-        let (reader, writer) = ring(Settings::default());
+        let (reader, writer) = ring(RecordingSettings::default());
         let path = reader.path().unwrap();
         let found = || std::fs::metadata(&path).map(|data| data.ino()).ok();
         let before = found();
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn chunks_of_many_threads_arrive_whole_and_in_each_threads_order() {
-        let (mut reader, writer) = ring(Settings { limit: u64::MAX, ..Settings::default() });
+        let (mut reader, writer) = ring(RecordingSettings { limit: u64::MAX, ..RecordingSettings::default() });
         let mut next = [0; 4];
         std::thread::scope(|scope| {
             for thread in 0..4 {
@@ -245,18 +245,19 @@ mod tests {
 
     #[test]
     fn a_stopped_ring_releases_a_waiting_producer() {
-        let (reader, writer) = ring(Settings { limit: u64::MAX, ..Settings::default() });
+        let (reader, writer) = ring(RecordingSettings { limit: u64::MAX, ..RecordingSettings::default() });
         std::thread::scope(|scope| {
             let outcome = scope.spawn(|| (0..).find_map(|n| writer.publish(0, 0, &[n]).err()));
             std::thread::sleep(Duration::from_millis(5));
             reader.stop();
-            assert_eq!(outcome.join().unwrap(), Some(Stopped));
+            assert_eq!(outcome.join().unwrap(), Some(ClosedRing));
         });
     }
 
     #[test]
     fn a_writer_skips_and_records_exactly_the_requested_instructions() {
-        let (_reader, writer) = ring(Settings { skip: 100_000, limit: 70_000, ..Settings::default() });
+        let (_reader, writer) =
+            ring(RecordingSettings { skip: 100_000, limit: 70_000, ..RecordingSettings::default() });
         let mut drawn = [0, 0];
         loop {
             match writer.draw() {
@@ -270,7 +271,8 @@ mod tests {
 
     #[test]
     fn only_the_marked_region_is_recorded_on_request() {
-        let (_reader, writer) = ring(Settings { limit: 10, marked_region: true, ..Settings::default() });
+        let (_reader, writer) =
+            ring(RecordingSettings { limit: 10, marked_region: true, ..RecordingSettings::default() });
         assert_eq!(writer.draw().1, Phase::Outside);
         writer.toggle_region();
         assert_eq!(writer.draw(), (10, Phase::Record));

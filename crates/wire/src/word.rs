@@ -50,7 +50,7 @@ pub enum Control {
     /// The block entered last ran only in part, because of a fault. Operand: number of its instructions that certainly
     /// ran.
     Cut = 7,
-    /// Unrecorded execution begins. Detail: a [`Loss`].
+    /// Unrecorded execution begins. Detail: a [`RecordingLoss`].
     Lost = 8,
     /// A line is about to be flushed: written back, and kept. Operand: an address in the line; detail: index in its
     /// block of the instruction that flushes it, or zero if the last system call does.
@@ -159,14 +159,14 @@ pub enum Birth {
 
 /// Cause of unrecorded execution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Loss {
+pub enum RecordingLoss {
     /// A program that cannot be recorded (another architecture, an unusual call) was executed, so it ran natively.
     NativeExec,
 }
 
 /// A word, split into its fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Word {
+pub enum TraceWord {
     /// A load or a store.
     Access {
         /// True for a store.
@@ -222,15 +222,15 @@ pub const fn control(which: Control, detail: u8, operand: u64) -> u64 {
 
 /// Splits a word into its fields.
 #[inline]
-pub const fn parse(word: u64) -> Word {
+pub const fn parse(word: u64) -> TraceWord {
     match word >> 62 {
-        2 => Word::Block { id: word as u32, instructions: (word >> 32) as u16 },
-        3 => Word::Control {
+        2 => TraceWord::Block { id: word as u32, instructions: (word >> 32) as u16 },
+        3 => TraceWord::Control {
             which: Control::from_bits((word >> 56) as u8 & 63),
             detail: (word >> 48) as u8,
             operand: word & OPERAND,
         },
-        kind => Word::Access {
+        kind => TraceWord::Access {
             store: kind == 1,
             log2_bytes: (word >> 59) as u8 & 7,
             value: word & HAS_VALUE != 0,
@@ -243,12 +243,12 @@ pub const fn parse(word: u64) -> Word {
 /// Returns the number of words in the record at the head of `words`, or `None` if it is cut off or of an unknown kind.
 pub fn record_words(words: &[u64]) -> Option<usize> {
     let count = match parse(*words.first()?) {
-        Word::Access { value, .. } => 1 + value as usize,
-        Word::Block { .. } => 1,
-        Word::Control { which: Some(Control::Code), operand, .. } => {
+        TraceWord::Access { value, .. } => 1 + value as usize,
+        TraceWord::Block { .. } => 1,
+        TraceWord::Control { which: Some(Control::Code), operand, .. } => {
             code_words((operand >> 32) as usize, usize::try_from(*words.get(2)?).ok()?)?
         }
-        Word::Control { which, .. } => 1 + which?.payload_words(),
+        TraceWord::Control { which, .. } => 1 + which?.payload_words(),
     };
     (count <= words.len()).then_some(count)
 }
@@ -326,17 +326,24 @@ mod tests {
     fn an_access_reads_back_as_written() {
         for (store, value) in [(false, false), (false, true), (true, true)] {
             let word = access(store, 3, value, 511, ADDRESS_END - 1);
-            assert_eq!(parse(word), Word::Access { store, log2_bytes: 3, value, index: 511, addr: ADDRESS_END - 1 });
+            assert_eq!(
+                parse(word),
+                TraceWord::Access { store, log2_bytes: 3, value, index: 511, addr: ADDRESS_END - 1 }
+            );
         }
     }
 
     #[test]
     fn blocks_and_controls_read_back_as_written() {
-        assert_eq!(parse(block(u32::MAX, 512)), Word::Block { id: u32::MAX, instructions: 512 });
+        assert_eq!(parse(block(u32::MAX, 512)), TraceWord::Block { id: u32::MAX, instructions: 512 });
         let word = control(Control::Line, LineCause::Kernel as u8, 0x7fff_ffff_ffc0);
         assert_eq!(
             parse(word),
-            Word::Control { which: Some(Control::Line), detail: LineCause::Kernel as u8, operand: 0x7fff_ffff_ffc0 }
+            TraceWord::Control {
+                which: Some(Control::Line),
+                detail: LineCause::Kernel as u8,
+                operand: 0x7fff_ffff_ffc0
+            }
         );
     }
 

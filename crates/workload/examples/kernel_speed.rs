@@ -8,7 +8,7 @@ use casemate_workload::kernels;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Instant;
-use wire::word::{Word, parse, record_words};
+use wire::word::{TraceWord, parse, record_words};
 
 const INSTRUCTIONS: u64 = 200_000_000;
 
@@ -44,7 +44,7 @@ fn count(words: &[u64]) -> u64 {
     let mut rest = words;
     let mut instructions = 0;
     while let Some(record) = record_words(rest) {
-        if let Word::Block { instructions: count, .. } = parse(rest[0]) {
+        if let TraceWord::Block { instructions: count, .. } = parse(rest[0]) {
             instructions += u64::from(count);
         }
         rest = &rest[record..];

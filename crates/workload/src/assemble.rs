@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use units::VirtAddr;
 use wire::ring::RawChunk;
-use wire::word::{self, Control, Word};
+use wire::word::{self, Control, TraceWord};
 
 /// Makes chunks from raw words.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Assembler {
                 found: format!("no record begins with the word {:#018x}", words[read]),
             })?;
             match word::parse(words[read]) {
-                Word::Control { which: Some(Control::Code), operand, .. } => {
+                TraceWord::Control { which: Some(Control::Code), operand, .. } => {
                     self.decode(&words[read..read + count], operand, &mut chunk);
                 }
                 _ => {

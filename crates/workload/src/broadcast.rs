@@ -22,7 +22,7 @@ enum Message {
 }
 
 /// A consumer's end of the broadcast.
-pub struct Tap {
+pub struct BroadcastTap {
     origin: Origin,
     footprint: Option<Bytes>,
     queue: Receiver<Message>,
@@ -30,11 +30,11 @@ pub struct Tap {
 }
 
 /// Splits a source into `consumers` sources that all return the same chunks.
-pub fn broadcast(source: impl Source + 'static, consumers: usize) -> Vec<Tap> {
+pub fn broadcast(source: impl Source + 'static, consumers: usize) -> Vec<BroadcastTap> {
     let (origin, footprint) = (source.origin().clone(), source.footprint());
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..consumers).map(|_| bounded(QUEUE_CHUNKS)).unzip();
     std::thread::spawn(move || pump(source, senders));
-    receivers.into_iter().map(|queue| Tap { origin: origin.clone(), footprint, queue, ended: None }).collect()
+    receivers.into_iter().map(|queue| BroadcastTap { origin: origin.clone(), footprint, queue, ended: None }).collect()
 }
 
 fn pump(mut source: impl Source, mut consumers: Vec<Sender<Message>>) {
@@ -51,7 +51,7 @@ fn pump(mut source: impl Source, mut consumers: Vec<Sender<Message>>) {
     }
 }
 
-impl Source for Tap {
+impl Source for BroadcastTap {
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
         if self.ended.is_none() {
             match self.queue.recv() {

@@ -23,7 +23,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use wire::word::{self, Control, Word};
+use wire::word::{self, Control, TraceWord};
 
 /// Maximum words kept for other cores, 8 MB: some hundred thousand instructions. A chunk that exceeds it is kept whole.
 pub const KEPT_WORDS_MAX: usize = 1 << 20;
@@ -130,7 +130,7 @@ impl<S: Source> Dealer<S> {
             }
         }
         let last = chunk.words.last().map(|last| word::parse(*last));
-        if matches!(last, Some(Word::Control { which: Some(Control::Ended), .. })) {
+        if matches!(last, Some(TraceWord::Control { which: Some(Control::Ended), .. })) {
             self.live[owner] = self.live[owner].saturating_sub(1);
         }
         self.kept_words += chunk.words.len();

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use iced_x86::{
     Code, CpuidFeature, Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, Register,
 };
-use isa::{Class, Flow, Instruction, Persist, Reg};
+use isa::{Class, Flow, Instruction, PersistEffect, Reg};
 use units::VirtAddr;
 
 type Regs = ArrayVec<Reg, 4>;
@@ -161,14 +161,14 @@ fn flow(decoded: &iced_x86::Instruction) -> Flow {
     }
 }
 
-fn persist(decoded: &iced_x86::Instruction) -> Persist {
+fn persist(decoded: &iced_x86::Instruction) -> PersistEffect {
     use Mnemonic::*;
     match decoded.mnemonic() {
-        Clwb => Persist::Line,
-        Clflushopt | Clflush => Persist::Evict,
+        Clwb => PersistEffect::Line,
+        Clflushopt | Clflush => PersistEffect::Evict,
         Movnti | Movntps | Movntpd | Movntdq | Movntq | Maskmovq | Maskmovdqu | Vmovntps | Vmovntpd | Vmovntdq
-        | Vmaskmovdqu => Persist::Store,
-        _ => Persist::None,
+        | Vmaskmovdqu => PersistEffect::Store,
+        _ => PersistEffect::None,
     }
 }
 

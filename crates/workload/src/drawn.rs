@@ -15,16 +15,16 @@ pub(crate) const ACCESS_BYTES: u64 = 8;
 const LINES_PER_GROUP: u64 = 64;
 
 /// Drawn content of one trace.
-pub(crate) struct Drawn {
+pub(crate) struct SeededContent {
     seed: u64,
     /// Lines that were accessed before: one bit per line, by group.
     drawn: FxHashMap<u64, u64>,
     stores: u64,
 }
 
-impl Drawn {
-    pub(crate) fn new(seed: u64) -> Drawn {
-        Drawn { seed, drawn: FxHashMap::default(), stores: 0 }
+impl SeededContent {
+    pub(crate) fn new(seed: u64) -> SeededContent {
+        SeededContent { seed, drawn: FxHashMap::default(), stores: 0 }
     }
 
     /// Sends the content of the line at its first access; returns the aligned address of the access.

@@ -24,4 +24,4 @@ pub mod trace;
 pub mod walker;
 
 pub use error::WorkloadError;
-pub use source::{Finish, Medium, Origin, Pace, Persistent, Source, Stretch, Supplier, Supply, Suspect, Values};
+pub use source::{Finish, Medium, Origin, Persistent, RequestPace, Source, Stretch, Supplier, Supply, Suspect, Values};

@@ -7,8 +7,8 @@ mod sweep;
 
 pub use keeper::Ender;
 pub use launch::{Input, LiveOptions, Output, RECORDER_VARIABLE, recorder_from_environment};
-pub use observer::Observer;
-pub use wire::host::Work;
+pub use observer::QemuObserver;
+pub use wire::host::HostWork;
 
 use crate::assemble::Assembler;
 use crate::error::WorkloadError;
@@ -68,8 +68,8 @@ impl Live {
     }
 
     /// Returns a handle that can observe QEMU from another thread while this one waits for it.
-    pub fn observer(&self) -> Result<Observer, WorkloadError> {
-        Observer::of(&self.ring).map_err(WorkloadError::io("looking at the ring of", &self.program))
+    pub fn observer(&self) -> Result<QemuObserver, WorkloadError> {
+        QemuObserver::of(&self.ring).map_err(WorkloadError::io("looking at the ring of", &self.program))
     }
 
     /// True if all words are published: at the limit, after the end of every process, or after one of them lacked

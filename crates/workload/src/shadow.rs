@@ -9,11 +9,11 @@ use crate::error::WorkloadError;
 use crate::source::Source;
 use crate::stream::{Access, AccessKind};
 use crate::walker::{Event, Walker};
-use memory::Memory;
+use memory::ShadowMemory;
 use rustc_hash::FxHashMap;
 use units::{LINE_BYTES, Line, PAGE_BYTES, VirtAddr};
 
-struct Page {
+struct ShadowPage {
     bytes: [u8; PAGE_BYTES],
     /// One bit per line, set if the line was ever sent.
     known: u64,
@@ -21,14 +21,14 @@ struct Page {
 
 /// Memory of one process, by virtual address. It contains only pages with a sent line.
 #[derive(Default)]
-pub struct Shadow {
+pub struct ProcessShadow {
     by_number: FxHashMap<u64, usize>,
-    pages: Vec<Page>,
+    pages: Vec<ShadowPage>,
     /// Number and index of the last page: most accesses use it again.
     recent: Option<(u64, usize)>,
 }
 
-impl Shadow {
+impl ProcessShadow {
     /// Applies a sent line.
     pub fn show(&mut self, addr: VirtAddr, content: &Line) {
         let index = self.index(addr.page()).unwrap_or_else(|| self.add(addr.page()));
@@ -84,7 +84,7 @@ impl Shadow {
     }
 
     fn add(&mut self, page: u64) -> usize {
-        self.pages.push(Page { bytes: [0; PAGE_BYTES], known: 0 });
+        self.pages.push(ShadowPage { bytes: [0; PAGE_BYTES], known: 0 });
         self.by_number.insert(page, self.pages.len() - 1);
         self.pages.len() - 1
     }
@@ -116,7 +116,7 @@ pub struct Report {
 /// Runs through a source and compares every recorded load with the shadow of its process.
 pub fn check_values(source: impl Source) -> Result<Report, WorkloadError> {
     let mut walker = Walker::new(source);
-    let mut memory = Memory::default();
+    let mut memory = ShadowMemory::default();
     let mut report = Report::default();
     while let Some(event) = walker.next()? {
         match &event {
@@ -135,7 +135,7 @@ pub fn check_values(source: impl Source) -> Result<Report, WorkloadError> {
     Ok(report)
 }
 
-fn check_access(memory: &mut Memory, process: u32, access: &Access, pc: VirtAddr, report: &mut Report) {
+fn check_access(memory: &mut ShadowMemory, process: u32, access: &Access, pc: VirtAddr, report: &mut Report) {
     match (access.kind, access.value) {
         (AccessKind::Store, Some(value)) => {
             report.stores += 1;
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_load_sees_the_line_and_the_stores_over_it() {
-        let mut shadow = Shadow::default();
+        let mut shadow = ProcessShadow::default();
         shadow.show(VirtAddr(0x1000), &[7; LINE_BYTES]);
         shadow.store(VirtAddr(0x1002), 2, 0xabcd);
         assert_eq!(shadow.load(VirtAddr(0x1000), 8), Some(0x0707_0707_abcd_0707));
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_load_that_reaches_into_an_unknown_line_is_unknown() {
-        let mut shadow = Shadow::default();
+        let mut shadow = ProcessShadow::default();
         shadow.show(VirtAddr(0x1000), &[7; LINE_BYTES]);
         assert_eq!(shadow.load(VirtAddr(0x103c), 8), None);
         assert_eq!(shadow.load(VirtAddr(0x5000), 1), None);

@@ -104,7 +104,7 @@ pub struct Origin {
     pub persistent: Persistent,
     /// Timing of the requests, in a trace of requests recorded behind the caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests: Option<Pace>,
+    pub requests: Option<RequestPace>,
     /// Number of restarts at the end, if the run needs more instructions than the execution has.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u64,
@@ -152,7 +152,7 @@ impl Origin {
 /// Timing of the requests in a trace recorded behind the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pace {
+pub enum RequestPace {
     /// One request per memory clock, as soon as the memory accepts it.
     AtOnce,
     /// Not before the memory clock that the trace states.

@@ -2,10 +2,10 @@
 //! name.
 //!
 //! A Casemate trace begins with a mark. ChampSim's format has no mark: a file is a ChampSim trace if its first bytes
-//! are records that keep the format's rules ([`champsim::Record::from_bytes`]). A text is a trace of requests if its
+//! are records that keep the format's rules ([`champsim::InstructionRecord::from_bytes`]). A text is a trace of requests if its
 //! lines have one [`Form`]. The readers check every further record or line.
 
-use crate::champsim::{self, RECORD_BYTES, Record};
+use crate::champsim::{self, InstructionRecord, RECORD_BYTES};
 use crate::error::WorkloadError;
 use crate::packed::{Unpacked, unpacker};
 use crate::requests::{self, Form};
@@ -182,7 +182,7 @@ fn check_records(path: &Path, head: &[u8], is_whole: bool) -> Result<(), Workloa
         return Err(WorkloadError::Unrecognised { path: path.to_owned(), found });
     }
     for (number, record) in (0..).zip(records) {
-        if let Err(fault) = Record::from_bytes(record) {
+        if let Err(fault) = InstructionRecord::from_bytes(record) {
             let path = path.to_owned();
             return Err(if number == 0 {
                 let found = format!("its first {RECORD_BYTES} bytes are no record of ChampSim's ({fault})");

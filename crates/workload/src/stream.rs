@@ -11,7 +11,7 @@ use isa::Instruction;
 use std::sync::Arc;
 use units::VirtAddr;
 
-pub use wire::word::{Birth, LineCause, Loss, PageDetail, PageKind};
+pub use wire::word::{Birth, LineCause, PageDetail, PageKind, RecordingLoss};
 
 /// Number of a block, unique within its process image.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

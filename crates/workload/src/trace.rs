@@ -15,10 +15,10 @@ pub use writer::{TraceWriter, record};
 
 use crate::source::Finish;
 use crate::stream::Chunk;
-use pages::Pages;
+use pages::PageFootprint;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, PAGE_BYTES};
-use wire::word::{self, Control, Word};
+use wire::word::{self, Control, TraceWord};
 
 /// The first bytes of every trace.
 pub(crate) const MAGIC: [u8; 8] = *b"CASEMTRC";
@@ -54,13 +54,13 @@ pub struct Totals {
 
 /// Counts the content of a trace while it is written or read.
 #[derive(Default)]
-pub struct Counter {
+pub struct TraceCounter {
     totals: Totals,
-    pages: Pages,
+    pages: PageFootprint,
 }
 
 #[derive(Serialize, Deserialize)]
-struct End {
+struct TraceEnd {
     totals: Totals,
     finish: Finish,
 }
@@ -72,7 +72,7 @@ impl Totals {
     }
 }
 
-impl Counter {
+impl TraceCounter {
     /// Totals of the chunks counted so far.
     pub fn totals(&self) -> Totals {
         self.totals
@@ -87,14 +87,14 @@ impl Counter {
         let mut at = 0;
         while let Some(count) = word::record_words(&chunk.words[at..]) {
             match word::parse(chunk.words[at]) {
-                Word::Access { store: true, .. } => self.totals.stores += 1,
-                Word::Access { store: false, .. } => self.totals.loads += 1,
-                Word::Block { instructions, .. } => self.totals.instructions += u64::from(instructions),
-                Word::Control { which: Some(which), operand, .. } => {
+                TraceWord::Access { store: true, .. } => self.totals.stores += 1,
+                TraceWord::Access { store: false, .. } => self.totals.loads += 1,
+                TraceWord::Block { instructions, .. } => self.totals.instructions += u64::from(instructions),
+                TraceWord::Control { which: Some(which), operand, .. } => {
                     self.totals.lines += u64::from(which == Control::Line);
                     self.pages.follow(process, (which, operand), &chunk.words[at + 1..at + count]);
                 }
-                Word::Control { .. } => {}
+                TraceWord::Control { .. } => {}
             }
             at += count;
         }

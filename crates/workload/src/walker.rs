@@ -26,7 +26,7 @@ use leave::leave;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use units::{Line, VirtAddr, ZERO_LINE};
-use wire::word::{self, Control, Word};
+use wire::word::{self, Control, TraceWord};
 
 /// Maximum accesses of one piece of a repeated string instruction: eight iterations of a copy.
 pub const PIECE_ACCESSES: usize = 16;
@@ -39,7 +39,7 @@ const BLOCKS_MAX: usize = 1 << 24;
 
 /// Position of one strand in its execution.
 #[derive(Default)]
-struct Position {
+struct StrandPosition {
     strand: Strand,
     /// Index of the table of blocks of the strand's process.
     process: usize,
@@ -58,7 +58,7 @@ struct Position {
     stretch: Stretch,
 }
 
-impl Position {
+impl StrandPosition {
     /// Enters a block: at most `instructions` of it run. A loop enters the current block again.
     #[inline]
     fn enter(&mut self, block: &Arc<Block>, instructions: u16) {
@@ -89,7 +89,7 @@ impl Position {
 
 /// Successor of an instruction.
 #[derive(Clone, Copy)]
-enum Next {
+enum Successor {
     /// The next instruction of its block; unknown if the next one did not run.
     InBlock,
     /// The start of another block.
@@ -99,9 +99,9 @@ enum Next {
 }
 
 /// Result of reading words, before the event is built.
-enum Found {
+enum WalkItem {
     /// The due instruction and its successor.
-    Step(Next),
+    Step(Successor),
     /// A line: its address and the detail of its word.
     Line(u64, u8),
     Plain(Control, u8, u64),
@@ -115,7 +115,7 @@ pub struct Walker<S> {
     chunk: Arc<Chunk>,
     at: usize,
     current: usize,
-    positions: Vec<Position>,
+    positions: Vec<StrandPosition>,
     by_strand: FxHashMap<Strand, usize>,
     /// Blocks of each process, by number.
     processes: Vec<Vec<Option<Arc<Block>>>>,
@@ -142,7 +142,7 @@ impl<S: Supplier> Walker<S> {
             chunk: Arc::default(),
             at: 0,
             current: 0,
-            positions: vec![Position::default()],
+            positions: vec![StrandPosition::default()],
             by_strand: FxHashMap::default(),
             processes: vec![Vec::new()],
             by_process: FxHashMap::default(),
@@ -166,17 +166,17 @@ impl<S: Supplier> Walker<S> {
         }
         loop {
             match self.advance()? {
-                Found::Step(next) => return Ok(Some(Event::Instruction(self.hand_out(next)))),
-                Found::Line(addr, detail) => {
+                WalkItem::Step(next) => return Ok(Some(Event::Instruction(self.hand_out(next)))),
+                WalkItem::Line(addr, detail) => {
                     return Ok(Some(Event::line(self.chunk.strand, addr, detail, &self.line)));
                 }
-                Found::Plain(which, detail, operand) => {
+                WalkItem::Plain(which, detail, operand) => {
                     if let Some(event) = self.plain(which, detail, operand)? {
                         return Ok(Some(event));
                     }
                 }
-                Found::Nothing if self.drained => return Ok(self.last_words().map(Event::Instruction)),
-                Found::Nothing => {
+                WalkItem::Nothing if self.drained => return Ok(self.last_words().map(Event::Instruction)),
+                WalkItem::Nothing => {
                     if self.next_chunk()? {
                         return Ok(Some(self.begun()));
                     }
@@ -197,20 +197,20 @@ impl<S: Supplier> Walker<S> {
         }
         loop {
             match self.advance()? {
-                Found::Step(next) => return Ok(Some(self.hand_out(next))),
-                Found::Line(addr, detail) => {
+                WalkItem::Step(next) => return Ok(Some(self.hand_out(next))),
+                WalkItem::Line(addr, detail) => {
                     other(Event::line(self.chunk.strand, addr, detail, &self.line));
                     if let Some(addr) = self.next_line() {
                         other(Event::UpcomingLine { strand: self.chunk.strand, addr });
                     }
                 }
-                Found::Plain(which, detail, operand) => {
+                WalkItem::Plain(which, detail, operand) => {
                     if let Some(event) = self.plain(which, detail, operand)? {
                         other(event);
                     }
                 }
-                Found::Nothing if self.drained => return Ok(self.last_words()),
-                Found::Nothing => {
+                WalkItem::Nothing if self.drained => return Ok(self.last_words()),
+                WalkItem::Nothing => {
                     if self.next_chunk()? {
                         other(self.begun());
                     }
@@ -224,7 +224,7 @@ impl<S: Supplier> Walker<S> {
 
     /// Returns the event of a chunk that has just begun.
     fn begun(&self) -> Event<'static> {
-        let Position { strand, stretch, .. } = &self.positions[self.current];
+        let StrandPosition { strand, stretch, .. } = &self.positions[self.current];
         Event::Chunk { strand: *strand, stretch: *stretch }
     }
 
@@ -234,7 +234,7 @@ impl<S: Supplier> Walker<S> {
         let mut following = self.chunk.words.get(self.at..)?;
         for _ in 0..SEARCHED_RECORDS {
             match word::parse(*following.first()?) {
-                Word::Control { which: Some(Control::Line), operand, .. } => return Some(VirtAddr(operand)),
+                TraceWord::Control { which: Some(Control::Line), operand, .. } => return Some(VirtAddr(operand)),
                 _ => following = &following[word::record_words(following)?..],
             }
         }
@@ -243,32 +243,32 @@ impl<S: Supplier> Walker<S> {
 
     /// Reads words until it finds an event.
     #[inline]
-    fn advance(&mut self) -> Result<Found, WorkloadError> {
+    fn advance(&mut self) -> Result<WalkItem, WorkloadError> {
         let chunk = &*self.chunk;
         let position = &mut self.positions[self.current];
         if position.due < position.certain {
-            return Ok(Found::Step(Next::InBlock));
+            return Ok(WalkItem::Step(Successor::InBlock));
         }
         loop {
             let Some(word) = chunk.words.get(self.at) else {
-                return Ok(Found::Nothing);
+                return Ok(WalkItem::Nothing);
             };
             match word::parse(*word) {
-                Word::Access { store, log2_bytes, value, index, addr } => {
+                TraceWord::Access { store, log2_bytes, value, index, addr } => {
                     let index = usize::from(index);
                     if index < position.due || index >= position.ran {
                         return Err(not_due(position.strand, index));
                     }
                     if index > position.due {
                         position.certain = index;
-                        return Ok(Found::Step(Next::InBlock));
+                        return Ok(WalkItem::Step(Successor::InBlock));
                     }
                     let kind = if store { AccessKind::Store } else { AccessKind::Load };
                     let value = if value { chunk.words.get(self.at + 1).copied() } else { None };
                     position.accesses.push(Access { addr: VirtAddr(addr), bytes: 1 << log2_bytes, kind, value });
                     self.at += 1 + usize::from(value.is_some());
                 }
-                Word::Block { id, instructions } => {
+                TraceWord::Block { id, instructions } => {
                     let blocks = &self.processes[position.process];
                     let (entered, entry) = known(blocks, id, position.strand)?;
                     if position.due < position.ran
@@ -279,17 +279,17 @@ impl<S: Supplier> Walker<S> {
                     position.enter(entered, instructions);
                     self.at += 1;
                 }
-                Word::Control { which: None, .. } => return Err(unknown(position.strand, *word)),
-                Word::Control { which: Some(which), detail, operand } => {
+                TraceWord::Control { which: None, .. } => return Err(unknown(position.strand, *word)),
+                TraceWord::Control { which: Some(which), detail, operand } => {
                     if position.due < must_run_before(which, detail, operand, position.ran) {
-                        return Ok(Found::Step(Next::InBlock));
+                        return Ok(WalkItem::Step(Successor::InBlock));
                     }
                     self.at += 1;
                     if which != Control::Line {
-                        return Ok(Found::Plain(which, detail, operand));
+                        return Ok(WalkItem::Plain(which, detail, operand));
                     }
                     self.at += copy_line(&mut self.line, &chunk.words[self.at..], position.strand)?;
-                    return Ok(Found::Line(operand, detail));
+                    return Ok(WalkItem::Line(operand, detail));
                 }
             }
         }
@@ -297,7 +297,7 @@ impl<S: Supplier> Walker<S> {
 
     // Inlined like its caller: it runs once per executed instruction.
     #[inline(always)]
-    fn hand_out(&mut self, next: Next) -> Step<'_> {
+    fn hand_out(&mut self, next: Successor) -> Step<'_> {
         self.handed_out = true;
         let position = &mut self.positions[self.current];
         let block = position.block.as_deref();
@@ -305,10 +305,10 @@ impl<S: Supplier> Walker<S> {
         let Some([instruction, rest @ ..]) = rest else {
             unreachable!("a step is found only in a block that is known")
         };
-        position.due += usize::from(!matches!(next, Next::Itself(_)));
+        position.due += usize::from(!matches!(next, Successor::Itself(_)));
         let next = match next {
-            Next::InBlock => rest.first().map(|following| following.pc),
-            Next::Block(entry) | Next::Itself(entry) => Some(entry),
+            Successor::InBlock => rest.first().map(|following| following.pc),
+            Successor::Block(entry) | Successor::Itself(entry) => Some(entry),
         };
         Step { strand: position.strand, instruction, accesses: &position.accesses, next }
     }
@@ -329,7 +329,7 @@ impl<S: Supplier> Walker<S> {
             // The recording of a killed process does not show whether the instruction that the walker holds back ran.
             Control::Gone => {
                 let of_it = self.positions.iter_mut().filter(|position| u64::from(position.strand.process) == operand);
-                of_it.for_each(Position::drop_rest);
+                of_it.for_each(StrandPosition::drop_rest);
             }
             _ => {}
         }
@@ -347,7 +347,7 @@ impl<S: Supplier> Walker<S> {
             self.processes.len() - 1
         });
         self.current = *self.by_strand.entry(strand).or_insert_with(|| {
-            self.positions.push(Position { strand, process, ..Position::default() });
+            self.positions.push(StrandPosition { strand, process, ..StrandPosition::default() });
             self.positions.len() - 1
         });
         self.positions[self.current].go_on_in(stretch);
@@ -369,7 +369,7 @@ impl<S: Supplier> Walker<S> {
     /// Returns, at the end of the source, an instruction that the walker held back because no word follows it.
     fn last_words(&mut self) -> Option<Step<'_>> {
         self.current = self.positions.iter().position(|position| position.due < position.ran)?;
-        Some(self.hand_out(Next::InBlock))
+        Some(self.hand_out(Successor::InBlock))
     }
 }
 

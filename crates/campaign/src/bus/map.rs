@@ -1,7 +1,7 @@
 //! Public map of a memory: the slot of each structure; where lines move, with a table of the known ones.
 
 use super::Recording;
-use protection::counter::Organisation;
+use protection::counter::CounterOrganisation;
 use protection::layout::{Layout, Region};
 use protection::slot::Kind;
 use protection::verbs::{Role, Slot};
@@ -50,31 +50,31 @@ impl fmt::Display for Structure {
 /// follows from the sizes of the regions and shares no arithmetic with the schemes. If lines move, the attacker gets the table of
 /// the lines that it knows.
 #[derive(Clone, Copy, Debug)]
-pub struct Map<'a>(&'a Layout, Option<Table<'a>>);
+pub struct Map<'a>(&'a Layout, Option<SlotTable<'a>>);
 
 /// Slots of the lines that move.
 #[derive(Clone, Copy, Debug)]
-enum Table<'a> {
+enum SlotTable<'a> {
     /// Current slots, also after later permutations.
-    Now(&'a RefCell<Moved>),
+    Now(&'a RefCell<SlotMap>),
     /// Slots at the time of a recording.
-    Then(&'a Moved),
+    Then(&'a SlotMap),
 }
 
-impl Table<'_> {
-    fn look_up<R>(self, look: impl FnOnce(&Moved) -> R) -> R {
+impl SlotTable<'_> {
+    fn look_up<R>(self, look: impl FnOnce(&SlotMap) -> R) -> R {
         match self {
-            Table::Now(moved) => look(&moved.borrow()),
-            Table::Then(moved) => look(moved),
+            SlotTable::Now(moved) => look(&moved.borrow()),
+            SlotTable::Then(moved) => look(moved),
         }
     }
 }
 
 /// Current slots of the known lines that move.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Moved(BTreeMap<LineAddr, Slot>);
+pub struct SlotMap(BTreeMap<LineAddr, Slot>);
 
-impl Moved {
+impl SlotMap {
     /// Notes the slot of a line from now on.
     pub fn note(&mut self, line: LineAddr, slot: Slot) {
         self.0.insert(line, slot);
@@ -92,8 +92,8 @@ impl<'a> Map<'a> {
     }
 
     /// Creates the map of a memory with moving lines, with the table of the known ones.
-    pub fn with_moved(layout: &'a Layout, moved: &'a RefCell<Moved>) -> Map<'a> {
-        Map(layout, Some(Table::Now(moved)))
+    pub fn with_moved(layout: &'a Layout, moved: &'a RefCell<SlotMap>) -> Map<'a> {
+        Map(layout, Some(SlotTable::Now(moved)))
     }
 
     /// Returns the map at the time of a recording.
@@ -101,12 +101,12 @@ impl<'a> Map<'a> {
     where
         'a: 'r,
     {
-        Map(self.0, recording.1.as_ref().map(Table::Then))
+        Map(self.0, recording.1.as_ref().map(SlotTable::Then))
     }
 
     /// Returns the current table of lines that move.
-    pub(super) fn table(&self) -> Option<Moved> {
-        self.1.map(|table| table.look_up(Moved::clone))
+    pub(super) fn table(&self) -> Option<SlotMap> {
+        self.1.map(|table| table.look_up(SlotMap::clone))
     }
 
     /// Returns the slot of a line of data.
@@ -213,7 +213,7 @@ impl<'a> Map<'a> {
     }
 
     /// Organisation of the counters.
-    pub fn counters(&self) -> Organisation {
+    pub fn counters(&self) -> CounterOrganisation {
         self.0.counters()
     }
 

@@ -11,7 +11,7 @@ use protection::execution::{
     CounterTags, Engine, Engines, Explained, Functional, Receiver, Timed, TimedMemory, run_now,
 };
 use protection::ledger::Ledger;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Plaintext};
 use sim::Executor;
@@ -28,7 +28,7 @@ const PAUSE_MAX_NS: u64 = 200;
 
 /// One write of a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Write {
+pub struct WorkloadWrite {
     /// Line that the write changes.
     pub line: LineAddr,
     /// Content of the line afterwards.
@@ -87,7 +87,7 @@ impl Crowds {
 pub(super) type Meddling = Box<dyn FnMut(&TimedMemory)>;
 
 /// Constructor of a machine from its parts, the seed of its keys, and a deliberate weakness if any.
-pub(super) type Power = fn(&Parts, u64, Planted) -> Bench;
+pub(super) type Power = fn(&Parts, u64, PlantedBug) -> Bench;
 
 /// A timed machine with one kind of request.
 pub(super) struct Bench {
@@ -101,16 +101,22 @@ pub(super) struct Bench {
 
 impl Bench {
     /// Creates a bench with memory that may be tampered with: its faults are no errors.
-    pub fn under_attack(parts: &Parts, seed: u64, planted: Planted) -> Bench {
+    pub fn under_attack(parts: &Parts, seed: u64, planted: PlantedBug) -> Bench {
         Bench::facing(Rc::new(Unread { attacked: true }), parts, (DATA_LINES, false), seed, planted)
     }
 
-    pub fn new(parts: &Parts, seed: u64, planted: Planted) -> Bench {
+    pub fn new(parts: &Parts, seed: u64, planted: PlantedBug) -> Bench {
         Bench::facing(Rc::new(Unread { attacked: false }), parts, (DATA_LINES, false), seed, planted)
     }
 
     /// Creates a bench with this many lines of data and this receiver, with or without a ledger of keystream.
-    pub fn facing(other: OtherSide, parts: &Parts, (lines, ledger): (u64, bool), seed: u64, planted: Planted) -> Bench {
+    pub fn facing(
+        other: OtherSide,
+        parts: &Parts,
+        (lines, ledger): (u64, bool),
+        seed: u64,
+        planted: PlantedBug,
+    ) -> Bench {
         let scheme = parts
             .build_with(memory_of(parts, lines), seed, planted)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
@@ -157,7 +163,7 @@ impl Bench {
         contents: &[(LineAddr, Line)],
         at_once: bool,
         mut crowded: Option<&mut Random>,
-    ) -> Vec<Write> {
+    ) -> Vec<WorkloadWrite> {
         let (ended, crowds) = (Rc::new(Cell::new(0)), Rc::default());
         let mut writes = Vec::new();
         for (number, (line, content)) in contents.iter().copied().enumerate() {
@@ -170,7 +176,7 @@ impl Bench {
                 note.set(verbs.operations());
                 count.set(count.get() + 1);
             });
-            writes.push((Write { line, content, issued, returned: 0 }, returned));
+            writes.push((WorkloadWrite { line, content, issued, returned: 0 }, returned));
             let is_last = number + 1 == contents.len();
             if let Some(random) = crowded.as_mut().filter(|_| !at_once || is_last) {
                 self.crowd(&crowds, random);
@@ -180,7 +186,7 @@ impl Bench {
             }
         }
         self.run_until(|| ended.get() == contents.len() && crowds.are_over());
-        writes.into_iter().map(|(write, returned)| Write { returned: returned.get(), ..write }).collect()
+        writes.into_iter().map(|(write, returned)| WorkloadWrite { returned: returned.get(), ..write }).collect()
     }
 
     /// Starts a series of flushes that evict all metadata from the chip.

@@ -10,7 +10,7 @@ use super::holder::Holder;
 use super::workload::{CORES, Workload};
 use machine::persist::{Finds, PersistBufferConfig};
 use protection::planted::Bug;
-use protection::scheme::{PersistBuffer, Scheme};
+use protection::scheme::{PersistBufferHandle, Scheme};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -29,7 +29,7 @@ const SMALLEST: PersistBufferConfig = PersistBufferConfig { entries: 1, drain_fr
 
 /// A store of the workload, with its number.
 #[derive(Clone, Copy)]
-pub(super) struct Store {
+pub(super) struct NumberedStore {
     pub number: usize,
     pub core: usize,
     pub line: LineAddr,
@@ -64,7 +64,7 @@ impl Feeding {
     }
 
     /// Carries out stores of several cores in a known order, through buffers of this configuration.
-    pub fn of_locked(bench: &Bench, config: PersistBufferConfig, stores: &[Store]) -> Rc<Feeding> {
+    pub fn of_locked(bench: &Bench, config: PersistBufferConfig, stores: &[NumberedStore]) -> Rc<Feeding> {
         let feeding = Rc::new(Feeding { seen: Some(Cell::new(0)), ..Feeding::with(bench, config) });
         for core in 0..CORES {
             let of_core = stores.iter().copied().filter(|store| store.core == core).collect();
@@ -84,14 +84,14 @@ impl Feeding {
             draining: Cell::new(0),
             stopped: Cell::new(false),
             seen: None,
-            before: PersistBuffer::of(&bench.scheme).accepted(),
+            before: PersistBufferHandle::of(&bench.scheme).accepted(),
             taken: RefCell::default(),
             stored: RefCell::default(),
         }
     }
 
     /// Issues a core's stores until the cores stop. With `at_once` unset, each store waits until all entries have drained.
-    async fn feed(self: Rc<Self>, stores: Vec<Store>, at_once: bool) {
+    async fn feed(self: Rc<Self>, stores: Vec<NumberedStore>, at_once: bool) {
         for store in stores {
             self.read_before(store);
             while !self.stopped.get() && (self.is_held_back(store) || !self.brings(store)) {
@@ -109,14 +109,14 @@ impl Feeding {
     }
 
     /// Puts a store into its core's cache, visible to the other core. The core continues when its buffer has accepted the store.
-    async fn comes(self: &Rc<Self>, store: Store) {
+    async fn comes(self: &Rc<Self>, store: NumberedStore) {
         self.seen.iter().for_each(|seen| seen.set(store.number + 1));
         let this = self.clone();
         let accepted = async move {
             this.accept(store).await;
             this.begin_drains(store.core);
         };
-        if PersistBuffer::of(&self.scheme).planted().has(Bug::CoreGoesOnUnaccepted) {
+        if PersistBufferHandle::of(&self.scheme).planted().has(Bug::CoreGoesOnUnaccepted) {
             self.clock.spawn(accepted);
         } else {
             accepted.await;
@@ -124,12 +124,12 @@ impl Feeding {
     }
 
     /// Returns true if a store must wait for an earlier one of any core.
-    fn is_held_back(&self, store: Store) -> bool {
+    fn is_held_back(&self, store: NumberedStore) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.get() < store.number)
     }
 
     /// Models the read of the second core before its store: the other core's buffer flushes its entry for the line.
-    fn read_before(self: &Rc<Self>, store: Store) {
+    fn read_before(self: &Rc<Self>, store: NumberedStore) {
         if store.core == 0 || self.stopped.get() {
             return;
         }
@@ -142,7 +142,7 @@ impl Feeding {
 
     /// Offers a store to its core's buffer; returns false if the buffer is full and the core must retry. If the buffer allocates an entry,
     /// the other buffers drop theirs. An entry of the line that is draining does not stop the store: the scheme keeps the two apart.
-    fn brings(&self, store: Store) -> bool {
+    fn brings(&self, store: NumberedStore) -> bool {
         let found = self.buffers[store.core].borrow_mut().store(store.line);
         if found == Finds::Allocated {
             for other in self.others(store.core) {
@@ -152,10 +152,10 @@ impl Feeding {
         found != Finds::Full
     }
 
-    async fn accept(&self, store: Store) {
+    async fn accept(&self, store: NumberedStore) {
         self.entering.set(self.entering.get() + 1);
         let before = self.verbs.operations();
-        let buffer = PersistBuffer::of(&self.scheme);
+        let buffer = PersistBufferHandle::of(&self.scheme);
         let content = || {
             self.taken.borrow_mut().push(store.number);
             store.content
@@ -189,7 +189,7 @@ impl Feeding {
         self.draining.set(self.draining.get() + 1);
         let this = self.clone();
         self.clock.spawn(async move {
-            PersistBuffer::of(&this.scheme).drain(&*this.verbs, line).await;
+            PersistBufferHandle::of(&this.scheme).drain(&*this.verbs, line).await;
             this.buffers[core].borrow_mut().left(line);
             this.draining.set(this.draining.get() - 1);
         });
@@ -207,7 +207,7 @@ impl Holder for Feeding {
 
     fn taken(&self) -> Vec<usize> {
         let taken = self.taken.borrow().clone();
-        assert_eq!(PersistBuffer::of(&self.scheme).accepted() - self.before, taken.len() as u64);
+        assert_eq!(PersistBufferHandle::of(&self.scheme).accepted() - self.before, taken.len() as u64);
         taken
     }
 
@@ -222,7 +222,7 @@ impl Holder for Feeding {
     }
 
     fn resident(&self) -> Vec<LineAddr> {
-        PersistBuffer::of(&self.scheme).lines()
+        PersistBufferHandle::of(&self.scheme).lines()
     }
 
     fn stop(&self, bench: &mut Bench) {
@@ -234,7 +234,7 @@ impl Holder for Feeding {
     fn die(&self, bench: &mut Bench) {
         self.stop(bench);
         let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
-        bench.run(async move { PersistBuffer::of(&scheme).drain_on_battery(&*verbs).await });
+        bench.run(async move { PersistBufferHandle::of(&scheme).drain_on_battery(&*verbs).await });
     }
 }
 
@@ -246,9 +246,10 @@ pub(super) fn begin(
     crowding: Option<&mut Random>,
 ) -> Rc<Feeding> {
     let feeding = Feeding::new(bench, if workload.at_once { SMALL } else { SMALLEST });
-    let store = |(number, &(line, content))| Store { number, core: workload.core(number), line, content };
+    let store = |(number, &(line, content))| NumberedStore { number, core: workload.core(number), line, content };
     for core in 0..CORES {
-        let of_core: Vec<Store> = contents.iter().enumerate().map(store).filter(|store| store.core == core).collect();
+        let of_core: Vec<NumberedStore> =
+            contents.iter().enumerate().map(store).filter(|store| store.core == core).collect();
         if !of_core.is_empty() {
             bench.executor.clock().spawn(feeding.clone().feed(of_core, workload.at_once));
         }
@@ -262,7 +263,7 @@ pub(super) fn begin(
 /// Starts the stores of one core's program, through a buffer of this configuration.
 pub(super) fn feed_into(bench: &Bench, config: PersistBufferConfig, contents: Vec<(LineAddr, Line)>) -> Rc<Feeding> {
     let feeding = Feeding::new(bench, config);
-    let store = |(number, (line, content))| Store { number, core: 0, line, content };
+    let store = |(number, (line, content))| NumberedStore { number, core: 0, line, content };
     bench.executor.clock().spawn(feeding.clone().feed(contents.into_iter().enumerate().map(store).collect(), true));
     feeding
 }
@@ -271,16 +272,16 @@ pub(super) fn feed_into(bench: &Bench, config: PersistBufferConfig, contents: Ve
 mod tests {
     use super::super::workload::LINES;
     use super::*;
-    use protection::planted::Planted;
-    use protection::scheme::{Observers, Sight};
+    use protection::planted::PlantedBug;
+    use protection::scheme::{ObservedState, Observers};
 
     /// Two cores store to a line, the second after the first has continued. Returns which core's buffer then has the entry, and the
     /// greatest number of entries that drained at once.
     fn met(first: usize) -> ([bool; CORES], usize) {
-        let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, Planted::NONE);
+        let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, PlantedBug::NONE);
         let (feeding, most) = (Feeding::new(&bench, SMALL), Cell::new(0));
         for (number, core) in [first, 1 - first].into_iter().enumerate() {
-            let store = Store { number, core, line: LINES[0], content: [number as u8; 64] };
+            let store = NumberedStore { number, core, line: LINES[0], content: [number as u8; 64] };
             bench.executor.clock().spawn(feeding.clone().feed(vec![store], true));
             bench.run_until(|| {
                 most.set(most.get().max(feeding.draining.get()));
@@ -292,21 +293,22 @@ mod tests {
 
     #[test]
     fn a_blocked_observer_also_waits_for_stores_that_arrive_meanwhile() {
-        let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, Planted::NONE);
+        let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, PlantedBug::NONE);
         let feeding = Feeding::new(&bench, SMALL);
-        let store = |number| Store { number, core: 0, line: LINES[number % LINES.len()], content: [number as u8; 64] };
+        let store =
+            |number| NumberedStore { number, core: 0, line: LINES[number % LINES.len()], content: [number as u8; 64] };
         bench.executor.clock().spawn(feeding.clone().feed((0..9).map(store).collect(), true));
         bench.run_until(|| feeding.stored.borrow().len() == 2);
         let admitted = Rc::new(Cell::new(None));
         let (observed, note) = (feeding.clone(), admitted.clone());
         bench.executor.clock().spawn(async move {
-            let buffer = PersistBuffer::of(&observed.scheme);
+            let buffer = PersistBufferHandle::of(&observed.scheme);
             let sight = buffer.admit(&*observed.verbs, Observers::Blocked).await;
             note.set(Some((sight, buffer.lines().len(), buffer.accepted())));
         });
         bench.run_until(|| admitted.get().is_some());
         let (sight, entries, accepted) = admitted.get().unwrap();
-        assert_eq!((sight, entries), (Sight::Consistent, 0));
+        assert_eq!((sight, entries), (ObservedState::Consistent, 0));
         assert!(accepted > 3, "{accepted} stores: some came meanwhile");
     }
 

@@ -45,7 +45,7 @@ mod tests {
     use super::super::states::Arrivals;
     use super::super::workload::all;
     use super::*;
-    use protection::planted::Planted;
+    use protection::planted::PlantedBug;
 
     /// Recovery does not use the operations before the loss, and `contents` does not use the lines that recovery reads.
     #[test]
@@ -53,7 +53,7 @@ mod tests {
         let (mut lost, mut ahead) = (0, 0);
         for (number, name) in ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-dbmf"].into_iter().enumerate() {
             for workload in all().into_iter().skip(number).step_by(7) {
-                let history = History::of(&catalogue::design(name).unwrap(), &workload, 1, Planted::NONE);
+                let history = History::of(&catalogue::design(name).unwrap(), &workload, 1, PlantedBug::NONE);
                 for dead in history.left(Arrivals::Any(4)) {
                     let found = Revival::of(&history, &dead).contents(&history);
                     assert_eq!(found, Some(contents(&history, &dead)), "{name}, {workload}, at {}", dead.point);

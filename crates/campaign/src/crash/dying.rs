@@ -13,7 +13,7 @@ use super::states::DeadMemory;
 use super::storing;
 use super::workload::{CORES, Workload};
 use crate::bus::Recording;
-use protection::domain::Queue;
+use protection::domain::WritePendingQueue;
 use protection::media::Media;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -91,7 +91,7 @@ impl Rerun {
         let issued = self.bench.verbs.take_operations();
         let before = issued[..self.issued].iter().filter(|operation| changes_memory(operation)).count();
         let changes = Changes::among(issued);
-        let shown = changes.shown(&history.shown, Queue::Inside).pop().unwrap_or_default();
+        let shown = changes.shown(&history.shown, WritePendingQueue::Inside).pop().unwrap_or_default();
         let image = Recording::of(&self.bench.memory.media().borrow());
         let registers = self.bench.memory.registers();
         let progress = (self.accepted.len(), self.accepted.len());

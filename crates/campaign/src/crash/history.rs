@@ -5,21 +5,21 @@
 //! nodes then leave the chip while tuples are in progress, at times that the seed draws. These stores belong to no tuple, and no write
 //! waits for them.
 
-pub use super::bench::Write;
+pub use super::bench::WorkloadWrite;
 use super::bench::{Bench, Power};
 use super::sessions::{Beginning, Session};
 use super::shown::{Changes, changes_memory};
-use super::states::{self, Arrivals, DeadMemory, Start};
+use super::states::{self, Arrivals, DeadMemory, InitialState};
 use super::storing;
 use super::workload::Workload;
 use crate::bus::Recording;
 use crate::victim::with_tiny_caches;
 use catalogue::Design;
 use protection::design::Parts;
-use protection::domain::{Queue, Registers};
+use protection::domain::{Registers, WritePendingQueue};
 use protection::layout::Layout;
 use protection::ledger::Ledger;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::tree::ForestDesign;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -34,7 +34,7 @@ pub struct History {
     /// Seed of keys and contents.
     pub seed: u64,
     /// A deliberate weakness, if any.
-    pub planted: Planted,
+    pub planted: PlantedBug,
     /// The workload that was run.
     pub workload: Workload,
     /// Content of the lines before the workload.
@@ -48,7 +48,7 @@ pub struct History {
     /// Operations that change memory, in order.
     pub changes: Changes,
     /// The writes, in the order in which they were accepted.
-    pub writes: Vec<Write>,
+    pub writes: Vec<WorkloadWrite>,
     /// Sessions before this one.
     pub earlier: Vec<Rc<Session>>,
 }
@@ -58,7 +58,7 @@ impl History {
     ///
     /// # Panics
     /// If the design's parts do not fit together, or if a write alarms or never returns.
-    pub fn of(design: &Design, workload: &Workload, seed: u64, planted: Planted) -> History {
+    pub fn of(design: &Design, workload: &Workload, seed: u64, planted: PlantedBug) -> History {
         let parts = if workload.is_crowded() { with_tiny_caches(&design.parts) } else { design.parts.clone() };
         History::after(Vec::new(), restless(parts), workload, seed, planted)
     }
@@ -69,7 +69,7 @@ impl History {
         parts: Parts,
         workload: &Workload,
         seed: u64,
-        planted: Planted,
+        planted: PlantedBug,
     ) -> History {
         let power_on = || Bench::new(&parts, seed, planted);
         let Beginning { mut bench, mut random, before, shown } = Beginning::after(&earlier, power_on, workload, seed);
@@ -96,27 +96,27 @@ impl History {
     }
 
     /// Returns the memory before the workload.
-    pub fn start(&self) -> Start {
+    pub fn start(&self) -> InitialState {
         let (image, registers, shown) = (self.memory.clone(), self.registers.clone(), self.shown.clone());
-        Start { image, registers, shown, slots: self.layout.total_lines() }
+        InitialState { image, registers, shown, slots: self.layout.total_lines() }
     }
 
     /// Returns a dead memory as the start of further changes.
-    pub fn start_from(&self, dead: &DeadMemory) -> Start {
+    pub fn start_from(&self, dead: &DeadMemory) -> InitialState {
         let (image, registers, shown) = (dead.image.clone(), dead.registers.clone(), dead.shown.clone());
-        Start { image, registers, shown, slots: self.layout.total_lines() }
+        InitialState { image, registers, shown, slots: self.layout.total_lines() }
     }
 
     /// Returns every different state that a loss of power leaves, point by point: before the first change to memory and after each.
     pub fn left(&self, arrivals: Arrivals) -> Vec<DeadMemory> {
         let progress = |point| self.progress(point);
-        states::states_of(&self.changes, &self.start(), Queue::Inside, (arrivals, self.seed), &progress)
+        states::states_of(&self.changes, &self.start(), WritePendingQueue::Inside, (arrivals, self.seed), &progress)
     }
 
     /// Like [`History::left`], on a machine without stored energy: the queue does not drain and is lost.
     pub fn left_without_energy(&self, arrivals: Arrivals) -> Vec<DeadMemory> {
         let progress = |point| self.progress(point);
-        states::states_of(&self.changes, &self.start(), Queue::Outside, (arrivals, self.seed), &progress)
+        states::states_of(&self.changes, &self.start(), WritePendingQueue::Outside, (arrivals, self.seed), &progress)
     }
 
     /// Returns how many writes had returned and how many had begun after `point` changes to memory.

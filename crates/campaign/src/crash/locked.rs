@@ -10,14 +10,14 @@
 //! stores. If a core has read a store of the other core, its later stores must not survive a loss of power without that store.
 
 use super::bench::Bench;
-use super::buffered::{Feeding, Store};
+use super::buffered::{Feeding, NumberedStore};
 use super::holder::Holder;
 use super::workload::{BYSTANDER, CORES, DATA_LINES, LINES};
 use crate::victim::memory_of;
 use machine::persist::PersistBufferConfig;
 use protection::design::Parts;
 use protection::execution::{Functional, run_now};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -36,8 +36,8 @@ const LOG: std::ops::Range<u64> = 64..80;
 pub struct LockedLog {
     parts: Parts,
     seed: u64,
-    planted: Planted,
-    stores: Vec<Store>,
+    planted: PlantedBug,
+    stores: Vec<NumberedStore>,
     buffer: PersistBufferConfig,
 }
 
@@ -54,7 +54,7 @@ pub struct Cut {
 
 impl LockedLog {
     /// Creates a log of this many records, by cores that are drawn, through buffers of two to eight entries.
-    pub fn new(parts: &Parts, records: usize, seed: u64, planted: Planted) -> LockedLog {
+    pub fn new(parts: &Parts, records: usize, seed: u64, planted: PlantedBug) -> LockedLog {
         let mut random = Random::new(seed);
         let mut stores = Vec::new();
         let lines: Vec<LineAddr> = LINES.into_iter().chain(LOG.map(LineAddr)).collect();
@@ -62,7 +62,7 @@ impl LockedLog {
             let core = random.below(CORES as u64) as usize;
             let record: Vec<LineAddr> = (0..=random.below(RECORD_MAX)).filter_map(|_| random.pick(&lines)).collect();
             for line in [LOCK].into_iter().chain(record).chain([COMMIT, LOCK]) {
-                stores.push(Store { number: stores.len(), core, line, content: random.line() });
+                stores.push(NumberedStore { number: stores.len(), core, line, content: random.line() });
             }
         }
         let entries = 2 << random.below(3);

@@ -51,7 +51,7 @@ use crate::report::Histogram;
 use catalogue::{Design, End, Loss};
 use history::History;
 use on_battery::Tries;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use rows::Aftermath;
 use serde::Serialize;
 use states::Arrivals;
@@ -76,12 +76,12 @@ pub struct CrashOptions {
     /// True if all writes in flight arrive whole and in order. Failures found so do not depend on torn memory.
     pub in_order: bool,
     /// A deliberate weakness, if any.
-    pub planted: Planted,
+    pub planted: PlantedBug,
 }
 
 /// Number of cases that the campaign tries on one history.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct CaseBudget {
     /// Arrivals that are tried for the writes in flight.
     arrivals: Arrivals,
     /// Events at which power fails, for a design with a battery.
@@ -98,7 +98,7 @@ pub struct Extent {
 
 impl CrashOptions {
     /// Returns the number of cases for a history: all for short ones; for longer ones a part, drawn with the seed.
-    fn extent(&self, history: &History) -> Extent {
+    fn extent(&self, history: &History) -> CaseBudget {
         let writes = history.writes.len();
         let subsets = match writes {
             // No write survives in these designs, so a small number of subsets suffices.
@@ -112,9 +112,16 @@ impl CrashOptions {
         let on_battery = Tries::of(self.thorough);
         if writes <= 2 || self.thorough {
             let torn_at_a_point = if writes == 1 { usize::MAX } else { 2 };
-            return Extent { arrivals, events, torn_at_a_point, strikes: Strikes::All, between_strikes: 2, on_battery };
+            return CaseBudget {
+                arrivals,
+                events,
+                torn_at_a_point,
+                strikes: Strikes::All,
+                between_strikes: 2,
+                on_battery,
+            };
         }
-        Extent { arrivals, events, torn_at_a_point: 1, strikes: Strikes::EachKind, between_strikes: 1, on_battery }
+        CaseBudget { arrivals, events, torn_at_a_point: 1, strikes: Strikes::EachKind, between_strikes: 1, on_battery }
     }
 }
 
@@ -126,7 +133,7 @@ impl Default for CrashOptions {
             seed: 1,
             thorough: false,
             in_order: false,
-            planted: Planted::NONE,
+            planted: PlantedBug::NONE,
         }
     }
 }

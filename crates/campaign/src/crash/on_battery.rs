@@ -12,10 +12,10 @@ use super::dying::Rerun;
 use super::history::History;
 use super::revival::{Contents, Revival};
 use super::states::{self, Arrivals, DeadMemory};
-use super::trials::{Trial, after_tampering};
+use super::trials::{RestartResult, after_tampering};
 use super::workload::LINES;
 use crate::bus::{Map, Recording};
-use protection::domain::Queue;
+use protection::domain::WritePendingQueue;
 use protection::execution::Operation;
 use protection::verbs::{Slot, Untrusted};
 use std::cell::Cell;
@@ -120,7 +120,7 @@ pub struct Died {
     /// Number of earlier memories that the attacker put back instead.
     pub put_back: usize,
     /// Trials of machines that start over either kind of memory.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<RestartResult>,
 }
 
 /// Lets batteries die in a history and in the sessions after it, and puts earlier memories back.
@@ -145,7 +145,7 @@ impl Died {
         for event in points(history, tries, random) {
             let (dead, before) = Rerun::to(history, event, None).left_with_drain(history, event as usize);
             let Some(changes) = &dead.changes else { continue };
-            let shown = changes.shown(&history.start().shown, Queue::Inside);
+            let shown = changes.shown(&history.start().shown, WritePendingQueue::Inside);
             let mut points: Vec<usize> = (before..changes.operations.len()).collect();
             random.shuffle(&mut points);
             for point in points.into_iter().take(tries.deaths) {

@@ -6,14 +6,14 @@ use super::shown::Changes;
 use super::states::DeadMemory;
 use super::workload::DATA_LINES;
 use crate::bus::Recording;
-use crate::oracle::Answer;
+use crate::oracle::ReadResult;
 use crate::victim::memory_of;
 use catalogue::Verdict;
 use protection::design::Point;
 use protection::domain::Registers;
 use protection::execution::{Explained, Functional, run_now};
 use protection::ledger::Ledger;
-use protection::scheme::{DurableCaches, PersistBuffer, Scheme};
+use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::random::Random;
@@ -56,7 +56,7 @@ impl Revival {
         }
         match history.parts.persistence.point {
             Point::Controller => {}
-            Point::Buffer => run_now(PersistBuffer::of(&scheme).drain_on_battery(&memory)),
+            Point::Buffer => run_now(PersistBufferHandle::of(&scheme).drain_on_battery(&memory)),
             Point::Caches => run_now(DurableCaches::of(&scheme).drain_on_battery(&memory, Vec::new())),
         }
         let image = Recording::of(&memory.media.borrow());
@@ -80,11 +80,11 @@ impl Revival {
     }
 
     /// Reads a line and returns the answer.
-    pub fn read(&self, line: LineAddr) -> Answer {
+    pub fn read(&self, line: LineAddr) -> ReadResult {
         run_now(self.scheme.read(&self.memory, line));
         let reported = self.memory.take_fault().is_some();
         let released = self.memory.take_released().map(|(_, plaintext)| plaintext.bytes);
-        Answer { released, words: Words::ALL, reported }
+        ReadResult { released, words: Words::ALL, reported }
     }
 
     /// Writes a line; returns true if the chip reported a fault.
@@ -108,13 +108,13 @@ impl Revival {
             written.push((*line, before.filter(|_| refused), text));
         }
         let ended = written.into_iter().map(|(line, before, text)| match self.read(line) {
-            Answer { released: None, reported: true, .. } => Verdict::Detected,
-            Answer { released: None, .. } => Verdict::Garbled,
-            Answer { released: Some(bytes), .. } if bytes == text => Verdict::Harmless,
+            ReadResult { released: None, reported: true, .. } => Verdict::Detected,
+            ReadResult { released: None, .. } => Verdict::Garbled,
+            ReadResult { released: Some(bytes), .. } if bytes == text => Verdict::Harmless,
             // A refused write did not happen.
-            Answer { released, .. } if released == before => Verdict::Detected,
-            Answer { released: Some(bytes), .. } if history.had(line, &bytes) => Verdict::Stale,
-            Answer { .. } => Verdict::Garbled,
+            ReadResult { released, .. } if released == before => Verdict::Detected,
+            ReadResult { released: Some(bytes), .. } if history.had(line, &bytes) => Verdict::Stale,
+            ReadResult { .. } => Verdict::Garbled,
         });
         (ended.max().unwrap_or(Verdict::Harmless), self.memory.ledger().reuse().is_some())
     }
@@ -126,7 +126,8 @@ impl Revival {
 
     /// Judges the content of all lines, if memory may hold any of these. Without an attacker a refusal is a loss.
     pub fn judge(&self, history: &History, allowed: &[Contents], tampered: bool) -> Verdict {
-        let answers: BTreeMap<LineAddr, Answer> = history.before.keys().map(|line| (*line, self.read(*line))).collect();
+        let answers: BTreeMap<LineAddr, ReadResult> =
+            history.before.keys().map(|line| (*line, self.read(*line))).collect();
         let is_whole = |content: &Contents| {
             answers.iter().all(|(line, answer)| !answer.reported && answer.released == content.get(line).copied())
         };

@@ -7,12 +7,12 @@ use super::on_battery::{self, Died};
 use super::revival::{Contents, Revival, changes_of_recovery};
 use super::states::{self, Arrivals, DeadMemory};
 use super::strikes::{self, Strikes};
-use super::trials::{Case, SALT, Trial, after_tampering, plain_loss};
-use super::{CrashOptions, Extent};
+use super::trials::{Case, RestartResult, SALT, after_tampering, plain_loss};
+use super::{CaseBudget, CrashOptions};
 use crate::bus::Recording;
 use catalogue::{Loss, Verdict};
 use protection::design::Point;
-use protection::domain::Queue;
+use protection::domain::WritePendingQueue;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use units::random::Random;
@@ -26,10 +26,10 @@ const ARRIVALS_IN_RECOVERY: Arrivals = Arrivals::Any(16);
 /// Memories that one history leaves, with their trials. Each kind of trial runs when a row first needs it.
 pub struct Aftermath<'a> {
     history: &'a History,
-    extent: Extent,
+    extent: CaseBudget,
     left: Vec<DeadMemory>,
-    plain: OnceCell<Vec<Trial>>,
-    tampered: OnceCell<Vec<Trial>>,
+    plain: OnceCell<Vec<RestartResult>>,
+    tampered: OnceCell<Vec<RestartResult>>,
     died: OnceCell<Died>,
 }
 
@@ -68,16 +68,18 @@ impl<'a> Aftermath<'a> {
     pub fn cases(&self, loss: Loss) -> Vec<Case> {
         let survives = self.history.parts.persistence.exists();
         match loss {
-            Loss::PowerLoss => self.plain().iter().map(Trial::content).collect(),
+            Loss::PowerLoss => self.plain().iter().map(RestartResult::content).collect(),
             _ if !survives => Vec::new(),
             Loss::LossInRecovery => {
                 self.chosen().into_iter().flat_map(|dead| loss_in_recovery(self.history, dead)).collect()
             }
-            Loss::PadReuseAfterLoss => self.plain().iter().chain(self.tampered()).map(Trial::keystream).collect(),
+            Loss::PadReuseAfterLoss => {
+                self.plain().iter().chain(self.tampered()).map(RestartResult::keystream).collect()
+            }
             _ if loss.is_on_battery() && !self.history.parts.persistence.has_battery() => Vec::new(),
             Loss::TamperingOnBattery => self.on_battery(),
-            Loss::BatteryLost => self.died().trials.iter().flat_map(Trial::evils).collect(),
-            Loss::TamperingWhileOff => self.tampered().iter().flat_map(Trial::evils).collect(),
+            Loss::BatteryLost => self.died().trials.iter().flat_map(RestartResult::evils).collect(),
+            Loss::TamperingWhileOff => self.tampered().iter().flat_map(RestartResult::evils).collect(),
             Loss::QueueLost => self.queue_lost(),
         }
     }
@@ -88,8 +90,8 @@ impl<'a> Aftermath<'a> {
         let mut random = Random::new(history.seed ^ SALT);
         let left = on_battery::attacked(history, self.extent.on_battery, &mut random);
         let trial = |(dead, story)| after_tampering(history, &dead, &history.allowed(&dead), story, &mut random);
-        let trials: Vec<Trial> = left.into_iter().map(trial).collect();
-        trials.iter().flat_map(Trial::evils).collect()
+        let trials: Vec<RestartResult> = left.into_iter().map(trial).collect();
+        trials.iter().flat_map(RestartResult::evils).collect()
     }
 
     fn died(&self) -> &Died {
@@ -97,7 +99,7 @@ impl<'a> Aftermath<'a> {
         self.died.get_or_init(|| on_battery::died(self.history, tries, &mut Random::new(self.history.seed ^ SALT)))
     }
 
-    fn plain(&self) -> &[Trial] {
+    fn plain(&self) -> &[RestartResult] {
         self.plain.get_or_init(|| self.left.iter().map(|dead| plain_loss(self.history, dead)).collect())
     }
 
@@ -123,13 +125,13 @@ impl<'a> Aftermath<'a> {
         left.iter().flat_map(|dead| plain_loss(history, dead).evils().collect::<Vec<_>>()).collect()
     }
 
-    fn tampered(&self) -> &[Trial] {
+    fn tampered(&self) -> &[RestartResult] {
         self.tampered.get_or_init(|| self.chosen().into_iter().flat_map(|dead| self.tampering(dead)).collect())
     }
 
     /// Attacks a dead memory. With durable caches, also lets the battery work after that recovery. If lines are being
     /// re-encrypted, attacks again after a second loss while the machine recovers.
-    fn tampering(&self, dead: &DeadMemory) -> Vec<Trial> {
+    fn tampering(&self, dead: &DeadMemory) -> Vec<RestartResult> {
         let history = self.history;
         let mut random = Random::new(history.seed ^ SALT ^ dead.point as u64);
         let went_through =
@@ -176,7 +178,7 @@ impl<'a> Aftermath<'a> {
         allowed: &[Contents],
         (seen, how): (&[&Recording], &str),
         random: &mut Random,
-    ) -> Vec<Trial> {
+    ) -> Vec<RestartResult> {
         let history = self.history;
         let mut between = left_by_recovery(history, struck, Arrivals::InOrder);
         random.shuffle(&mut between);
@@ -219,7 +221,8 @@ fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
 fn left_by_recovery(history: &History, before: &DeadMemory, arrivals: Arrivals) -> Vec<DeadMemory> {
     let changes = changes_of_recovery(history, before);
     let start = history.start_from(before);
-    let left = states::states_of(&changes, &start, Queue::Inside, (arrivals, history.seed), &|_| before.progress);
+    let left =
+        states::states_of(&changes, &start, WritePendingQueue::Inside, (arrivals, history.seed), &|_| before.progress);
     let has_battery = history.parts.persistence.has_battery();
     let left = left.into_iter().filter(|left| !has_battery || left.point < changes.operations.len());
     let left = left.map(|left| DeadMemory { accepted: before.accepted.clone(), ..left });
@@ -245,13 +248,13 @@ fn recovers_twice(history: &History, left: &DeadMemory) -> Verdict {
 mod tests {
     use super::super::workload::{BYSTANDER, LINES, Workload};
     use super::*;
-    use protection::planted::Planted;
+    use protection::planted::PlantedBug;
     use std::collections::BTreeSet;
     use units::LineAddr;
 
     fn history(under: &str, writes: &[LineAddr], old: bool) -> History {
         let workload = Workload::of_one_core(writes.to_vec(), true, old);
-        History::of(&catalogue::design(under).unwrap(), &workload, 1, Planted::NONE)
+        History::of(&catalogue::design(under).unwrap(), &workload, 1, PlantedBug::NONE)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::shown::Changes;
 use super::states::DeadMemory;
 use super::workload::Workload;
 use crate::bus::Recording;
-use protection::domain::Queue;
+use protection::domain::WritePendingQueue;
 use protection::ledger::Ledger;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -69,7 +69,7 @@ impl Beginning {
         let Some(last) = earlier.last() else {
             let before = bench.prepare(workload, &mut random);
             let changes = Changes::among(bench.verbs.take_operations());
-            let shown = changes.shown(&Rc::default(), Queue::Inside).pop().unwrap_or_default();
+            let shown = changes.shown(&Rc::default(), WritePendingQueue::Inside).pop().unwrap_or_default();
             return Beginning { bench, random, before, shown };
         };
         let shown = bench.recover(&last.left);

@@ -5,7 +5,7 @@
 //! keystream of complete tuples and of lines outside tuples. A line in flight counts whether or not it arrived, because it was
 //! on the bus.
 
-use protection::domain::Queue;
+use protection::domain::WritePendingQueue;
 use protection::execution::Operation;
 use protection::ledger::Ledger;
 use protection::verbs::{Keystream, Role, Slot};
@@ -38,7 +38,7 @@ impl Changes {
     }
 
     /// Returns the ledger of the keystream shown, before the first change and after each.
-    pub fn shown(&self, before: &Rc<Ledger>, queue: Queue) -> Vec<Rc<Ledger>> {
+    pub fn shown(&self, before: &Rc<Ledger>, queue: WritePendingQueue) -> Vec<Rc<Ledger>> {
         let mut ledgers = vec![before.clone()];
         for (index, leaves) in self.leaving(queue).into_iter().enumerate() {
             let last = ledgers[index].clone();
@@ -48,12 +48,12 @@ impl Changes {
     }
 
     /// Returns the ledger of the keystream shown after the last change.
-    pub fn shown_at_last(&self, before: &Ledger, queue: Queue) -> Ledger {
+    pub fn shown_at_last(&self, before: &Ledger, queue: WritePendingQueue) -> Ledger {
         with(before, &self.leaving(queue).concat())
     }
 
     /// Returns the keystream that leaves the chip with each change.
-    fn leaving(&self, queue: Queue) -> Vec<Vec<&Keystream>> {
+    fn leaving(&self, queue: WritePendingQueue) -> Vec<Vec<&Keystream>> {
         let mut all = Vec::new();
         let (mut spent, mut ready, mut open) = (self.spent.iter().peekable(), BTreeMap::new(), Vec::new());
         for (index, operation) in self.operations.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Changes {
             let mut of =
                 |slot: &Slot| [false, true].into_iter().filter_map(|mask| ready.remove(&(*slot, mask))).collect();
             all.push(match operation {
-                Operation::Persist(Role::Data, slot, _) if queue == Queue::Inside => {
+                Operation::Persist(Role::Data, slot, _) if queue == WritePendingQueue::Inside => {
                     let of: Vec<&Keystream> = of(slot);
                     open.extend(of);
                     Vec::new()
@@ -96,13 +96,13 @@ pub fn changes_memory(operation: &Operation) -> bool {
 mod tests {
     use super::*;
     use crypto::Nonce;
-    use protection::domain::Completion;
+    use protection::domain::RegisterUpdate;
 
     #[test]
     fn a_pad_is_shown_when_its_tuple_completes_or_at_once_with_a_queue_outside_the_domain() {
         let seal = |text: u8| Operation::Spend(Slot(3), Keystream::Pad(Nonce::new(3, 1), [text; 64]));
         let persist = || Operation::Persist(Role::Data, Slot(3), [9; 64].into());
-        let complete = || Operation::Complete(Completion::default());
+        let complete = || Operation::Complete(RegisterUpdate::default());
         let changes =
             Changes::among(vec![seal(1), persist(), Operation::Fence, complete(), seal(2), persist(), complete()]);
         let numbers = |queue| -> Vec<(usize, bool)> {
@@ -110,7 +110,7 @@ mod tests {
             shown.iter().map(|ledger| (ledger.pads(), ledger.reuse().is_some())).collect()
         };
         let (not_yet, once, twice) = ((0, false), (1, false), (1, true));
-        assert_eq!(numbers(Queue::Inside), [not_yet, not_yet, not_yet, once, once, twice]);
-        assert_eq!(numbers(Queue::Outside), [not_yet, once, once, once, twice, twice]);
+        assert_eq!(numbers(WritePendingQueue::Inside), [not_yet, not_yet, not_yet, once, once, twice]);
+        assert_eq!(numbers(WritePendingQueue::Outside), [not_yet, once, once, once, twice, twice]);
     }
 }

@@ -7,7 +7,7 @@
 
 use super::shown::Changes;
 use crate::bus::Recording;
-use protection::domain::{Domain, Queue, Registers};
+use protection::domain::{PersistenceDomain, Registers, WritePendingQueue};
 use protection::execution::Operation;
 use protection::ledger::Ledger;
 use protection::media::Media;
@@ -55,7 +55,7 @@ pub struct DeadMemory {
 }
 
 /// The state before a sequence of changes.
-pub struct Start {
+pub struct InitialState {
     /// Content of the memory.
     pub image: Recording,
     /// Content of the registers.
@@ -70,8 +70,8 @@ pub struct Start {
 /// contains at a point. Cases that are not tried in full are drawn with the seed.
 pub fn states_of(
     changes: &Changes,
-    start: &Start,
-    queue: Queue,
+    start: &InitialState,
+    queue: WritePendingQueue,
     (arrivals, seed): (Arrivals, u64),
     progress: &dyn Fn(usize) -> (usize, usize),
 ) -> Vec<DeadMemory> {
@@ -86,21 +86,21 @@ pub fn states_of(
 /// Returns every different state that the first `point` of these changes can leave, given the keystream shown until then.
 pub fn states_at(
     (changes, point): (&Changes, usize),
-    start: &Start,
+    start: &InitialState,
     shown: &Rc<Ledger>,
     progress: (usize, usize),
     arrivals: Arrivals,
     random: &mut Random,
 ) -> Vec<DeadMemory> {
-    let left = left_at(&changes.operations[..point], start, Queue::Inside, arrivals, random);
+    let left = left_at(&changes.operations[..point], start, WritePendingQueue::Inside, arrivals, random);
     left.into_iter().map(|left| dead_memory(point, progress, left, shown)).collect()
 }
 
 /// Returns the different memories and registers that these operations can leave, and whether all lines sent have arrived.
 fn left_at(
     operations: &[Operation],
-    start: &Start,
-    queue: Queue,
+    start: &InitialState,
+    queue: WritePendingQueue,
     arrivals: Arrivals,
     random: &mut Random,
 ) -> BTreeMap<(Recording, Registers), bool> {
@@ -125,8 +125,9 @@ fn dead_memory(
 }
 
 /// Returns the different memories that these changes go through, if all lines arrive in order.
-pub fn memories_between(operations: &[Operation], start: &Start) -> Vec<Recording> {
-    let mut domain = Domain::new(Queue::Inside, start.image.media(start.slots), start.registers.clone());
+pub fn memories_between(operations: &[Operation], start: &InitialState) -> Vec<Recording> {
+    let mut domain =
+        PersistenceDomain::new(WritePendingQueue::Inside, start.image.media(start.slots), start.registers.clone());
     let mut memories = vec![start.image.clone()];
     for operation in operations {
         carry_out(&mut domain, operation, |_, sent| Some(sent));
@@ -166,12 +167,12 @@ fn fates(lines: usize, arrivals: Arrivals, random: &mut Random) -> Vec<Vec<u64>>
 
 /// Returns the operations that sent a line that need not have arrived, if the case makes a difference. These are stores
 /// outside tuples, and lines of tuples since the last fence, unless the tuple is open and will be discarded.
-fn on_its_way(operations: &[Operation], queue: Queue) -> Vec<usize> {
+fn on_its_way(operations: &[Operation], queue: WritePendingQueue) -> Vec<usize> {
     let last = |is: fn(&Operation) -> bool| operations.iter().rposition(is).unwrap_or(0);
     let fence = last(|operation| matches!(operation, Operation::Fence));
     let complete = last(|operation| matches!(operation, Operation::Complete(_)));
     let open = |(index, operation): &(usize, &Operation)| match operation {
-        Operation::Persist(..) => *index >= fence && (queue == Queue::Outside || *index < complete),
+        Operation::Persist(..) => *index >= fence && (queue == WritePendingQueue::Outside || *index < complete),
         Operation::Store(_, _, content) => !content.is_blank(),
         _ => false,
     };
@@ -183,23 +184,28 @@ fn replay(
     operations: &[Operation],
     on_its_way: &[usize],
     fates: &[u64],
-    start: &Start,
-    queue: Queue,
+    start: &InitialState,
+    queue: WritePendingQueue,
 ) -> (Recording, Registers) {
-    let domain = Domain::new(queue, start.image.media(start.slots), start.registers.clone());
+    let domain = PersistenceDomain::new(queue, start.image.media(start.slots), start.registers.clone());
     let (media, registers) = lose(domain, operations, on_its_way, fates);
     (Recording::of(&media), registers)
 }
 
 /// Draws one of the states that a loss of power can leave after all these changes.
 pub fn left_behind(changes: &Changes, media: Media, registers: Registers, random: &mut Random) -> (Media, Registers) {
-    let on_its_way = on_its_way(&changes.operations, Queue::Inside);
+    let on_its_way = on_its_way(&changes.operations, WritePendingQueue::Inside);
     let fates: Vec<u64> = on_its_way.iter().map(|_| random.below(CASES)).collect();
-    lose(Domain::new(Queue::Inside, media, registers), &changes.operations, &on_its_way, &fates)
+    lose(PersistenceDomain::new(WritePendingQueue::Inside, media, registers), &changes.operations, &on_its_way, &fates)
 }
 
 /// Carries out operations, with these cases for those in flight, and then cuts the power.
-fn lose(mut domain: Domain, operations: &[Operation], on_its_way: &[usize], fates: &[u64]) -> (Media, Registers) {
+fn lose(
+    mut domain: PersistenceDomain,
+    operations: &[Operation],
+    on_its_way: &[usize],
+    fates: &[u64],
+) -> (Media, Registers) {
     for (index, operation) in operations.iter().enumerate() {
         let fate = on_its_way.binary_search(&index).map_or(WHOLE, |slot_bytes| fates[slot_bytes]);
         carry_out(&mut domain, operation, |old, sent| arrived(fate, old, sent));
@@ -209,7 +215,7 @@ fn lose(mut domain: Domain, operations: &[Operation], on_its_way: &[usize], fate
 
 /// Carries out an operation. `arrives` maps the old content and the content sent to the content that arrives, if any.
 fn carry_out(
-    domain: &mut Domain,
+    domain: &mut PersistenceDomain,
     operation: &Operation,
     arrives: impl FnOnce(Untrusted, Untrusted) -> Option<Untrusted>,
 ) {
@@ -260,10 +266,15 @@ mod tests {
         let lines = 40;
         let mut media = Media::new(lines);
         (0..lines).for_each(|slot| media.write(Slot(slot), &OLD));
-        let start =
-            Start { image: Recording::of(&media), registers: Registers::default(), shown: Rc::default(), slots: lines };
+        let start = InitialState {
+            image: Recording::of(&media),
+            registers: Registers::default(),
+            shown: Rc::default(),
+            slots: lines,
+        };
         let sent = (0..lines).map(|slot| Operation::Store(Role::Node(0), Slot(slot), NEW.into())).collect();
-        let states = states_of(&Changes::among(sent), &start, Queue::Inside, (Arrivals::Any(64), 1), &|_| (0, 0));
+        let states =
+            states_of(&Changes::among(sent), &start, WritePendingQueue::Inside, (Arrivals::Any(64), 1), &|_| (0, 0));
         let fares: [fn(usize) -> bool; 4] = [|_| false, |_| true, |byte| byte < 32, |byte| byte / 8 % 2 == 0];
         let last: Vec<&DeadMemory> = states.iter().filter(|dead| dead.point == lines as usize).collect();
         for slot in 0..lines {
@@ -277,7 +288,7 @@ mod tests {
 
     #[test]
     fn an_open_tuple_leaves_one_memory_but_two_lines_outside_the_domain_leave_sixteen() {
-        let start = Start {
+        let start = InitialState {
             image: Recording::of(&Media::new(2)),
             registers: Registers::default(),
             shown: Rc::default(),
@@ -292,7 +303,7 @@ mod tests {
             let at_the_end = states.iter().map(|dead| dead.point).max();
             states.iter().filter(|dead| Some(dead.point) == at_the_end).count()
         };
-        assert_eq!([false, true].map(|fenced| memories(Queue::Inside, fenced)), [1, 1]);
-        assert_eq!([false, true].map(|fenced| memories(Queue::Outside, fenced)), [16, 1]);
+        assert_eq!([false, true].map(|fenced| memories(WritePendingQueue::Inside, fenced)), [1, 1]);
+        assert_eq!([false, true].map(|fenced| memories(WritePendingQueue::Outside, fenced)), [16, 1]);
     }
 }

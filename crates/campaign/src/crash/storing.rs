@@ -1,6 +1,6 @@
 //! Runs stores where a design makes them durable: at the controller, in persist buffers or in caches.
 
-use super::bench::{Bench, Write};
+use super::bench::{Bench, WorkloadWrite};
 use super::holder::Holder;
 use super::workload::Workload;
 use super::{buffered, cached};
@@ -21,7 +21,7 @@ pub(super) fn store(
     workload: &Workload,
     contents: &[(LineAddr, Line)],
     crowding: Option<&mut Random>,
-) -> Vec<Write> {
+) -> Vec<WorkloadWrite> {
     if point == Point::Controller {
         return bench.write(contents, workload.at_once, crowding);
     }
@@ -30,7 +30,7 @@ pub(super) fn store(
     holder.die(bench);
     let write = |number: usize| {
         let ((line, content), (issued, returned)) = (contents[number], holder.span(number));
-        Write { line, content, issued, returned }
+        WorkloadWrite { line, content, issued, returned }
     };
     holder.taken().into_iter().map(write).collect()
 }

@@ -22,7 +22,7 @@ pub struct Case {
 }
 
 /// A machine that was switched on again and continued.
-pub(super) struct Trial {
+pub(super) struct RestartResult {
     point: usize,
     story: String,
     /// Worst verdict on its lines, after recovery and after each was written again.
@@ -31,7 +31,7 @@ pub(super) struct Trial {
     leaked: bool,
 }
 
-impl Trial {
+impl RestartResult {
     /// Returns the verdict on content, whether or not keystream leaked.
     pub fn content(&self) -> Case {
         self.case(self.content)
@@ -53,7 +53,7 @@ impl Trial {
 }
 
 /// Runs a trial after a loss of power without tampering.
-pub(super) fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
+pub(super) fn plain_loss(history: &History, dead: &DeadMemory) -> RestartResult {
     let revival = Revival::of(history, dead);
     let content = revival.judge(history, &history.allowed(dead), false);
     let is_well = content == Verdict::Harmless && !revival.alarmed();
@@ -62,7 +62,7 @@ pub(super) fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
     let (later, leaked) = revival.goes_on(history, &mut random);
     // No attacker tampered, so an alarm is a loss.
     let later = if later == Verdict::Detected { Verdict::Unrecoverable } else { later };
-    Trial { point: dead.point, story, content: content.max(later), leaked }
+    RestartResult { point: dead.point, story, content: content.max(later), leaked }
 }
 
 /// Describes the accepted and resident stores when power failed, the result of recovery, and the lines refused afterwards.
@@ -96,9 +96,9 @@ pub(super) fn after_tampering(
     allowed: &[Contents],
     story: String,
     random: &mut Random,
-) -> Trial {
+) -> RestartResult {
     let revival = Revival::of(history, dead);
     let content = revival.judge(history, allowed, true);
     let (later, leaked) = revival.goes_on(history, random);
-    Trial { point: dead.point, story, content: content.max(later), leaked }
+    RestartResult { point: dead.point, story, content: content.max(later), leaked }
 }

@@ -7,14 +7,14 @@
 //!
 //! A trial has enough games that chance hardly ever guesses all but one. The scene models an order, not a time.
 
-use super::{Ended, Scenes, Stage, chunk_of};
+use super::{Ended, SceneInput, Scenes, chunk_of};
 use crate::tap::Crossed;
 use crate::victim::Victim;
 use catalogue::{Attack, Verdict};
 use crypto::BLOCK_BYTES;
 use machine::cache::Replacement;
 use machine::dram::Kind;
-use machine::llc::{Inclusion, Llc, Way};
+use machine::llc::{Inclusion, Llc, WayReservation};
 use protection::moving::{LINES_PER_CHUNK, SmallCache};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -41,11 +41,11 @@ const ACCESSES: usize = 160;
 /// Other lines of its set that are accessed before a line repeats: fewer than [`LINES`].
 const APART: usize = 6;
 
-fn address_pattern(stage: Stage<'_>) -> Option<Ended> {
+fn address_pattern(stage: SceneInput<'_>) -> Option<Ended> {
     play(stage, false)
 }
 
-fn address_and_data(stage: Stage<'_>) -> Option<Ended> {
+fn address_and_data(stage: SceneInput<'_>) -> Option<Ended> {
     play(stage, true)
 }
 
@@ -87,7 +87,7 @@ fn in_chunk(line: LineAddr) -> u64 {
     line.0 % LINES_PER_CHUNK
 }
 
-fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
+fn play(mut stage: SceneInput<'_>, with_data: bool) -> Option<Ended> {
     let parts = stage.victim.parts().clone();
     let mut victim = Victim::blank(&parts, stage.seed, stage.planted).ok()?;
     // The chunks of the sequences must be within memory.
@@ -159,7 +159,7 @@ fn hits_and_permutations(steps: &[AccessStep]) -> Vec<(bool, Vec<u64>)> {
         let hit = if stores { cache.locked_lines().store(line) } else { cache.look_up(line) };
         let (mut locked, mut permuted) = (cache.locked_lines(), Vec::new());
         if !hit {
-            while !matches!(locked.reserve(line, |_| false), Way::Reserved(_)) {
+            while !matches!(locked.reserve(line, |_| false), WayReservation::Reserved(_)) {
                 permuted.extend(locked.chunk_with_most(line));
                 locked.unlock(*permuted.last().unwrap_or(&0));
             }

@@ -5,7 +5,7 @@
 //! the static alias; the dynamic one does not exist yet. The scene counts both facts. If a design's firmware makes the
 //! check (`alias_check`), the machine never uses memory with an alias that the check finds.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::Recording;
 use crate::oracle::Wish;
 use crate::tap::Alias;
@@ -19,7 +19,7 @@ pub(super) const SCENES: Scenes = &[(Attack::Badram, badram), (Attack::Battering
 const FOUND: &str = "found by a check at power-on";
 
 /// The module reports twice its size: the upper half are ghosts of the lower.
-fn badram(mut stage: Stage<'_>) -> Option<Ended> {
+fn badram(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = line_in_memory(&mut stage);
     stage.victim.tap().connect(Alias::Ghost);
     let found = check_at_power_on(&stage, target);
@@ -38,7 +38,7 @@ fn badram(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// The interposer diverts every address to other cells while the victim writes, and stops afterwards.
-fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
+fn battering_ram(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = line_in_memory(&mut stage);
     let found = check_at_power_on(&stage, target);
     if found && stage.alias_check {
@@ -56,7 +56,7 @@ fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Picks a line and lets the machine put it into memory.
-fn line_in_memory(stage: &mut Stage<'_>) -> LineAddr {
+fn line_in_memory(stage: &mut SceneInput<'_>) -> LineAddr {
     let line = stage.any_line();
     stage.victim.read(line);
     line
@@ -64,7 +64,7 @@ fn line_in_memory(stage: &mut Stage<'_>) -> LineAddr {
 
 /// Returns true if a write to an address appears at its ghost. Firmware would try this before memory is in use. The old
 /// content is restored.
-fn check_at_power_on(stage: &Stage<'_>, line: LineAddr) -> bool {
+fn check_at_power_on(stage: &SceneInput<'_>, line: LineAddr) -> bool {
     let slot = stage.victim.data_slot(line);
     let ghost = stage.victim.tap().ghost(slot);
     let before = stage.victim.unprotected_read(slot);
@@ -75,7 +75,7 @@ fn check_at_power_on(stage: &Stage<'_>, line: LineAddr) -> bool {
     found
 }
 
-fn judged(stage: &Stage<'_>, target: LineAddr, quiet: bool, found: bool) -> Ended {
+fn judged(stage: &SceneInput<'_>, target: LineAddr, quiet: bool, found: bool) -> Ended {
     let end = if quiet { stage.worst_read(target, Wish::None) } else { stage.reported() };
     Ended::new(end, target).counting(FOUND, u64::from(found))
 }

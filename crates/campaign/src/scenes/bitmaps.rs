@@ -5,7 +5,7 @@
 //! too. Half of the time the victim first writes a neighbour with its bitmap in the same line: the chip then reads, changes and
 //! re-encrypts the attacker's content.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::{Bus, Structure};
 use crate::oracle::Wish;
 use catalogue::Attack;
@@ -29,7 +29,7 @@ const REPEATS: usize = 4;
 
 /// Runs a bitmap attack: the victim writes, the attacker strikes at the line of bitmaps with an earlier recording of it, and the
 /// victim continues.
-fn strike(mut stage: Stage<'_>, strike: impl Fn(&mut Bus<'_>, Slot, &mut Random, Line)) -> Option<Ended> {
+fn strike(mut stage: SceneInput<'_>, strike: impl Fn(&mut Bus<'_>, Slot, &mut Random, Line)) -> Option<Ended> {
     let target = stage.any_line();
     let (slot, _) = stage.victim.map().slot_bytes(Structure::Bitmap, target)?;
     let frequent = stage.random.word();
@@ -52,7 +52,7 @@ fn strike(mut stage: Stage<'_>, strike: impl Fn(&mut Bus<'_>, Slot, &mut Random,
 }
 
 /// Writes another line with its bitmap in the same line, if one is in use; returns true if the chip reported no fault.
-fn write_neighbour(stage: &mut Stage<'_>, target: LineAddr) -> bool {
+fn write_neighbour(stage: &mut SceneInput<'_>, target: LineAddr) -> bool {
     let slot = |line| stage.victim.map().slot_bytes(Structure::Bitmap, line);
     let lines = stage.victim.oracle().lines();
     let neighbour = lines.into_iter().find(|line| *line != target && slot(*line) == slot(target));

@@ -6,7 +6,7 @@
 //! the line, another line, or an earlier time, once without and once with the counters of that time. The victim reads. The attacker
 //! restores the counters, the victim writes the line once more, and the attacker copies the same chunk once more.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::attacker::bring_back;
 use crate::bus::{Bus, CELL_BYTES, Recording, Structure, cell};
 use crate::frequent;
@@ -26,23 +26,23 @@ const ROUNDS: usize = 2;
 
 /// Source of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum ChunkSource {
     Position,
     Line,
     Time,
     TimeWithCounters,
 }
 
-use Origin::{Position, Time, TimeWithCounters};
+use ChunkSource::{Position, Time, TimeWithCounters};
 
-const ORIGINS: [Origin; 4] = [Position, Origin::Line, Time, TimeWithCounters];
+const ORIGINS: [ChunkSource; 4] = [Position, ChunkSource::Line, Time, TimeWithCounters];
 
-impl Origin {
+impl ChunkSource {
     /// Name of the counter of released chunks from this source.
     fn counter_name(self) -> &'static str {
         match self {
             Position => "chunks of another position that came out",
-            Origin::Line => "chunks of another line that came out",
+            ChunkSource::Line => "chunks of another line that came out",
             Time => "chunks of an earlier time that came out",
             TimeWithCounters => "chunks of an earlier time that came out under its counters",
         }
@@ -55,7 +55,7 @@ type Chunk = (LineAddr, usize);
 /// A chunk that is copied, with its source and destination.
 struct Splice<'a> {
     parts: &'a Parts,
-    origin: Origin,
+    origin: ChunkSource,
     /// Recorded memory that contains the chunk.
     source: &'a Recording,
     from: Chunk,
@@ -64,7 +64,7 @@ struct Splice<'a> {
     plaintext: Vec<u8>,
 }
 
-fn candidate_splice(mut stage: Stage<'_>) -> Option<Ended> {
+fn candidate_splice(mut stage: SceneInput<'_>) -> Option<Ended> {
     let values = frequent::values(stage.parts, VALUES);
     let target = stage.any_line();
     let others: Vec<LineAddr> = stage.victim.oracle().lines().into_iter().filter(|line| *line != target).collect();
@@ -89,7 +89,7 @@ fn candidate_splice(mut stage: Stage<'_>) -> Option<Ended> {
         let other = (to + 1 + stage.random.below(chunks - 1) as usize) % chunks as usize;
         let (source, from, content) = match origin {
             Position => (now, (target, other), current),
-            Origin::Line => (now, (donor, to), of_donor),
+            ChunkSource::Line => (now, (donor, to), of_donor),
             Time | TimeWithCounters => (before, (target, to), old),
         };
         let plaintext = content[from.1 * bytes..][..bytes].to_vec();
@@ -102,7 +102,7 @@ fn candidate_splice(mut stage: Stage<'_>) -> Option<Ended> {
     Some(ended)
 }
 
-impl Stage<'_> {
+impl SceneInput<'_> {
     /// Counts the chunks of a line that match candidates now.
     fn hits_of(&self, line: LineAddr) -> u64 {
         let hits = || self.victim.speculated().map_or(0, |counted| counted.chunks.hits);

@@ -6,7 +6,7 @@
 //! but an attacker that tries every address in memory as a key finds it. So the judge, which knows the keys, checks whether memory
 //! contains them.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::Recording;
 use catalogue::{Attack, Verdict};
 use protection::design::Parts;
@@ -24,7 +24,7 @@ const SIZES: [(usize, usize); 3] = [(4, 44), (6, 52), (8, 60)];
 /// chance leaves 500 and is never below 350.
 const THOUSANDTHS_APART_MAX: u32 = 235;
 
-fn cold_boot(mut stage: Stage<'_>) -> Option<Ended> {
+fn cold_boot(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let percent = stage.random.below(DECAY_PERCENT_MAX + 1);
     let image = decayed(&stage.victim.attacked(|bus| bus.record()), percent, &mut stage.random);

@@ -3,27 +3,27 @@
 //! An old context with the matching memory rolls the whole process back. Only the chip's table of numbers prevents that.
 
 use super::system::{Image, image, judged, put, whole_page};
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::processor::Processor;
 use crate::system::Handler;
 use catalogue::{Attack, End, Verdict};
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{Register, RegisterFile, RegisterSet};
 use units::LineAddr;
 
 /// Scenes of this file, each on a processor as designed.
 pub(super) const SCENES: Scenes = &[
-    (Attack::ContextSpy, |stage| played(stage, Planted::NONE, spy)),
-    (Attack::ContextForge, |stage| played(stage, Planted::NONE, forge)),
-    (Attack::ContextReplay, |stage| played(stage, Planted::NONE, replay)),
-    (Attack::ContextSwap, |stage| played(stage, Planted::NONE, swap)),
+    (Attack::ContextSpy, |stage| played(stage, PlantedContextBug::NONE, spy)),
+    (Attack::ContextForge, |stage| played(stage, PlantedContextBug::NONE, forge)),
+    (Attack::ContextReplay, |stage| played(stage, PlantedContextBug::NONE, replay)),
+    (Attack::ContextSwap, |stage| played(stage, PlantedContextBug::NONE, swap)),
 ];
 
 /// An attack on a process that uses a line. It returns `None` if the processor refuses state without tampering.
-type Act = fn(&mut Stage<'_>, &mut Processor, LineAddr) -> Option<End>;
+type Act = fn(&mut SceneInput<'_>, &mut Processor, LineAddr) -> Option<End>;
 
 /// Runs an attack on a processor, if the design has an operating system that could attack and lets contexts leave the chip.
-fn played(mut stage: Stage<'_>, planted: Planted, act: Act) -> Option<Ended> {
+fn played(mut stage: SceneInput<'_>, planted: PlantedContextBug, act: Act) -> Option<Ended> {
     let target = stage.any_line();
     Handler::of(&stage.victim, target)?;
     let contexts = stage.parts.permutation?.contexts.filter(|contexts| contexts.outside > 0)?;
@@ -33,28 +33,28 @@ fn played(mut stage: Stage<'_>, planted: Planted, act: Act) -> Option<Ended> {
 }
 
 /// Starts the process and returns its registers.
-fn start(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<RegisterFile> {
+fn start(stage: &mut SceneInput<'_>, processor: &mut Processor, target: LineAddr) -> Option<RegisterFile> {
     processor.start(&Handler::of(&stage.victim, target)?, &mut stage.random).ok()
 }
 
 /// Interrupts the process, exports its context and returns the bytes.
-fn let_out(stage: &Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<Vec<u8>> {
+fn let_out(stage: &SceneInput<'_>, processor: &mut Processor, target: LineAddr) -> Option<Vec<u8>> {
     let handler = Handler::of(&stage.victim, target)?;
     let frame = processor.interrupt(&handler, RegisterSet::NONE).ok()?;
     processor.let_out(&stage.victim, target, frame.buffer).ok()
 }
 
 /// Imports a context; returns true if the processor accepts it.
-fn comes_back(stage: &Stage<'_>, processor: &mut Processor, target: LineAddr, exported: &[u8]) -> bool {
+fn comes_back(stage: &SceneInput<'_>, processor: &mut Processor, target: LineAddr, exported: &[u8]) -> bool {
     Handler::of(&stage.victim, target).is_some_and(|handler| processor.bring_back(&handler, exported).is_ok())
 }
 
 /// Continues the process under an honest operating system; returns the end.
-fn goes_on(stage: &Stage<'_>, target: LineAddr, honest: &Image) -> Option<End> {
+fn goes_on(stage: &SceneInput<'_>, target: LineAddr, honest: &Image) -> Option<End> {
     Some(judged(stage, target, honest, |handler| handler.serve())?.end)
 }
 
-fn spy(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
+fn spy(stage: &mut SceneInput<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
     let registers = start(stage, processor, target)?;
     let visible = RegisterSet::from_bits(stage.random.word());
     let frame = processor.interrupt(&Handler::of(&stage.victim, target)?, visible).ok()?;
@@ -66,7 +66,7 @@ fn spy(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Op
     Some(if leaks { Verdict::Leaked } else { Verdict::Hidden }.into())
 }
 
-fn forge(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
+fn forge(stage: &mut SceneInput<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
     start(stage, processor, target)?;
     let exported = let_out(stage, processor, target)?;
     let mut forged = exported.clone();
@@ -80,7 +80,7 @@ fn forge(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> 
     comes_back(stage, processor, target, &exported).then_some(Verdict::Refused.into())
 }
 
-fn replay(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
+fn replay(stage: &mut SceneInput<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
     start(stage, processor, target)?;
     // The context is exported and imported; the process writes, and its context is exported again.
     let old = let_out(stage, processor, target)?;
@@ -109,7 +109,7 @@ fn replay(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) ->
     (goes_on(stage, target, &memory_now)? == Verdict::Harmless).then_some(Verdict::Refused.into())
 }
 
-fn swap(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
+fn swap(stage: &mut SceneInput<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
     start(stage, processor, target)?;
     let exported = let_out(stage, processor, target)?;
     // Another process has written the same page under other keys.
@@ -129,16 +129,16 @@ mod tests {
     use crate::victim::Victim;
     use catalogue::design;
     use context::planted::Bug;
-    use protection::planted::Planted as OfMemory;
+    use protection::planted::PlantedBug;
     use units::random::Random;
 
     /// Returns the worst end of a row in twelve trials on a processor with a weakness.
-    fn worst(act: Act, planted: Planted) -> End {
+    fn worst(act: Act, planted: PlantedContextBug) -> End {
         let parts = &design("cryptopage-os").unwrap().parts;
         let ended = (1..=12).map(|seed| {
-            let victim = Victim::with_past(parts, seed, OfMemory::NONE).unwrap();
+            let victim = Victim::with_past(parts, seed, PlantedBug::NONE).unwrap();
             let random = Random::new(!seed);
-            let stage = Stage { parts, alias_check: false, victim, random, seed, planted: OfMemory::NONE };
+            let stage = SceneInput { parts, alias_check: false, victim, random, seed, planted: PlantedBug::NONE };
             played(stage, planted, act).unwrap().end
         });
         End::worst_of(ended).unwrap()
@@ -146,17 +146,17 @@ mod tests {
 
     #[test]
     fn each_row_fails_on_a_processor_with_its_weakness() {
-        assert_eq!(worst(spy, Planted::new(Bug::RegisterNotBlanked)), Verdict::Leaked);
-        assert_eq!(worst(replay, Planted::new(Bug::NumberUnchecked)), Verdict::Stale);
-        assert_eq!(worst(replay, Planted::new(Bug::AcceptedTwice)), Verdict::Stale);
-        assert_eq!(worst(replay, Planted::new(Bug::RootNotExported)), Verdict::Unrecoverable);
+        assert_eq!(worst(spy, PlantedContextBug::new(Bug::RegisterNotBlanked)), Verdict::Leaked);
+        assert_eq!(worst(replay, PlantedContextBug::new(Bug::NumberUnchecked)), Verdict::Stale);
+        assert_eq!(worst(replay, PlantedContextBug::new(Bug::AcceptedTwice)), Verdict::Stale);
+        assert_eq!(worst(replay, PlantedContextBug::new(Bug::RootNotExported)), Verdict::Unrecoverable);
     }
 
     #[test]
     fn no_row_fails_on_a_processor_as_designed() {
-        assert_eq!(worst(spy, Planted::NONE), Verdict::Hidden);
-        assert_eq!(worst(forge, Planted::NONE), Verdict::Refused);
-        assert_eq!(worst(replay, Planted::NONE), Verdict::Refused);
-        assert_eq!(worst(swap, Planted::NONE), Verdict::Detected);
+        assert_eq!(worst(spy, PlantedContextBug::NONE), Verdict::Hidden);
+        assert_eq!(worst(forge, PlantedContextBug::NONE), Verdict::Refused);
+        assert_eq!(worst(replay, PlantedContextBug::NONE), Verdict::Refused);
+        assert_eq!(worst(swap, PlantedContextBug::NONE), Verdict::Detected);
     }
 }

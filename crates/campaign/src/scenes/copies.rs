@@ -3,7 +3,7 @@
 //! The attacker cannot reach a copy. It waits until a copy is old and changes memory to match it. Nor can it reach a
 //! request on the chip, but it can exchange the replies of memory to two requests.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::tap::Alias;
@@ -16,7 +16,7 @@ pub(super) const SCENES: Scenes = &[(Attack::StaleCopy, stale_copy), (Attack::Cr
 const CORES: [usize; 2] = [0, 1];
 
 /// Lets L2s get copies of a line's counters, lets the victim write the line, and replays its earlier data and tag.
-fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
+fn stale_copy(mut stage: SceneInput<'_>) -> Option<Ended> {
     stage.parts.caches.counters_in_l2?;
     let target = stage.any_line();
     // An L2 that misses gets its copy afterwards.
@@ -36,7 +36,7 @@ fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Lets two cores read a line each, with copies of the counters in their L2s if those keep any. Each read gets the other
 /// line's reply: the data, with its spare bits.
-fn crossed_replies(mut stage: Stage<'_>) -> Option<Ended> {
+fn crossed_replies(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let others: Vec<_> = stage.victim.oracle().lines().into_iter().filter(|line| *line != target).collect();
     let other = stage.random.pick(&others)?;

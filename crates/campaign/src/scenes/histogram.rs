@@ -9,7 +9,7 @@
 //! * The number of repeated words of eight bytes. Among 1,024 random ones a word occurs twice with a probability of
 //!   3 · 10^-14. This detects equal blocks of 16 bytes or of eight.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::Structure;
 use crate::frequent;
 use crate::victim::Victim;
@@ -27,7 +27,7 @@ const RARE: f64 = 30.0;
 /// Degrees of freedom: values of a byte, less one.
 const FREEDOM: f64 = 255.0;
 
-fn ciphertext_histogram(mut stage: Stage<'_>) -> Option<Ended> {
+fn ciphertext_histogram(mut stage: SceneInput<'_>) -> Option<Ended> {
     let page = stage.any_line().0 / LINES_PER_PAGE as u64 / PAGES * PAGES;
     let lines: Vec<LineAddr> =
         (0..PAGES * LINES_PER_PAGE as u64).map(|line| LineAddr(page * LINES_PER_PAGE as u64 + line)).collect();

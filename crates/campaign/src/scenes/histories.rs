@@ -5,7 +5,7 @@
 //! a line gets into memory under it. So every read is judged when it is made, and at the end the ledger is checked for
 //! keystream that was used twice.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::attacker;
 use crate::bus::{Recording, Structure};
 use crate::victim::Victim;
@@ -30,14 +30,14 @@ const STEPS: usize = 24;
 const NEXT_BOOT: u64 = 0x4e87_b007;
 
 /// Replays old counters, with or without the structures below and above them; then the victim continues to write.
-fn rollback_then_write(mut stage: Stage<'_>) -> Option<Ended> {
+fn rollback_then_write(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     bring_back_part(&mut stage, target)?;
     Some(goes_on(stage, target, 2))
 }
 
 /// Like [`rollback_then_write`], in a group just before its overflow: the renewal meets the replayed counters.
-fn rollback_then_overflow(mut stage: Stage<'_>) -> Option<Ended> {
+fn rollback_then_overflow(mut stage: SceneInput<'_>) -> Option<Ended> {
     let group = stage.any_line().0 / GROUP_LINES * GROUP_LINES;
     let lines: Vec<LineAddr> = [0, 1, 2, 9, 40].map(|line| LineAddr(group + line)).into();
     let victim = Victim::booting(stage.victim.parts(), &lines, stage.seed, stage.planted).ok()?;
@@ -61,7 +61,7 @@ fn rollback_then_overflow(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Switches the machine off, replays old bytes and switches it on again; then the victim continues to write.
-fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
+fn rollback_then_reboot(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     // Content that is not in memory by then is lost with the power.
     for line in stage.victim.oracle().lines() {
@@ -78,7 +78,7 @@ fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Changes the counters of a line that is not in memory yet, lets the victim read the line for the first time, and restores
 /// the counters. The victim then writes the line, and the attacker replays the state after the first read.
-fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
+fn forged_boot(mut stage: SceneInput<'_>) -> Option<Ended> {
     let neighbour = stage.any_line();
     let target = LineAddr(neighbour.0 ^ (2 + stage.random.below(4)));
     // This line has the target's position in another group, so that its counter now equals a later counter of the target.
@@ -109,7 +109,7 @@ fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Strikes at random steps and replays old bytes, while the victim writes, reads and evicts its metadata.
-fn tampered_history(mut stage: Stage<'_>) -> Option<Ended> {
+fn tampered_history(mut stage: SceneInput<'_>) -> Option<Ended> {
     let lines = stage.victim.oracle().lines();
     let mut recordings = vec![stage.victim.attacked(|bus| bus.record())];
     let (mut worst, target) = (Verdict::Harmless, stage.any_line());
@@ -156,7 +156,7 @@ const STRIKES: [Attack; 8] = [
 /// Lines of a group; the first of them share a line of counters under every organisation.
 const GROUP_LINES: u64 = 64;
 
-impl Stage<'_> {
+impl SceneInput<'_> {
     /// Reads a line and judges the released content.
     fn judged_read(&self, line: LineAddr) -> Verdict {
         self.victim.oracle().judge(line, &self.victim.read(line).0, None)
@@ -174,7 +174,7 @@ impl Stage<'_> {
 }
 
 /// The victim reads or writes the target, and writes it again and again; then it reads all lines.
-fn goes_on(mut stage: Stage<'_>, target: LineAddr, writes: u64) -> Ended {
+fn goes_on(mut stage: SceneInput<'_>, target: LineAddr, writes: u64) -> Ended {
     let reads_first = stage.random.below(2) == 0;
     let mut worst = if reads_first { stage.judged_read(target) } else { Verdict::Harmless };
     for _ in 0..1 + stage.random.below(writes) {
@@ -186,14 +186,14 @@ fn goes_on(mut stage: Stage<'_>, target: LineAddr, writes: u64) -> Ended {
 }
 
 /// Ends a history: the victim reads all lines that it ever wrote.
-fn ended(stage: &mut Stage<'_>, worst: Verdict, target: LineAddr) -> Ended {
+fn ended(stage: &mut SceneInput<'_>, worst: Verdict, target: LineAddr) -> Ended {
     stage.victim.flush();
     let last = stage.worst_read(target, crate::oracle::Wish::None);
     Ended::new(last.worst(worst.into()), target)
 }
 
 /// Replays a part of one of the victim's recordings, chosen at random.
-fn bring_back_part(stage: &mut Stage<'_>, target: LineAddr) -> Option<()> {
+fn bring_back_part(stage: &mut SceneInput<'_>, target: LineAddr) -> Option<()> {
     let recordings = stage.victim.attacked(|bus| bus.recordings().to_vec());
     let recording = one_of(&mut stage.random, &recordings)?;
     bring_back(stage, recording, target);
@@ -207,7 +207,7 @@ fn one_of<'a>(random: &mut Random, recordings: &'a [Recording]) -> Option<&'a Re
 
 /// Replays a random part of a line: its counters, its data and tag, all three, or all structures below some level of the
 /// tree.
-fn bring_back(stage: &mut Stage<'_>, recording: &Recording, target: LineAddr) {
+fn bring_back(stage: &mut SceneInput<'_>, recording: &Recording, target: LineAddr) {
     let parts: &[Structure] = match stage.random.below(4) {
         0 => &[Structure::Counter],
         1 => &[Structure::Data, Structure::Tag],
@@ -221,21 +221,21 @@ fn bring_back(stage: &mut Stage<'_>, recording: &Recording, target: LineAddr) {
 }
 
 /// Puts back these parts of a line from a recording.
-fn put_back(stage: &Stage<'_>, recording: &Recording, parts: &[Structure], target: LineAddr) {
+fn put_back(stage: &SceneInput<'_>, recording: &Recording, parts: &[Structure], target: LineAddr) {
     for part in parts {
         stage.victim.attacked(|bus| attacker::bring_back(bus, recording, *part, target));
     }
 }
 
 /// Puts back all slots except the nodes from `level` upwards.
-fn put_back_below(stage: &Stage<'_>, recording: &Recording, level: usize) {
+fn put_back_below(stage: &SceneInput<'_>, recording: &Recording, level: usize) {
     let is_above = |slot: Slot| matches!(stage.victim.map().structure(slot), Structure::Node(at) if at >= level);
     let below = recording.slots().filter(|(slot, _)| !is_above(*slot));
     stage.victim.attacked(|bus| below.for_each(|(slot, content)| bus.put(slot, content)));
 }
 
 /// Changes the counters of a line: one bit, all bits, or to those of the line `later` with its higher counter.
-fn tamper_with_counter(stage: &mut Stage<'_>, target: LineAddr, later: LineAddr) -> Option<()> {
+fn tamper_with_counter(stage: &mut SceneInput<'_>, target: LineAddr, later: LineAddr) -> Option<()> {
     let (slot, bytes) = stage.victim.map().slot_bytes(Structure::Counter, target)?;
     let bit = stage.random.below(bytes.len() as u64 * 8) as usize;
     let forged = stage.random.line();

@@ -7,7 +7,7 @@
 //! only the output of the controller. Under SEV-SNP the hypervisor reads ciphertext (CipherLeaks); where ciphertext is
 //! hidden the controller refuses it, and a design without owners has no other software.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::Structure;
 use crate::victim::Victim;
 use catalogue::{Attack, Verdict};
@@ -30,32 +30,32 @@ const COINS: usize = 8;
 
 /// Visible state of a line in memory: its ciphertext and its tag, if they are visible.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Sight {
+struct VisibleLine {
     data: Option<Line>,
     tag: Option<Vec<u8>>,
 }
 
 /// Function by which the attacker observes a line.
-type Look = fn(&Victim, LineAddr) -> Sight;
+type Look = fn(&Victim, LineAddr) -> VisibleLine;
 
-fn bus_repeat(stage: Stage<'_>) -> Option<Ended> {
+fn bus_repeat(stage: SceneInput<'_>) -> Option<Ended> {
     Some(repeat(stage, on_the_bus))
 }
 
-fn bus_dictionary(stage: Stage<'_>) -> Option<Ended> {
+fn bus_dictionary(stage: SceneInput<'_>) -> Option<Ended> {
     Some(dictionary(stage, on_the_bus))
 }
 
-fn software_repeat(stage: Stage<'_>) -> Option<Ended> {
+fn software_repeat(stage: SceneInput<'_>) -> Option<Ended> {
     by_software(stage, repeat)
 }
 
-fn software_dictionary(stage: Stage<'_>) -> Option<Ended> {
+fn software_dictionary(stage: SceneInput<'_>) -> Option<Ended> {
     by_software(stage, dictionary)
 }
 
 /// Runs the scene as the hypervisor, if the design has one and allows it to read.
-fn by_software(mut stage: Stage<'_>, scene: fn(Stage<'_>, Look) -> Ended) -> Option<Ended> {
+fn by_software(mut stage: SceneInput<'_>, scene: fn(SceneInput<'_>, Look) -> Ended) -> Option<Ended> {
     if stage.parts.ownership == Ownership::None {
         return None;
     }
@@ -67,28 +67,28 @@ fn by_software(mut stage: Stage<'_>, scene: fn(Stage<'_>, Look) -> Ended) -> Opt
     Some(scene(stage, through_the_controller))
 }
 
-fn through_the_controller(victim: &Victim, line: LineAddr) -> Sight {
+fn through_the_controller(victim: &Victim, line: LineAddr) -> VisibleLine {
     let (answer, _) = victim.read_as(line, Asker::of(Owner::HYPERVISOR, line));
-    Sight { data: answer.released, tag: None }
+    VisibleLine { data: answer.released, tag: None }
 }
 
-fn on_the_bus(victim: &Victim, line: LineAddr) -> Sight {
+fn on_the_bus(victim: &Victim, line: LineAddr) -> VisibleLine {
     let tag = victim.map().slot_bytes(Structure::Tag, line);
-    victim.attacked(|bus| Sight {
+    victim.attacked(|bus| VisibleLine {
         data: bus.read_structure(Structure::Data, line),
         tag: tag.map(|(slot, bytes)| bus.read_cell(slot)[bytes].to_vec()),
     })
 }
 
-impl Sight {
+impl VisibleLine {
     /// Returns true if either part equals that of another sight.
-    fn resembles(&self, other: &Sight) -> bool {
+    fn resembles(&self, other: &VisibleLine) -> bool {
         (self.data.is_some() && self.data == other.data) || (self.tag.is_some() && self.tag == other.tag)
     }
 }
 
 /// The victim writes a line with its first content, or with another, as secret coins decide.
-fn repeat(mut stage: Stage<'_>, look: Look) -> Ended {
+fn repeat(mut stage: SceneInput<'_>, look: Look) -> Ended {
     let target = stage.any_line();
     let held = stage.random.line();
     let first = write_and_look(&mut stage.victim, target, &held, look);
@@ -108,7 +108,7 @@ fn repeat(mut stage: Stage<'_>, look: Look) -> Ended {
 }
 
 /// One byte of an otherwise known line has 256 values. The attacker makes the victim write each once.
-fn dictionary(mut stage: Stage<'_>, look: Look) -> Ended {
+fn dictionary(mut stage: SceneInput<'_>, look: Look) -> Ended {
     let target = stage.any_line();
     let known = stage.random.line();
     let position = stage.random.below(known.len() as u64) as usize;
@@ -117,7 +117,7 @@ fn dictionary(mut stage: Stage<'_>, look: Look) -> Ended {
         line[position] = byte;
         line
     };
-    let dictionary: BTreeMap<Sight, u8> =
+    let dictionary: BTreeMap<VisibleLine, u8> =
         (0..=u8::MAX).map(|byte| (write_and_look(&mut stage.victim, target, &with(byte), look), byte)).collect();
     let secret = stage.random.word() as u8;
     let seen = write_and_look(&mut stage.victim, target, &with(secret), look);
@@ -125,7 +125,7 @@ fn dictionary(mut stage: Stage<'_>, look: Look) -> Ended {
     judged(target, if found == [secret] { u64::from(u8::BITS) } else { 0 })
 }
 
-fn write_and_look(victim: &mut Victim, line: LineAddr, content: &Line, look: Look) -> Sight {
+fn write_and_look(victim: &mut Victim, line: LineAddr, content: &Line, look: Look) -> VisibleLine {
     victim.write(line, content);
     victim.flush();
     look(victim, line)

@@ -1,6 +1,6 @@
 //! Scenes: the attacks in which the victim also acts, during the attack or between two strikes.
 //!
-//! Each scene is a short function over a [`Stage`]. The attacker acts through [`crate::bus`] (bytes at rest) and
+//! Each scene is a short function over a [`SceneInput`]. The attacker acts through [`crate::bus`] (bytes at rest) and
 //! [`crate::tap`] (writes and addresses in flight), as an attacker with the same access could. The victim uses ordinary
 //! reads and writes.
 
@@ -28,7 +28,7 @@ use crate::victim::Victim;
 use catalogue::{Attack, End, Verdict};
 use protection::design::Parts;
 use protection::moving::LINES_PER_CHUNK;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use std::ops::Range;
 use units::LineAddr;
 use units::random::Random;
@@ -38,7 +38,7 @@ pub use nonce_repeat::change_of_tag;
 pub use tags::{TAG_LENGTHS, tags_in_bound};
 
 /// Input of a scene.
-pub struct Stage<'a> {
+pub struct SceneInput<'a> {
     /// The design under attack.
     pub parts: &'a Parts,
     /// True if firmware searches for aliases of addresses before memory is used.
@@ -50,7 +50,7 @@ pub struct Stage<'a> {
     /// Seed of the trial.
     pub seed: u64,
     /// A deliberate weakness, if any.
-    pub planted: Planted,
+    pub planted: PlantedBug,
 }
 
 /// Result of a scene.
@@ -81,7 +81,7 @@ impl Ended {
 }
 
 /// Function of a scene; it returns `None` if the design has no structure to attack.
-pub type Scene = fn(Stage<'_>) -> Option<Ended>;
+pub type Scene = fn(SceneInput<'_>) -> Option<Ended>;
 
 /// Attacks with their scenes.
 type Scenes = &'static [(Attack, Scene)];
@@ -124,7 +124,7 @@ fn numbers_in_chunk(line: LineAddr) -> Range<u64> {
     first..first + LINES_PER_CHUNK
 }
 
-impl Stage<'_> {
+impl SceneInput<'_> {
     /// Picks one of the lines in use.
     fn any_line(&mut self) -> LineAddr {
         self.random.pick(&self.victim.oracle().lines()).unwrap_or(LineAddr(0))

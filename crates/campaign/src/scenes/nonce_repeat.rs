@@ -9,7 +9,7 @@
 //! The scene assumes a fault that no design here has: a machine that keeps its key when it is switched off and on but loses
 //! its counters. A code without a nonce or a polynomial gives meaningless equations, and the forgery fails.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::Structure;
 use crate::victim::Victim;
 use catalogue::Attack;
@@ -22,7 +22,7 @@ pub(super) const SCENES: Scenes = &[(Attack::ForbiddenAttack, forbidden_attack)]
 const BLOCK: usize = 16;
 const BLOCKS: usize = LINE_BYTES / BLOCK;
 
-fn forbidden_attack(mut stage: Stage<'_>) -> Option<Ended> {
+fn forbidden_attack(mut stage: SceneInput<'_>) -> Option<Ended> {
     if stage.parts.mac.code == MacChoice::None || stage.parts.counters == CounterChoice::None {
         return None;
     }

@@ -4,7 +4,7 @@
 //! as foreign to it as a neighbour's memory, even if the design has no other protection: it releases garbage instead of
 //! old bytes.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::victim::Victim;
@@ -18,7 +18,7 @@ pub(super) const SCENES: Scenes =
 /// Separates the keys of the neighbour and of the next boot from the victim's.
 const OTHER_KEYS: u64 = 0x0b00_7ed0;
 
-fn cross_key_splice(mut stage: Stage<'_>) -> Option<Ended> {
+fn cross_key_splice(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let mut neighbour = stage.blank(stage.seed ^ OTHER_KEYS);
     for line in stage.victim.oracle().lines() {
@@ -45,7 +45,7 @@ fn copy_structure(from: &Victim, to: &Victim, structure: Structure, line: LineAd
 /// The attacker picks one of three images. The first is an older one without changes. The second has no metadata, since
 /// a chip that was just switched on accepts a blank tree as new. The third is the present one with only the target's
 /// structures from the older one.
-fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
+fn power_off_rollback(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     stage.victim.loses_power();
     let image = stage.victim.attacked(|bus| {

@@ -6,9 +6,9 @@
 //!
 //! Only the last scene touches the bus: it writes an entry into the table in memory.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::Structure;
-use crate::oracle::{Answer, Wish};
+use crate::oracle::{ReadResult, Wish};
 use catalogue::{Attack, End, Verdict};
 use protection::ownership::{Asker, Owner, Ownership};
 use protection::verbs::Fault;
@@ -23,7 +23,7 @@ pub(super) const SCENES: Scenes = &[
 ];
 
 /// Reads as other software, sometimes after the hypervisor has given the page away.
-fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
+fn foreign_read(mut stage: SceneInput<'_>) -> Option<Ended> {
     let (target, asker) = other_owner(&mut stage)?;
     if stage.random.below(2) == 1 {
         stage.victim.assign(target, asker);
@@ -32,7 +32,7 @@ fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Writes as other software; then the victim reads.
-fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
+fn foreign_write(mut stage: SceneInput<'_>) -> Option<Ended> {
     let (target, asker) = other_owner(&mut stage)?;
     let forgery = stage.random.line();
     let refused = stage.victim.write_as(target, &forgery, asker).map(judge_fault);
@@ -42,7 +42,7 @@ fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Maps one of the victim's pages to the frame of another, sometimes after an update of the table to match.
-fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
+fn remap_page(mut stage: SceneInput<'_>) -> Option<Ended> {
     let (target, _) = other_owner(&mut stage)?;
     let frame = page_elsewhere(&mut stage, target)?;
     if stage.random.below(2) == 1 {
@@ -53,7 +53,7 @@ fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Changes the table on the bus so that an attack on owners passes. No tree and no tag covers the table, so this also works
 /// in designs with both.
-fn spoof_owner(mut stage: Stage<'_>) -> Option<Ended> {
+fn spoof_owner(mut stage: SceneInput<'_>) -> Option<Ended> {
     let (target, asker) = other_owner(&mut stage)?;
     stage.victim.flush();
     if stage.random.below(2) == 1 {
@@ -65,7 +65,7 @@ fn spoof_owner(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Picks one of the victim's lines at the same position of another page.
-fn page_elsewhere(stage: &mut Stage<'_>, target: LineAddr) -> Option<LineAddr> {
+fn page_elsewhere(stage: &mut SceneInput<'_>, target: LineAddr) -> Option<LineAddr> {
     let (page, position) = split(target);
     let lines = stage.victim.oracle().lines().into_iter();
     let elsewhere: Vec<LineAddr> = lines.filter(|line| split(*line).0 != page && split(*line).1 == position).collect();
@@ -73,7 +73,7 @@ fn page_elsewhere(stage: &mut Stage<'_>, target: LineAddr) -> Option<LineAddr> {
 }
 
 /// Reads as the victim, with the target's page mapped to the frame's page; returns the verdict.
-fn remapped_read(stage: &Stage<'_>, target: LineAddr, frame: LineAddr) -> Verdict {
+fn remapped_read(stage: &SceneInput<'_>, target: LineAddr, frame: LineAddr) -> Verdict {
     let (answer, fault) = stage.victim.read_as(frame, Asker::of(Owner::TENANT, target));
     let oracle = stage.victim.oracle();
     let wished = oracle.wished_bytes(target, Wish::ContentOf(frame));
@@ -83,7 +83,7 @@ fn remapped_read(stage: &Stage<'_>, target: LineAddr, frame: LineAddr) -> Verdic
 /// The attacker becomes the page's owner for a moment and reads it. Once the victim has written the page again, the attacker
 /// becomes the owner again and puts back the old bytes. It restores the table each time, so that the victim observes no
 /// change.
-fn replayed_as_owner(mut stage: Stage<'_>, target: LineAddr, asker: Asker) -> Option<Ended> {
+fn replayed_as_owner(mut stage: SceneInput<'_>, target: LineAddr, asker: Asker) -> Option<Ended> {
     let (read, old) = with_entry(&stage, target, asker, || read_by(&stage, target, asker))?;
     let quiet = stage.writes_through(target);
     let refused = match old {
@@ -96,7 +96,7 @@ fn replayed_as_owner(mut stage: Stage<'_>, target: LineAddr, asker: Asker) -> Op
 }
 
 /// Runs `act` while the table in memory contains the asker as owner of a line's page.
-fn with_entry<R>(stage: &Stage<'_>, line: LineAddr, asker: Asker, act: impl FnOnce() -> R) -> Option<R> {
+fn with_entry<R>(stage: &SceneInput<'_>, line: LineAddr, asker: Asker, act: impl FnOnce() -> R) -> Option<R> {
     let (slot, bytes) = stage.victim.map().slot_bytes(Structure::Owner, line)?;
     let before = stage.victim.attacked(|bus| bus.read_cell(slot));
     let distance = asker.guest_page.wrapping_sub(split(line).0);
@@ -109,7 +109,7 @@ fn with_entry<R>(stage: &Stage<'_>, line: LineAddr, asker: Asker, act: impl FnOn
 }
 
 /// Picks a line in use and other software that requests it; `None` if the design has no owners.
-fn other_owner(stage: &mut Stage<'_>) -> Option<(LineAddr, Asker)> {
+fn other_owner(stage: &mut SceneInput<'_>) -> Option<(LineAddr, Asker)> {
     if stage.parts.ownership == Ownership::None {
         return None;
     }
@@ -123,8 +123,8 @@ fn split(line: LineAddr) -> (u64, u64) {
 }
 
 /// Reads a line as software without the right to; returns the verdict, and the released bytes if any.
-fn read_by(stage: &Stage<'_>, target: LineAddr, asker: Asker) -> (Verdict, Option<Line>) {
-    let (Answer { released, .. }, fault) = stage.victim.read_as(target, asker);
+fn read_by(stage: &SceneInput<'_>, target: LineAddr, asker: Asker) -> (Verdict, Option<Line>) {
+    let (ReadResult { released, .. }, fault) = stage.victim.read_as(target, asker);
     let verdict = match (released, fault) {
         (Some(bytes), _) if stage.victim.oracle().current(target) == Some(&bytes) => Verdict::Leaked,
         (_, Some(fault)) => judge_fault(fault),

@@ -1,6 +1,6 @@
 //! Refusals of a design: before any release, for as long as the tampering lasts, and never without tampering.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::bus::Structure;
 use crate::honest::{Finding, honest};
 use crate::oracle::Wish;
@@ -24,7 +24,7 @@ const INSISTENCE: u64 = 4;
 
 /// Flips a bit of a structure that the design verifies. The first released word becomes the address of another read, and no
 /// design here delays that read. Data that the core used before the verdict refused it has reached the address bus only.
-fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
+fn use_before_verify(mut stage: SceneInput<'_>) -> Option<Ended> {
     if !stage.parts.has_tags() {
         return None;
     }
@@ -50,7 +50,7 @@ fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Picks a bit of the line's data or tag; if nodes verify counters, also of the counters and nodes.
-fn any_bit(stage: &mut Stage<'_>, line: LineAddr) -> Option<(Slot, usize)> {
+fn any_bit(stage: &mut SceneInput<'_>, line: LineAddr) -> Option<(Slot, usize)> {
     let map = stage.victim.map();
     let nodes = (0..map.levels()).map(Structure::Node);
     let counters = nodes.clone().take(1).map(|_| Structure::Counter);
@@ -61,7 +61,7 @@ fn any_bit(stage: &mut Stage<'_>, line: LineAddr) -> Option<(Slot, usize)> {
 }
 
 /// The first word of a line is a privilege that the victim has denied, stored as zero. Any other value grants it.
-fn blinded_corruption(mut stage: Stage<'_>) -> Option<Ended> {
+fn blinded_corruption(mut stage: SceneInput<'_>) -> Option<Ended> {
     const WORD: std::ops::Range<usize> = 0..8;
     let target = stage.any_line();
     let mut content = stage.random.line();
@@ -77,7 +77,7 @@ fn blinded_corruption(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Runs ordinary work with caches so small that they load and evict metadata all the time.
-fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
+fn false_alarm(stage: SceneInput<'_>) -> Option<Ended> {
     let report = honest(stage.parts, HONEST_ACCESSES, stage.seed, stage.planted).ok()?;
     let verdict = match report.finding {
         None => Verdict::Harmless,
@@ -90,7 +90,7 @@ fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
 
 /// All designs here refuse each access that meets tampering and serve the other lines; the scene counts both. The line must
 /// release no wrong content, however often the victim reads it.
-fn denial(mut stage: Stage<'_>) -> Option<Ended> {
+fn denial(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let slot_bytes = stage.victim.map().slot_bytes(Structure::Data, target)?;
     let before = stage.victim.attacked(|bus| bus.read(slot_bytes.0));

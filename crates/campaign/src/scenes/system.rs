@@ -5,7 +5,7 @@
 //! last, or no content: the security exception aborts it, or it waits for ever. After a refusal an honest operating system must be able to
 //! serve the process.
 
-use super::{Ended, Scenes, Stage, chunk_of, numbers_in_chunk};
+use super::{Ended, SceneInput, Scenes, chunk_of, numbers_in_chunk};
 use crate::system::{Handler, Service};
 use crate::victim::Victim;
 use catalogue::{Attack, Verdict};
@@ -80,7 +80,7 @@ pub(super) fn put(victim: &Victim, image: &Image) {
 /// The process reads a line of a page without its record on the chip, under a malicious operating system. `honest` is the memory before
 /// the attack.
 pub(super) fn judged(
-    stage: &Stage<'_>,
+    stage: &SceneInput<'_>,
     target: LineAddr,
     honest: &Image,
     lie: impl FnMut(&Handler<'_>) -> Result<(), Fault>,
@@ -111,7 +111,7 @@ fn serves_honestly(victim: &Victim, handler: &Handler<'_>, target: LineAddr, hon
 }
 
 /// Stops the process, so that its records are only in memory.
-fn stopped(stage: &mut Stage<'_>) -> Option<LineAddr> {
+fn stopped(stage: &mut SceneInput<'_>) -> Option<LineAddr> {
     let target = stage.any_line();
     stage.victim.flush();
     Handler::of(&stage.victim, target)?.switch_process();
@@ -123,7 +123,7 @@ fn any_name(handler: &Handler<'_>, random: &mut Random) -> NodeName {
     random.pick(&handler.record().path().collect::<Vec<_>>()).unwrap_or(handler.record())
 }
 
-fn wrong_node(mut stage: Stage<'_>) -> Option<Ended> {
+fn wrong_node(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let handler = Handler::of(&stage.victim, target)?;
     let name = any_name(&handler, &mut stage.random);
@@ -138,7 +138,7 @@ fn wrong_node(mut stage: Stage<'_>) -> Option<Ended> {
     judged(&stage, target, &honest, |handler| walk(handler, handler.record(), |_| None))
 }
 
-fn wrong_position(mut stage: Stage<'_>) -> Option<Ended> {
+fn wrong_position(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let handler = Handler::of(&stage.victim, target)?;
     let name = any_name(&handler, &mut stage.random);
@@ -153,7 +153,7 @@ fn wrong_position(mut stage: Stage<'_>) -> Option<Ended> {
     judged(&stage, target, &Vec::new(), |handler| walk(handler, handler.record(), |met| (met == name).then_some(lie)))
 }
 
-fn swapped_siblings(mut stage: Stage<'_>) -> Option<Ended> {
+fn swapped_siblings(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let handler = Handler::of(&stage.victim, target)?;
     let name = any_name(&handler, &mut stage.random);
@@ -175,7 +175,7 @@ fn swapped_siblings(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Replays an old page with the path of its time. The record is checked while its parents are only in the verification buffer.
-fn parent_in_buffer(mut stage: Stage<'_>) -> Option<Ended> {
+fn parent_in_buffer(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let before = whole_page(&stage.victim, target)?;
     stage.fill_chunk(target);
@@ -190,7 +190,7 @@ fn parent_in_buffer(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Replays a part of the page's path from before its last permutation.
-fn stale_path(mut stage: Stage<'_>) -> Option<Ended> {
+fn stale_path(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let (before, whole) = (whole_path(&stage.victim, target)?, whole_page(&stage.victim, target)?);
     stage.fill_chunk(target);
@@ -223,7 +223,7 @@ fn whole_path(victim: &Victim, target: LineAddr) -> Option<Image> {
     Some(handler.record().path().flat_map(|name| image(victim, &slots_of(&handler, name))).collect())
 }
 
-fn wrong_address(mut stage: Stage<'_>) -> Option<Ended> {
+fn wrong_address(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let handler = Handler::of(&stage.victim, target)?;
     let name = any_name(&handler, &mut stage.random);
@@ -248,7 +248,7 @@ fn wrong_address(mut stage: Stage<'_>) -> Option<Ended> {
     })
 }
 
-fn no_service(mut stage: Stage<'_>) -> Option<Ended> {
+fn no_service(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let (way, loads) = (stage.random.below(3), stage.random.below(10) as usize);
     judged(&stage, target, &Vec::new(), |handler| match way {
@@ -263,7 +263,7 @@ fn no_service(mut stage: Stage<'_>) -> Option<Ended> {
     })
 }
 
-fn replay_over_switch(mut stage: Stage<'_>) -> Option<Ended> {
+fn replay_over_switch(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let before = whole_page(&stage.victim, target)?;
     let handler = Handler::of(&stage.victim, target)?;
@@ -290,21 +290,21 @@ fn replay_over_switch(mut stage: Stage<'_>) -> Option<Ended> {
     })
 }
 
-fn other_page(mut stage: Stage<'_>) -> Option<Ended> {
+fn other_page(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let other = another_page(&mut stage, target)?;
     judged(&stage, target, &Vec::new(), |handler| walk(handler, handler.record_of(other), |_| None))
 }
 
 /// Picks a line in use of another page.
-fn another_page(stage: &mut Stage<'_>, target: LineAddr) -> Option<LineAddr> {
+fn another_page(stage: &mut SceneInput<'_>, target: LineAddr) -> Option<LineAddr> {
     let lines = stage.victim.oracle().lines();
     let others: Vec<LineAddr> = lines.into_iter().filter(|line| chunk_of(*line) != chunk_of(target)).collect();
     stage.random.pick(&others)
 }
 
 /// Exchanges the frames of two pages: their lines, and the record stored with them.
-fn swapped_pages(mut stage: Stage<'_>) -> Option<Ended> {
+fn swapped_pages(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let other = another_page(&mut stage, target)?;
     let honest = image(&stage.victim, &[frame(target), frame(other)].concat());

@@ -6,7 +6,7 @@
 //! way: fewer would mean that the guesses were not tried. For small expectations, "within three standard deviations" means an
 //! equal probability; so chance is out of bound once in 370 cases.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::victim::{Victim, with_tiny_caches};
 use catalogue::{Attack, Verdict};
 use protection::design::{MacChoice, MacDesign, Parts, TagLocation};
@@ -35,7 +35,7 @@ fn passed(bits: u32) -> String {
     format!("of {bits}-bit tags that passed")
 }
 
-fn short_tags(mut stage: Stage<'_>) -> Option<Ended> {
+fn short_tags(mut stage: SceneInput<'_>) -> Option<Ended> {
     if stage.parts.mac.code == MacChoice::None {
         return None;
     }
@@ -48,7 +48,7 @@ fn short_tags(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Counts the random lines that are released under the stored tag: the tag itself stays, since a tree may cover it.
-fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
+fn guess(stage: &mut SceneInput<'_>, target: LineAddr, tag_bits: u32) -> u64 {
     let mac = stage.parts.mac.clone();
     // The requested chunk is released under its tag, unless the line is verified as a whole.
     let mac = match (mac.code, stage.parts.release) {

@@ -8,11 +8,11 @@
 //! The scene times the code of the design, on a machine of its time with units for either block cipher
 //! (`runner/src/explain/dependent.rs`). Without encryption the content is visible, so time adds no leak.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::frequent;
 use catalogue::{Attack, Machine, Verdict};
 use protection::design::CipherChoice;
-use runner::explain::{Dependent, between_fetches, frequent_values, memory_lines};
+use runner::explain::{DependentReads, between_fetches, frequent_values, memory_lines};
 use std::sync::LazyLock;
 use units::LineAddr;
 
@@ -26,7 +26,7 @@ const VALUES: usize = 8;
 
 static AT_THE_PINS: LazyLock<Option<Machine>> = LazyLock::new(|| catalogue::machine(MACHINE).ok());
 
-fn value_timing(mut stage: Stage<'_>) -> Option<Ended> {
+fn value_timing(mut stage: SceneInput<'_>) -> Option<Ended> {
     let machine = AT_THE_PINS.as_ref()?;
     let parts = stage.parts;
     if parts.cipher == CipherChoice::None {
@@ -39,7 +39,7 @@ fn value_timing(mut stage: Stage<'_>) -> Option<Ended> {
     let frequent = frequent::line_of(&values, &mut stage.random);
     let other = stage.random.line();
     let observed = |content| {
-        let reads = Dependent { first: LineAddr(first), content, second: LineAddr(second) };
+        let reads = DependentReads { first: LineAddr(first), content, second: LineAddr(second) };
         between_fetches(machine, parts, reads, stage.planted).ok()
     };
     let learned = u64::from(observed(frequent)? != observed(other)?);

@@ -6,7 +6,7 @@
 //! counter is the worst case: the second write finds the old counter, and if no tree makes it fresh, the line is sent under
 //! a used pad.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, SceneInput, Scenes};
 use crate::oracle::Wish;
 use crate::tap::Meddling;
 use catalogue::Attack;
@@ -21,7 +21,7 @@ pub(super) const SCENES: Scenes = &[
     (Attack::ReorderWrites, reorder_writes),
 ];
 
-fn drop_write(mut stage: Stage<'_>) -> Option<Ended> {
+fn drop_write(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let quiet = stage.writes_through(target);
     let only = any_slot(&mut stage, target);
@@ -30,15 +30,15 @@ fn drop_write(mut stage: Stage<'_>) -> Option<Ended> {
     Some(judged(&stage, target, quiet))
 }
 
-fn delay_write(stage: Stage<'_>) -> Option<Ended> {
+fn delay_write(stage: SceneInput<'_>) -> Option<Ended> {
     meddled_once(stage, Meddling::Delay)
 }
 
-fn duplicate_write(stage: Stage<'_>) -> Option<Ended> {
+fn duplicate_write(stage: SceneInput<'_>) -> Option<Ended> {
     meddled_once(stage, Meddling::Duplicate)
 }
 
-fn reorder_writes(mut stage: Stage<'_>) -> Option<Ended> {
+fn reorder_writes(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let only = any_slot(&mut stage, target);
     stage.victim.tap().meddle(Meddling::Reorder, only);
@@ -47,7 +47,7 @@ fn reorder_writes(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 /// Meddles with the first of two writes, and lets go after the second.
-fn meddled_once(mut stage: Stage<'_>, meddling: Meddling) -> Option<Ended> {
+fn meddled_once(mut stage: SceneInput<'_>, meddling: Meddling) -> Option<Ended> {
     let target = stage.any_line();
     let only = any_slot(&mut stage, target);
     stage.victim.tap().meddle(meddling, only);
@@ -58,7 +58,7 @@ fn meddled_once(mut stage: Stage<'_>, meddling: Meddling) -> Option<Ended> {
 }
 
 /// Picks a slot that the write of a line changes, or `None` for all slots.
-fn any_slot(stage: &mut Stage<'_>, line: LineAddr) -> Option<Slot> {
+fn any_slot(stage: &mut SceneInput<'_>, line: LineAddr) -> Option<Slot> {
     if stage.parts.permutation.is_some() && stage.random.below(2) == 0 {
         // After this the oracle knows every line that can move to the slot.
         stage.fill_chunk(line);
@@ -73,7 +73,7 @@ fn any_slot(stage: &mut Stage<'_>, line: LineAddr) -> Option<Slot> {
     stage.random.pick(&slots).flatten()
 }
 
-fn judged(stage: &Stage<'_>, target: LineAddr, quiet: bool) -> Ended {
+fn judged(stage: &SceneInput<'_>, target: LineAddr, quiet: bool) -> Ended {
     stage.victim.let_go();
     let end = if quiet { stage.worst_read(target, Wish::None) } else { stage.reported() };
     Ended::new(end, target)

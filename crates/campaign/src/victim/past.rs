@@ -3,7 +3,7 @@
 use super::{Victim, data_lines, with_tiny_caches};
 use protection::counter::Age;
 use protection::design::Parts;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use units::random::Random;
 use units::{LINES_PER_PAGE, LineAddr};
 
@@ -42,7 +42,7 @@ impl Victim {
     ///
     /// # Errors
     /// The rule that the composition breaks.
-    pub fn with_past(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
+    pub fn with_past(parts: &Parts, seed: u64, planted: PlantedBug) -> Result<Victim, String> {
         let parts = if seed % 2 == 1 { with_tiny_caches(parts) } else { parts.clone() };
         let mut random = Random::new(seed);
         let pages = data_lines(&parts) / LINES_PER_PAGE as u64;

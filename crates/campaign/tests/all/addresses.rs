@@ -2,25 +2,25 @@
 //! other designs.
 
 use crate::common::swept::every_one;
-use casemate_campaign::{Options, Outcome, attack};
+use casemate_campaign::{AttackOutcome, Options, attack};
 use catalogue::{Attack, design};
 
 /// Standard deviations by which a share of right guesses may differ from one half.
 const DEVIATIONS: f64 = 4.5;
 
-fn played(name: &str, row: Attack, trials: u64) -> Outcome {
+fn played(name: &str, row: Attack, trials: u64) -> AttackOutcome {
     attack(&design(name).unwrap(), row, &Options { trials, ..Options::default() })
 }
 
 /// Returns the right guesses of each strategy, with the number of games.
-fn guesses(outcome: &Outcome) -> Vec<(String, u64, u64)> {
+fn guesses(outcome: &AttackOutcome) -> Vec<(String, u64, u64)> {
     let games = outcome.counts["games"];
     let right = outcome.counts.iter().filter(|(what, _)| what.starts_with("right by "));
     right.map(|(what, right)| (what.clone(), *right, games)).collect()
 }
 
 /// Returns the strategies with guesses that are not those of a coin.
-fn better_than_chance(outcome: &Outcome) -> Vec<(String, u64, u64)> {
+fn better_than_chance(outcome: &AttackOutcome) -> Vec<(String, u64, u64)> {
     let is_chance = |right: u64, games: u64| {
         let (right, games) = (right as f64, games as f64);
         (right - games / 2.0).abs() <= DEVIATIONS * games.sqrt() / 2.0
@@ -58,7 +58,7 @@ fn slots_of_hide_show_no_program() {
 
 #[test]
 fn fixed_slots_nearly_always_reveal_the_program_and_plain_lines_its_data() {
-    let nearly_always = |outcome: &Outcome, strategy: &str| {
+    let nearly_always = |outcome: &AttackOutcome, strategy: &str| {
         let (right, games) = (outcome.counts[strategy], outcome.counts["games"]);
         assert!(right * 100 >= games * 99, "{strategy}: {right} of {games}");
     };

@@ -4,7 +4,7 @@ use casemate_campaign::attacker::strike;
 use casemate_campaign::victim::Victim;
 use catalogue::{Attack, Design, Verdict, design, designs};
 use protection::design::{CounterChoice, TreeKind};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use units::random::Random;
 
 /// Trials of each design: enough to show how often a strike misses.
@@ -13,7 +13,7 @@ const TRIALS: u64 = 40;
 /// Counts the trials in which the target of a flipped counter no longer reads as harmless.
 fn hits(design: &Design) -> u64 {
     let hit = |seed: &u64| {
-        let victim = Victim::with_past(&design.parts, *seed, Planted::NONE).unwrap();
+        let victim = Victim::with_past(&design.parts, *seed, PlantedBug::NONE).unwrap();
         let struck = victim.attacked(|bus| strike(Attack::FlipCounter, 0, bus, &mut Random::new(!seed))).unwrap();
         let (answer, _) = victim.read(struck.target);
         victim.oracle().judge(struck.target, &answer, None) != Verdict::Harmless

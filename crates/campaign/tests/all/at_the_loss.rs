@@ -67,7 +67,7 @@ fn class_c5_says_that_tampering_is_detected_and_that_no_loss_leaks() {
 #[cfg(feature = "planted-bugs")]
 #[test]
 fn a_battery_that_notes_no_loss_contradicts_the_class() {
-    use protection::planted::{Bug, Planted};
+    use protection::planted::{Bug, PlantedBug};
     use std::collections::BTreeSet;
     let design = catalogue::design("secpb-cobcm").unwrap();
     let found = |planted| {
@@ -78,7 +78,7 @@ fn a_battery_that_notes_no_loss_contradicts_the_class() {
         };
         WORKLOADS.into_iter().flat_map(of_one).collect::<BTreeSet<_>>()
     };
-    assert_eq!(found(Planted::NONE), BTreeSet::new());
+    assert_eq!(found(PlantedBug::NONE), BTreeSet::new());
     let stale = "secpb-cobcm: tampering-on-battery ended stale".to_owned();
-    assert_eq!(found(Planted::new(Bug::LossNotRegistered)), BTreeSet::from([stale]));
+    assert_eq!(found(PlantedBug::new(Bug::LossNotRegistered)), BTreeSet::from([stale]));
 }

@@ -6,7 +6,7 @@ use crate::common::crowd::{Core, Scene, comes_back};
 use protection::execution::Timed;
 #[cfg(feature = "planted-bugs")]
 use protection::planted::Bug;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use std::cell::Cell;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr};
@@ -20,7 +20,7 @@ const BOOTED: LineAddr = LineAddr(1);
 const LATEST_NS: u64 = 800;
 
 /// Runs three writes, a first read after `delay`, and a loss of power when all have ended.
-fn comes_back_after(design: &str, delay: Duration, planted: Planted) -> Result<(), String> {
+fn comes_back_after(design: &str, delay: Duration, planted: PlantedBug) -> Result<(), String> {
     let parts = catalogue::design(design).unwrap().parts;
     let mut machine = Machine::new(&parts, 1, Core::default());
     machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, 1, planted).unwrap());
@@ -52,20 +52,20 @@ fn comes_back_after(design: &str, delay: Duration, planted: Planted) -> Result<(
 }
 
 /// Counts the delays at which the line is lost.
-fn lost(design: &str, planted: Planted) -> usize {
+fn lost(design: &str, planted: PlantedBug) -> usize {
     (0..LATEST_NS).filter(|ns| comes_back_after(design, Duration::from_ns(*ns), planted).is_err()).count()
 }
 
 #[test]
 fn a_line_that_boots_among_tuples_survives_a_loss() {
     for design in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
-        assert_eq!(lost(design, Planted::NONE), 0, "{design}");
+        assert_eq!(lost(design, PlantedBug::NONE), 0, "{design}");
     }
 }
 
 #[cfg(feature = "planted-bugs")]
 #[test]
 fn tags_that_are_copied_early_lose_the_tag_of_a_line_that_boots_concurrently() {
-    assert!(lost("plp-coalesced", Planted::new(Bug::TagsCopiedEarly)) > 0);
-    assert_eq!(lost("plp-sp", Planted::new(Bug::TagsCopiedEarly)), 0, "a tuple of one line copies one line of tags");
+    assert!(lost("plp-coalesced", PlantedBug::new(Bug::TagsCopiedEarly)) > 0);
+    assert_eq!(lost("plp-sp", PlantedBug::new(Bug::TagsCopiedEarly)), 0, "a tuple of one line copies one line of tags");
 }

@@ -8,7 +8,7 @@ use casemate_campaign::crash::workload::{self, LINES, Workload};
 use casemate_campaign::crash::{CrashOptions, crash};
 use catalogue::{Loss, Verdict, design};
 use proptest::prelude::*;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use units::random::Random;
 
 /// The six schemes of SecPB.
@@ -45,7 +45,7 @@ fn a_loss_among_many_stores_leaves_exactly_the_first_accepted_ones() {
         let mut random = Random::new(seed);
         let writes = (0..STORES).map(|_| random.pick(&LINES).unwrap()).collect();
         let history =
-            History::of(&design(name).unwrap(), &Workload::of_one_core(writes, true, true), seed, Planted::NONE);
+            History::of(&design(name).unwrap(), &Workload::of_one_core(writes, true, true), seed, PlantedBug::NONE);
         let left = dying::left(&history, 60);
         let accepted: Vec<usize> = left.iter().map(|dead| dead.progress.0).collect();
         assert!(accepted.contains(&STORES) && accepted[0] < 2 && accepted.is_sorted(), "{name}: {accepted:?}");
@@ -70,7 +70,7 @@ fn a_loss_among_stores_of_two_cores_leaves_the_first_accepted_ones_of_both() {
         let mut random = Random::new(seed);
         let writes = (0..STORES).map(|_| random.pick(&LINES).unwrap()).collect();
         let workload = Workload { turns_from: Some(seed as usize % 2), ..Workload::of_one_core(writes, true, true) };
-        let history = History::of(&design(name).unwrap(), &workload, seed, Planted::NONE);
+        let history = History::of(&design(name).unwrap(), &workload, seed, PlantedBug::NONE);
         let left = dying::left(&history, 60);
         assert_eq!(left.iter().map(|dead| dead.progress.0).max(), Some(STORES), "{name}");
         for dead in &left {
@@ -91,7 +91,7 @@ fn a_store_during_another_cores_overflow_gets_a_renewed_counter() {
         {
             let of_one_core = Workload::of_one_core(writes.to_vec(), true, true);
             let workload = Workload { turns_from: Some(1), ..of_one_core };
-            let history = History::of(&design(name).unwrap(), &workload, 1, Planted::NONE);
+            let history = History::of(&design(name).unwrap(), &workload, 1, PlantedBug::NONE);
             let ended = dying::left(&history, 1).pop().unwrap();
             assert_eq!(ended.progress.0, writes.len());
             let revival = Revival::of(&history, &ended);
@@ -160,7 +160,7 @@ proptest! {
         workload in some_workload(),
         seed in 0..1_000_000u64,
     ) {
-        let history = History::of(&design(SCHEMES[scheme]).unwrap(), &workload, seed, Planted::NONE);
+        let history = History::of(&design(SCHEMES[scheme]).unwrap(), &workload, seed, PlantedBug::NONE);
         let mut before = 0;
         for dead in dying::left(&history, 12) {
             let accepted = dead.accepted.clone().unwrap();

@@ -6,7 +6,7 @@ use casemate_campaign::crash::history::History;
 use casemate_campaign::crash::revival::Revival;
 use casemate_campaign::crash::workload::{LINES, Workload};
 use catalogue::{Loss, Verdict, design};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use units::random::Random;
 
 const DESIGNS: [&str; 2] = ["eadr", "secure-eadr"];
@@ -40,7 +40,7 @@ fn a_loss_among_many_stores_leaves_exactly_the_first_that_caches_held() {
         let mut random = Random::new(seed);
         let writes = (0..STORES).map(|_| random.pick(&LINES).unwrap()).collect();
         let workload = Workload::of_one_core(writes, true, true);
-        let history = History::of(&design(name).unwrap(), &workload, seed, Planted::NONE);
+        let history = History::of(&design(name).unwrap(), &workload, seed, PlantedBug::NONE);
         let left = dying::left(&history, 60);
         let stored: Vec<usize> = left.iter().map(|dead| dead.progress.0).collect();
         assert!(stored.contains(&STORES) && stored[0] < 2 && stored.is_sorted(), "{name}: {stored:?}");

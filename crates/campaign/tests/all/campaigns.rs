@@ -8,7 +8,7 @@ use catalogue::{Attack, Design, End, Loss, Verdict, designs};
 use protection::counter::Age;
 use protection::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts};
 use protection::ownership::Ownership;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use std::sync::Mutex;
 use units::LineAddr;
 use units::random::Random;
@@ -40,7 +40,7 @@ fn a_trial_repeated_by_its_seed_ends_as_in_the_campaign() {
 #[test]
 fn an_honest_run_raises_no_alarm_and_returns_the_written_content() {
     side_by_side(an_eighth(swept(), share_of_tests()), |design| {
-        let report = honest(&design.parts, 15_000, 7, Planted::NONE).unwrap();
+        let report = honest(&design.parts, 15_000, 7, PlantedBug::NONE).unwrap();
         assert_eq!((report.accesses, report.finding), (15_000, None), "{}", design.name);
     });
 }
@@ -51,7 +51,7 @@ fn a_thousand_seeds_of_honest_runs_raise_no_alarm_under_any_design() {
     let designs = designs();
     for seed in 0..1_000 {
         for design in &designs {
-            let report = honest(&design.parts, 2_000, seed, Planted::NONE).unwrap();
+            let report = honest(&design.parts, 2_000, seed, PlantedBug::NONE).unwrap();
             assert_eq!((report.accesses, report.finding), (2_000, None), "{}, seed {seed}", design.name);
         }
     }
@@ -60,11 +60,11 @@ fn a_thousand_seeds_of_honest_runs_raise_no_alarm_under_any_design() {
 #[test]
 fn tampering_before_re_encryption_is_treated_like_any_other() {
     for design in designs().into_iter().filter(|design| design.parts.counters != CounterChoice::None) {
-        let verdict = tamper_before_overflow(&design.parts, 200, 1, Planted::NONE).unwrap();
+        let verdict = tamper_before_overflow(&design.parts, 200, 1, PlantedBug::NONE).unwrap();
         assert_eq!(design.claims.about(Attack::FlipData), Some(verdict.into()), "{}", design.name);
     }
     for (counters, parts) in organisations() {
-        let verdict = tamper_before_overflow(&parts, 200, 1, Planted::NONE).unwrap();
+        let verdict = tamper_before_overflow(&parts, 200, 1, PlantedBug::NONE).unwrap();
         assert_eq!(verdict, Verdict::Detected, "{counters:?}");
     }
 }
@@ -135,7 +135,7 @@ fn organisations() -> impl Iterator<Item = (CounterChoice, Parts)> {
 #[test]
 fn old_counters_are_renewed_without_reusing_a_pad_or_losing_a_line() {
     for (counters, parts) in organisations() {
-        let report = ageing(&parts, Age::BeforeRenewal, 6_000, 1, Planted::NONE).unwrap();
+        let report = ageing(&parts, Age::BeforeRenewal, 6_000, 1, PlantedBug::NONE).unwrap();
         assert_eq!((report.finding, report.refused), (None, 0), "{counters:?}");
         let are_renewed = ![CounterChoice::Mono56, CounterChoice::Rv64].contains(&counters);
         assert_eq!(report.renewals > 0, are_renewed, "{counters:?}: {report:?}");
@@ -145,7 +145,7 @@ fn old_counters_are_renewed_without_reusing_a_pad_or_losing_a_line() {
 #[test]
 fn a_write_with_an_exhausted_counter_is_refused_without_effect() {
     for (counters, parts) in organisations() {
-        let report = ageing(&parts, Age::BeforeExhaustion, 2_000, 1, Planted::NONE).unwrap();
+        let report = ageing(&parts, Age::BeforeExhaustion, 2_000, 1, PlantedBug::NONE).unwrap();
         assert_eq!(report.finding, None, "{counters:?}");
         assert!(0 < report.refused && report.refused < report.writes, "{counters:?}: {report:?}");
     }
@@ -154,7 +154,7 @@ fn a_write_with_an_exhausted_counter_is_refused_without_effect() {
 #[test]
 fn an_honest_run_under_any_organisation_raises_no_alarm() {
     for (counters, parts) in organisations() {
-        let report = honest(&parts, 20_000, 3, Planted::NONE).unwrap();
+        let report = honest(&parts, 20_000, 3, PlantedBug::NONE).unwrap();
         assert_eq!((report.accesses, report.finding), (20_000, None), "{counters:?}");
     }
 }
@@ -261,7 +261,7 @@ fn a_report_on_a_delayed_counter_names_both_stale_data_and_the_reused_pad() {
 fn a_sabotaged_re_encryption_loses_the_page_but_reuses_no_pad() {
     let (hot, bait, page) = (LineAddr(5), LineAddr(0), 0..64);
     let design = catalogue::design("sc64-bmt").unwrap();
-    let mut victim = Victim::blank(&design.parts, 1, Planted::NONE).unwrap();
+    let mut victim = Victim::blank(&design.parts, 1, PlantedBug::NONE).unwrap();
     let mut random = Random::new(1);
     for line in page {
         victim.write(LineAddr(line), &random.line());

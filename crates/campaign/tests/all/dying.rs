@@ -8,7 +8,7 @@ use casemate_campaign::crash::history::History;
 use casemate_campaign::crash::revival::Revival;
 use casemate_campaign::crash::workload::{LINES, Workload};
 use catalogue::{Design, Loss, Verdict, design, designs};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 
 use crate::common::swept::side_by_side;
 
@@ -42,7 +42,7 @@ fn a_session_begins_with_the_stores_of_the_previous_one() {
     let workload = Workload::of_one_core(LINES.repeat(2), true, true);
     for name in ["secpb-cobcm", "secpb-cm", "secpb-nogap", "secure-eadr", "bbb", "eadr"] {
         let design = design(name).unwrap();
-        let mut session = History::of(&design, &workload, 1, Planted::NONE);
+        let mut session = History::of(&design, &workload, 1, PlantedBug::NONE);
         for number in 1..4 {
             let left = dying::left(&session, 5);
             let dead = &left[number];

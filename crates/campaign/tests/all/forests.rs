@@ -6,9 +6,9 @@ use casemate_campaign::crash::crash;
 use casemate_campaign::crash::history::History;
 use casemate_campaign::crash::workload::{self, Workload};
 use catalogue::{Design, Loss, design};
-use protection::design::Early;
+use protection::design::EarlySteps;
 use protection::execution::Operation;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::tree::ForestDesign;
 
 /// Roots of one level, roots of two levels, and roots that change with each write.
@@ -49,7 +49,7 @@ fn every_scheme_of_a_persist_buffer_keeps_every_root_through_losses_and_tamperin
     for early in 0..=5 {
         for forest in FORESTS {
             let mut design = over("secpb-cobcm", forest);
-            design.parts.persistence.early = Early::beginning(early);
+            design.parts.persistence.early = EarlySteps::beginning(early);
             [37, 60].into_iter().for_each(|workload| ends_as_claimed(&design, workload));
         }
     }
@@ -57,7 +57,7 @@ fn every_scheme_of_a_persist_buffer_keeps_every_root_through_losses_and_tamperin
 
 /// Counts the roots that get a register in a workload, and those that lose theirs.
 fn come_and_go(design: &Design, workload: &Workload) -> (usize, usize) {
-    let history = History::of(design, workload, 1, Planted::NONE);
+    let history = History::of(design, workload, 1, PlantedBug::NONE);
     let mut known = history.registers.forest;
     let (mut come, mut gone) = (0, 0);
     for operation in &history.changes.operations {

@@ -2,7 +2,7 @@
 
 use casemate_campaign::{Options, attack_design, exhaustive, honest};
 use catalogue::{Design, Verdict, design};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 
 /// Returns a design of CryptoPage's with this many slots under a tag.
 fn with_slots(name: &str, slots: usize) -> Design {
@@ -31,7 +31,7 @@ fn a_tag_over_four_slots_detects_every_flip_of_a_stored_bit() {
 #[test]
 fn an_honest_run_with_a_tag_over_several_slots_returns_the_written_content() {
     for slots in [2, 4] {
-        let report = honest(&with_slots("cryptopage", slots).parts, 6_000, 7, Planted::NONE).unwrap();
+        let report = honest(&with_slots("cryptopage", slots).parts, 6_000, 7, PlantedBug::NONE).unwrap();
         assert_eq!((report.accesses, report.finding), (6_000, None), "{slots} slots");
     }
 }

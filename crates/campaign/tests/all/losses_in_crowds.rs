@@ -9,7 +9,7 @@ use catalogue::{Design, designs};
 use proptest::prelude::*;
 use protection::counter::Age;
 use protection::design::Parts;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::tree::ForestDesign;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ const EACH: u64 = 29;
 const LOSSES: u64 = 9;
 
 /// Runs a crowd and recovers from many losses; returns the numbers of all losses and of those during a renewal.
-fn losses_in_a_crowd(parts: &Parts, seed: u64, planted: Planted) -> Result<(usize, usize), String> {
+fn losses_in_a_crowd(parts: &Parts, seed: u64, planted: PlantedBug) -> Result<(usize, usize), String> {
     let parts = with_caches(parts, seed);
     let mut machine = Machine::new(&parts, seed, Core::default());
     machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, seed, planted)?);
@@ -55,7 +55,7 @@ fn losses_in_a_crowd(parts: &Parts, seed: u64, planted: Planted) -> Result<(usiz
 /// Runs a crowd with stores in a buffer or in caches for this many events. The work in progress then completes, and the battery writes
 /// the remaining lines to memory. The memory must recover completely. Returns the number of lines that the battery wrote, and of the
 /// events until then.
-fn loss_on_battery(parts: &Parts, seed: u64, planted: Planted, events: u64) -> Result<(usize, u64), String> {
+fn loss_on_battery(parts: &Parts, seed: u64, planted: PlantedBug, events: u64) -> Result<(usize, u64), String> {
     let parts = with_caches(parts, seed);
     let mut machine = Machine::new(&parts, seed, Core::of(&parts));
     machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, seed, planted)?);
@@ -93,7 +93,7 @@ const RESTLESS: ForestDesign = ForestDesign::Dynamic { entries: 3, period: 3, th
 
 /// Counts the crowds, of six with pipelined tuples, in which recovery finds an error.
 #[cfg(feature = "planted-bugs")]
-fn found(forest: Option<ForestDesign>, planted: Planted) -> usize {
+fn found(forest: Option<ForestDesign>, planted: PlantedBug) -> usize {
     let parts = over("plp-pipelined", forest);
     (0..6).filter(|seed| losses_in_a_crowd(&parts, *seed, planted).is_err()).count()
 }
@@ -102,7 +102,7 @@ fn found(forest: Option<ForestDesign>, planted: Planted) -> usize {
 #[test]
 fn losses_in_crowds_find_planted_bugs_of_tuples_and_of_recovery() {
     use protection::planted::Bug;
-    assert_eq!([None, Some(RESTLESS)].map(|forest| found(forest, Planted::NONE)), [0, 0]);
+    assert_eq!([None, Some(RESTLESS)].map(|forest| found(forest, PlantedBug::NONE)), [0, 0]);
     for bug in [
         Bug::CounterNotPersisted,
         Bug::TagNotPersisted,
@@ -111,7 +111,7 @@ fn losses_in_crowds_find_planted_bugs_of_tuples_and_of_recovery() {
         Bug::RecoveryKeepsNodes,
         Bug::RecoverySkipsRenewal,
     ] {
-        assert!(found(None, Planted::new(bug)) > 0, "{bug:?}");
+        assert!(found(None, PlantedBug::new(bug)) > 0, "{bug:?}");
     }
     for bug in [
         Bug::RootDropped,
@@ -122,7 +122,7 @@ fn losses_in_crowds_find_planted_bugs_of_tuples_and_of_recovery() {
         Bug::FoldedStaysRegistered,
         Bug::RecoveryForgetsForest,
     ] {
-        assert!(found(Some(RESTLESS), Planted::new(bug)) > 0, "{bug:?}");
+        assert!(found(Some(RESTLESS), PlantedBug::new(bug)) > 0, "{bug:?}");
     }
 }
 
@@ -139,7 +139,7 @@ proptest! {
             ("plp-pipelined", Some(RESTLESS)),
             ("plp-coalesced", Some(RESTLESS)),
         ] {
-            let (tried, renewing) = losses_in_a_crowd(&over(design, forest), seed, Planted::NONE).map_err(|wrong| {
+            let (tried, renewing) = losses_in_a_crowd(&over(design, forest), seed, PlantedBug::NONE).map_err(|wrong| {
                 TestCaseError::fail(format!("{design} over {forest:?}: {wrong}"))
             })?;
             prop_assert!(tried > 20 && renewing > 5, "{} losses, {} while a group was renewed", tried, renewing);
@@ -153,7 +153,7 @@ fn with_battery() -> Vec<Design> {
 }
 
 /// Tries losses of power at random events; returns the number of lines that the battery wrote, or the error.
-fn losses_on_battery(parts: &Parts, planted: Planted) -> Result<usize, String> {
+fn losses_on_battery(parts: &Parts, planted: PlantedBug) -> Result<usize, String> {
     let mut random = Random::new(1);
     let all = loss_on_battery(parts, 0, planted, u64::MAX)?.1;
     let taken = |seed| Ok(loss_on_battery(parts, seed, planted, random.below(all))?.0);
@@ -164,7 +164,7 @@ fn losses_on_battery(parts: &Parts, planted: Planted) -> Result<usize, String> {
 #[test]
 fn a_buffer_and_caches_keep_their_lines_when_power_fails_in_a_crowd() {
     side_by_side(with_battery(), |design| {
-        let taken = losses_on_battery(&design.parts, Planted::NONE);
+        let taken = losses_on_battery(&design.parts, PlantedBug::NONE);
         let taken = taken.unwrap_or_else(|wrong| panic!("{}: {wrong}", design.name));
         assert!(taken as u64 > LOSSES, "{}: {taken} lines", design.name);
     });
@@ -183,7 +183,7 @@ fn losses_in_crowds_find_planted_bugs_of_batteries() {
         ("secure-eadr", Bug::DirtyLineForgotten),
         ("secure-eadr", Bug::MetadataNotFlushed),
     ] {
-        let found = losses_on_battery(&over(name, None), Planted::new(bug));
+        let found = losses_on_battery(&over(name, None), PlantedBug::new(bug));
         assert!(found.is_err(), "{bug:?} under {name}: {found:?}");
     }
 }

@@ -5,7 +5,7 @@ use crate::common::{Machine, cases, with_caches};
 use proptest::prelude::*;
 use protection::design::Parts;
 use protection::execution::{Receiver, Timed};
-use protection::on_chip::CacheCounters;
+use protection::on_chip::MetadataCacheCounters;
 use protection::slot::Kind;
 use protection::verbs::{Fault, Plaintext};
 use std::cell::Cell;
@@ -34,7 +34,7 @@ const KINDS: [Kind; 3] = [Kind::Counters, Kind::Tags, Kind::Nodes];
 fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
     let machine = read_with(&catalogue::design(design).unwrap().parts, rounds);
     KINDS.map(|kind| {
-        let CacheCounters { hits, merged, misses, .. } = machine.scheme.on_chip(|chip| chip.caches.seen)[kind];
+        let MetadataCacheCounters { hits, merged, misses, .. } = machine.scheme.on_chip(|chip| chip.caches.seen)[kind];
         (hits, merged, misses)
     })
 }

@@ -3,7 +3,7 @@
 use casemate_campaign::crash::programs::script::Choice;
 use casemate_campaign::{ProgramOptions, ProgramReport, survive};
 use catalogue::{End, Verdict, design};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 
 const PROGRAMS: [&str; 2] = ["log", "btree"];
 
@@ -12,7 +12,7 @@ fn choice(name: &str, settings: &[(&str, &str)]) -> Choice {
     Choice { name: name.to_owned(), settings }
 }
 
-fn lived(under: &str, program: &str, settings: &[(&str, &str)], losses: u64, planted: Planted) -> ProgramReport {
+fn lived(under: &str, program: &str, settings: &[(&str, &str)], losses: u64, planted: PlantedBug) -> ProgramReport {
     let options = ProgramOptions { program: choice(program, settings), losses, seed: 1, planted };
     survive(&design(under).unwrap(), &options, &mut |_, _| {}).unwrap()
 }
@@ -25,7 +25,7 @@ fn ends(report: &ProgramReport) -> Vec<End> {
 fn a_log_and_a_tree_find_every_committed_operation_after_each_of_many_losses() {
     for under in ["secpb-cobcm", "secpb-nogap", "secure-eadr"] {
         for program in PROGRAMS {
-            let report = lived(under, program, &[], 1000, Planted::NONE);
+            let report = lived(under, program, &[], 1000, PlantedBug::NONE);
             assert_eq!(report.complaint(), None);
             assert_eq!((report.losses, ends(&report)), (1000, vec![Verdict::Harmless.into()]), "{under}, {program}");
             assert!(report.lives > 10 && 2 * report.operations > report.losses, "{report:?}");
@@ -49,7 +49,7 @@ fn other_designs_keep_programs_as_they_claim() {
         for program in PROGRAMS {
             // A fence at the controller takes longer, and most losses occur before it.
             let losses = if under.starts_with("plp") { 400 } else { 60 };
-            let report = lived(under, program, &[], losses, Planted::NONE);
+            let report = lived(under, program, &[], losses, PlantedBug::NONE);
             assert_eq!(report.complaint(), None);
             assert!(report.lives > 1, "{under}, {program}: lives that come to no end say nothing new: {report:?}");
         }
@@ -59,7 +59,7 @@ fn other_designs_keep_programs_as_they_claim() {
 #[test]
 fn a_log_that_commits_before_storing_is_caught_by_strict_persistency() {
     for under in ["secpb-cobcm", "secpb-nogap", "bbb", "plp-sp"] {
-        let report = lived(under, "log", &[("order", "commit-first")], 200, Planted::NONE);
+        let report = lived(under, "log", &[("order", "commit-first")], 200, PlantedBug::NONE);
         assert_eq!(ends(&report), [Verdict::Harmless, Verdict::Garbled].map(End::from), "{under}");
         let example = report.example.as_ref().unwrap();
         assert!(example.story.contains("its recovery says: record"), "{}", example.story);
@@ -73,9 +73,9 @@ fn a_log_that_commits_before_storing_is_caught_by_strict_persistency() {
 fn a_log_without_fences_is_caught_under_epoch_persistency_and_nowhere_else() {
     let unfenced = [("order", "unfenced")];
     for under in ["secpb-cobcm", "secpb-nogap", "plp-sp", "plp-pipelined"] {
-        assert_eq!(lived(under, "log", &unfenced, 100, Planted::NONE).complaint(), None);
+        assert_eq!(lived(under, "log", &unfenced, 100, PlantedBug::NONE).complaint(), None);
     }
-    let report = lived("plp-coalesced", "log", &unfenced, 100, Planted::NONE);
+    let report = lived("plp-coalesced", "log", &unfenced, 100, PlantedBug::NONE);
     assert!(report.worst == Verdict::Garbled || report.worst == Verdict::Stale, "{report:?}");
     assert!(report.complaint().is_some());
 }
@@ -83,13 +83,13 @@ fn a_log_without_fences_is_caught_under_epoch_persistency_and_nowhere_else() {
 #[test]
 fn a_program_fails_on_designs_that_keep_neither_order_nor_roots() {
     for program in PROGRAMS {
-        let gap = lived("bbb-gap", program, &[], 60, Planted::NONE);
+        let gap = lived("bbb-gap", program, &[], 60, PlantedBug::NONE);
         // Counters are lost with the power, so their pads are used again.
         let both = End::from(Verdict::Unrecoverable).leaking(true);
         assert_eq!((gap.worst, gap.complaint()), (both, None), "{program}");
-        let volatile = lived("sc64-bmt", program, &[], 20, Planted::NONE);
+        let volatile = lived("sc64-bmt", program, &[], 20, PlantedBug::NONE);
         assert_eq!((volatile.worst, volatile.complaint()), (Verdict::Unrecoverable.into(), None), "{program}");
-        let plain = lived("none", program, &[], 60, Planted::NONE);
+        let plain = lived("none", program, &[], 60, PlantedBug::NONE);
         assert!(plain.worst > End::from(Verdict::Unrecoverable), "the program's recovery alone finds it: {plain:?}");
     }
 }
@@ -98,7 +98,7 @@ fn a_program_fails_on_designs_that_keep_neither_order_nor_roots() {
 #[test]
 fn a_reused_pad_counts_as_a_leak_even_if_the_program_recovers_all_operations() {
     for under in ["secpb-cobcm", "secpb-nogap"] {
-        let report = lived(under, "log", &[], 20, Planted::new(Bug::NotCounted));
+        let report = lived(under, "log", &[], 20, PlantedBug::new(Bug::NotCounted));
         assert_eq!(report.worst, Verdict::Leaked, "{under}: {:?}", report.histogram);
         assert!(report.complaint().is_some());
     }
@@ -126,7 +126,7 @@ fn the_recovery_of_a_program_catches_a_faulty_scheme() {
         for program in PROGRAMS {
             // A store seldom arrives just as its entry leaves.
             let losses = if bug == Bug::DrainedEntryWritten { 400 } else { 100 };
-            let report = lived(under, program, &[], losses, Planted::new(bug));
+            let report = lived(under, program, &[], losses, PlantedBug::new(bug));
             let found = ends(&report);
             let is_expected = expected.iter().any(|verdict| found.contains(&End::from(*verdict)));
             assert!(is_expected, "{bug:?} under {under}: {program} ends {found:?}");
@@ -138,18 +138,18 @@ fn the_recovery_of_a_program_catches_a_faulty_scheme() {
 /// Lives without protection end garbled, stale and otherwise; the first of them need not be the worst.
 #[test]
 fn the_example_of_a_program_is_one_of_its_worst_lives() {
-    let report = lived("none", "log", &[], 200, Planted::NONE);
+    let report = lived("none", "log", &[], 200, PlantedBug::NONE);
     assert!(ends(&report).len() > 2, "{:?}", report.histogram);
     assert_eq!(report.example.unwrap().end, report.worst);
 }
 
 #[test]
 fn a_life_that_ends_badly_is_reproduced_by_its_seed() {
-    let first = lived("bbb-gap", "log", &[], 40, Planted::NONE).example.unwrap();
+    let first = lived("bbb-gap", "log", &[], 40, PlantedBug::NONE).example.unwrap();
     let mut words = first.replay.split(' ').skip_while(|word| *word != "--losses").skip(1);
     let losses = words.next().unwrap().parse().unwrap();
     let seed = words.nth(1).unwrap().parse().unwrap();
-    let options = ProgramOptions { program: choice("log", &[]), losses, seed, planted: Planted::NONE };
+    let options = ProgramOptions { program: choice("log", &[]), losses, seed, planted: PlantedBug::NONE };
     let again = survive(&design("bbb-gap").unwrap(), &options, &mut |_, _| {}).unwrap();
     assert_eq!((again.lives, again.example), (1, Some(first)));
 }

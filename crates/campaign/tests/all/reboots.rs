@@ -3,14 +3,14 @@
 
 use casemate_campaign::victim::Victim;
 use catalogue::{Verdict, designs};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 
 #[test]
 fn a_reboot_without_an_attacker_keeps_every_line_of_a_durable_design() {
     let mut reboots = 0;
     for design in designs().into_iter().filter(|design| design.parts.persistence.exists()) {
         for seed in 0..40 {
-            let mut victim = Victim::with_past(&design.parts, seed, Planted::NONE).unwrap();
+            let mut victim = Victim::with_past(&design.parts, seed, PlantedBug::NONE).unwrap();
             for line in victim.oracle().lines() {
                 victim.read(line);
             }
@@ -18,7 +18,7 @@ fn a_reboot_without_an_attacker_keeps_every_line_of_a_durable_design() {
             for _ in 0..2 {
                 victim.loses_power();
                 let image = victim.attacked(|bus| bus.record());
-                victim = victim.restarted(&design.parts, seed, Planted::NONE, image.slots());
+                victim = victim.restarted(&design.parts, seed, PlantedBug::NONE, image.slots());
                 for line in victim.oracle().lines() {
                     let verdict = victim.oracle().judge(line, &victim.read(line).0, None);
                     assert_eq!(verdict, Verdict::Harmless, "{}, seed {seed}, line {line}", design.name);

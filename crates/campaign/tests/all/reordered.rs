@@ -4,7 +4,7 @@ use crate::common::{DATA_LINES, Machine, engines};
 use casemate_campaign::frequent::VALUES;
 use protection::design::{BitmapTrust, Parts};
 use protection::execution::{Receiver, Timed};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::scheme::Demand;
 use protection::slot::Kind;
 use protection::speculation::Tracking;
@@ -73,7 +73,7 @@ enum Where {
 
 /// Returns the errors in the words that are released first, over lines of every order and every requested word; and the number of
 /// early releases.
-fn wrong_first(planted: Planted, bitmap: BitmapTrust, at: Where) -> (Vec<String>, usize) {
+fn wrong_first(planted: PlantedBug, bitmap: BitmapTrust, at: Where) -> (Vec<String>, usize) {
     let scheme = reordered(bitmap).build_with(DATA_LINES, 1, planted).unwrap();
     let mut machine = Machine::in_beats(scheme, Core::default());
     let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
@@ -113,14 +113,14 @@ fn wrong_first(planted: Planted, bitmap: BitmapTrust, at: Where) -> (Vec<String>
 fn the_words_released_first_are_the_requested_ones_with_the_content_of_the_line() {
     for bitmap in [BitmapTrust::Bound, BitmapTrust::Loose] {
         for at in [Where::OnTheChip, Where::InMemory] {
-            let (wrong, came) = wrong_first(Planted::NONE, bitmap, at);
+            let (wrong, came) = wrong_first(PlantedBug::NONE, bitmap, at);
             assert_eq!(wrong, Vec::<String>::new(), "{bitmap:?}, {at:?}");
             assert_eq!(came, 256 * 8, "{bitmap:?}, {at:?}");
         }
     }
     #[cfg(feature = "planted-bugs")]
     for bug in [protection::planted::Bug::FirstWordsMisplaced, protection::planted::Bug::FirstWordsUnplaced] {
-        assert!(!wrong_first(Planted::new(bug), BitmapTrust::Bound, Where::OnTheChip).0.is_empty(), "{bug:?}");
+        assert!(!wrong_first(PlantedBug::new(bug), BitmapTrust::Bound, Where::OnTheChip).0.is_empty(), "{bug:?}");
     }
 }
 

@@ -6,10 +6,10 @@ mod fuzz;
 use catalogue::{Design, designs};
 use fuzz::Victim;
 use proptest::prelude::*;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 
 /// Runs strokes, a loss of power with flips while a battery works, and the strokes again.
-fn struck(design: &Design, planted: Planted, strokes: &[u8], flips: Option<&[u8]>) {
+fn struck(design: &Design, planted: PlantedBug, strokes: &[u8], flips: Option<&[u8]>) {
     let mut victim = Victim::new(design, planted);
     victim.suffer(strokes);
     if let Some(flips) = flips.filter(|_| design.parts.persistence.exists()) {
@@ -31,7 +31,7 @@ proptest! {
         strokes in prop::collection::vec(any::<u8>(), 0..400),
         flips in prop::option::of(prop::collection::vec(any::<u8>(), 0..6)),
     ) {
-        struck(which.get(&designs()), Planted::NONE, &strokes, flips.as_deref());
+        struck(which.get(&designs()), PlantedBug::NONE, &strokes, flips.as_deref());
     }
 
     #[test]
@@ -41,7 +41,7 @@ proptest! {
         flips in prop::option::of(prop::collection::vec(any::<u8>(), 0..6)),
     ) {
         let strokes: Vec<u8> = stores.into_iter().flat_map(|(stroke, slot_bytes)| [stroke, slot_bytes]).collect();
-        struck(which.get(&with_battery()), Planted::NONE, &strokes, Some(&flips.unwrap_or_default()));
+        struck(which.get(&with_battery()), PlantedBug::NONE, &strokes, Some(&flips.unwrap_or_default()));
     }
 }
 
@@ -59,7 +59,7 @@ fn random_strokes_find_a_battery_that_silently_loses_resident_stores() {
     use protection::planted::Bug;
     use units::random::Random;
 
-    let is_found = |name: &str, planted: Planted| {
+    let is_found = |name: &str, planted: PlantedBug| {
         let design = catalogue::design(name).unwrap();
         (0..200).any(|seed| {
             let mut random = Random::new(seed);
@@ -75,7 +75,7 @@ fn random_strokes_find_a_battery_that_silently_loses_resident_stores() {
         ("secure-eadr", Bug::DirtyLineForgotten),
         ("secure-eadr", Bug::RootSavedDespiteFaults),
     ] {
-        assert!(is_found(name, Planted::new(bug)), "{bug:?} under {name}");
-        assert!(!is_found(name, Planted::NONE), "{name}");
+        assert!(is_found(name, PlantedBug::new(bug)), "{bug:?} under {name}");
+        assert!(!is_found(name, PlantedBug::NONE), "{name}");
     }
 }

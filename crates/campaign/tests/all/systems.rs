@@ -6,11 +6,11 @@ use casemate_campaign::system::{Handler, Service};
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Options, attack};
 use catalogue::{Attack, design};
-use context::planted::Planted as ContextPlanted;
+use context::planted::PlantedContextBug;
 use context::{ContextError, Location, RegisterFile, RegisterSet};
 use protection::design::ContextsDesign;
 use protection::moving::LINES_PER_CHUNK;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use units::LineAddr;
 use units::random::Random;
 
@@ -58,9 +58,9 @@ fn reads_right(victim: &Victim, lines: &[LineAddr]) {
 fn a_process_reads_right_after_another_one_forced_a_thousand_permutations() {
     let parts = design(DESIGN).unwrap().parts;
     let mut random = Random::new(51);
-    let mut victim = Victim::blank(&parts, 3, Planted::NONE).unwrap();
+    let mut victim = Victim::blank(&parts, 3, PlantedBug::NONE).unwrap();
     let lines = used(&mut victim, &mut random);
-    let mut processor = Processor::boot(CONTEXTS, 1, ContextPlanted::NONE).unwrap();
+    let mut processor = Processor::boot(CONTEXTS, 1, PlantedContextBug::NONE).unwrap();
     let handler = Handler::of(&victim, lines[0]).unwrap();
     processor.start(&handler, &mut random).unwrap();
     let buffer = processor.interrupt(&handler, RegisterSet::NONE).unwrap().buffer;
@@ -81,10 +81,10 @@ fn a_process_reads_right_after_another_one_forced_a_thousand_permutations() {
 fn no_context_leaves_while_lines_of_its_process_are_locked() {
     let parts = design(DESIGN).unwrap().parts;
     let mut random = Random::new(5);
-    let mut victim = Victim::blank(&parts, 3, Planted::NONE).unwrap();
+    let mut victim = Victim::blank(&parts, 3, PlantedBug::NONE).unwrap();
     let lines = used(&mut victim, &mut random);
     let handler = Handler::of(&victim, lines[0]).unwrap();
-    let mut processor = Processor::boot(CONTEXTS, 1, ContextPlanted::NONE).unwrap();
+    let mut processor = Processor::boot(CONTEXTS, 1, PlantedContextBug::NONE).unwrap();
     processor.start(&handler, &mut random).unwrap();
     let buffer = processor.interrupt(&handler, RegisterSet::NONE).unwrap().buffer;
     let locked = victim.chunks_with_locks();

@@ -1,11 +1,11 @@
 //! Does a victim stay unchanged when its copy is attacked?
 
 use casemate_campaign::bus::Recording;
-use casemate_campaign::oracle::Answer;
+use casemate_campaign::oracle::ReadResult;
 use casemate_campaign::victim::Victim;
 use catalogue::designs;
 use proptest::prelude::*;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::verbs::Fault;
 use units::random::Random;
 use units::{LINE_BYTES, Line, LineAddr};
@@ -15,7 +15,7 @@ fn memory(victim: &Victim) -> Recording {
 }
 
 /// Applies an action of a trial to a victim; returns its output.
-fn does(victim: &mut Victim, action: u64, line: LineAddr, content: &Line) -> (Option<Answer>, Option<Fault>) {
+fn does(victim: &mut Victim, action: u64, line: LineAddr, content: &Line) -> (Option<ReadResult>, Option<Fault>) {
     match action {
         0 => (None, victim.write(line, content)),
         1 => (None, victim.flush()),
@@ -36,7 +36,7 @@ proptest! {
     fn accesses_to_a_copy_do_not_change_the_victim(
         design in prop::sample::select(designs()), seed in 0..1_000u64, actions in prop::collection::vec(0..6u64, 1..60),
     ) {
-        let mut victim = Victim::with_past(&design.parts, seed, Planted::NONE).unwrap();
+        let mut victim = Victim::with_past(&design.parts, seed, PlantedBug::NONE).unwrap();
         let before = memory(&victim);
         let lines = victim.oracle().lines();
         let script = |victim: &mut Victim| {

@@ -14,7 +14,7 @@ use catalogue::{Attack, Design, End, Verdict, design};
 use machine::dram;
 use protection::design::{CounterChoice, Parts, TagLocation, TreeKind};
 use protection::execution::run_now;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::probe::Crossing;
 use protection::scheme::Release;
 use protection::slot::Kind;
@@ -64,7 +64,7 @@ fn future() -> Vec<Request> {
 }
 
 /// Returns the crossings at the pins after a past, and the number of chunks matched since.
-pub fn seen_after(name: &str, lot: usize, planted: Planted) -> (Vec<Crossing>, u64) {
+pub fn seen_after(name: &str, lot: usize, planted: PlantedBug) -> (Vec<Crossing>, u64) {
     let scheme = design(name).unwrap().parts.build_with(DATA_LINES, 1, planted).unwrap();
     let tapped = Tapped::new(scheme.layout().total_lines(), None);
     past(lot).into_iter().for_each(|request| run_now(perform(&scheme, &tapped, request)));
@@ -78,7 +78,7 @@ pub fn seen_after(name: &str, lot: usize, planted: Planted) -> (Vec<Crossing>, u
 #[test]
 fn victims_that_differ_only_in_their_tables_show_the_same_bytes() {
     for name in DESIGNS {
-        let [(one, hits), (other, other_hits)] = [0, 1].map(|lot| seen_after(name, lot, Planted::NONE));
+        let [(one, hits), (other, other_hits)] = [0, 1].map(|lot| seen_after(name, lot, PlantedBug::NONE));
         assert!(one.len() > 300 && hits != other_hits, "{name}: {} crossings, {hits} and {other_hits} hits", one.len());
         assert_eq!(one, other, "{name}");
         let parts = design(name).unwrap().parts;
@@ -153,7 +153,7 @@ pub struct Search {
 }
 
 impl Search {
-    pub fn new(name: &str, planted: Planted) -> Search {
+    pub fn new(name: &str, planted: PlantedBug) -> Search {
         let parts = design(name).unwrap().parts;
         let victim = Victim::blank(&parts, 1, planted).unwrap();
         let chunk_bytes = if parts.cipher.is_tdes() { WORD_BYTES } else { 2 * WORD_BYTES };
@@ -255,7 +255,7 @@ fn flip(random: &mut Random, bytes: &mut [u8]) {
 
 fn no_forged_chunk_is_released(tries: u64) {
     for name in DESIGNS.into_iter().chain(["fvs-aes"]) {
-        let mut search = Search::new(name, Planted::NONE);
+        let mut search = Search::new(name, PlantedBug::NONE);
         assert_eq!(search.released(tries), 0, "{name}");
         let speculated = search.victim.speculated().unwrap();
         assert!(speculated.chunks.hits > tries, "{name}: the other chunks are matched: {speculated:?}");

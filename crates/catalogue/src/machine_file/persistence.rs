@@ -6,7 +6,7 @@
 //! the store queue, and delays the later stores.
 
 use super::Machine;
-use machine::node::{PersistConfig, Waits};
+use machine::node::{PersistConfig, StoreHold};
 use machine::persist::PersistBufferConfig;
 use protection::design::{Parts, Step};
 
@@ -23,16 +23,16 @@ impl Machine {
         if persistence.takes_each_store() {
             let entries = self.llc.writeback_buffers as u32;
             let buffer = PersistBufferConfig::leaving_at_once(entries);
-            machine.node.persist_buffer = Some(PersistConfig { buffer, latency_cycles: 0, waits: Waits::Never });
+            machine.node.persist_buffer = Some(PersistConfig { buffer, latency_cycles: 0, waits: StoreHold::Never });
         }
         if persistence.has_buffer() {
             let (from, to) = (persistence.drain_from.into(), persistence.drain_to.into());
             let buffer = PersistBufferConfig::of_fractions(persistence.entries, from, to)?;
             let early = persistence.early;
             let waits = match (early.has(Step::Counter), early.follows_values()) {
-                (false, _) => Waits::Never,
-                (true, false) => Waits::NewEntries,
-                (true, true) => Waits::EveryStore,
+                (false, _) => StoreHold::Never,
+                (true, false) => StoreHold::NewEntries,
+                (true, true) => StoreHold::EveryStore,
             };
             machine.node.persist_buffer =
                 Some(PersistConfig { buffer, latency_cycles: persistence.latency_cycles, waits });

@@ -1,12 +1,12 @@
 //! Persist buffers of a machine under a design: which stores wait for early steps of protection.
 
 use casemate_catalogue::{design, designs, machine};
-use machine::node::Waits::{self, EveryStore, Never, NewEntries};
+use machine::node::StoreHold::{self, EveryStore, Never, NewEntries};
 use protection::design::Parts;
 
 /// The stores that wait under each scheme (SecPB, HPCA 2023, section IV). Without early steps no store waits. Otherwise
 /// only those that allocate an entry wait, or every store if a step depends on the data.
-const WAITS: [(&str, Waits); 10] = [
+const WAITS: [(&str, StoreHold); 10] = [
     ("bbb", Never),
     ("bbb-gap", Never),
     ("secpb-cobcm", Never),

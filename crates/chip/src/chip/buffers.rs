@@ -6,12 +6,12 @@
 //! A core that reads a line flushes another core's entry: memory gets the entry, while that core's cache supplies the
 //! line. A core that stores to the line takes the entry over, with the steps that were done early for it: the scheme
 //! keeps entries by line. The scheme thus repeats only the steps that depend on the text. An entry that is leaving
-//! stays in its buffer, and the store waits for it ([`Turns`]).
+//! stays in its buffer, and the store waits for it ([`LineTurns`]).
 
 use super::Chip;
 use crate::shadow::persisted::{changes_from_outside, is_persistent, left_buffer};
-use crate::turns::Turns;
-use machine::node::{PersistConfig, PersistRequest, RequestKind, Waits};
+use crate::turns::LineTurns;
+use machine::node::{PersistConfig, PersistRequest, RequestKind, StoreHold};
 use protection::execution::ReadPart;
 use sim::Clock;
 use sim::resource::WorkQueue;
@@ -19,7 +19,7 @@ use std::cell::Cell;
 use units::{Line, LineAddr, Time};
 
 /// Work items of a core's buffer, in program order. Stores and drains take a turn at their line.
-pub(crate) enum Work {
+pub(crate) enum BufferWork {
     /// A store to a line; `holds` if the core waits for it.
     Store { line: LineAddr, turn: u64, holds: bool },
     /// A change of lines by the kernel.
@@ -29,8 +29,8 @@ pub(crate) enum Work {
 }
 
 /// Work queue of one core's buffer.
-struct OfCore {
-    work: WorkQueue<Work>,
+struct CoreBuffer {
+    work: WorkQueue<BufferWork>,
     /// Number of stores not accepted yet, plus entries that have not left.
     under_way: Cell<usize>,
 }
@@ -38,23 +38,23 @@ struct OfCore {
 /// The persist buffers of all cores.
 pub(super) struct Buffers {
     clock: Clock,
-    waits: Waits,
+    waits: StoreHold,
     /// True if entries leave as soon as they are allocated.
     leave_at_once: bool,
-    turns: Turns,
-    cores: Box<[OfCore]>,
+    turns: LineTurns,
+    cores: Box<[CoreBuffer]>,
 }
 
 impl Buffers {
     pub fn new(clock: &Clock, config: &PersistConfig, cores: usize) -> Buffers {
-        let of_core = |_| OfCore { work: WorkQueue::new(clock), under_way: Cell::new(0) };
+        let of_core = |_| CoreBuffer { work: WorkQueue::new(clock), under_way: Cell::new(0) };
         let cores = (0..cores).map(of_core).collect();
         let leave_at_once = config.buffer.leaves_at_once();
-        Buffers { clock: clock.clone(), waits: config.waits, leave_at_once, turns: Turns::new(clock), cores }
+        Buffers { clock: clock.clone(), waits: config.waits, leave_at_once, turns: LineTurns::new(clock), cores }
     }
 
-    fn push(&self, core: usize, at: Time, work: Work) {
-        let OfCore { work: queue, under_way } = &self.cores[core];
+    fn push(&self, core: usize, at: Time, work: BufferWork) {
+        let CoreBuffer { work: queue, under_way } = &self.cores[core];
         under_way.set(under_way.get() + 1);
         queue.push(at, work);
     }
@@ -64,10 +64,10 @@ impl Buffers {
         match request {
             PersistRequest::Persist { at, line, allocates } => {
                 let (turn, holds) = (self.turns.take(line), self.waits.hold(allocates));
-                self.push(core, at, Work::Store { line, turn, holds });
+                self.push(core, at, BufferWork::Store { line, turn, holds });
             }
             PersistRequest::Drain { at, line } => {
-                self.push(core, at, Work::Drain { line, turn: self.turns.take(line) });
+                self.push(core, at, BufferWork::Drain { line, turn: self.turns.take(line) });
             }
         }
     }
@@ -121,7 +121,7 @@ impl Chip {
     /// Notes that the kernel has changed lines under a core's program.
     pub fn lines_changed_under(&self, core: usize) {
         if let Some(buffers) = &self.buffers {
-            buffers.push(core, buffers.clock.now(), Work::FromOutside);
+            buffers.push(core, buffers.clock.now(), BufferWork::FromOutside);
         }
         self.let_changes_in(core);
     }
@@ -162,7 +162,7 @@ impl Chip {
     }
 
     /// Waits for the next work item of a core's buffer; never returns if the machine has no buffers.
-    pub(crate) async fn next_for_buffer(&self, core: usize) -> Work {
+    pub(crate) async fn next_for_buffer(&self, core: usize) -> BufferWork {
         let Some(buffers) = &self.buffers else { return std::future::pending().await };
         self.next_with_power(&buffers.cores[core].work).await
     }

@@ -17,23 +17,23 @@ use std::cell::{Cell, RefCell};
 use units::{Line, LineAddr, Time};
 
 /// State of the power supply, and the stores that L1D has taken, if a loss of power needs them.
-pub(super) struct Power {
+pub(super) struct PowerSupply {
     failed: Cell<Option<Time>>,
-    written: Option<Written>,
+    written: Option<StoreQueues>,
 }
 
 /// Stores that the L1Ds have taken.
-struct Written {
+struct StoreQueues {
     /// Lines of these stores per core, each due when the store left the store queue.
     queues: Box<[WorkQueue<LineAddr>]>,
     left_behind: RefCell<LeftBehind>,
 }
 
-impl Power {
-    pub fn of(clock: &Clock, machine: &Machine) -> Power {
+impl PowerSupply {
+    pub fn of(clock: &Clock, machine: &Machine) -> PowerSupply {
         let queues = || (0..machine.cores).map(|_| WorkQueue::new(clock)).collect();
-        let written = || Written { queues: queues(), left_behind: RefCell::default() };
-        Power { failed: Cell::new(None), written: machine.node.reports_stores.then(written) }
+        let written = || StoreQueues { queues: queues(), left_behind: RefCell::default() };
+        PowerSupply { failed: Cell::new(None), written: machine.node.reports_stores.then(written) }
     }
 }
 
@@ -59,7 +59,7 @@ impl Chip {
 
     /// Takes up the stores that a core's L1D has taken, after a call of its node.
     pub(super) fn settle_written(&self, core: usize) {
-        let Some(Written { queues, left_behind }) = &self.power.written else { return };
+        let Some(StoreQueues { queues, left_behind }) = &self.power.written else { return };
         let stores = self.cores.nodes()[core].borrow_mut().take_written_stores();
         for (at, line) in stores {
             self.note(|log| log.reached_acceptance(core, at, true));

@@ -1,13 +1,13 @@
 //! Receives released lines and reports of tampering from the timed memory, and returns the lengths of ways on the chip.
 
 use super::Chip;
-use protection::execution::{Parts, Receiver};
+use protection::execution::{ReadPartTimes, Receiver};
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use units::{Duration, LineAddr, Words};
 
 impl Receiver for Chip {
     /// Notes that the first words of a requested line are about to be released.
-    fn read(&self, line: LineAddr, parts: &Parts) {
+    fn read(&self, line: LineAddr, parts: &ReadPartTimes) {
         let mut under_way = self.under_way.borrow_mut();
         let Some(journey) = under_way.of(line) else { return };
         journey.trip.read(parts);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::nop;
 use isa::Instruction;
-use machine::node::{Feed, Orders, PageKey, Request, RequestKind, Step, Touch};
+use machine::node::{Feed, NodeStep, Orders, PageKey, Request, RequestKind, Touch};
 use std::convert::Infallible;
 use units::{Duration, Time};
 
@@ -44,10 +44,10 @@ fn touch(line: LineAddr, store: bool) -> Touch {
 impl Feed for Script {
     type Error = Infallible;
 
-    fn next(&mut self) -> Result<Option<Step<'_>>, Infallible> {
+    fn next(&mut self) -> Result<Option<NodeStep<'_>>, Infallible> {
         let Some(now) = self.due.pop_front() else { return Ok(None) };
         self.now = now;
-        Ok(Some(Step {
+        Ok(Some(NodeStep {
             instruction: &self.instruction,
             code: touch(CODE, false),
             touches: &self.now.0,

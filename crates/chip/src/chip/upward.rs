@@ -7,8 +7,8 @@
 
 use super::Chip;
 use super::direct::DirectReads;
-use crate::waits::Trip;
-use machine::coherence::{Claim, Supplier};
+use crate::waits::RequestTrip;
+use machine::coherence::{Claim, LineSupplier};
 use machine::llc::Inclusion;
 use machine::node::{PageKey, Permission, Request, RequestKind};
 use protection::execution::ReadPart;
@@ -68,7 +68,7 @@ pub struct Journey {
     /// Time of the request to memory, if memory was involved.
     pub requested_at: Option<Time>,
     /// Parts of the latency.
-    pub trip: Trip,
+    pub trip: RequestTrip,
     /// True if the kernel changed the line meanwhile.
     pub changed: bool,
     /// Other misses that wait for the line, in order of arrival.
@@ -76,7 +76,7 @@ pub struct Journey {
 }
 
 /// All lines on their way.
-pub struct UnderWay {
+pub struct LinesInFlight {
     /// Chip that the lines belong to.
     chip: Weak<Chip>,
     journeys: FxHashMap<LineAddr, Journey>,
@@ -84,10 +84,10 @@ pub struct UnderWay {
     pub(super) direct: DirectReads,
 }
 
-impl UnderWay {
+impl LinesInFlight {
     /// Creates an empty set of journeys for `chip`.
-    pub fn new(chip: Weak<Chip>) -> UnderWay {
-        UnderWay { chip, journeys: FxHashMap::default(), direct: DirectReads::default() }
+    pub fn new(chip: Weak<Chip>) -> LinesInFlight {
+        LinesInFlight { chip, journeys: FxHashMap::default(), direct: DirectReads::default() }
     }
 
     /// Journey of a line that is on its way.
@@ -132,19 +132,19 @@ impl Chip {
             core,
             permission,
             requested_at: None,
-            trip: Trip::begin(left),
+            trip: RequestTrip::begin(left),
             changed: false,
             waiting: Vec::new(),
         };
         self.under_way.borrow_mut().journeys.insert(line, journey);
         match claim.supplier {
-            Supplier::Core { dirty: true, .. } => self.take_back(line, true),
-            Supplier::Core { dirty: false, .. } => self.pass_by(line),
-            Supplier::Itself | Supplier::Below => {}
+            LineSupplier::Core { dirty: true, .. } => self.take_back(line, true),
+            LineSupplier::Core { dirty: false, .. } => self.pass_by(line),
+            LineSupplier::Itself | LineSupplier::Below => {}
         }
         self.count(|counters| {
-            counters.upgrades += u64::from(claim.supplier == Supplier::Itself);
-            let from_core = matches!(claim.supplier, Supplier::Core { .. });
+            counters.upgrades += u64::from(claim.supplier == LineSupplier::Itself);
+            let from_core = matches!(claim.supplier, LineSupplier::Core { .. });
             counters.from_cores += u64::from(from_core);
             counters.from_cores_unverified += u64::from(from_core && unverified);
             counters.probes += claim.probed.iter().count() as u64;
@@ -219,7 +219,7 @@ impl Chip {
     pub fn record_arrived(&self, core: usize, page: PageKey, requested: Time) {
         let (now, port) = (self.clock.now(), &self.ports[core]);
         let lost = self.cores.nodes()[core].borrow_mut().record_arrived(page, now, &mut port.outbox.borrow_mut());
-        let mut trip = Trip::begin(requested);
+        let mut trip = RequestTrip::begin(requested);
         trip.waited(ReadPart::Tree, now.since(requested));
         *self.lost.borrow_mut() += trip.lost(lost, now);
         self.settle_entries(core);

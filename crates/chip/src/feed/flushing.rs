@@ -7,7 +7,7 @@
 //! line, or at a fence: until then it is open.
 
 use super::FeedCounters;
-use isa::Persist;
+use isa::PersistEffect;
 use machine::node::Touch;
 use rustc_hash::FxHashMap;
 use units::LineAddr;
@@ -34,7 +34,7 @@ impl Flushing {
     #[cold]
     pub(super) fn executed(&mut self, step: &Step<'_>, touches: &[Touch], recorded: bool, counters: &mut FeedCounters) {
         counters.flushes += 1;
-        if step.instruction.persist != Persist::Store {
+        if step.instruction.persist != PersistEffect::Store {
             counters.flushes_not_simulated += u64::from(!recorded);
             return;
         }

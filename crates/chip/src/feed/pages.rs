@@ -17,7 +17,7 @@ use workload::stream::{Birth, PageDetail, PageKind, Strand};
 use workload::walker::{Event, ShownPage};
 
 /// Handles page events for one core.
-pub(super) struct Receiver<'a> {
+pub(super) struct PageEventHandler<'a> {
     pub translation: &'a mut Translation,
     pub shadow: &'a mut Shadow,
     pub stretch: Stretch,
@@ -26,7 +26,7 @@ pub(super) struct Receiver<'a> {
     pub counters: &'a mut FeedCounters,
 }
 
-impl Receiver<'_> {
+impl PageEventHandler<'_> {
     /// Handles an event of pages or processes; other events change no state.
     pub fn take(&mut self, event: Event<'_>) -> Result<(), OutOfMemory> {
         let process = |process| self.translation.process(process);

@@ -1,7 +1,7 @@
 //! Executes a program without time: updates memory's content and keeps the tables of the core warm.
 
-use super::pages::Receiver;
-use super::{FeedCounters, FeedError, Piece, Program, Translation, hand_on_stores, pieces, show_lines};
+use super::pages::PageEventHandler;
+use super::{AccessFragment, FeedCounters, FeedError, ProgramFeed, Translation, hand_on_stores, pieces, show_lines};
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use isa::Instruction;
@@ -19,11 +19,11 @@ use workload::{Stretch, Supplier};
 pub enum Skimmed {
     /// Skimming reached its end, or is less than a block before it: the core executes the next instructions.
     Done,
-    /// The kernel changed lines, which the caller must handle (see [`Program::take_foreign`]) before it continues.
+    /// The kernel changed lines, which the caller must handle (see [`ProgramFeed::take_foreign`]) before it continues.
     LinesChanged,
 }
 
-impl<S: Supplier> Program<S> {
+impl<S: Supplier> ProgramFeed<S> {
     /// Executes up to `until` instructions, counted from the beginning, without time. Memory's content changes as if
     /// the core executed them, and the node's caches, TLBs and predictors stay warm. The feed passes lines that leave
     /// the L2 to `beyond`, which empties the list and may borrow the node. It also calls `beyond` after each store to a
@@ -232,7 +232,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             let mut shadow = self.shadow.borrow_mut();
             if let Some(value) = access.value {
                 let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };
-                let piece = Piece { access, value: value >> shift, pc: block.instructions[index].pc, by };
+                let piece = AccessFragment { access, value: value >> shift, pc: block.instructions[index].pc, by };
                 piece.take_effect(&mut shadow, &touch[0], self.counters);
             }
             if shadow.persisted.is_some() {
@@ -281,7 +281,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             // Durability is not simulated between two windows: the lines of the part only become clean.
             Event::Sync { object, part, .. } => _ = self.translation.take_dirty(object, &part),
             event => {
-                let mut receiver = Receiver {
+                let mut receiver = PageEventHandler {
                     translation: self.translation,
                     shadow: &mut self.shadow.borrow_mut(),
                     stretch: *self.stretch,

@@ -5,7 +5,7 @@ mod pages;
 use super::*;
 use crate::testing::nop;
 use isa::Instruction;
-use machine::paging::Placement;
+use machine::paging::PagePlacement;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{Bytes, LINE_BYTES};
@@ -23,7 +23,7 @@ impl Supplier for Chunks {
 }
 
 /// Returns a program of consecutive instructions with these persist operations, and with these words.
-fn program(instructions: &[Persist], words: &[u64]) -> Program<Chunks> {
+fn program(instructions: &[PersistEffect], words: &[u64]) -> ProgramFeed<Chunks> {
     const LINES: u64 = 1 << 20;
     let numbered = instructions.iter().zip(0..);
     let block = Block {
@@ -34,17 +34,17 @@ fn program(instructions: &[Persist], words: &[u64]) -> Program<Chunks> {
     let words = [word::block(0, instructions.len() as u16)].iter().chain(words).copied().collect();
     let chunk = Chunk { new_blocks: vec![Arc::new(block)], words, ..Chunk::default() };
     let pages =
-        Rc::new(RefCell::new(PageTable::new(Bytes(LINES * LINE_BYTES as u64), Bytes(4096), Placement::Blocks, 1)));
+        Rc::new(RefCell::new(PageTable::new(Bytes(LINES * LINE_BYTES as u64), Bytes(4096), PagePlacement::Blocks, 1)));
     let shadow = Rc::new(RefCell::new(Shadow::new(LINES)));
     let left = Rc::new(Cell::new(u64::MAX));
     let spaces = Spaces { programs: 1, program: 0, cores: 1 };
-    Program::new(Chunks(VecDeque::from([chunk])), left, pages, spaces, (0, shadow))
+    ProgramFeed::new(Chunks(VecDeque::from([chunk])), left, pages, spaces, (0, shadow))
 }
 
 /// Executes consecutive instructions with these words. Returns for each the number of lines that it flushes, and true
 /// if it fences.
 fn orders_of(instructions: u16, words: &[u64]) -> Vec<(usize, bool)> {
-    let mut program = program(&vec![Persist::None; instructions.into()], words);
+    let mut program = program(&vec![PersistEffect::None; instructions.into()], words);
     let mut seen = Vec::new();
     while let Some(step) = program.next().unwrap() {
         seen.push(step.orders.map_or((0, false), |orders| (orders.flushes.len(), orders.fence)));
@@ -76,7 +76,7 @@ fn a_fence_before_flushes_of_the_same_instruction_stays_with_it() {
 
 /// Executes instructions with these persist operations and words; returns the number of flushes, and of flushes not
 /// simulated.
-fn flushes_of(instructions: &[Persist], words: &[u64]) -> (u64, u64) {
+fn flushes_of(instructions: &[PersistEffect], words: &[u64]) -> (u64, u64) {
     let mut program = program(instructions, words);
     while program.next().unwrap().is_some() {}
     (program.counters().flushes, program.counters().flushes_not_simulated)
@@ -88,7 +88,7 @@ fn store(instruction: u16, addr: u64) -> [u64; 2] {
 
 #[test]
 fn a_write_back_without_a_recorded_flush_is_counted() {
-    use Persist::{Line, None};
+    use PersistEffect::{Line, None};
     assert_eq!(flushes_of(&[None, Line, None, Line], &[]), (2, 2));
     assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000)]), (2, 1));
     assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000), flush(3, 0x8000), fence(3)]), (2, 0));
@@ -98,7 +98,7 @@ fn a_write_back_without_a_recorded_flush_is_counted() {
 
 #[test]
 fn stores_past_the_caches_are_counted_unless_a_word_flushes_their_line_before_the_next() {
-    let all = [Persist::Store; 4];
+    let all = [PersistEffect::Store; 4];
     let stores = [store(0, 0x8000), store(1, 0x8008), store(2, 0x8040), store(3, 0x8080)];
     assert_eq!(flushes_of(&all, stores.as_flattened()), (4, 4));
     let [first, second, third, last] = stores;

@@ -40,7 +40,7 @@ impl Accessor {
 }
 
 /// Load with another value than recorded.
-struct Difference {
+struct LoadDifference {
     /// Number of earlier loads that differed.
     number: u64,
     load: Accessor,
@@ -55,7 +55,7 @@ struct LineHistory {
     /// True if two strands stored to the line in an order that the recording does not show, or that differs from it.
     is_disordered: bool,
     /// Loads that differed without a reason so far.
-    unexplained: Vec<Difference>,
+    unexplained: Vec<LoadDifference>,
 }
 
 /// Accesses to all lines that were stored to or differed.
@@ -125,7 +125,7 @@ impl LoadOrder {
         if history.is_disordered || history.stores.iter().any(|store| store.may_follow(&load)) {
             self.explained += 1;
         } else {
-            history.unexplained.push(Difference { number, load, wrong });
+            history.unexplained.push(LoadDifference { number, load, wrong });
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 use units::{Line, LineAddr};
 
 /// A line on the chip.
-pub(super) struct Entry {
+pub(super) struct ShadowEntry {
     pub bytes: Line,
     pub line: LineAddr,
     /// Mask of the known bytes, one bit per byte; zero if the entry is free.
@@ -15,19 +15,19 @@ pub(super) struct Entry {
 
 /// Entries of all lines. New lines reuse the indices of forgotten lines.
 #[derive(Default)]
-pub(super) struct Entries {
-    entries: Vec<Entry>,
+pub(super) struct ShadowEntries {
+    entries: Vec<ShadowEntry>,
     free: Vec<u32>,
 }
 
-impl Entries {
+impl ShadowEntries {
     /// Number of entries in use.
     pub fn held(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
     /// Adds an entry; returns its index.
-    pub fn add(&mut self, entry: Entry) -> usize {
+    pub fn add(&mut self, entry: ShadowEntry) -> usize {
         match self.free.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
@@ -47,20 +47,20 @@ impl Entries {
 
     /// Bytes of host memory that the entries take.
     pub fn footprint_bytes(&self) -> u64 {
-        (self.entries.capacity() * size_of::<Entry>()) as u64
+        (self.entries.capacity() * size_of::<ShadowEntry>()) as u64
     }
 }
 
-impl Deref for Entries {
-    type Target = [Entry];
+impl Deref for ShadowEntries {
+    type Target = [ShadowEntry];
 
-    fn deref(&self) -> &[Entry] {
+    fn deref(&self) -> &[ShadowEntry] {
         &self.entries
     }
 }
 
-impl DerefMut for Entries {
-    fn deref_mut(&mut self) -> &mut [Entry] {
+impl DerefMut for ShadowEntries {
+    fn deref_mut(&mut self) -> &mut [ShadowEntry] {
         &mut self.entries
     }
 }

@@ -24,7 +24,7 @@ use workload::Persistent;
 use workload::stream::PageDetail;
 
 /// A waiting store to one line that was not accepted yet, or a change from outside.
-struct Waiting {
+struct UnacceptedStore {
     /// Number of stores and changes that the feeds passed before this one.
     number: u64,
     line: LineAddr,
@@ -35,7 +35,7 @@ struct Waiting {
 }
 
 /// A line that has waiting stores or an entry in a buffer.
-struct Kept {
+struct BufferedLine {
     bytes: Line,
     /// Mask of the known bytes, one bit per byte.
     known: u64,
@@ -50,8 +50,8 @@ struct Kept {
 /// Waiting stores and kept lines of all cores.
 pub(crate) struct Persisted {
     /// Waiting stores and changes per core, in program order.
-    waiting: Box<[VecDeque<Waiting>]>,
-    lines: FxHashMap<LineAddr, Kept>,
+    waiting: Box<[VecDeque<UnacceptedStore>]>,
+    lines: FxHashMap<LineAddr, BufferedLine>,
     /// Persistent lines and the rule that selects them; `None` if all lines are persistent.
     chosen: Option<(Persistent, FxHashSet<LineAddr>)>,
     /// True if caches accept stores, not persist buffers: an accepted store then leaves when its line is written back.
@@ -74,7 +74,7 @@ impl Persisted {
     /// Keeps the content of a line before a store of the feed, unless the line is kept already.
     fn keep(&mut self, line: LineAddr, before: (Line, u64)) {
         let (bytes, known) = before;
-        self.lines.entry(line).or_insert_with(|| Kept {
+        self.lines.entry(line).or_insert_with(|| BufferedLine {
             bytes,
             known,
             waiting: 0,
@@ -86,7 +86,7 @@ impl Persisted {
     fn wait(&mut self, core: usize, line: LineAddr, range: Range<usize>, bytes: Line, from_outside: bool) {
         if let Some(kept) = self.lines.get_mut(&line) {
             kept.waiting += 1;
-            self.waiting[core].push_back(Waiting { number: self.next, line, range, bytes, from_outside });
+            self.waiting[core].push_back(UnacceptedStore { number: self.next, line, range, bytes, from_outside });
             self.next += 1;
         }
     }
@@ -115,7 +115,7 @@ impl Persisted {
     /// Accepts the next store of a core, which must be to this line, and returns the new content of the line.
     fn accept(&mut self, core: usize, line: LineAddr) -> Line {
         let next = self.waiting[core].pop_front();
-        let is_next = |next: &Waiting| next.line == line && !next.from_outside;
+        let is_next = |next: &UnacceptedStore| next.line == line && !next.from_outside;
         assert!(next.as_ref().is_some_and(is_next), "stores are accepted in the order of the program");
         next.map_or(ZERO_LINE, |next| self.take_effect(&next))
     }
@@ -134,7 +134,7 @@ impl Persisted {
         (next.line, content)
     }
 
-    fn take_effect(&mut self, waiting: &Waiting) -> Line {
+    fn take_effect(&mut self, waiting: &UnacceptedStore) -> Line {
         let oldest = self.waiting.iter().filter_map(|of_core| of_core.front()).map(|next| next.number).min();
         let Some(kept) = self.lines.get_mut(&waiting.line) else { return waiting.bytes };
         let overtaking = kept.overtaking.iter().filter(|(number, _)| *number > waiting.number);

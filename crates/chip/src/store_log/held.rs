@@ -54,7 +54,7 @@ impl KnownBytes {
 
 /// Certain content of a line, byte by byte.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct CertainContent {
     content: KnownBytes,
     /// Order number of the store that made each byte, from 1; 0 if no store did.
     made: Box<[u64; LINE_BYTES]>,
@@ -62,9 +62,9 @@ pub struct Held {
     last: Option<Store>,
 }
 
-impl Held {
-    pub(super) fn nothing() -> Held {
-        Held { content: KnownBytes::nothing(), made: Box::new([0; LINE_BYTES]), last: None }
+impl CertainContent {
+    pub(super) fn nothing() -> CertainContent {
+        CertainContent { content: KnownBytes::nothing(), made: Box::new([0; LINE_BYTES]), last: None }
     }
 
     /// Applies a store, except to bytes that a later store has written.

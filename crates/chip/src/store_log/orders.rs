@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use units::LineAddr;
 
 /// A flush of a line.
-pub(super) struct Flush {
+pub(super) struct LineFlush {
     /// Address of the line.
     pub line: LineAddr,
     /// Number of stores of the core before the flush.
@@ -13,36 +13,36 @@ pub(super) struct Flush {
 }
 
 /// A fence without an accepted store behind it.
-struct Fence {
+struct PendingFence {
     /// Number of stores of the core before the fence.
     stores: u64,
     /// Flushes between the previous fence and this one.
-    flushes: Vec<Flush>,
+    flushes: Vec<LineFlush>,
 }
 
 /// Flushes and fences of one core's program, in program order.
 #[derive(Default)]
-pub(super) struct Orders {
+pub(super) struct FenceQueue {
     /// Flushes since the latest fence.
-    open: Vec<Flush>,
-    fences: VecDeque<Fence>,
+    open: Vec<LineFlush>,
+    fences: VecDeque<PendingFence>,
 }
 
-impl Orders {
+impl FenceQueue {
     /// Notes a flush behind `stores` stores of the program.
     pub fn flushed(&mut self, line: LineAddr, stores: u64) {
-        self.open.push(Flush { line, stores });
+        self.open.push(LineFlush { line, stores });
     }
 
     /// Notes a fence behind `stores` stores of the program.
     pub fn fenced(&mut self, stores: u64) {
         if !self.open.is_empty() {
-            self.fences.push_back(Fence { stores, flushes: std::mem::take(&mut self.open) });
+            self.fences.push_back(PendingFence { stores, flushes: std::mem::take(&mut self.open) });
         }
     }
 
     /// Accepts the store after `stores` earlier stores, and returns the flushes that this completes.
-    pub fn accepted(&mut self, stores: u64) -> Vec<Flush> {
+    pub fn accepted(&mut self, stores: u64) -> Vec<LineFlush> {
         let mut over = Vec::new();
         while self.fences.front().is_some_and(|fence| fence.stores <= stores)
             && let Some(fence) = self.fences.pop_front()

@@ -10,17 +10,17 @@ fn store(log: &mut StoreLog, line: LineAddr) {
     log.executed();
 }
 
-fn flush(line: LineAddr) -> Ordered {
-    Ordered { flushes: vec![line], ..Ordered::default() }
+fn flush(line: LineAddr) -> Orders {
+    Orders { flushes: vec![line], ..Orders::default() }
 }
 
-fn fence() -> Ordered {
-    Ordered { fence: true, ..Ordered::default() }
+fn fence() -> Orders {
+    Orders { fence: true, ..Orders::default() }
 }
 
 /// Makes a store to a line, a flush of the line, a second store to it, the orders in `between`, and a store to another
 /// line. Returns the number of certain stores to the first line when all three stores are accepted.
-fn certain_of_two(between: &[Ordered]) -> u64 {
+fn certain_of_two(between: &[Orders]) -> u64 {
     let mut log = StoreLog::new(1, Certain::Fenced);
     store(&mut log, LINES[0]);
     log.ordered(0, &flush(LINES[0]));

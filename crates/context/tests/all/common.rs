@@ -1,6 +1,6 @@
 //! Random processes, and units to run them on.
 
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{
     ContextConfig, ContextError, ContextUnit, InitialContext, ProcessKeys, ProcessorKey, RegisterFile, RegisterSet,
     seal_initial,
@@ -44,7 +44,7 @@ pub fn processor() -> ProcessorKey {
 }
 
 /// Returns a unit of that processor, with a weakness.
-pub fn unit(buffers: usize, outside_entries: usize, planted: Planted) -> ContextUnit {
+pub fn unit(buffers: usize, outside_entries: usize, planted: PlantedContextBug) -> ContextUnit {
     ContextUnit::boot(ContextConfig { buffers, outside_entries, planted }, processor(), 1).expect("there are buffers")
 }
 

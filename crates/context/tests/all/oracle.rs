@@ -1,7 +1,7 @@
 //! Random sequences of operations against a naive oracle: lists, and a map from numbers to contexts.
 
 use crate::common::{bytes, initial, processor, register_set, registers};
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{
     Context, ContextConfig, ContextError, ContextUnit, InitialContext, Location, ProcessNumber, Register, RegisterFile,
     seal_initial,
@@ -71,7 +71,7 @@ impl Pair {
     fn new(seed: u64) -> Pair {
         let mut random = Random::new(seed);
         let (buffers, entries) = (1 + random.below(4) as usize, random.below(6) as usize);
-        let config = ContextConfig { buffers, outside_entries: entries, planted: Planted::NONE };
+        let config = ContextConfig { buffers, outside_entries: entries, planted: PlantedContextBug::NONE };
         let unit = ContextUnit::boot(config, processor(), seed).unwrap();
         let buffers = vec![None; buffers];
         let (outside, exported) = (HashMap::new(), Vec::new());

@@ -2,12 +2,12 @@
 //! another promise does not find it.
 
 use crate::checks::{Broken, CHECKS};
-use context::planted::{Bug, Planted};
+use context::planted::{Bug, PlantedContextBug};
 
 /// Runs a check on a unit with a bug.
 fn run(name: &str, bug: Bug) -> Result<(), Broken> {
     let (_, check) = CHECKS.iter().find(|(check, _)| *check == name).expect("the check exists");
-    check(Planted::new(bug))
+    check(PlantedContextBug::new(bug))
 }
 
 /// A test for each bug, and the list of the bugs that have one.

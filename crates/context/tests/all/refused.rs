@@ -1,7 +1,7 @@
 //! Contexts that an attacker changed, and operations at the wrong time.
 
 use crate::common::{admit, initial, processor, start, unit};
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{
     ContextConfig, ContextError, ContextUnit, EXPORTED_BYTES, Location, ProcessNumber, ProcessorKey, RegisterFile,
 };
@@ -13,7 +13,7 @@ const NUMBER: std::ops::Range<usize> = 8..16;
 /// Returns two exported processes, and the unit that they left.
 fn two_outside() -> (ContextUnit, [Vec<u8>; 2]) {
     let mut random = Random::new(30);
-    let mut unit = unit(2, 2, Planted::NONE);
+    let mut unit = unit(2, 2, PlantedContextBug::NONE);
     let exported = std::array::from_fn(|_| {
         let buffer = admit(&mut unit, &initial(&mut random)).unwrap();
         unit.export(buffer, 0).unwrap()
@@ -84,7 +84,7 @@ fn an_old_context_under_the_number_of_another_is_refused() {
 
 #[test]
 fn a_context_of_another_processor_is_refused() {
-    let config = ContextConfig { buffers: 1, outside_entries: 1, planted: Planted::NONE };
+    let config = ContextConfig { buffers: 1, outside_entries: 1, planted: PlantedContextBug::NONE };
     let mut other = ContextUnit::boot(config, ProcessorKey::from_seed(2), 1).unwrap();
     let buffer = admit(&mut other, &initial(&mut Random::new(31))).unwrap();
     let mut exported = other.export(buffer, 0).unwrap();
@@ -97,13 +97,13 @@ fn a_context_of_another_processor_is_refused() {
 
 #[test]
 fn a_processor_without_buffers_is_refused() {
-    let config = ContextConfig { buffers: 0, outside_entries: 1, planted: Planted::NONE };
+    let config = ContextConfig { buffers: 0, outside_entries: 1, planted: PlantedContextBug::NONE };
     assert_eq!(ContextUnit::boot(config, processor(), 1).err(), Some(ContextError::NoBuffers));
 }
 
 #[test]
 fn operations_at_the_wrong_time_are_refused_by_name() {
-    let mut unit = unit(2, 0, Planted::NONE);
+    let mut unit = unit(2, 0, PlantedContextBug::NONE);
     let none = RegisterFile::default();
     assert_eq!(unit.interrupt(), Err(ContextError::NothingRunning));
     assert_eq!(unit.end(), Err(ContextError::NothingRunning));

@@ -1,7 +1,7 @@
 //! Initial contexts, sealed to a processor.
 
 use crate::common::{initial, processor, unit};
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{
     ContextConfig, ContextError, ContextUnit, Location, ProcessorKey, PublicKey, SEALED_INITIAL_BYTES, seal_initial,
 };
@@ -11,7 +11,7 @@ const IDENTITY_BYTES: usize = 8;
 
 #[test]
 fn an_admitted_process_starts_as_its_vendor_wrote_it() {
-    let mut unit = unit(1, 0, Planted::NONE);
+    let mut unit = unit(1, 0, PlantedContextBug::NONE);
     let process = initial(&mut Random::new(40));
     let buffer = unit.admit(&seal_initial(&processor().public(), &process, 1).unwrap()).unwrap();
     let context = unit.context(Location::Buffer(buffer)).unwrap();
@@ -22,7 +22,7 @@ fn an_admitted_process_starts_as_its_vendor_wrote_it() {
 
 #[test]
 fn an_initial_context_with_any_bit_modified_is_refused() {
-    let mut unit = unit(1, 0, Planted::NONE);
+    let mut unit = unit(1, 0, PlantedContextBug::NONE);
     let sealed = seal_initial(&unit.public_key(), &initial(&mut Random::new(41)), 1).unwrap();
     for bit in 0..8 * sealed.len() {
         let mut modified = sealed.clone();
@@ -36,7 +36,7 @@ fn an_initial_context_with_any_bit_modified_is_refused() {
 
 #[test]
 fn an_initial_context_of_any_other_length_is_refused() {
-    let mut unit = unit(1, 0, Planted::NONE);
+    let mut unit = unit(1, 0, PlantedContextBug::NONE);
     let sealed = seal_initial(&unit.public_key(), &initial(&mut Random::new(42)), 1).unwrap();
     assert_eq!(sealed.len(), SEALED_INITIAL_BYTES);
     for given in (0..sealed.len()).chain(sealed.len() + 1..sealed.len() + 64) {
@@ -52,7 +52,7 @@ fn an_initial_context_for_another_processor_is_refused() {
     let process = initial(&mut Random::new(43));
     let other = ProcessorKey::from_seed(2).public();
     let mut sealed = seal_initial(&other, &process, 1).unwrap();
-    let mut unit = unit(1, 0, Planted::NONE);
+    let mut unit = unit(1, 0, PlantedContextBug::NONE);
     assert_eq!(unit.admit(&sealed), Err(ContextError::OtherProcessor));
     sealed[..IDENTITY_BYTES].copy_from_slice(&unit.public_key().0[..IDENTITY_BYTES]);
     assert_eq!(unit.admit(&sealed), Err(ContextError::NotAuthentic));
@@ -60,7 +60,7 @@ fn an_initial_context_for_another_processor_is_refused() {
 
 #[test]
 fn a_key_pair_survives_resets_and_differs_between_processors() {
-    let config = ContextConfig { buffers: 1, outside_entries: 0, planted: Planted::NONE };
+    let config = ContextConfig { buffers: 1, outside_entries: 0, planted: PlantedContextBug::NONE };
     let sealed = seal_initial(&processor().public(), &initial(&mut Random::new(44)), 1).unwrap();
     for boot in 0..3 {
         ContextUnit::boot(config, processor(), boot).unwrap().admit(&sealed).unwrap();
@@ -86,7 +86,7 @@ fn a_context_is_not_sealed_to_a_key_that_shares_no_secret() {
 
 #[test]
 fn exported_and_initial_contexts_are_not_interchangeable() {
-    let mut unit = unit(1, 1, Planted::NONE);
+    let mut unit = unit(1, 1, PlantedContextBug::NONE);
     let sealed = seal_initial(&unit.public_key(), &initial(&mut Random::new(47)), 1).unwrap();
     let buffer = unit.admit(&sealed).unwrap();
     let mut exported = unit.export(buffer, 0).unwrap();

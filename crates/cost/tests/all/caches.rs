@@ -2,13 +2,16 @@
 
 use crate::{battery, papers, row};
 use cost::caches::{CacheDrains, drain};
-use cost::{Accounting, Battery, Caches, Counting, Difference, Operations, Profile, Question, System, closed_form};
+use cost::{
+    Accounting, BatteryEstimate, CacheSizes, Difference, DrainSelection, Operations, Profile, Question, System,
+    closed_form,
+};
 use units::Bytes;
 
 /// The paper's profile with caches of these numbers of lines.
 fn with_caches(l1: u64, l2: u64, l3: u64) -> Profile {
     let [l1, l2, l3] = [l1, l2, l3].map(|lines| Bytes(64 * lines));
-    Profile { caches: Caches { l1, l2, l3 }, ..papers() }
+    Profile { caches: CacheSizes { l1, l2, l3 }, ..papers() }
 }
 
 fn drained(profile: &Profile, levels: u32) -> CacheDrains {
@@ -91,14 +94,16 @@ fn the_rows_of_secure_eadr_share_one_drain_only_if_caches_are_counted() {
         let answer = cost::battery(&profile, &question, &mut |done, of| last = (done, of)).unwrap();
         (answer, last)
     };
-    let (answer, progress) = battery_of(Counting::All);
+    let (answer, progress) = battery_of(DrainSelection::All);
     assert_eq!(progress, (2 * 28, 2 * 28));
-    let counted = |answer: &Battery, name| row(answer, name).counted.clone();
+    let counted = |answer: &BatteryEstimate, name| row(answer, name).counted.clone();
     let [published, consistent] = ["secure-eadr", "secure-eadr-consistent"].map(|name| counted(&answer, name).unwrap());
     assert_eq!(published.alone.operations, consistent.alone.operations);
     assert_eq!(published.together, consistent.together);
     assert!(published.overflowing.is_none() && counted(&answer, "eadr").is_none());
-    assert!(battery_of(Counting::Buffers).0.rows.iter().all(|row| row.counted.is_none() && row.not_counted.is_none()));
+    assert!(
+        battery_of(DrainSelection::Buffers).0.rows.iter().all(|row| row.counted.is_none() && row.not_counted.is_none())
+    );
 }
 
 #[test]
@@ -109,7 +114,8 @@ fn a_drain_of_impossible_caches_is_refused_with_the_reason() {
     odd.caches.l2 = Bytes(100);
     assert!(reason(&odd, 8).contains("no whole number of lines"), "{}", reason(&odd, 8));
     assert!(reason(&with_caches(512, 1, 0), 2).contains("513 lines of caches are more than the memory's 512"));
-    let question = Question { systems: vec!["secure-eadr".to_owned()], counted: Counting::All, ..Question::default() };
+    let question =
+        Question { systems: vec!["secure-eadr".to_owned()], counted: DrainSelection::All, ..Question::default() };
     let refused = battery(&odd, &question).unwrap();
     assert!(row(&refused, "secure-eadr").not_counted.is_some());
 }

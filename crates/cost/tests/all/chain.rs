@@ -1,24 +1,24 @@
 //! Schemes as beginnings of the chain of steps, and prices as sums.
 
 use crate::papers;
-use cost::{Accounting, Energy, Moved, Operations, Profile, Scheme, Step, System, closed_form};
+use cost::{Accounting, DrainTraffic, Energy, Operations, Profile, SecPbScheme, Step, System, closed_form};
 
 const LINE_BITS: u64 = 512;
 const LEVELS: u32 = 8;
 
 fn per_entry(early: usize) -> Operations {
-    closed_form::per_entry(Scheme::all().nth(early).unwrap(), &papers().entry, LEVELS)
+    closed_form::per_entry(SecPbScheme::all().nth(early).unwrap(), &papers().entry, LEVELS)
 }
 
 fn from_secpb(bits: u64) -> Operations {
-    Operations { moved: Moved { from_secpb_bits: bits, ..Moved::default() }, ..Operations::default() }
+    Operations { moved: DrainTraffic { from_secpb_bits: bits, ..DrainTraffic::default() }, ..Operations::default() }
 }
 
 #[test]
 fn schemes_are_called_by_the_letters_of_their_late_steps() {
-    let names: Vec<String> = Scheme::all().map(|scheme| scheme.to_string()).collect();
+    let names: Vec<String> = SecPbScheme::all().map(|scheme| scheme.to_string()).collect();
     assert_eq!(names, ["cobcm", "obcm", "bcm", "cm", "m", "nogap"]);
-    for (early, scheme) in Scheme::all().enumerate() {
+    for (early, scheme) in SecPbScheme::all().enumerate() {
         assert_eq!((scheme.early(), scheme.late()), Step::CHAIN.split_at(early));
     }
 }
@@ -46,10 +46,10 @@ fn adjacent_schemes_differ_by_one_step_and_the_bits_moved_for_it() {
 #[test]
 fn a_battery_has_the_energy_of_whole_entries_and_of_the_store_in_flight() {
     let profile = papers();
-    for scheme in Scheme::all() {
+    for scheme in SecPbScheme::all() {
         let operations = |entries| closed_form::operations(System::Buffer(scheme), &profile, entries, LEVELS);
         let in_flight = operations(0);
-        assert_eq!(in_flight.moved, Moved::default());
+        assert_eq!(in_flight.moved, DrainTraffic::default());
         assert_eq!((in_flight.fetched_lines, in_flight.pads, in_flight.hashed_lines), (7, 1, 9));
         for entries in [1, 2, 31, 512] {
             let each = closed_form::per_entry(scheme, &profile.entry, LEVELS);
@@ -74,7 +74,7 @@ fn energy_grows_with_entries_by_the_same_amount() {
 fn a_battery_is_smaller_the_more_steps_are_early() {
     let profile = papers();
     let energy = |system| profile.energy(&closed_form::operations(system, &profile, 32, LEVELS));
-    let energies: Vec<Energy> = Scheme::all().map(|scheme| energy(System::Buffer(scheme))).collect();
+    let energies: Vec<Energy> = SecPbScheme::all().map(|scheme| energy(System::Buffer(scheme))).collect();
     assert!(energies.is_sorted_by(|a, b| a > b), "{energies:?}");
     assert!(energy(System::Bbb) < energies[5]);
     assert!(energies[0] < energy(System::Eadr));
@@ -119,17 +119,17 @@ fn each_kind_of_operation_has_a_separate_price_and_each_field_a_separate_length(
     let profile = all_different();
     // In femtojoules: a picojoule per byte is 125 femtojoules per bit.
     let energy = |operations: Operations| profile.energy(&operations).femtojoules() / 125;
-    let (none, still) = (Operations::default(), Moved::default());
-    let moved = |moved: Moved| energy(Operations { moved, ..none });
-    assert_eq!(moved(Moved { from_secpb_bits: 1, ..still }), 1);
-    assert_eq!(moved(Moved { from_l1_bits: 1, ..still }), 10);
-    assert_eq!(moved(Moved { from_l2_bits: 1, ..still }), 100);
-    assert_eq!(moved(Moved { from_l3_bits: 1, ..still }), 1_000);
-    assert_eq!(moved(Moved { from_controller_bits: 1, ..still }), 10_000);
+    let (none, still) = (Operations::default(), DrainTraffic::default());
+    let moved = |moved: DrainTraffic| energy(Operations { moved, ..none });
+    assert_eq!(moved(DrainTraffic { from_secpb_bits: 1, ..still }), 1);
+    assert_eq!(moved(DrainTraffic { from_l1_bits: 1, ..still }), 10);
+    assert_eq!(moved(DrainTraffic { from_l2_bits: 1, ..still }), 100);
+    assert_eq!(moved(DrainTraffic { from_l3_bits: 1, ..still }), 1_000);
+    assert_eq!(moved(DrainTraffic { from_controller_bits: 1, ..still }), 10_000);
     assert_eq!(energy(Operations { fetched_lines: 1, ..none }), 512 * 10_000);
     assert_eq!(energy(Operations { hashed_lines: 1, ..none }), 512 * 100_000);
     assert_eq!(energy(Operations { pads: 1, ..none }), 8 * 3 * 1_000_000);
-    let bits = |early| closed_form::per_entry(Scheme::all().nth(early).unwrap(), &profile.entry, LEVELS).moved;
+    let bits = |early| closed_form::per_entry(SecPbScheme::all().nth(early).unwrap(), &profile.entry, LEVELS).moved;
     let from_secpb: Vec<u64> = (0..6).map(|early| bits(early).from_secpb_bits).collect();
     assert_eq!(from_secpb, [1, 11, 111, 111, 10_010, 110_010]);
     let caches = closed_form::operations(System::Eadr, &profile, 32, LEVELS).moved;
@@ -141,14 +141,14 @@ fn each_kind_of_operation_has_a_separate_price_and_each_field_a_separate_length(
 fn each_operation_has_the_price_of_the_table_and_prices_add_up() {
     let profile = papers();
     let energy = |operations: Operations| profile.energy(&operations).femtojoules();
-    let moved = |moved: Moved| energy(Operations { moved, ..Operations::default() });
-    let (bits, none) = (LINE_BITS, Moved::default());
-    assert_eq!(moved(Moved { from_secpb_bits: bits, ..none }), 757_696_000);
-    assert_eq!(moved(Moved { from_l1_bits: bits, ..none }), 757_696_000);
-    assert_eq!(moved(Moved { from_l2_bits: bits, ..none }), 718_592_000);
-    assert_eq!(moved(Moved { from_l3_bits: bits, ..none }), 718_592_000);
-    assert_eq!(moved(Moved { from_controller_bits: bits, ..none }), 718_592_000);
-    assert_eq!(moved(Moved { from_secpb_bits: 1, ..none }), 1_479_875);
+    let moved = |moved: DrainTraffic| energy(Operations { moved, ..Operations::default() });
+    let (bits, none) = (LINE_BITS, DrainTraffic::default());
+    assert_eq!(moved(DrainTraffic { from_secpb_bits: bits, ..none }), 757_696_000);
+    assert_eq!(moved(DrainTraffic { from_l1_bits: bits, ..none }), 757_696_000);
+    assert_eq!(moved(DrainTraffic { from_l2_bits: bits, ..none }), 718_592_000);
+    assert_eq!(moved(DrainTraffic { from_l3_bits: bits, ..none }), 718_592_000);
+    assert_eq!(moved(DrainTraffic { from_controller_bits: bits, ..none }), 718_592_000);
+    assert_eq!(moved(DrainTraffic { from_secpb_bits: 1, ..none }), 1_479_875);
     assert_eq!(energy(Operations { fetched_lines: 1, ..Operations::default() }), 718_592_000);
     assert_eq!(energy(Operations { hashed_lines: 1, ..Operations::default() }), 5_074_560_000);
     assert_eq!(energy(Operations { pads: 1, ..Operations::default() }), 1_920_000_000);

@@ -2,10 +2,12 @@
 
 use crate::{battery, papers};
 use cost::counted::{Drains, drains, drains_of};
-use cost::{Counting, Difference, Geometry, Operations, Profile, Question, Scheme, Step, System, closed_form};
+use cost::{
+    Difference, DrainSelection, MemoryGeometry, Operations, Profile, Question, SecPbScheme, Step, System, closed_form,
+};
 use units::LineAddr;
 
-fn drained(scheme: Scheme, entries: u32, levels: u32) -> Drains {
+fn drained(scheme: SecPbScheme, entries: u32, levels: u32) -> Drains {
     drains(scheme, &papers(), (entries, levels), &mut || ()).unwrap()
 }
 
@@ -33,9 +35,9 @@ fn each_entry_alone_costs_the_closed_form_plus_the_named_differences() {
     }
 }
 
-fn all() -> impl Iterator<Item = (Scheme, u32, u32)> {
+fn all() -> impl Iterator<Item = (SecPbScheme, u32, u32)> {
     let of = |scheme| ENTRIES.into_iter().flat_map(move |entries| LEVELS.map(|levels| (scheme, entries, levels)));
-    Scheme::all().flat_map(of)
+    SecPbScheme::all().flat_map(of)
 }
 
 #[test]
@@ -55,7 +57,7 @@ fn a_joint_drain_costs_the_separate_drains_minus_the_shared_work() {
 #[test]
 fn the_named_differences_depend_on_the_early_steps() {
     let always = ["edges", "verified", "tags", "written", "in-flight-moved"];
-    for scheme in Scheme::all() {
+    for scheme in SecPbScheme::all() {
         let found = drained(scheme, 4, 8).alone_differs;
         let names: Vec<&str> = found.iter().map(|difference| difference.name).collect();
         assert!(always.iter().all(|name| names.contains(name)), "{scheme}: {names:?}");
@@ -70,7 +72,7 @@ fn the_named_differences_depend_on_the_early_steps() {
 
 #[test]
 fn a_tuple_from_cold_caches_fetches_and_hashes_a_path_and_a_line_of_tags() {
-    let found = drained(Scheme::all().next().unwrap(), 1, 8).alone;
+    let found = drained(SecPbScheme::all().next().unwrap(), 1, 8).alone;
     // Counters, six nodes and tags; seven edges verified, seven updated, and a tag: each for the entry and the store in flight.
     assert_eq!((found.fetched_lines, found.hashed_lines, found.pads), (2 * 8, 2 * 15, 2));
     assert_eq!((found.moved.from_secpb_bits, found.moved.from_controller_bits), (2 * 512, 2 * 1024));
@@ -80,7 +82,7 @@ fn a_tuple_from_cold_caches_fetches_and_hashes_a_path_and_a_line_of_tags() {
 fn lines_of_the_worst_buffer_share_no_more_than_the_children_of_the_root() {
     // The root has 8 children: of 33 drains, 25 share one with an earlier drain. They share no lower node, because the
     // next level has 64 nodes. With an early root, only the store in flight fetches a path, so no drain shares it.
-    for scheme in Scheme::all() {
+    for scheme in SecPbScheme::all() {
         let differs = drained(scheme, 32, 8).together_differs;
         if scheme.early().contains(&Step::Root) {
             assert_eq!(differs, []);
@@ -97,7 +99,7 @@ fn lines_of_the_worst_buffer_share_no_more_than_the_children_of_the_root() {
 #[test]
 fn a_joint_drain_of_any_size_costs_no_more_than_separate_drains() {
     let profile = papers();
-    for (scheme, entries) in Scheme::all().flat_map(|scheme| [8, 64, 512, 1000].map(|entries| (scheme, entries))) {
+    for (scheme, entries) in SecPbScheme::all().flat_map(|scheme| [8, 64, 512, 1000].map(|entries| (scheme, entries))) {
         let found = drained(scheme, entries, 8);
         assert!(found.together_differs.iter().all(|difference| difference.name == "shared"), "{scheme}, {entries}");
         assert!(profile.energy(&found.together) <= profile.energy(&found.alone), "{scheme}, {entries}");
@@ -108,7 +110,7 @@ fn a_joint_drain_of_any_size_costs_no_more_than_separate_drains() {
 #[test]
 fn a_drain_with_an_early_root_costs_little_more_than_the_paper_charges() {
     let millijoules = |name: &str| {
-        let scheme = Scheme::all().find(|scheme| scheme.to_string() == name).unwrap();
+        let scheme = SecPbScheme::all().find(|scheme| scheme.to_string() == name).unwrap();
         papers().energy(&drained(scheme, 32, 8).alone).millijoules()
     };
     assert!(millijoules("nogap") <= 0.2, "{}", millijoules("nogap"));
@@ -118,8 +120,8 @@ fn a_drain_with_an_early_root_costs_little_more_than_the_paper_charges() {
 #[test]
 fn lines_whose_nodes_share_cache_sets_cost_no_more_than_spread_lines() {
     let profile = papers();
-    let scheme = Scheme::all().next().unwrap();
-    let geometry = Geometry::of(scheme, &profile, 8).unwrap();
+    let scheme = SecPbScheme::all().next().unwrap();
+    let geometry = MemoryGeometry::of(scheme, &profile, 8).unwrap();
     // The lines are as far apart as those of the worst buffer, but the first under their nodes: the level below the root's children has 64
     // nodes.
     let under_each = geometry.lines / 64;
@@ -140,19 +142,19 @@ fn an_impossible_drain_is_not_counted_and_the_reason_is_given() {
     let mut pages = papers();
     pages.tree.page = "8 KB".parse().unwrap();
     let reason = |profile: &Profile, entries, levels| {
-        drains(Scheme::all().next().unwrap(), profile, (entries, levels), &mut || ()).unwrap_err()
+        drains(SecPbScheme::all().next().unwrap(), profile, (entries, levels), &mut || ()).unwrap_err()
     };
     assert!(reason(&binary, 1, 22).contains("has 2 children a node"), "{}", reason(&binary, 1, 22));
     assert!(reason(&pages, 1, 8).contains("8 KB under a line of counters, the built-in designs 8 and 4 KB"));
     assert!(reason(&papers(), 1, 20).contains("a tree of 20 levels is over more memory than the 1024 GB"));
     assert_eq!(reason(&papers(), 1 << 17, 8), "a design's buffer has 65536 entries at most");
     assert_eq!(reason(&papers(), 512, 2), "512 entries and a store in flight are more than the memory's 512 lines");
-    assert!(drains(Scheme::all().next().unwrap(), &papers(), (511, 2), &mut || ()).is_ok());
+    assert!(drains(SecPbScheme::all().next().unwrap(), &papers(), (511, 2), &mut || ()).is_ok());
 }
 
 #[test]
 fn only_schemes_of_buffers_are_counted_and_only_on_request() {
-    let question = Question { entries: vec![4], counted: Counting::Buffers, ..Question::default() };
+    let question = Question { entries: vec![4], counted: DrainSelection::Buffers, ..Question::default() };
     let mut last = (0, 0);
     let answer = cost::battery(&papers(), &question, &mut |done, of| last = (done, of)).unwrap();
     assert_eq!(last, (2 * 5 * 6, 2 * 5 * 6));
@@ -160,9 +162,10 @@ fn only_schemes_of_buffers_are_counted_and_only_on_request() {
         answer.rows.iter().filter(|row| row.counted.is_some()).map(|row| row.system.as_str()).collect();
     assert_eq!(counted, ["cobcm", "obcm", "bcm", "cm", "m", "nogap"]);
     assert!(answer.rows.iter().all(|row| row.not_counted.is_none()));
-    let closed = battery(&papers(), &Question { counted: Counting::Nothing, ..question }).unwrap();
+    let closed = battery(&papers(), &Question { counted: DrainSelection::Nothing, ..question }).unwrap();
     assert!(closed.rows.iter().all(|row| row.counted.is_none() && row.not_counted.is_none()));
-    let large = Question { entries: vec![4], counted: Counting::Buffers, levels: Some(30), ..Question::default() };
+    let large =
+        Question { entries: vec![4], counted: DrainSelection::Buffers, levels: Some(30), ..Question::default() };
     let refused = battery(&papers(), &large).unwrap();
     assert_eq!(refused.rows.iter().filter(|row| row.not_counted.is_some()).count(), 6);
 }

@@ -4,11 +4,13 @@ use crate::papers;
 use catalogue::Design;
 use cost::counted::drains;
 use cost::tally::work;
-use cost::{Caches, Energy, Geometry, Moved, Operations, Profile, Scheme, caches, closed_form, design};
-use protection::domain::{Domain, Queue, Registers};
+use cost::{
+    CacheSizes, DrainTraffic, Energy, MemoryGeometry, Operations, Profile, SecPbScheme, caches, closed_form, design,
+};
+use protection::domain::{PersistenceDomain, Registers, WritePendingQueue};
 use protection::execution::{Explained, Functional, Operation, run_now};
 use protection::media::Media;
-use protection::scheme::{DurableCaches, PersistBuffer};
+use protection::scheme::{DurableCaches, PersistBufferHandle};
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
 const ENTRIES: u32 = 12;
@@ -20,7 +22,7 @@ struct Loss {
     design: Design,
     /// Transfer of a line of data.
     moved: Operations,
-    geometry: Geometry,
+    geometry: MemoryGeometry,
     stores: Vec<LineAddr>,
     before: (Media, Registers),
     drain: Vec<Operation>,
@@ -31,12 +33,12 @@ fn text(line: LineAddr) -> Line {
 }
 
 impl Loss {
-    fn of(scheme: Scheme) -> Loss {
-        let geometry = Geometry::of(scheme, &papers(), LEVELS).unwrap();
+    fn of(scheme: SecPbScheme) -> Loss {
+        let geometry = MemoryGeometry::of(scheme, &papers(), LEVELS).unwrap();
         let stores = geometry.far_apart(ENTRIES as usize + 1);
         let built = design(scheme).parts.build(geometry.lines, SEED).unwrap();
         let verbs = Explained::new(Functional::new(built.layout().total_lines()));
-        let buffer = PersistBuffer::of(&built);
+        let buffer = PersistBufferHandle::of(&built);
         let accept = |line: LineAddr| run_now(buffer.accept(&verbs, line, &text(line)));
         let (in_flight, resident) = stores.split_last().unwrap();
         resident.iter().for_each(|line| accept(*line));
@@ -53,7 +55,7 @@ impl Loss {
     /// The loss of a machine with only a first-level cache, full of dirty lines.
     fn of_caches() -> Loss {
         let design = catalogue::design("secure-eadr").unwrap();
-        let geometry = Geometry::of_design(&design, &papers(), LEVELS).unwrap();
+        let geometry = MemoryGeometry::of_design(&design, &papers(), LEVELS).unwrap();
         let mut stores = geometry.far_apart(ENTRIES as usize);
         stores.sort_unstable();
         let built = design.parts.build(geometry.lines, SEED).unwrap();
@@ -62,7 +64,7 @@ impl Loss {
         let dirty = stores.iter().map(|line| (*line, text(*line))).collect();
         run_now(DurableCaches::of(&built).drain_on_battery(&verbs, dirty));
         assert_eq!(verbs.inside().take_fault(), None);
-        let from_l1 = Moved { from_l1_bits: 8 * LINE_BYTES as u64, ..Moved::default() };
+        let from_l1 = DrainTraffic { from_l1_bits: 8 * LINE_BYTES as u64, ..DrainTraffic::default() };
         let moved = Operations { moved: from_l1, ..Operations::default() };
         Loss { design, moved, geometry, stores, before, drain: verbs.take_operations() }
     }
@@ -74,7 +76,8 @@ impl Loss {
     /// The memory that a battery with this energy leaves: it stops before the first operation that exceeds the energy.
     fn left_by(&self, battery: Energy) -> (Media, Registers) {
         let (media, registers) = self.before.clone();
-        let (mut domain, mut spent) = (Domain::new(Queue::Inside, media, registers), Energy::default());
+        let (mut domain, mut spent) =
+            (PersistenceDomain::new(WritePendingQueue::Inside, media, registers), Energy::default());
         for operation in &self.drain {
             spent += self.price(operation);
             if spent > battery {
@@ -116,7 +119,7 @@ const LAST: usize = 60;
 #[test]
 fn a_battery_of_the_counted_size_loses_no_store_and_one_operation_less_does() {
     let profile = papers();
-    for scheme in Scheme::all() {
+    for scheme in SecPbScheme::all() {
         let counted = drains(scheme, &profile, (ENTRIES, LEVELS), &mut || ()).unwrap();
         let loss = Loss::of(scheme);
         let (alone, together) = (profile.energy(&counted.alone), profile.energy(&counted.together));
@@ -142,7 +145,7 @@ fn assert_every_smaller_battery_loses(loss: &Loss, counted: Energy, about: &str)
 #[test]
 fn a_battery_of_full_caches_that_is_an_operation_smaller_than_counted_loses_all() {
     let l1 = Bytes(u64::from(ENTRIES) * LINE_BYTES as u64);
-    let profile = Profile { caches: Caches { l1, l2: Bytes(0), l3: Bytes(0) }, ..papers() };
+    let profile = Profile { caches: CacheSizes { l1, l2: Bytes(0), l3: Bytes(0) }, ..papers() };
     let counted = caches::drain(&profile, LEVELS, &mut || ()).unwrap();
     let loss = Loss::of_caches();
     let (alone, together) = (profile.energy(&counted.alone), profile.energy(&counted.together));
@@ -154,7 +157,7 @@ fn a_battery_of_full_caches_that_is_an_operation_smaller_than_counted_loses_all(
 #[test]
 fn a_battery_of_the_closed_form_loses_stores() {
     let profile = papers();
-    for scheme in Scheme::all() {
+    for scheme in SecPbScheme::all() {
         let closed = closed_form::operations(cost::System::Buffer(scheme), &profile, ENTRIES, LEVELS);
         let loss = Loss::of(scheme);
         assert_ne!(loss.lost(loss.left_by(profile.energy(&closed))), [], "{scheme}");

@@ -3,7 +3,7 @@
 use crate::{battery, papers};
 use cost::counted::{drains_of, worst};
 use cost::overflowing::drain;
-use cost::{Counting, Operations, Question, Scheme, Step};
+use cost::{DrainSelection, Operations, Question, SecPbScheme, Step};
 
 /// Lines of a group without the line that causes the renewal. The drain fetches, verifies, decrypts and rewrites each
 /// of them.
@@ -13,7 +13,7 @@ const OTHERS: u64 = 63;
 #[test]
 fn a_counter_that_overflows_on_battery_takes_the_other_lines_of_its_group_and_their_tags() {
     for (scheme, (entries, levels)) in
-        Scheme::all().flat_map(|scheme| [(scheme, (1, 4)), (scheme, (8, 4)), (scheme, (32, 8))])
+        SecPbScheme::all().flat_map(|scheme| [(scheme, (1, 4)), (scheme, (8, 4)), (scheme, (32, 8))])
     {
         let profile = papers();
         let (geometry, lines) = worst(scheme, &profile, (entries, levels)).unwrap();
@@ -36,7 +36,7 @@ fn a_counter_that_overflows_on_battery_takes_the_other_lines_of_its_group_and_th
 /// In a memory of 512 lines, 32 entries belong to eight groups.
 #[test]
 fn lines_of_one_group_overflow_once_and_the_differences_name_the_saving() {
-    for scheme in Scheme::all() {
+    for scheme in SecPbScheme::all() {
         let profile = papers();
         let (geometry, lines) = worst(scheme, &profile, (32, 2)).unwrap();
         let found = drain(scheme, &profile, &geometry, &lines).unwrap();
@@ -54,7 +54,7 @@ fn lines_of_one_group_overflow_once_and_the_differences_name_the_saving() {
 /// COBCM needs a battery for overflows, or early counters.
 #[test]
 fn a_scheme_that_counts_on_battery_takes_ten_times_as_much_if_all_counters_overflow() {
-    let question = Question { entries: vec![32], counted: Counting::Buffers, ..Question::default() };
+    let question = Question { entries: vec![32], counted: DrainSelection::Buffers, ..Question::default() };
     let rows = battery(&papers(), &question).unwrap().rows;
     let times = |name: &str| {
         let counted = rows.iter().find(|row| row.system == name).and_then(|row| row.counted.as_ref()).unwrap();

@@ -5,7 +5,7 @@
 //! text of more than a line takes an initial vector that the caller draws.
 
 use crate::blocks::{blocks_per_line, xor};
-use crate::cipher::{BlockCipher, Order, Uses};
+use crate::cipher::{BlockCipher, BlockOrder, Uses};
 use crate::{BLOCK_BYTES, Domain, Key, LineCipher, Nonce};
 use aes::Aes128;
 use aes::cipher::array::ArraySize;
@@ -104,7 +104,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineCipher for Cbc<C> {
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = ((BLOCK_BYTES / C::block_size()) as u32, blocks_per_line::<C>());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: true, of_line, order: Order::Chained }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: true, of_line, order: BlockOrder::Chained }
     }
 }
 

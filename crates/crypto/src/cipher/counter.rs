@@ -6,7 +6,7 @@
 //! collide by chance, after some 2^32 lines.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
-use crate::cipher::{BlockCipher, Order, Uses};
+use crate::cipher::{BlockCipher, BlockOrder, Uses};
 use crate::{BLOCK_BYTES, Domain, Key, LineCipher, Nonce, Seed};
 use aes::cipher::array::ArraySize;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
@@ -68,7 +68,7 @@ impl<C: BlockCipherEncrypt> LineCipher for CounterMode<C> {
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = (u32::from(C::block_size() < BLOCK_BYTES), blocks_per_line::<C>());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: true, of_line, order: Order::Early }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: true, of_line, order: BlockOrder::Early }
     }
 }
 

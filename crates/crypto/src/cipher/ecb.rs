@@ -3,7 +3,7 @@
 //! Neither place nor version is an input, so equal blocks are equal in memory, at every place.
 
 use crate::blocks::{blocks_of, blocks_per_line};
-use crate::cipher::{BlockCipher, Order, Uses};
+use crate::cipher::{BlockCipher, BlockOrder, Uses};
 use crate::{Key, LineCipher, Nonce};
 use aes::cipher::array::ArraySize;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
@@ -43,7 +43,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineCipher for Ecb<C> {
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = (0, blocks_per_line::<C>());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: Order::Parallel }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: BlockOrder::Parallel }
     }
 }
 

@@ -64,12 +64,12 @@ pub struct Uses {
     /// Uses after those: in a mode one for each block, for a code as many as it needs.
     pub of_line: u32,
     /// Order of the uses in `of_line`.
-    pub order: Order,
+    pub order: BlockOrder,
 }
 
 /// Order in which the blocks of a line pass through the block cipher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum BlockOrder {
     /// Before the text is available: the output is XOR-ed with the text, to seal and to open alike.
     Early,
     /// Each separately, when the text is available; to open, through the inverse cipher.

@@ -11,7 +11,7 @@
 //! tag in both cases.
 
 use crate::blocks::blocks_per_line;
-use crate::cipher::{BlockCipher, Order, Uses};
+use crate::cipher::{BlockCipher, BlockOrder, Uses};
 use crate::{BLOCK_BYTES, Domain, Key, LineCipher, LineMac, Nonce, Tag};
 use aes::cipher::array::ArraySize;
 use aes::cipher::consts::{U14, U16};
@@ -68,7 +68,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = (1, blocks_per_line::<C>());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: Order::Parallel }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: BlockOrder::Parallel }
     }
 }
 
@@ -80,7 +80,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
     /// The offset is that of the encryption, which ends with it.
     fn uses(&self) -> Option<Uses> {
         let cipher = BlockCipher::of::<C>();
-        Some(Uses { cipher, of_nonce: 0, nonce_chained: false, of_line: 1, order: Order::Summed })
+        Some(Uses { cipher, of_nonce: 0, nonce_chained: false, of_line: 1, order: BlockOrder::Summed })
     }
 
     fn tag(&self, nonce: &Nonce, plaintext: &Line, bits: u32) -> Tag {

@@ -29,7 +29,7 @@
 //! half would wait for the first: R would be known long after the line.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
-use crate::cipher::{BlockCipher, Order, Uses};
+use crate::cipher::{BlockCipher, BlockOrder, Uses};
 use crate::{BLOCK_BYTES, Domain, Key, LineCipher, LineMac, Nonce, Tag};
 use aes::cipher::array::ArraySize;
 use aes::cipher::{Block, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
@@ -186,7 +186,7 @@ where
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = (Self::of_nonce(), Self::chunks());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: Order::Parallel }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: BlockOrder::Parallel }
     }
 }
 
@@ -199,7 +199,7 @@ where
     fn uses(&self) -> Option<Uses> {
         let (cipher, of_line) = (BlockCipher::of::<C>(), Self::chunks());
         let of_nonce = if self.by_itself { Self::of_nonce() } else { 0 };
-        Some(Uses { cipher, of_nonce, nonce_chained: false, of_line, order: Order::Parallel })
+        Some(Uses { cipher, of_nonce, nonce_chained: false, of_line, order: BlockOrder::Parallel })
     }
 
     /// The number of bits is that of the line: the tag of a chunk is as long as the chunk.

@@ -8,7 +8,7 @@
 //! is the encrypted tweak, times alpha for every block before it.
 
 use crate::blocks::{blocks_of, blocks_per_line};
-use crate::cipher::{BlockCipher, Order, Uses};
+use crate::cipher::{BlockCipher, BlockOrder, Uses};
 use crate::{Domain, Key, LineCipher, Nonce};
 use aes::cipher::array::ArraySize;
 use aes::cipher::consts::U16;
@@ -83,7 +83,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = (1, blocks_per_line::<C>());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: Order::Parallel }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: false, of_line, order: BlockOrder::Parallel }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::{MessageMac, Tag};
 use crate::blocks::xor;
-use crate::cipher::{BlockCipher, Order, Uses};
+use crate::cipher::{BlockCipher, BlockOrder, Uses};
 use crate::{BLOCK_BYTES, Domain, LineMac, Nonce};
 use ::cmac::Mac;
 use aes::cipher::{Array, Block, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser};
@@ -44,22 +44,23 @@ impl<C: BlockCipherEncrypt, M: Mac + Clone> Chained<C, M> {
         message[BLOCK_BYTES..].copy_from_slice(text);
         xor(&mut message[last..], &self.mask);
         let mut state = Block::<C>::default();
-        self.cipher.encrypt_with_backend(Walk::<C> { state: &mut state, blocks: Array::slice_as_chunks(message).0 });
+        self.cipher
+            .encrypt_with_backend(ChainWalk::<C> { state: &mut state, blocks: Array::slice_as_chunks(message).0 });
         state
     }
 }
 
 /// A walk along a chain of blocks.
-struct Walk<'a, C: BlockSizeUser> {
+struct ChainWalk<'a, C: BlockSizeUser> {
     state: &'a mut Block<C>,
     blocks: &'a [Block<C>],
 }
 
-impl<C: BlockSizeUser> BlockSizeUser for Walk<'_, C> {
+impl<C: BlockSizeUser> BlockSizeUser for ChainWalk<'_, C> {
     type BlockSize = C::BlockSize;
 }
 
-impl<C: BlockSizeUser> BlockCipherEncClosure for Walk<'_, C> {
+impl<C: BlockSizeUser> BlockCipherEncClosure for ChainWalk<'_, C> {
     fn call<B: BlockCipherEncBackend<BlockSize = C::BlockSize>>(self, backend: &B) {
         for block in self.blocks {
             xor(self.state, block);
@@ -78,7 +79,7 @@ impl<C: BlockCipherEncrypt, M: Mac + Clone> LineMac for Chained<C, M> {
         let blocks = |bytes: usize| (bytes / C::block_size()) as u32;
         let (of_nonce, of_line) = (blocks(BLOCK_BYTES), blocks(self.length.bytes()));
         let cipher = BlockCipher::of::<C>();
-        Some(Uses { cipher, of_nonce, nonce_chained: true, of_line, order: Order::Chained })
+        Some(Uses { cipher, of_nonce, nonce_chained: true, of_line, order: BlockOrder::Chained })
     }
 
     fn shorten(&mut self, length: LineLength) -> bool {

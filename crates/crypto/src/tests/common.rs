@@ -1,6 +1,6 @@
 //! Properties that every mode and every code must have.
 
-use crate::cipher::Order;
+use crate::cipher::BlockOrder;
 use crate::tests::nonce;
 use crate::*;
 use proptest::prelude::*;
@@ -96,7 +96,7 @@ proptest! {
             let [one_opened, other_opened] = [one, other].map(|stored| mode.open(&at, &stored));
             let difference = |one: &Line, other: &Line| std::array::from_fn::<u8, 64, _>(|byte| one[byte] ^ other[byte]);
             let same = difference(&one, &other) == difference(&one_opened, &other_opened);
-            prop_assert_eq!(mode.uses().order == Order::Early, same && one != other, "{}", name);
+            prop_assert_eq!(mode.uses().order == BlockOrder::Early, same && one != other, "{}", name);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Tests that each mode uses its cipher as often as it reports, and for the reported uses. A test cipher records its
 //! inputs.
 
-use crate::cipher::{BlockCipher, Order};
+use crate::cipher::{BlockCipher, BlockOrder};
 use crate::mac::chained::Chained;
 use crate::tests::nonce;
 use crate::{Cbc, CounterMode, Ecb, Gcm, Key, LineCipher, LineMac, Ocb3, OcbChunks, Xts};
@@ -104,7 +104,7 @@ fn every_mode_uses_its_cipher_as_often_as_declared_for_nonce_and_text() {
         assert_eq!(uses.cipher == BlockCipher::Tdes, name.starts_with("Triple"), "{name}");
         // The pass of the crate for OCB3 also includes the uses that its code reports.
         let of_tag = if name == "AES OCB3" { LineMac::uses(&Ocb3::over(aes())).unwrap().blocks() } else { 0 };
-        let (of_pass, inverse) = (uses.blocks() + of_tag, if uses.order == Order::Early { 0 } else { of_line });
+        let (of_pass, inverse) = (uses.blocks() + of_tag, if uses.order == BlockOrder::Early { 0 } else { of_line });
         given.borrow_mut().clear();
         let [first, second] = [5_u8, 6].map(|byte| {
             let text = std::array::from_fn(|line_number| byte.wrapping_mul(line_number as u8 + 1));
@@ -117,7 +117,7 @@ fn every_mode_uses_its_cipher_as_often_as_declared_for_nonce_and_text() {
         });
         // Inputs that do not depend on the text are the same for any text.
         let alike = first.iter().zip(&second).filter(|(first, second)| first == second).count() as u32;
-        assert_eq!(alike, if uses.order == Order::Early { uses.blocks() } else { of_nonce }, "{name}");
+        assert_eq!(alike, if uses.order == BlockOrder::Early { uses.blocks() } else { of_nonce }, "{name}");
     }
 }
 
@@ -141,10 +141,10 @@ fn the_declared_order_of_a_mode_fits_the_cipher_inputs_that_a_block_changes() {
         mode.seal(&nonce(3, 4), &text);
         let changed = before.iter().zip(&given.take()).filter(|(before, after)| before != after).count();
         let expected = match mode.uses().order {
-            Order::Early => 0,
-            Order::Parallel => 1,
-            Order::Chained => 4,
-            Order::Summed => unreachable!("no mode is a sum"),
+            BlockOrder::Early => 0,
+            BlockOrder::Parallel => 1,
+            BlockOrder::Chained => 4,
+            BlockOrder::Summed => unreachable!("no mode is a sum"),
         };
         assert_eq!(changed, expected);
     }
@@ -196,7 +196,7 @@ fn every_code_made_of_a_cipher_uses_it_as_often_and_in_the_order_declared() {
         let (before, after) = (inputs(5), inputs(6));
         assert_eq!(before.len() as u32, uses.blocks() + of_cipher);
         let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count() as u32;
-        let of_code = if uses.order == Order::Chained { uses.of_line } else { 1 };
+        let of_code = if uses.order == BlockOrder::Chained { uses.of_line } else { 1 };
         assert_eq!(changed, of_code + changed_of_cipher);
         assert_eq!(forward_and_inverse(&before).1, 0, "no code takes the inverse cipher");
         assert_eq!(uses.cipher == BlockCipher::Tdes, before[0].1.len() == 8);
@@ -207,7 +207,10 @@ fn every_code_made_of_a_cipher_uses_it_as_often_and_in_the_order_declared() {
 fn the_tag_of_a_sum_is_encrypted_after_all_blocks_and_depends_on_their_plaintext() {
     let given = Given::default();
     let mode = Ocb3::over(Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) });
-    assert_eq!(LineMac::uses(&mode).map(|uses| (uses.of_nonce, uses.of_line, uses.order)), Some((0, 1, Order::Summed)));
+    assert_eq!(
+        LineMac::uses(&mode).map(|uses| (uses.of_nonce, uses.of_line, uses.order)),
+        Some((0, 1, BlockOrder::Summed))
+    );
     let texts: [Line; 2] =
         [5_u8, 6].map(|byte| std::array::from_fn(|line_number| byte.wrapping_mul(line_number as u8 + 1)));
     given.borrow_mut().clear();

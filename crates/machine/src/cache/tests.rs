@@ -15,7 +15,7 @@ impl Naive {
         &mut self.sets[(key % sets) as usize]
     }
 
-    fn access(&mut self, key: u64, write: bool) -> (bool, Option<Evicted>) {
+    fn access(&mut self, key: u64, write: bool) -> (bool, Option<Eviction>) {
         let ways = self.ways;
         let set = self.set(key);
         if let Some(at) = set.iter().position(|entry| entry.0 == key) {
@@ -25,7 +25,7 @@ impl Naive {
         }
         set.insert(0, (key, write));
         let victim = (set.len() > ways).then(|| set.pop().unwrap());
-        (false, victim.map(|(key, dirty)| Evicted { key, dirty }))
+        (false, victim.map(|(key, dirty)| Eviction { key, dirty }))
     }
 
     fn invalidate(&mut self, key: u64) -> Option<bool> {
@@ -83,7 +83,7 @@ fn a_probe_does_not_count_as_a_use() {
     array.insert(1, false);
     array.insert(2, false);
     assert!(array.probe(1).is_some());
-    assert_eq!(array.insert(3, false).1, Some(Evicted { key: 1, dirty: false }));
+    assert_eq!(array.insert(3, false).1, Some(Eviction { key: 1, dirty: false }));
 }
 
 /// SRRIP as its paper defines it: a list of ways with predictions from 0 (at once) to 3 (in the distant future).

@@ -20,7 +20,7 @@ use units::{Duration, LineAddr, Time};
 
 /// Source of the line for the requester.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Supplier {
+pub enum LineSupplier {
     /// The requester holds the line, and needs only permission to write it.
     Itself,
     /// Another core with an exclusive, perhaps dirty, copy. A dirty copy becomes clean: the claimant must keep the
@@ -43,24 +43,24 @@ pub struct Claim {
     /// Cores that were probed to give the line up, or to share it.
     pub probed: CoreSet,
     /// Source of the line.
-    pub supplier: Supplier,
+    pub supplier: LineSupplier,
 }
 
 /// The cores of a machine, which the directory keeps coherent.
-pub struct Domain {
+pub struct CoherenceDomain {
     nodes: Box<[RefCell<Node>]>,
     /// A single core needs no directory.
     directory: Option<RefCell<Directory>>,
 }
 
-impl Domain {
+impl CoherenceDomain {
     /// Creates `cores` identical cores over a memory of `lines`.
     ///
     /// # Panics
     /// If there are no cores, or more than [`CORES_MAX`].
-    pub fn new(config: &NodeConfig, cores: usize, lines: u64) -> Domain {
+    pub fn new(config: &NodeConfig, cores: usize, lines: u64) -> CoherenceDomain {
         assert!((1..=CORES_MAX).contains(&cores), "{cores} cores: not between 1 and {CORES_MAX}");
-        Domain {
+        CoherenceDomain {
             nodes: (0..cores).map(|_| RefCell::new(Node::new(config).with_metadata(lines))).collect(),
             directory: (cores > 1).then(|| RefCell::new(Directory::new(lines))),
         }
@@ -68,9 +68,9 @@ impl Domain {
 
     /// Returns the same cores, which also send clean victims ([`Node::sending_clean_victims`]).
     #[must_use]
-    pub fn sending_clean_victims(self) -> Domain {
+    pub fn sending_clean_victims(self) -> CoherenceDomain {
         let nodes = self.nodes.into_iter().map(|node| RefCell::new(node.into_inner().sending_clean_victims()));
-        Domain { nodes: nodes.collect(), ..self }
+        CoherenceDomain { nodes: nodes.collect(), ..self }
     }
 
     /// Returns all cores of the machine.
@@ -86,13 +86,13 @@ impl Domain {
     /// Handles a request of `core` at the last-level cache, and changes the permissions of the other cores on the line.
     pub fn claim(&self, core: usize, line: LineAddr, kind: RequestKind) -> Claim {
         let from_below =
-            Claim { permission: Permission::Exclusive, probed: CoreSet::default(), supplier: Supplier::Below };
+            Claim { permission: Permission::Exclusive, probed: CoreSet::default(), supplier: LineSupplier::Below };
         let Some(directory) = &self.directory else { return from_below };
         let mut directory = directory.borrow_mut();
         let holders = directory.holders(line);
         let others = holders.cores.without(core);
         let has_it = kind == RequestKind::Upgrade && holders.cores.contains(core);
-        let alone = if has_it { Claim { supplier: Supplier::Itself, ..from_below } } else { from_below };
+        let alone = if has_it { Claim { supplier: LineSupplier::Itself, ..from_below } } else { from_below };
         if others.is_empty() {
             return alone;
         }
@@ -100,12 +100,12 @@ impl Domain {
             RequestKind::ReadForOwnership | RequestKind::Upgrade => {
                 directory.set(line, Holders::default());
                 let supplier = self.probe(line, others, |node| node.invalidate(line), holders.exclusive);
-                Claim { probed: others, supplier: if has_it { Supplier::Itself } else { supplier }, ..alone }
+                Claim { probed: others, supplier: if has_it { LineSupplier::Itself } else { supplier }, ..alone }
             }
             _ if !holders.exclusive => Claim { permission: Permission::Shared, ..alone },
             _ => {
                 let supplier = self.probe(line, others, |node| node.downgrade(line), true);
-                let cores = if supplier == Supplier::Below { CoreSet::default() } else { others };
+                let cores = if supplier == LineSupplier::Below { CoreSet::default() } else { others };
                 directory.set(line, Holders { cores, exclusive: false });
                 let permission = if cores.is_empty() { Permission::Exclusive } else { Permission::Shared };
                 Claim { permission, probed: others, supplier }
@@ -121,13 +121,13 @@ impl Domain {
         cores: CoreSet,
         change: impl Fn(&mut Node) -> Option<bool>,
         exclusive: bool,
-    ) -> Supplier {
-        let mut supplier = Supplier::Below;
+    ) -> LineSupplier {
+        let mut supplier = LineSupplier::Below;
         for core in cores.iter() {
             let held = change(&mut self.nodes[core].borrow_mut());
             debug_assert!(exclusive || held != Some(true), "core {core} wrote {line}, which it shares");
             if let Some(dirty) = held.filter(|_| exclusive) {
-                supplier = Supplier::Core { core, dirty };
+                supplier = LineSupplier::Core { core, dirty };
             }
         }
         supplier

@@ -5,7 +5,7 @@ mod below;
 
 use self::below::LastLevel;
 use super::*;
-use crate::node::{CacheConfig, Feed, PageKey, Pause, Step, Touch};
+use crate::node::{CacheConfig, Feed, NodeStep, PageKey, Pause, Touch};
 use isa::{Class, Flow, Instruction};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -65,8 +65,8 @@ fn touch(line: LineAddr, store: bool) -> Touch {
 impl Feed for Once {
     type Error = Infallible;
 
-    fn next(&mut self) -> Result<Option<Step<'_>>, Infallible> {
-        let step = Step {
+    fn next(&mut self) -> Result<Option<NodeStep<'_>>, Infallible> {
+        let step = NodeStep {
             instruction: &self.instruction,
             code: touch(CODE, false),
             touches: std::slice::from_ref(&self.touch),
@@ -122,7 +122,7 @@ struct Granted {
 }
 
 struct Harness {
-    domain: Domain,
+    domain: CoherenceDomain,
     planted: Planted,
     now: Time,
     /// The current access of each core: its line, whether it is in the upper half, and whether it is a store.
@@ -144,7 +144,7 @@ impl Harness {
             (config.l1d.line, config.l1i.line) = (Bytes(32), Bytes(32));
         }
         Harness {
-            domain: Domain::new(&config, cores, LINES + 1),
+            domain: CoherenceDomain::new(&config, cores, LINES + 1),
             planted,
             now: Time::ZERO,
             doing: vec![None; cores],
@@ -219,7 +219,7 @@ impl Harness {
                 }
             }
             (Planted::LostDowngrade, _) => {}
-            (_, Supplier::Core { core: holder, dirty: true }) => {
+            (_, LineSupplier::Core { core: holder, dirty: true }) => {
                 let written = at(&self.values.copies[holder], line);
                 self.values.below.insert(line, written);
             }

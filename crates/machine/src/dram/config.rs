@@ -34,7 +34,7 @@ pub struct DramConfig {
     pub drain_stop: usize,
     /// Effect of a change between reads and writes on requests that have begun.
     #[serde(default)]
-    pub turns: Turns,
+    pub turns: BusTurnaround,
     /// Policy for closing rows.
     pub page_policy: PagePolicy,
     /// Map from the bits of a line's number to its rank, bank group, bank, row and column.
@@ -65,7 +65,7 @@ pub struct Organisation {
 /// Effect of a change between reads and writes on requests with rows that are being opened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Turns {
+pub enum BusTurnaround {
     /// They are served in either turn, since they have left their queue.
     #[default]
     Finish,
@@ -134,7 +134,7 @@ impl DramConfig {
             write_queue: 32,
             drain_start: 26,
             drain_stop: 6,
-            turns: Turns::Finish,
+            turns: BusTurnaround::Finish,
             page_policy: PagePolicy::Open,
             address_map: AddressMap::RowBankGroupColumn,
             scheduler: Scheduler::FrFcfs,

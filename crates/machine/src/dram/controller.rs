@@ -4,20 +4,20 @@
 //! stores the decision with its clock, and sleeps until then. At equal clocks, rows that are being opened have
 //! priority, then the queues, then refreshes, then idle rows. A rank accepts no command from the queues once its
 //! refresh is due. A request leaves its queue as soon as its row is being opened. Its entry is then free, unless a
-//! change of turns may make the request wait again ([`Turns::Cancel`]).
+//! change of turns may make the request wait again ([`BusTurnaround::Cancel`]).
 
 mod commands;
 
 use super::Kind;
 use super::address_map::Cell;
-use super::config::{DramConfig, PagePolicy, Turns};
+use super::config::{BusTurnaround, DramConfig, PagePolicy};
 use super::counters::DramCounters;
 use super::device::{CLOSED, Device};
 use super::drain::Drain;
-use super::queue::{Pool, RequestDetails, RequestQueue, Waiting};
+use super::queue::{QueuedRequest, RequestDetails, RequestPool, RequestQueue};
 use super::refresh::{self, Refresh};
 use super::resting::Resting;
-use super::scheduler::{BankLoad, Candidates, Policy};
+use super::scheduler::{BankCandidates, BankLoad, SchedulerLimits};
 use super::timing::Timing;
 use super::wait::{ArrivalConditions, Stopwatch, WaitCause};
 use std::cmp::Ordering;
@@ -62,22 +62,22 @@ pub(super) struct Served {
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
     device: Device,
-    policy: Policy,
+    policy: SchedulerLimits,
     /// Idle times of open rows, if the page policy has a timeout.
     resting: Option<Resting>,
     timing: Timing,
     /// Requests that wait for a row, indexed by [`Kind`].
     queues: [RequestQueue; 2],
     /// For each kind, the candidate of every bank.
-    candidates: [Candidates; 2],
+    candidates: [BankCandidates; 2],
     /// Requests with a row that is being opened, oldest first.
-    opening: Vec<Waiting>,
+    opening: Vec<QueuedRequest>,
     load: Vec<BankLoad>,
-    pool: Pool,
+    pool: RequestPool,
     drain: Drain,
     /// The kind of requests that has its turn.
     turn: Kind,
-    turns: Turns,
+    turns: BusTurnaround,
     /// Number of requests of each kind with a row that is being opened.
     under_way: [usize; 2],
     /// Clock at which the latest line of each kind had moved.
@@ -104,14 +104,14 @@ impl Controller {
             PagePolicy::OpenWithTimeout { idle_clocks } => Some(Resting::new(idle_clocks)),
         };
         Controller {
-            policy: Policy::new(config.scheduler),
+            policy: SchedulerLimits::new(config.scheduler),
             resting,
             timing: config.timing,
             queues: [RequestQueue::new(banks, config.read_queue), RequestQueue::new(banks, config.write_queue)],
-            candidates: [Candidates::new(banks), Candidates::new(banks)],
+            candidates: [BankCandidates::new(banks), BankCandidates::new(banks)],
             opening: Vec::with_capacity(banks),
             load: vec![BankLoad::default(); banks],
-            pool: Pool::default(),
+            pool: RequestPool::default(),
             drain: Drain::new(config.drain_start, config.drain_stop, config.write_queue),
             turn: Kind::Read,
             turns: config.turns,
@@ -136,8 +136,8 @@ impl Controller {
     /// Returns the number of requests that keep their entries although their rows are being opened.
     fn begun(&self, kind: Kind) -> usize {
         match self.turns {
-            Turns::Finish => 0,
-            Turns::Cancel => self.under_way[kind as usize],
+            BusTurnaround::Finish => 0,
+            BusTurnaround::Cancel => self.under_way[kind as usize],
         }
     }
 
@@ -165,7 +165,7 @@ impl Controller {
         let refresh = self.refreshes[bank.rank].clock(now);
         let waits = ArrivalConditions { seen: now, refresh, drain: self.drain_clock.at(now), bank_free };
         let ticket = self.pool.insert(RequestDetails { token, arrived, words, outcome: None, waits });
-        self.queues[kind as usize].push(Waiting { age: self.arrivals, cell, kind, ticket });
+        self.queues[kind as usize].push(QueuedRequest { age: self.arrivals, cell, kind, ticket });
         self.arrivals += 1;
         let changed = self.reconsider(number, kind);
         self.revise_decision(number, kind, changed);
@@ -198,7 +198,7 @@ impl Controller {
         self.drain.update(reads, writes);
         self.drain_clock.set(self.drain.writing() && writes > 0, self.floor);
         let turn = if self.drain.writing() { Kind::Write } else { Kind::Read };
-        if turn != self.turn && self.turns == Turns::Cancel {
+        if turn != self.turn && self.turns == BusTurnaround::Cancel {
             self.cancel();
         }
         self.turn = turn;
@@ -207,8 +207,8 @@ impl Controller {
     /// Returns the clock before which no command may issue for a request.
     fn start(&self) -> u64 {
         match self.turns {
-            Turns::Finish => self.floor,
-            Turns::Cancel => self.floor.max(self.moved[self.turn.other() as usize]),
+            BusTurnaround::Finish => self.floor,
+            BusTurnaround::Cancel => self.floor.max(self.moved[self.turn.other() as usize]),
         }
     }
 
@@ -216,8 +216,8 @@ impl Controller {
     /// They wait again.
     fn cancel(&mut self) {
         let turn = self.turn;
-        let cancelled = |opened: &mut Waiting| opened.kind == turn;
-        let cancelled: Vec<Waiting> = self.opening.extract_if(.., cancelled).collect();
+        let cancelled = |opened: &mut QueuedRequest| opened.kind == turn;
+        let cancelled: Vec<QueuedRequest> = self.opening.extract_if(.., cancelled).collect();
         self.under_way[turn as usize] = 0;
         for waiting in cancelled {
             let bank = waiting.bank();

@@ -43,7 +43,7 @@ pub(crate) mod wait;
 
 pub use beats::{Beats, Wanted};
 pub use burst::{Burst, BurstLength};
-pub use config::{AddressMap, DramConfig, Organisation, PagePolicy, Scheduler, Turns};
+pub use config::{AddressMap, BusTurnaround, DramConfig, Organisation, PagePolicy, Scheduler};
 pub use counters::{DramCounters, QueueCounters};
 pub use timing::Timing;
 pub use wait::WaitCause;

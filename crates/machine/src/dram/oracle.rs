@@ -10,7 +10,7 @@ use units::{Cycles, LineAddr, Time};
 
 /// Type of an issued command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Command {
+pub(super) enum DramCommand {
     Activate,
     Precharge,
     Column(Kind),
@@ -22,32 +22,32 @@ pub(super) enum Command {
 pub(super) struct Issued {
     at: u64,
     target: usize,
-    command: Command,
+    command: DramCommand,
     /// Clocks for which the burst of a column command occupies the bus; zero for other commands.
     on_bus: u64,
 }
 
 impl Issued {
     pub fn activate(at: u64, target: usize) -> Issued {
-        Issued { at, target, command: Command::Activate, on_bus: 0 }
+        Issued { at, target, command: DramCommand::Activate, on_bus: 0 }
     }
 
     pub fn precharge(at: u64, target: usize) -> Issued {
-        Issued { at, target, command: Command::Precharge, on_bus: 0 }
+        Issued { at, target, command: DramCommand::Precharge, on_bus: 0 }
     }
 
     pub fn column(at: u64, target: usize, kind: Kind, on_bus: u64) -> Issued {
-        Issued { at, target, command: Command::Column(kind), on_bus }
+        Issued { at, target, command: DramCommand::Column(kind), on_bus }
     }
 
     pub fn refresh(at: u64, target: usize) -> Issued {
-        Issued { at, target, command: Command::Refresh, on_bus: 0 }
+        Issued { at, target, command: DramCommand::Refresh, on_bus: 0 }
     }
 }
 
 /// Returns the minimum distance of `second` from `first` in the standard.
 fn distance(config: &DramConfig, first: Issued, second: Issued) -> u64 {
-    use Command::{Activate, Column, Precharge, Refresh};
+    use DramCommand::{Activate, Column, Precharge, Refresh};
     use Kind::{Read, Write};
     let (t, o) = (&config.timing, &config.organisation);
     let in_group = o.banks_per_group as usize;
@@ -95,10 +95,10 @@ fn judge(config: &DramConfig, log: &[Issued]) {
         for &first in log[..number].iter().rev().take_while(|first| first.at + horizon > second.at) {
             let wait = distance(config, first, second);
             assert!(second.at >= first.at + wait, "{second:?} is less than {wait} clocks after {first:?}");
-            let one_command =
-                first.at < second.at || (first.command, second.command) == (Command::Precharge, Command::Precharge);
+            let one_command = first.at < second.at
+                || (first.command, second.command) == (DramCommand::Precharge, DramCommand::Precharge);
             assert!(one_command, "{first:?} and {second:?} share the command bus");
-            let both_activate = (first.command, second.command) == (Command::Activate, Command::Activate);
+            let both_activate = (first.command, second.command) == (DramCommand::Activate, DramCommand::Activate);
             if both_activate && first.target / in_rank == second.target / in_rank {
                 activates += 1;
                 assert!(

@@ -10,18 +10,18 @@ use units::Time;
 
 /// A request as the scheduler sees it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
+pub(super) struct QueuedRequest {
     /// Number of requests that arrived before it.
     pub age: u64,
     /// Cell in the channel.
     pub cell: Cell,
     /// Read or write request.
     pub kind: Kind,
-    /// Its entry in the [`Pool`].
+    /// Its entry in the [`RequestPool`].
     pub ticket: u16,
 }
 
-impl Waiting {
+impl QueuedRequest {
     /// Returns the number of its bank.
     pub fn bank(&self) -> usize {
         usize::from(self.cell.bank)
@@ -31,7 +31,7 @@ impl Waiting {
 /// All waiting requests of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct RequestQueue {
-    banks: Vec<Vec<Waiting>>,
+    banks: Vec<Vec<QueuedRequest>>,
     len: usize,
     capacity: usize,
 }
@@ -53,12 +53,12 @@ impl RequestQueue {
     }
 
     /// Returns the requests for one bank, oldest first.
-    pub fn of_bank(&self, bank: usize) -> &[Waiting] {
+    pub fn of_bank(&self, bank: usize) -> &[QueuedRequest] {
         &self.banks[bank]
     }
 
     /// Re-enters a request at its position among those of its bank.
-    pub fn take_back(&mut self, waiting: Waiting) {
+    pub fn take_back(&mut self, waiting: QueuedRequest) {
         let requests = &mut self.banks[waiting.bank()];
         let cell = requests.partition_point(|other| other.age < waiting.age);
         requests.insert(cell, waiting);
@@ -66,13 +66,13 @@ impl RequestQueue {
     }
 
     /// Adds the youngest request.
-    pub fn push(&mut self, waiting: Waiting) {
+    pub fn push(&mut self, waiting: QueuedRequest) {
         self.banks[waiting.bank()].push(waiting);
         self.len += 1;
     }
 
     /// Removes the request at this position of its bank.
-    pub fn remove(&mut self, bank: usize, position: usize) -> Waiting {
+    pub fn remove(&mut self, bank: usize, position: usize) -> QueuedRequest {
         self.len -= 1;
         self.banks[bank].remove(position)
     }
@@ -95,12 +95,12 @@ pub(super) struct RequestDetails {
 
 /// All requests of the channel, each in a separate entry.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct RequestPool {
     requests: Vec<RequestDetails>,
     free: Vec<u16>,
 }
 
-impl Pool {
+impl RequestPool {
     /// Stores a request; returns its ticket.
     pub fn insert(&mut self, request: RequestDetails) -> u16 {
         match self.free.pop() {

@@ -60,16 +60,16 @@ impl Candidate {
 
 /// The candidates of all banks for one kind.
 #[derive(Clone, Debug)]
-pub(super) struct Candidates {
+pub(super) struct BankCandidates {
     of_bank: Vec<Candidate>,
     /// Banks with a candidate: of many banks, few have requests at a time.
     there: BitSet,
 }
 
-impl Candidates {
+impl BankCandidates {
     /// Creates an empty set of candidates for `banks` banks.
-    pub fn new(banks: usize) -> Candidates {
-        Candidates { of_bank: vec![Candidate::NONE; banks], there: BitSet::new(banks) }
+    pub fn new(banks: usize) -> BankCandidates {
+        BankCandidates { of_bank: vec![Candidate::NONE; banks], there: BitSet::new(banks) }
     }
 
     /// Returns the candidate of a bank.
@@ -110,20 +110,20 @@ pub(super) struct Pick {
 
 /// A [`Scheduler`] expressed as limits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Policy {
+pub(super) struct SchedulerLimits {
     /// Maximum number of requests of an open row that may overtake an older one of another row.
     overtake: u32,
     /// True if age also orders the banks.
     in_order: bool,
 }
 
-impl Policy {
+impl SchedulerLimits {
     /// Creates the limits of a scheduler.
-    pub fn new(scheduler: Scheduler) -> Policy {
+    pub fn new(scheduler: Scheduler) -> SchedulerLimits {
         match scheduler {
-            Scheduler::FrFcfs => Policy { overtake: u32::MAX, in_order: false },
-            Scheduler::FrFcfsCapped { cap } => Policy { overtake: cap, in_order: false },
-            Scheduler::Fcfs => Policy { overtake: 0, in_order: true },
+            Scheduler::FrFcfs => SchedulerLimits { overtake: u32::MAX, in_order: false },
+            Scheduler::FrFcfsCapped { cap } => SchedulerLimits { overtake: cap, in_order: false },
+            Scheduler::Fcfs => SchedulerLimits { overtake: 0, in_order: true },
         }
     }
 
@@ -155,7 +155,13 @@ impl Policy {
     }
 
     /// Selects the next candidate, no earlier than `floor` and before the refresh of its rank is due.
-    pub fn pick(&self, candidates: &Candidates, device: &Device, refreshes: &[Refresh], floor: u64) -> Option<Pick> {
+    pub fn pick(
+        &self,
+        candidates: &BankCandidates,
+        device: &Device,
+        refreshes: &[Refresh],
+        floor: u64,
+    ) -> Option<Pick> {
         if self.in_order {
             let (bank, oldest) = candidates.iter().min_by_key(|(_, candidate)| candidate.age)?;
             return oldest.before_refresh(device, refreshes, floor).map(|at| Pick { at, bank });

@@ -37,7 +37,7 @@ impl fmt::Display for Pattern {
 
 /// A request of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Offered {
+pub struct StreamRequest {
     /// The memory clock at which it is first offered.
     pub arrival: u64,
     /// Requested line of memory.
@@ -68,10 +68,10 @@ impl Stream {
 }
 
 impl Iterator for Stream {
-    type Item = Offered;
+    type Item = StreamRequest;
 
     /// Every request takes one draw from each generator, so patterns share their arrivals.
-    fn next(&mut self) -> Option<Offered> {
+    fn next(&mut self) -> Option<StreamRequest> {
         let number = self.number;
         let [address, gap, write] = [self.addresses.word(), self.gaps.word(), self.writes.word()];
         self.number += 1;
@@ -83,7 +83,7 @@ impl Iterator for Stream {
         };
         let is_write = self.pattern == Pattern::RandomReadsAndWrites && write % 3 == 0;
         let kind = if is_write { Kind::Write } else { Kind::Read };
-        Some(Offered { arrival: self.arrival, line: LineAddr(line), kind })
+        Some(StreamRequest { arrival: self.arrival, line: LineAddr(line), kind })
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
             (Pattern::RowConflicts, 0xac95_4052_791d_2e97),
         ] {
             let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-            for Offered { arrival, line, kind } in Stream::new(pattern, 20).take(1000) {
+            for StreamRequest { arrival, line, kind } in Stream::new(pattern, 20).take(1000) {
                 for value in [arrival, line.start().0, kind as u64] {
                     hash = (hash ^ value).wrapping_mul(0x100_0000_01b3);
                 }

@@ -6,7 +6,7 @@
 //! request to memory, and counts as locked.
 
 use super::Llc;
-use crate::cache::{Slot, State, TagArray};
+use crate::cache::{EntryIndex, MesiState, TagArray};
 use rustc_hash::FxHashMap;
 use units::LineAddr;
 
@@ -24,7 +24,7 @@ enum Lock {
 
 /// Result of a request for a way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum WayReservation {
     /// A way is reserved. The line in it, if any, was evicted.
     Reserved(Option<LineAddr>),
     /// A way was reserved for the line already.
@@ -43,12 +43,12 @@ pub(super) struct Locks {
 }
 
 impl Locks {
-    fn of(&self, slot: Slot) -> Lock {
+    fn of(&self, slot: EntryIndex) -> Lock {
         self.ways[slot.index()]
     }
 
     /// Returns true if the way is reserved and still without its line.
-    pub fn is_reserved(&self, slot: Slot) -> bool {
+    pub fn is_reserved(&self, slot: EntryIndex) -> bool {
         self.of(slot) == Lock::Reserved
     }
 
@@ -56,7 +56,7 @@ impl Locks {
         line / self.lines_per_chunk
     }
 
-    fn lock(&mut self, slot: Slot, line: u64, lock: Lock) {
+    fn lock(&mut self, slot: EntryIndex, line: u64, lock: Lock) {
         let before = std::mem::replace(&mut self.ways[slot.index()], lock);
         if matches!(before, Lock::Unlocked | Lock::Reserved) {
             *self.locked.entry(self.chunk(line)).or_default() += 1;
@@ -97,9 +97,9 @@ pub struct LockedLines<'a> {
 impl LockedLines<'_> {
     /// Reserves a way for a line that the cache does not hold. The least recently used unlocked line is evicted. If `recall` reports
     /// that caches above have stored to that line, it is locked instead, and the next one is tried.
-    pub fn reserve(&mut self, line: LineAddr, mut recall: impl FnMut(LineAddr) -> bool) -> Way {
+    pub fn reserve(&mut self, line: LineAddr, mut recall: impl FnMut(LineAddr) -> bool) -> WayReservation {
         if self.tags.probe(line.0).is_some() {
-            return Way::Coming;
+            return WayReservation::Coming;
         }
         for slot in self.tags.by_age(line.0) {
             let leaving = self.tags.key(slot).map(LineAddr);
@@ -110,13 +110,13 @@ impl LockedLines<'_> {
                     self.locks.lock(slot, leaving.0, Lock::Stored);
                 }
                 leaving => {
-                    self.tags.replace(slot, line.0, State::Exclusive);
+                    self.tags.replace(slot, line.0, MesiState::Exclusive);
                     self.locks.ways[slot.index()] = Lock::Reserved;
-                    return Way::Reserved(leaving);
+                    return WayReservation::Reserved(leaving);
                 }
             }
         }
-        Way::Full
+        WayReservation::Full
     }
 
     /// Frees the way that was reserved for a line.
@@ -163,7 +163,7 @@ impl LockedLines<'_> {
     /// Returns the chunk to unlock for a line: among the locked lines of its set, the chunk with most locked lines in the whole
     /// cache. A tie selects the chunk of the least recently used line.
     pub fn chunk_with_most(&self, line: LineAddr) -> Option<u64> {
-        let is_locked = |slot: &Slot| matches!(self.locks.of(*slot), Lock::Stored | Lock::Read);
+        let is_locked = |slot: &EntryIndex| matches!(self.locks.of(*slot), Lock::Stored | Lock::Read);
         let locked = self.tags.by_age(line.0).into_iter().filter(is_locked).filter_map(|slot| self.tags.key(slot));
         let chunks: Vec<u64> = locked.map(|held| self.locks.chunk(held)).collect();
         // `max_by_key` returns the last maximum, and the reversed list ends with the least recently used line.
@@ -188,7 +188,7 @@ impl LockedLines<'_> {
         self.locks.locked.remove(&chunk);
         let per_chunk = self.locks.lines_per_chunk;
         let held = (chunk * per_chunk..(chunk + 1) * per_chunk).filter_map(|line| Some((line, self.tags.probe(line)?)));
-        let held: Vec<(u64, Slot)> = held.filter(|(_, slot)| !self.locks.is_reserved(*slot)).collect();
+        let held: Vec<(u64, EntryIndex)> = held.filter(|(_, slot)| !self.locks.is_reserved(*slot)).collect();
         for (_, slot) in &held {
             self.tags.clean(*slot);
             self.locks.ways[slot.index()] = Lock::Unlocked;
@@ -228,9 +228,9 @@ mod tests {
         false
     }
 
-    fn fill(llc: &mut Llc, line: u64) -> Way {
+    fn fill(llc: &mut Llc, line: u64) -> WayReservation {
         let way = llc.locked_lines().reserve(LineAddr(line), nowhere_dirty);
-        if way != Way::Full {
+        if way != WayReservation::Full {
             llc.locked_lines().enter(LineAddr(line), false);
         }
         way
@@ -239,11 +239,11 @@ mod tests {
     #[test]
     fn a_locked_line_is_evicted_only_after_its_chunk_was_unlocked() {
         let mut llc = of_one_set(2);
-        assert_eq!([0, 1].map(|line| fill(&mut llc, line)), [Way::Reserved(None); 2]);
-        assert_eq!((fill(&mut llc, 300), llc.locked_lines().unlocked_ways(LineAddr(300))), (Way::Full, 0));
+        assert_eq!([0, 1].map(|line| fill(&mut llc, line)), [WayReservation::Reserved(None); 2]);
+        assert_eq!((fill(&mut llc, 300), llc.locked_lines().unlocked_ways(LineAddr(300))), (WayReservation::Full, 0));
         assert_eq!(llc.locked_lines().unlock(0), [LineAddr(0), LineAddr(1)]);
         assert!(!llc.locked_lines().was_read(LineAddr(0)));
-        assert_eq!(fill(&mut llc, 300), Way::Reserved(Some(LineAddr(0))));
+        assert_eq!(fill(&mut llc, 300), WayReservation::Reserved(Some(LineAddr(0))));
         assert!(llc.locked_lines().was_read(LineAddr(300)) && !llc.look_up(LineAddr(0)));
     }
 
@@ -257,7 +257,7 @@ mod tests {
         assert!(llc.locked_lines().store(LineAddr(0)) && !llc.locked_lines().store(LineAddr(9)));
         assert_eq!(llc.locked_lines().chunks_with_stores(), [0]);
         let dirty_above = |line: LineAddr| line == LineAddr(1);
-        assert_eq!(llc.locked_lines().reserve(LineAddr(600), dirty_above), Way::Reserved(Some(LineAddr(2))));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(600), dirty_above), WayReservation::Reserved(Some(LineAddr(2))));
         assert_eq!(llc.locked_lines().unlocked_ways(LineAddr(0)), 0, "0 and 1 were stored to, and one is reserved");
         assert_eq!(llc.locked_lines().unlock(0), [LineAddr(0), LineAddr(1)]);
         assert!(llc.locked_lines().chunks_with_stores().is_empty());
@@ -280,17 +280,17 @@ mod tests {
     #[test]
     fn a_reserved_way_holds_no_line_and_counts_for_no_chunk_until_the_line_arrives() {
         let mut llc = of_one_set(2);
-        assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), Way::Reserved(None));
-        assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), Way::Coming);
+        assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), WayReservation::Reserved(None));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), WayReservation::Coming);
         assert!(!llc.look_up(LineAddr(5)) && !llc.holds(LineAddr(5)) && !llc.locked_lines().store(LineAddr(5)));
-        assert_eq!(llc.locked_lines().reserve(LineAddr(700), nowhere_dirty), Way::Reserved(None));
-        assert_eq!(llc.locked_lines().reserve(LineAddr(900), nowhere_dirty), Way::Full);
+        assert_eq!(llc.locked_lines().reserve(LineAddr(700), nowhere_dirty), WayReservation::Reserved(None));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(900), nowhere_dirty), WayReservation::Full);
         assert_eq!(
             (llc.locked_lines().chunk_with_most(LineAddr(900)), llc.locked_lines().coming(LineAddr(900))),
             (None, Some(LineAddr(5)))
         );
         llc.locked_lines().give_back(LineAddr(5));
-        assert_eq!(llc.locked_lines().reserve(LineAddr(900), nowhere_dirty), Way::Reserved(None));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(900), nowhere_dirty), WayReservation::Reserved(None));
         llc.locked_lines().enter(LineAddr(900), true);
         assert_eq!((llc.look_up(LineAddr(900)), llc.locked_lines().chunks_with_stores()), (true, vec![3]));
     }

@@ -290,7 +290,7 @@ fn at_most(most: u64, found: u64, key: impl FnOnce() -> String) -> Result<(), No
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::config::{PersistConfig, Waits};
+    use crate::node::config::{PersistConfig, StoreHold};
     use crate::persist::PersistBufferConfig;
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
         }
         fn buffer(entries: u32, drain_from: u32, drain_to: u32) -> Option<PersistConfig> {
             let buffer = PersistBufferConfig { entries, drain_from, drain_to };
-            Some(PersistConfig { buffer, latency_cycles: 2, waits: Waits::Never })
+            Some(PersistConfig { buffer, latency_cycles: 2, waits: StoreHold::Never })
         }
         assert_eq!(broken(|c| c.persist_buffer = buffer(0, 1, 0)), "persist_buffer: entries is 0: expected at least 1");
         assert_eq!(

@@ -164,7 +164,7 @@ pub struct WalkerConfig {
 
 /// Selects the stores that hold the store queue until the protection engine has answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Waits {
+pub enum StoreHold {
     /// No store waits: an entry needs only the data (SecPB's COBCM; BBB).
     Never,
     /// Stores that allocate an entry wait: the parts that do not depend on the data are computed once (OBCM, BCM, CM).
@@ -173,13 +173,13 @@ pub enum Waits {
     EveryStore,
 }
 
-impl Waits {
+impl StoreHold {
     /// Returns true if a store waits, depending on whether it allocates an entry.
     pub fn hold(self, allocates: bool) -> bool {
         match self {
-            Waits::Never => false,
-            Waits::NewEntries => allocates,
-            Waits::EveryStore => true,
+            StoreHold::Never => false,
+            StoreHold::NewEntries => allocates,
+            StoreHold::EveryStore => true,
         }
     }
 }
@@ -192,7 +192,7 @@ pub struct PersistConfig {
     /// Cycles that a store takes to enter it (SecPB, Table I: 2).
     pub latency_cycles: u64,
     /// Stores that wait for an answer.
-    pub waits: Waits,
+    pub waits: StoreHold,
 }
 
 /// A core with its private caches.

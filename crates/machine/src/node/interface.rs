@@ -54,7 +54,7 @@ pub struct Orders {
 
 /// One executed instruction, with its addresses translated and split into lines.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct NodeStep<'a> {
     /// The static instruction to execute.
     pub instruction: &'a Instruction,
     /// Location of the first byte of the instruction.
@@ -80,7 +80,7 @@ pub trait Feed {
     ///
     /// # Errors
     /// Any error of the source. The node passes it on, and may be run again afterwards.
-    fn next(&mut self) -> Result<Option<Step<'_>>, Self::Error>;
+    fn next(&mut self) -> Result<Option<NodeStep<'_>>, Self::Error>;
 
     /// Returns true if [`Feed::next`] reached the end of the program, false if the source is empty only for now.
     fn has_ended(&self) -> bool {

@@ -6,7 +6,7 @@
 //! short memory line uses the first of them. A miss requests the line of the next level that contains the word, and fills only the part
 //! that the cache above stores.
 
-use crate::node::interface::{Step, Touch};
+use crate::node::interface::{NodeStep, Touch};
 use units::{Bytes, LINE_BYTES, LineAddr, LineLength, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
 /// Bytes of the shortest line that a cache may have.
@@ -125,7 +125,7 @@ impl Cutter {
 
     /// Returns the step with touches that do not cross lines of the cache.
     #[inline]
-    pub(super) fn cut<'a>(&'a mut self, step: Step<'a>) -> Step<'a> {
+    pub(super) fn cut<'a>(&'a mut self, step: NodeStep<'a>) -> NodeStep<'a> {
         if !self.cuts {
             return step;
         }
@@ -140,6 +140,6 @@ impl Cutter {
                 self.pieces.push(Touch { offset: touch.offset + lower, bytes: touch.bytes - lower, ..*touch });
             }
         }
-        Step { touches: &self.pieces, ..step }
+        NodeStep { touches: &self.pieces, ..step }
     }
 }

@@ -37,15 +37,15 @@ pub use caches::PrefetcherConfig;
 pub use check::NodeConfigError;
 pub use config::{
     CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PersistConfig, PredictorConfig,
-    TableLayout, TlbConfig, Waits, WalkerConfig,
+    StoreHold, TableLayout, TlbConfig, WalkerConfig,
 };
 pub use counters::{
     CacheCounters, EpochCounters, HitCounters, LostCycles, MissCounters, NodeCounters, PersistCounters,
     PrefetchCounters,
 };
 pub use interface::{
-    Feed, Orders, PageKey, PageTables, Pause, Permission, PersistRequest, RecordRequest, Request, RequestKind, Step,
-    Touch, WALK_LEVELS_MAX,
+    Feed, NodeStep, Orders, PageKey, PageTables, Pause, Permission, PersistRequest, RecordRequest, Request,
+    RequestKind, Touch, WALK_LEVELS_MAX,
 };
 
 use isa::Instruction;
@@ -56,7 +56,7 @@ use units::{Clock, Cycles, Duration, LineAddr, Time, VirtAddr, Words};
 
 /// A step that could not enter the window and waits until it can.
 #[derive(Clone, Debug)]
-struct Held {
+struct StalledStep {
     instruction: Instruction,
     code: Touch,
     touches: Vec<Touch>,
@@ -64,15 +64,23 @@ struct Held {
     next: Option<VirtAddr>,
 }
 
-impl Held {
-    fn new(step: &Step<'_>) -> Held {
-        let Step { instruction, code, touches, orders, next, .. } = *step;
-        Held { instruction: instruction.clone(), code, touches: touches.into(), orders: orders.cloned(), next }
+impl StalledStep {
+    fn new(step: &NodeStep<'_>) -> StalledStep {
+        let NodeStep { instruction, code, touches, orders, next, .. } = *step;
+        StalledStep { instruction: instruction.clone(), code, touches: touches.into(), orders: orders.cloned(), next }
     }
 
-    fn step(&self) -> Step<'_> {
-        let Held { instruction, code, touches, orders, next } = self;
-        Step { instruction, code: *code, touches, orders: orders.as_ref(), tables: &[], next: *next, switches_to: None }
+    fn step(&self) -> NodeStep<'_> {
+        let StalledStep { instruction, code, touches, orders, next } = self;
+        NodeStep {
+            instruction,
+            code: *code,
+            touches,
+            orders: orders.as_ref(),
+            tables: &[],
+            next: *next,
+            switches_to: None,
+        }
     }
 }
 
@@ -82,7 +90,7 @@ pub struct Node {
     clock: Clock,
     core: Core,
     cutter: Cutter,
-    held: Option<Held>,
+    held: Option<StalledStep>,
     stalls: Stalls,
 }
 
@@ -140,12 +148,12 @@ impl Node {
                         step.tables.iter().for_each(|tables| walker.learn(tables));
                     }
                     if let Some(process) = step.switches_to {
-                        self.held = Some(Held::new(&step));
+                        self.held = Some(StalledStep::new(&step));
                         self.core.close_all(self.core.now(), out);
                         return Ok(Pause::Switch(process));
                     }
                     if !self.core.enter(&step, out) {
-                        self.held = Some(Held::new(&step));
+                        self.held = Some(StalledStep::new(&step));
                         return Ok(Pause::Blocked);
                     }
                 }

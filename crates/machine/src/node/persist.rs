@@ -17,7 +17,7 @@ impl Node {
     ///
     /// Each touch that stores, as passed by the feed, causes one [`PersistRequest::Persist`], in program order. This holds even
     /// if L1D has lines of 32 bytes and the node has cut the touch. An owner that keeps the bytes of stores in that order takes
-    /// the next ones for each. If [`Waits::hold`](super::Waits::hold) returns true for the store, no other follows until
+    /// the next ones for each. If [`StoreHold::hold`](super::StoreHold::hold) returns true for the store, no other follows until
     /// [`Node::persisted`]. The reply to each [`PersistRequest::Drain`] is [`Node::drained`]; many may be outstanding, and no
     /// store enters the entry of the line between its drain and the reply.
     pub fn persist_requests(&mut self) -> impl Iterator<Item = PersistRequest> + '_ {

@@ -8,7 +8,7 @@
 //! its cycles are charged to that buffer. All other cycles are charged to the core.
 
 use super::Node;
-use super::pipeline::walk::Walker;
+use super::pipeline::walk::PageWalker;
 use units::{Cycles, Duration};
 
 /// Cycles of a core that have been attributed.
@@ -72,7 +72,7 @@ impl Node {
     /// Returns the cycles for which a line that arrived in `cycle` had held up retirement.
     #[inline]
     pub(super) fn held_up(&mut self, before: &Standing, cycle: u64) -> u64 {
-        let has_walked = self.core.walker.as_mut().is_some_and(Walker::has_served_awaited);
+        let has_walked = self.core.walker.as_mut().is_some_and(PageWalker::has_served_awaited);
         // If the oldest store is in L1D already, no arriving line ends the stall.
         let kept_out = self.is_kept_out(before) && !before.persisting;
         let goes_on = self.core.window.left() > before.retired || kept_out || has_walked;

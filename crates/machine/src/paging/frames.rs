@@ -4,8 +4,8 @@
 //! used. Pages of objects keep their frames until memory is needed, like an operating system's page cache: a file that is mapped
 //! again still has its frames.
 
-use super::permutation::Permutation;
-use super::{OutOfMemory, Placement};
+use super::permutation::FeistelPermutation;
+use super::{OutOfMemory, PagePlacement};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -27,7 +27,7 @@ struct Sharing {
 /// Source of frames that were never used.
 enum FreeFrames {
     /// All of memory, block by block.
-    Memory { count: u64, used: u64, blocks: Permutation, within_block: Permutation },
+    Memory { count: u64, used: u64, blocks: FeistelPermutation, within_block: FeistelPermutation },
     /// Parts of larger frames.
     Carved(Range<u64>),
     /// All of memory, by the physical address of each page.
@@ -49,13 +49,13 @@ pub(super) struct Frames {
 
 impl Frames {
     /// Creates a memory of `size`, a multiple of 2 MB, in frames of `page`, all free.
-    pub fn new(size: Bytes, page: Bytes, placement: Placement, seed: u64) -> Frames {
+    pub fn new(size: Bytes, page: Bytes, placement: PagePlacement, seed: u64) -> Frames {
         let count = size.0 / page.0;
         let (blocks, within_block) = match placement {
-            Placement::Blocks => (size.0 / BLOCK_BYTES, Permutation::new(BLOCK_BYTES / page.0, !seed)),
-            Placement::Scattered => (count, Permutation::new(1, seed)),
+            PagePlacement::Blocks => (size.0 / BLOCK_BYTES, FeistelPermutation::new(BLOCK_BYTES / page.0, !seed)),
+            PagePlacement::Scattered => (count, FeistelPermutation::new(1, seed)),
         };
-        let blocks = Permutation::new(blocks, seed);
+        let blocks = FeistelPermutation::new(blocks, seed);
         Frames::of(page.0, FreeFrames::Memory { count, used: 0, blocks, within_block })
     }
 

@@ -1,14 +1,14 @@
 //! Pages of one size: their frames, and which frames are shared.
 
 use super::frames::Frames;
-use super::mapping::{Mapping, ProcessMapping};
+use super::mapping::{FrameTable, ProcessMapping};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Pages of one size.
 pub(super) struct Level {
     pub frames: Frames,
-    pub mapping: Mapping,
+    pub mapping: FrameTable,
     /// Mappings of processes at their forks, by process and fork, until the child begins.
     forks: FxHashMap<(u32, u32), ProcessMapping>,
     /// The mark of large pages in page numbers, as part of the process.
@@ -19,7 +19,7 @@ impl Level {
     /// Creates a level in which no page has a frame.
     pub fn new(frames: Frames) -> Level {
         let mark = if frames.are_large() { 1 << (63 - super::PROCESS_SHIFT) } else { 0 };
-        Level { frames, mapping: Mapping::default(), forks: FxHashMap::default(), mark }
+        Level { frames, mapping: FrameTable::default(), forks: FxHashMap::default(), mark }
     }
 
     /// Unmaps pages of the process with page numbers from `base` on.

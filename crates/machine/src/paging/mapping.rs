@@ -10,7 +10,7 @@ const UNMAPPED: u64 = u64::MAX;
 
 /// The frames of all pages that have one.
 #[derive(Default)]
-pub(super) struct Mapping {
+pub(super) struct FrameTable {
     leaves: FxHashMap<u64, Box<Leaf>>,
     /// The leaves of each process, in the order in which it got them.
     of_process: FxHashMap<u64, Vec<u64>>,
@@ -30,7 +30,7 @@ fn process_of(leaf: u64) -> u64 {
     leaf >> (PROCESS_SHIFT as usize - LEVEL_BITS)
 }
 
-impl Mapping {
+impl FrameTable {
     /// Returns the frame of a page.
     #[inline]
     pub fn get(&self, key: u64) -> Option<u64> {

@@ -4,18 +4,18 @@ use units::random::{Random, mix};
 
 /// A seeded permutation of `0..len`: a four-round Feistel network over the next even power of two, walked until it lands
 /// inside.
-pub(super) struct Permutation {
+pub(super) struct FeistelPermutation {
     len: u64,
     half_bits: u32,
     keys: [u64; 4],
 }
 
-impl Permutation {
+impl FeistelPermutation {
     /// Creates a permutation of the numbers below `len`.
-    pub fn new(len: u64, seed: u64) -> Permutation {
+    pub fn new(len: u64, seed: u64) -> FeistelPermutation {
         let bits = (64 - len.saturating_sub(1).leading_zeros()).max(2);
         let mut random = Random::new(seed);
-        Permutation { len, half_bits: bits.div_ceil(2), keys: std::array::from_fn(|_| random.word()) }
+        FeistelPermutation { len, half_bits: bits.div_ceil(2), keys: std::array::from_fn(|_| random.word()) }
     }
 
     /// Returns the number of elements.

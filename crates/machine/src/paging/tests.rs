@@ -5,7 +5,7 @@ use crate::node::TableLayout;
 
 #[test]
 fn every_frame_is_allocated_once_and_then_memory_is_full() {
-    let mut table = PageTable::new(Bytes(6 << 20), Bytes(4096), Placement::Blocks, 7);
+    let mut table = PageTable::new(Bytes(6 << 20), Bytes(4096), PagePlacement::Blocks, 7);
     let mut frames: Vec<u64> = (0..1536).map(|page| table.frame(page).unwrap().0 / 4096).collect();
     assert_ne!(frames[..4], [0, 1, 2, 3], "frames are scattered");
     assert!(frames[..512].iter().all(|frame| frame / 512 == frames[0] / 512), "within one block of 2 MB");
@@ -18,7 +18,7 @@ fn every_frame_is_allocated_once_and_then_memory_is_full() {
 #[test]
 fn the_seed_decides_the_placement_of_frames() {
     let frames = |seed| {
-        let mut table = PageTable::new(Bytes(8 << 30), Bytes(2 << 20), Placement::Blocks, seed);
+        let mut table = PageTable::new(Bytes(8 << 30), Bytes(2 << 20), PagePlacement::Blocks, seed);
         (0..100).map(|page| table.frame(page).unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(frames(1), frames(1));
@@ -36,7 +36,7 @@ fn walked(page: u64, layout: TableLayout, keys: &[u64]) -> Vec<PageTables> {
         waiting_accesses: None,
         first_touch_cycles: 0,
     };
-    let mut table = PageTable::new(Bytes(64 << 20), Bytes(page), Placement::Blocks, 7).walked_by(Some(&walker));
+    let mut table = PageTable::new(Bytes(64 << 20), Bytes(page), PagePlacement::Blocks, 7).walked_by(Some(&walker));
     for &key in keys {
         table.frame(key).unwrap();
     }
@@ -70,7 +70,7 @@ fn with_a_page_for_each_entry_no_two_pages_share_their_last_line() {
 fn pages_of_two_processes_have_distinct_keys_and_frames() {
     let keys = [1, 2].map(|process| page_key(process, VirtAddr(0x1000), 4096));
     assert_ne!(keys[0], keys[1]);
-    let mut table = PageTable::new(Bytes(4 << 20), Bytes(4096), Placement::Blocks, 1);
+    let mut table = PageTable::new(Bytes(4 << 20), Bytes(4096), PagePlacement::Blocks, 1);
     let frames = keys.map(|key| table.frame(key).unwrap());
     assert_ne!(frames[0], frames[1]);
     assert_eq!(keys.map(|key| table.frame(key).unwrap()), frames);

@@ -26,7 +26,7 @@ use units::{Clock, Cycles, Duration, LineAddr, Time, WORDS_PER_LINE};
 
 /// A read in progress.
 #[derive(Clone, Copy, Debug)]
-struct Read {
+struct PcmRead {
     token: u32,
     arrived: Time,
     waits: ArrivalConditions,
@@ -45,7 +45,7 @@ struct Ready<T> {
 #[derive(Clone, Debug)]
 struct PcmBank {
     free_at: Time,
-    reads: VecDeque<Read>,
+    reads: VecDeque<PcmRead>,
     writes: VecDeque<Ready<LineAddr>>,
 }
 
@@ -75,7 +75,7 @@ pub struct Pcm {
     waiting: [usize; 2],
     pending: VecDeque<Ready<LineAddr>>,
     /// Reads with data that wait, or will wait, for the bus.
-    fetched: Vec<Ready<Read>>,
+    fetched: Vec<Ready<PcmRead>>,
     bus_free_at: Time,
     /// Lower limit for new actions, because earlier times have passed.
     floor: Time,
@@ -166,17 +166,17 @@ impl Pcm {
         let drain = self.drain_clock.at(now.as_fs());
         let bank = &mut self.banks[number];
         let waits = ArrivalConditions { seen: now.as_fs(), refresh: 0, drain, bank_free: bank.free_at.as_fs() };
-        bank.reads.push_back(Read { token, arrived: now, waits, needed: self.work[Kind::Read as usize] });
+        bank.reads.push_back(PcmRead { token, arrived: now, waits, needed: self.work[Kind::Read as usize] });
         self.wanted.insert(number);
         self.waiting[Kind::Read as usize] += 1;
     }
 
     /// Creates a read that needs no bank.
-    fn forwarded(&mut self, now: Time, token: u32) -> Read {
+    fn forwarded(&mut self, now: Time, token: u32) -> PcmRead {
         self.counters.forwarded += 1;
         let drain = self.drain_clock.at(now.as_fs());
         let waits = ArrivalConditions { seen: now.as_fs(), refresh: 0, drain, bank_free: 0 };
-        Read { token, arrived: now, waits, needed: Duration::ZERO }
+        PcmRead { token, arrived: now, waits, needed: Duration::ZERO }
     }
 
     /// Performs all actions that begin at or before `now`, and appends the reads that they answer, at times that may be
@@ -294,8 +294,8 @@ impl Pcm {
 
     /// Answers a read with data that begin to arrive at `begins` and take `takes`, over the bus or from the queue before
     /// it.
-    fn answer(&mut self, read: Read, begins: Time, takes: Duration, burst: bool) {
-        let Read { token, arrived, waits, needed } = read;
+    fn answer(&mut self, read: PcmRead, begins: Time, takes: Duration, burst: bool) {
+        let PcmRead { token, arrived, waits, needed } = read;
         let drain = self.drain_clock.at(begins.as_fs());
         let at = begins + takes;
         self.counters.read_latency += at.since(arrived);

@@ -1,8 +1,8 @@
 //! Checks that the memory controller selects commands according to its configuration.
 
 use casemate_machine::dram::{
-    AddressMap, Completion, Dram, DramConfig, Kind, PagePolicy, QueueCounters, RowOutcome, Scheduler, Timing, Turns,
-    WaitCause,
+    AddressMap, BusTurnaround, Completion, Dram, DramConfig, Kind, PagePolicy, QueueCounters, RowOutcome, Scheduler,
+    Timing, WaitCause,
 };
 use units::{Cycles, Frequency, LineAddr, Time};
 
@@ -240,7 +240,7 @@ fn an_endless_stream_of_writes_does_not_starve_a_read() {
 }
 
 /// A channel in which two writes end the turn of reads and one ends the turn of writes.
-fn turning(turns: Turns, timing: Timing) -> Dram {
+fn turning(turns: BusTurnaround, timing: Timing) -> Dram {
     channel(|config| {
         (config.timing, config.turns) = (timing, turns);
         (config.drain_start, config.drain_stop) = (2, 1);
@@ -251,9 +251,13 @@ fn turning(turns: Turns, timing: Timing) -> Dram {
 fn a_read_whose_row_is_being_opened_waits_again_after_a_cancelling_turn() {
     use Kind::{Read, Write};
     let sequence = [(0, 0, Read), (10, GROUP, Write), (10, 2 * GROUP, Write)];
-    assert_eq!(last_data_of(turning(Turns::Finish, Timing::DDR4_3200), &sequence), 22 + 26);
+    assert_eq!(last_data_of(turning(BusTurnaround::Finish, Timing::DDR4_3200), &sequence), 22 + 26);
     let written = 10 + 22 + 16 + 4;
-    assert_eq!(last_data_of(turning(Turns::Cancel, Timing::DDR4_3200), &sequence), written + 4 + 26, "its row is open");
+    assert_eq!(
+        last_data_of(turning(BusTurnaround::Cancel, Timing::DDR4_3200), &sequence),
+        written + 4 + 26,
+        "its row is open"
+    );
 }
 
 #[test]
@@ -261,13 +265,13 @@ fn an_open_row_whose_read_a_turn_cancelled_is_opened_again_afterwards() {
     use Kind::{Read, Write};
     let timing = Timing { tccd_s: 60, tccd_l: 60, ..Timing::DDR4_3200 };
     let sequence = [(0, 0, Read), (0, GROUP, Read), (50, 2 * GROUP, Write), (50, 3 * GROUP, Write)];
-    assert_eq!(last_data_of(turning(Turns::Finish, timing), &sequence), 50 + 22 + 16 + 4 + 4 + 26);
-    assert_eq!(last_data_of(turning(Turns::Cancel, timing), &sequence), 50 + 22 + 16 + 4 + 22 + 26);
+    assert_eq!(last_data_of(turning(BusTurnaround::Finish, timing), &sequence), 50 + 22 + 16 + 4 + 4 + 26);
+    assert_eq!(last_data_of(turning(BusTurnaround::Cancel, timing), &sequence), 50 + 22 + 16 + 4 + 22 + 26);
 }
 
 #[test]
 fn a_cancellable_request_keeps_its_queue_entry_until_its_column_command() {
-    for (turns, room) in [(Turns::Finish, [true, true]), (Turns::Cancel, [false, true])] {
+    for (turns, room) in [(BusTurnaround::Finish, [true, true]), (BusTurnaround::Cancel, [false, true])] {
         let mut dram = channel(|config| (config.turns, config.read_queue) = (turns, 1));
         dram.submit(at(0), LineAddr(0), Kind::Read, 0);
         let found = [21, 22].map(|clock| {

@@ -5,10 +5,10 @@
 //! overlaps with the fetch; other work waits for the ciphertext ([`Cipher::uses`]).
 
 use crate::counter::Counter;
-use crate::memo::{Memo, Message};
+use crate::memo::{MacInput, Memo};
 use crate::placement::DataSlot;
-use crate::planted::{Bug, Planted};
-use crypto::{LineCipher, Nonce, Order, Uses};
+use crate::planted::{Bug, PlantedBug};
+use crypto::{BlockOrder, LineCipher, Nonce, Uses};
 use std::cell::Cell;
 use std::rc::Rc;
 use units::{Line, LineLength};
@@ -34,7 +34,7 @@ pub struct Cipher {
     uses: Option<Uses>,
     inputs: NonceInputs,
     length: LineLength,
-    planted: Planted,
+    planted: PlantedBug,
     computed: Rc<Cell<u64>>,
     memo: Rc<Memo<Line>>,
 }
@@ -47,14 +47,14 @@ impl Cipher {
             uses: None,
             inputs: NonceInputs::Address,
             length: LineLength::WHOLE,
-            planted: Planted::NONE,
+            planted: PlantedBug::NONE,
             computed: Rc::default(),
             memo: Rc::default(),
         }
     }
 
     /// A mode, with the inputs that it takes from a line.
-    pub fn new(mode: Box<dyn LineCipher>, inputs: NonceInputs, planted: Planted) -> Cipher {
+    pub fn new(mode: Box<dyn LineCipher>, inputs: NonceInputs, planted: PlantedBug) -> Cipher {
         Cipher {
             uses: Some(mode.uses()),
             mode: Some(planted.weakened(mode).into()),
@@ -70,7 +70,7 @@ impl Cipher {
     /// if the mode chains its blocks.
     pub fn for_lines_of(self, length: LineLength) -> Option<Cipher> {
         let shorter = |uses: Uses| Uses { of_line: uses.of_line / length.per_recorded_line() as u32, ..uses };
-        let is_unchained = self.uses.is_none_or(|uses| uses.order != Order::Chained);
+        let is_unchained = self.uses.is_none_or(|uses| uses.order != BlockOrder::Chained);
         let uses = self.uses.map(shorter);
         (length == LineLength::WHOLE || is_unchained).then_some(Cipher { length, uses, ..self })
     }
@@ -82,7 +82,7 @@ impl Cipher {
 
     /// Returns true if each word can be decrypted without the other words of its line.
     pub fn works_by_word(&self) -> bool {
-        self.uses.is_none_or(|uses| uses.order == Order::Early)
+        self.uses.is_none_or(|uses| uses.order == BlockOrder::Early)
     }
 
     /// Returns the block cipher's uses to seal or open a line, or `None` without encryption.
@@ -128,7 +128,7 @@ impl Cipher {
     pub fn learn(&self, at: DataSlot, counter: Counter, plaintext: &Line, ciphertext: &Line) {
         if self.mode.is_some() {
             self.memo.learn(
-                &Message { line_number: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext },
+                &MacInput { line_number: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext },
                 *plaintext,
             );
         }
@@ -139,7 +139,7 @@ impl Cipher {
         #[cfg(test)]
         crate::work_done::blocks(self.uses.map_or(0, |uses| uses.blocks()));
         let Some(mode) = &self.mode else { return *ciphertext };
-        let message = Message { line_number: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext };
+        let message = MacInput { line_number: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext };
         self.memo.known(&message).unwrap_or_else(|| {
             self.count();
             self.length.cut(mode.open(&self.nonce_of(at, counter), ciphertext))

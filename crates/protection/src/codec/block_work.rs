@@ -4,7 +4,7 @@
 //! both.
 
 use crate::verbs::{AesUnits, Blocks, Known, Passing, Purpose, Verbs};
-use crypto::{BlockCipher, Order, Uses};
+use crypto::{BlockCipher, BlockOrder, Uses};
 use sim::join_all;
 use units::{LINE_BYTES, WORD_BYTES, Words};
 
@@ -16,7 +16,7 @@ fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
 
 /// Returns true if each block is masked with an offset that depends on the nonce.
 pub(crate) fn has_offset(uses: Uses) -> bool {
-    uses.order == Order::Parallel && uses.of_nonce > 0
+    uses.order == BlockOrder::Parallel && uses.of_nonce > 0
 }
 
 /// Returns the blocks that need only the counter, for a line with a known offset.
@@ -51,7 +51,7 @@ pub(crate) type EarlyBlocks = (Passing, Option<Box<Passing>>);
 /// Returns the length in bytes of the pieces of a line that are opened separately, for a line with a tag or without. It
 /// is the length of a block, of a word if all blocks are made in advance, or of the line if one tag covers all of it.
 pub(super) fn piece_bytes(work: &BlockWork, is_tagged: bool) -> usize {
-    let of_cipher = work.uses.filter(|uses| uses.order != Order::Early);
+    let of_cipher = work.uses.filter(|uses| uses.order != BlockOrder::Early);
     match of_cipher.or(work.tag) {
         Some(uses) => uses.block_bytes(),
         None if is_tagged => LINE_BYTES,
@@ -94,7 +94,7 @@ impl BlockWork {
     fn early(&self) -> Option<Blocks> {
         let uses = self.uses?;
         let of_nonce = of_nonce(uses);
-        let parallel = of_nonce.parallel + if uses.order == Order::Early { uses.of_line } else { 0 };
+        let parallel = of_nonce.parallel + if uses.order == BlockOrder::Early { uses.of_line } else { 0 };
         Blocks { parallel, ..of_nonce }.any()
     }
 
@@ -105,7 +105,7 @@ impl BlockWork {
 
     /// Returns the use of the cipher for a tag over the sum of the plaintext, if the tag is of this kind.
     fn of_sum(&self) -> Option<Uses> {
-        self.tag.filter(|uses| uses.order == Order::Summed)
+        self.tag.filter(|uses| uses.order == BlockOrder::Summed)
     }
 
     /// Returns true if a line's tag is made together with its ciphertext.
@@ -115,26 +115,26 @@ impl BlockWork {
 
     /// Returns true if each block of a tag waits for one piece of the text.
     pub fn tags_by_pieces(&self) -> bool {
-        self.tag.is_some_and(|uses| uses.order != Order::Summed)
+        self.tag.is_some_and(|uses| uses.order != BlockOrder::Summed)
     }
 
     /// Returns the blocks that seal a line and must wait for its text.
     fn sealing(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
         match order {
-            Order::Early => None,
-            Order::Parallel | Order::Summed => {
+            BlockOrder::Early => None,
+            BlockOrder::Parallel | BlockOrder::Summed => {
                 let with_tag = of_line + self.of_sum().map_or(0, |uses| uses.of_line);
                 Some(Blocks::parallel(cipher, Purpose::Sealing, with_tag))
             }
-            Order::Chained => Some(Blocks::chained(cipher, Purpose::Sealing, of_line)),
+            BlockOrder::Chained => Some(Blocks::chained(cipher, Purpose::Sealing, of_line)),
         }
     }
 
     /// Returns the blocks that open a line and must wait for its ciphertext.
     fn opening(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
-        (order != Order::Early).then_some(Blocks::parallel(cipher, Purpose::Opening, of_line))
+        (order != BlockOrder::Early).then_some(Blocks::parallel(cipher, Purpose::Opening, of_line))
     }
 
     /// Returns the block that opens a piece as long as one block.
@@ -145,19 +145,20 @@ impl BlockWork {
     /// Returns true if the output of the nonce's blocks is XOR-ed with the ciphertext of a block, or opens it without
     /// further blocks.
     pub fn is_masked_before(&self) -> bool {
-        let apart = |uses: Uses| uses.order == Order::Early || (uses.order == Order::Parallel && uses.of_nonce > 0);
+        let apart =
+            |uses: Uses| uses.order == BlockOrder::Early || (uses.order == BlockOrder::Parallel && uses.of_nonce > 0);
         self.uses.is_some_and(apart)
     }
 
     /// Returns true if the output of the nonce's blocks is XOR-ed with the first block after that block's decryption.
     pub fn is_masked_after(&self) -> bool {
-        self.uses.is_some_and(|uses| uses.order == Order::Chained)
+        self.uses.is_some_and(|uses| uses.order == BlockOrder::Chained)
     }
 
     /// Returns the words that a piece is XOR-ed with after its block is decrypted: in CBC, those of the block before
     /// it.
     pub fn block_before(&self, piece: Words) -> Option<Words> {
-        let uses = self.uses.filter(|uses| uses.order == Order::Chained)?;
+        let uses = self.uses.filter(|uses| uses.order == BlockOrder::Chained)?;
         let start = piece.iter().next()?.index() * WORD_BYTES;
         Some(Words::with_bytes(start.checked_sub(uses.block_bytes())?, uses.block_bytes()))
     }
@@ -166,8 +167,10 @@ impl BlockWork {
     fn tagging(&self, lines: u32) -> Option<Blocks> {
         let Uses { cipher, of_nonce, of_line, order, .. } = self.tag?;
         match order {
-            Order::Chained => Some(Blocks::chained(cipher, Purpose::Tag, lines * of_line + (lines - 1) * of_nonce)),
-            Order::Early | Order::Parallel | Order::Summed => {
+            BlockOrder::Chained => {
+                Some(Blocks::chained(cipher, Purpose::Tag, lines * of_line + (lines - 1) * of_nonce))
+            }
+            BlockOrder::Early | BlockOrder::Parallel | BlockOrder::Summed => {
                 Some(Blocks::parallel(cipher, Purpose::Tag, lines * of_line))
             }
         }

@@ -13,8 +13,8 @@ use super::{Arrived, LineCodec};
 use crate::counter::Counter;
 use crate::placement::{DataSlot, Placement};
 use crate::planted::Bug;
-use crate::speculation::{Bitmap, Candidates, Outcome, Speculation, Target};
-use crate::verbs::{AesUnits, Blocks, Cache, Known, Offered, Purpose, Verbs};
+use crate::speculation::{Bitmap, Candidates, ChunkOutcome, Speculation, Target};
+use crate::verbs::{AesUnits, Blocks, Cache, IdleBlocks, Known, Purpose, Verbs};
 use crypto::{BlockCipher, Tag};
 use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES, Word, Words};
 
@@ -22,7 +22,7 @@ use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES, Word, Words};
 pub(crate) struct Offers {
     pub candidates: Candidates,
     /// Offered blocks of each chunk.
-    offered: Vec<Offered>,
+    offered: Vec<IdleBlocks>,
     /// Parts of a chunk that the candidates predict: ciphertext, tag or both.
     of: Targets,
     /// True if no candidate is ever given up, which is a planted bug.
@@ -78,7 +78,7 @@ impl Offers {
         self.of
     }
 
-    fn of_chunk(&self, chunk: usize) -> &Offered {
+    fn of_chunk(&self, chunk: usize) -> &IdleBlocks {
         &self.offered[chunk]
     }
 
@@ -92,7 +92,7 @@ impl Offers {
     }
 
     /// Ends the speculation on a chunk: gives up the candidates that it no longer needs, and counts the outcome.
-    pub fn settle<V: Verbs>(&self, verbs: &V, speculation: &Speculation, chunk: usize, outcome: Outcome) {
+    pub fn settle<V: Verbs>(&self, verbs: &V, speculation: &Speculation, chunk: usize, outcome: ChunkOutcome) {
         let given_up = if self.keeps_all { 0 } else { verbs.give_up(self.of_chunk(chunk)) };
         speculation.resolved(outcome, given_up);
     }
@@ -116,7 +116,7 @@ impl LineCodec {
         let cipher = if chunk_bytes == WORD_BYTES { BlockCipher::Tdes } else { BlockCipher::Aes };
         let parallel = candidates.count() as u32 * of.blocks();
         let first = word.index() * WORD_BYTES / chunk_bytes;
-        let mut offered: Vec<(usize, Offered)> = (0..LINE_BYTES / chunk_bytes)
+        let mut offered: Vec<(usize, IdleBlocks)> = (0..LINE_BYTES / chunk_bytes)
             .map(|turn| {
                 let chunk = turn ^ first;
                 let piece = Words::with_bytes(chunk * chunk_bytes, chunk_bytes);

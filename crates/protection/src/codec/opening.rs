@@ -17,12 +17,12 @@
 
 use super::block_work::EarlyBlocks;
 use super::speculated::{Speculating, number_of};
-use super::{Arrived, Begun, LineCodec};
+use super::{Arrived, LineCodec, OpeningWork};
 use crate::mac::Mac;
 use crate::planted::Bug;
 use crate::speculation::Bitmap;
 use crate::verbs::{AesUnits, Blocks, Fault, Known, Passing, Plaintext, Purpose, Verbs, Wanted};
-use crypto::{Order, Uses};
+use crypto::{BlockOrder, Uses};
 use sim::{Once, join, join_all, race};
 use std::cell::{Cell, OnceCell};
 use std::future::Future;
@@ -59,7 +59,7 @@ impl LineCodec {
         &self,
         verbs: &V,
         arrived: &Arrived<'_>,
-        begun: Begun,
+        begun: OpeningWork,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
         let is_in_pieces = arrived.beats.come_apart() || self.work.tags_by_pieces() || begun.candidates.is_now();
@@ -94,7 +94,7 @@ impl LineCodec {
         &self,
         verbs: &V,
         arrived: &Arrived<'_>,
-        begun: Begun,
+        begun: OpeningWork,
         lying: impl FnOnce(&Line),
     ) -> Result<Line, Fault> {
         if !begun.candidates.is_now() {
@@ -122,7 +122,7 @@ impl LineCodec {
         &self,
         verbs: &V,
         arrived: &Arrived<'_>,
-        begun: Begun,
+        begun: OpeningWork,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
         let (early, opening) = LineOpening::new(self, verbs, arrived, begun, release_first);
@@ -150,7 +150,7 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'a, V, F> {
         codec: &'a LineCodec,
         verbs: &'a V,
         arrived: &'a Arrived<'a>,
-        Begun { early, candidates }: Begun,
+        OpeningWork { early, candidates }: OpeningWork,
         release_first: F,
     ) -> (Option<EarlyBlocks>, LineOpening<'a, V, F>) {
         let bytes = codec.decrypt(arrived.at, arrived.counter, &arrived.stored);
@@ -301,8 +301,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
     async fn verdict(&self) -> Result<(), Fault> {
         let Some(mac) = &self.codec.mac else { return Ok(()) };
         match self.codec.work.tag.filter(|_| self.arrived.others.is_empty()) {
-            Some(uses) if uses.order == Order::Parallel => self.check_pieces(mac, uses).await,
-            Some(uses) if uses.order == Order::Chained => self.check_chain(uses).await,
+            Some(uses) if uses.order == BlockOrder::Parallel => self.check_pieces(mac, uses).await,
+            Some(uses) if uses.order == BlockOrder::Chained => self.check_chain(uses).await,
             _ => {
                 self.text(Words::ALL).await;
                 if self.codec.work.tag.is_some() {

@@ -17,27 +17,27 @@ pub(crate) type Brought = Once<Result<Bitmap, Fault>>;
 
 /// Order of the words of a line in memory, as its bitmap gives it.
 #[derive(Clone, Copy)]
-pub(crate) struct Order<'a> {
+pub(crate) struct BitmapOrder<'a> {
     /// Result of fetching the bitmap; `None` if lines are not re-ordered.
     brought: Option<&'a Brought>,
     /// True if the line is in program order, whatever its bitmap says.
     booted: bool,
 }
 
-impl<'a> Order<'a> {
+impl<'a> BitmapOrder<'a> {
     /// Order of a line in a design that does not re-order lines.
-    pub const AS_IT_IS: Order<'static> = Order { brought: None, booted: false };
+    pub const AS_IT_IS: BitmapOrder<'static> = BitmapOrder { brought: None, booted: false };
 
     /// Returns the order that a bitmap gives when it arrives.
-    pub fn by(brought: &'a Brought) -> Order<'a> {
-        Order { brought: Some(brought), booted: false }
+    pub fn by(brought: &'a Brought) -> BitmapOrder<'a> {
+        BitmapOrder { brought: Some(brought), booted: false }
     }
 
     /// Returns the order of a line that booting has just put into memory: program order, whatever memory returns for
     /// its bitmap. Accesses wait for the bitmap all the same, since a chip cannot distinguish this line from a written
     /// one.
-    pub fn booted(self) -> Order<'a> {
-        Order { booted: true, ..self }
+    pub fn booted(self) -> BitmapOrder<'a> {
+        BitmapOrder { booted: true, ..self }
     }
 
     /// Returns true if lines have bitmaps.

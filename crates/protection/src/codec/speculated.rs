@@ -3,7 +3,7 @@
 
 use super::candidates::{Matches, Matching, OfferedCandidates, Offers, Targets};
 use super::{Arrived, LineCodec};
-use crate::speculation::{Bitmap, Outcome, Speculation};
+use crate::speculation::{Bitmap, ChunkOutcome, Speculation};
 use crate::verbs::{Fault, Plaintext, Verbs};
 use sim::{Once, join, join_all, race};
 use std::cell::Cell;
@@ -218,11 +218,11 @@ impl<'a> Speculated<'a> {
 
     fn resolved<V: Verbs>(&self, verbs: &V, piece: Words) {
         let chunk = self.number_of(piece);
-        let outcome = if self.matches[chunk].is_some() { Outcome::Squashed } else { Outcome::Miss };
+        let outcome = if self.matches[chunk].is_some() { ChunkOutcome::Squashed } else { ChunkOutcome::Miss };
         self.settle(verbs, chunk, outcome);
     }
 
-    fn settle<V: Verbs>(&self, verbs: &V, chunk: usize, outcome: Outcome) {
+    fn settle<V: Verbs>(&self, verbs: &V, chunk: usize, outcome: ChunkOutcome) {
         if !self.settled[chunk].replace(true) {
             self.offers.settle(verbs, self.speculation, chunk, outcome);
         }
@@ -233,7 +233,7 @@ impl<'a> Speculated<'a> {
     async fn compare<V: Verbs>(&self, verbs: &V, chunk: usize) -> usize {
         let Some(position) = self.matches[chunk] else { return pending().await };
         let was_out = self.offers.compare(verbs, chunk, position).await;
-        self.settle(verbs, chunk, if was_out { Outcome::Hit } else { Outcome::LateHit });
+        self.settle(verbs, chunk, if was_out { ChunkOutcome::Hit } else { ChunkOutcome::LateHit });
         position
     }
 }

@@ -1,14 +1,14 @@
 //! Contract of designs with counters that begin in the middle of a long life. A read returns the start-up content of a
 //! line. The chip accepts the blank counters of a group only if the group was never written.
 
-use super::design::Memory;
+use super::design::SchemeMemory;
 use super::paused::{Booted, start_up_content};
 use super::{Checked, HANDLINGS, boot, composition, gmac, hold};
 use crate::counter::{Counters, Steady};
 use crate::design::{CipherChoice, CounterChoice, Parts};
 use crate::design::{TreeDesign, TreeKind};
 use crate::execution::run_now;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::slot::Role;
 use crate::tree::Update;
 use crate::verbs::{Slot, Untrusted};
@@ -23,17 +23,17 @@ const WRITTEN: LineAddr = LineAddr(5 + 128);
 
 /// Initial lines of counters of an organisation, or `None` if its counters begin new.
 fn library(choice: CounterChoice) -> Option<Rc<Steady>> {
-    let counters = Counters::new(choice.organisation(), Planted::NONE);
+    let counters = Counters::new(choice.organisation(), PlantedBug::NONE);
     Steady::new(&counters, Random::new(1)).map(Rc::new)
 }
 
-fn aged(parts: &Parts, steady: Option<Rc<Steady>>, planted: Planted) -> Result<Memory, String> {
-    let mut memory = Memory::new(parts, planted)?;
+fn aged(parts: &Parts, steady: Option<Rc<Steady>>, planted: PlantedBug) -> Result<SchemeMemory, String> {
+    let mut memory = SchemeMemory::new(parts, planted)?;
     memory.scheme.metadata.begin_with(steady);
     Ok(memory)
 }
 
-fn reads_as_started(memory: &Memory, line: LineAddr, what: &str) -> Checked {
+fn reads_as_started(memory: &SchemeMemory, line: LineAddr, what: &str) -> Checked {
     let verbs = Booted { memory: &memory.functional, pauses: false };
     run_now(memory.scheme.read(&verbs, line));
     let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
@@ -44,12 +44,12 @@ fn reads_as_started(memory: &Memory, line: LineAddr, what: &str) -> Checked {
     })
 }
 
-fn counters_of(memory: &Memory, line: LineAddr) -> Slot {
+fn counters_of(memory: &SchemeMemory, line: LineAddr) -> Slot {
     memory.scheme.counter_slot(line).expect("the design has counters")
 }
 
 /// Content of the slots that memory has for a line: data, tag and counters. Blank slots read as zeros.
-fn stored(memory: &Memory, line: LineAddr) -> Vec<(Slot, Untrusted)> {
+fn stored(memory: &SchemeMemory, line: LineAddr) -> Vec<(Slot, Untrusted)> {
     let slots = [
         Some(memory.scheme.layout().data_slot(line).slot()),
         memory.scheme.tag_slot(line),
@@ -77,7 +77,7 @@ fn trees() -> Vec<Parts> {
 }
 
 /// Checks a composition with a tree against the contract of aged groups.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let memory = aged(parts, library(parts.counters), planted)?;
     reads_as_started(&memory, READ, "at first")?;
     refuses_what_is_not_blank(&memory)?;
@@ -92,7 +92,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
 }
 
 /// Writes the line and flushes it ten times, which overflows the nodes with the shortest counters.
-fn write_next_to(memory: &Memory) -> Checked {
+fn write_next_to(memory: &SchemeMemory) -> Checked {
     (0..10).try_for_each(|version| {
         memory.write(WRITTEN, &[version; 64])?;
         run_now(memory.scheme.flush(&memory.functional));
@@ -101,7 +101,7 @@ fn write_next_to(memory: &Memory) -> Checked {
 }
 
 /// Forges the blank counters of a group that was never written. The chip must refuse the forgery.
-fn refuses_what_is_not_blank(memory: &Memory) -> Checked {
+fn refuses_what_is_not_blank(memory: &SchemeMemory) -> Checked {
     let slot = counters_of(memory, READ);
     let begun = memory.scheme.metadata.begun(slot, Role::Counter, &ZERO_LINE);
     let begun = if begun == ZERO_LINE { [0x22; 64] } else { begun };
@@ -137,7 +137,7 @@ fn boot_content_reads_right_under_aged_counters_in_every_composition() {
     let mut checked = 0;
     for parts in handled() {
         let (_, steady) = libraries.iter().find(|(choice, _)| *choice == parts.counters).unwrap();
-        let memory = aged(&parts, steady.clone(), Planted::NONE).unwrap();
+        let memory = aged(&parts, steady.clone(), PlantedBug::NONE).unwrap();
         assert_eq!(boot::holds(&memory), Ok(()), "{parts:?}");
         checked += 1;
     }
@@ -147,7 +147,7 @@ fn boot_content_reads_right_under_aged_counters_in_every_composition() {
 #[test]
 fn counters_of_an_aged_group_are_refused_when_forged_and_when_rolled_back_to_blank() {
     for parts in trees() {
-        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(&parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
 }
 
@@ -156,7 +156,7 @@ fn counters_of_an_aged_group_are_refused_when_forged_and_when_rolled_back_to_bla
 fn a_blank_child_that_gets_a_version_keeps_the_counters_it_began_with() {
     let versions = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
     let parts = composition(CipherChoice::Aes128Counter, CounterChoice::Vault32, &gmac(), &versions);
-    let memory = aged(&parts, library(parts.counters), Planted::NONE).unwrap();
+    let memory = aged(&parts, library(parts.counters), PlantedBug::NONE).unwrap();
     assert_eq!(reads_as_started(&memory, READ, "at first"), Ok(()));
     let slot = counters_of(&memory, READ);
     let stored = || memory.functional.media.borrow().read(slot).examine();
@@ -169,8 +169,8 @@ fn a_blank_child_that_gets_a_version_keeps_the_counters_it_began_with() {
 #[test]
 fn a_twin_continues_with_the_initial_counters_of_its_original() {
     let parts = composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &TreeKind::Bonsai.into());
-    let memory = aged(&parts, library(parts.counters), Planted::NONE).unwrap();
+    let memory = aged(&parts, library(parts.counters), PlantedBug::NONE).unwrap();
     assert_eq!(reads_as_started(&memory, READ, "at first"), Ok(()));
-    let twin = Memory { scheme: memory.scheme.twin(), functional: memory.functional.clone() };
+    let twin = SchemeMemory { scheme: memory.scheme.twin(), functional: memory.functional.clone() };
     assert_eq!(reads_as_started(&twin, READ, "by a twin"), Ok(()));
 }

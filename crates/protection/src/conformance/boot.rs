@@ -1,21 +1,21 @@
 //! Contract of every design on a booted machine. A line that was never written reads as the machine started with it,
 //! before and after writes of other lines under the same counters and tags.
 
-use super::design::{LINES, Memory};
+use super::design::{LINES, SchemeMemory};
 use super::paused::{Booted, start_up_content};
 use super::{Checked, hold, pairs};
 use crate::design::Parts;
 use crate::execution::run_now;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use units::LineAddr;
 
 /// Checks a new memory of this composition against the contract of booted machines.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
-    holds(&Memory::new(parts, planted)?)
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
+    holds(&SchemeMemory::new(parts, planted)?)
 }
 
 /// Checks a memory that has had no access yet against the contract of booted machines.
-pub fn holds(memory: &Memory) -> Checked {
+pub fn holds(memory: &SchemeMemory) -> Checked {
     let verbs = Booted { memory: &memory.functional, pauses: false };
     let reads = |line: LineAddr, what: &str| {
         run_now(memory.scheme.read(&verbs, line));
@@ -43,6 +43,6 @@ pub fn holds(memory: &Memory) -> Checked {
 #[test]
 fn boot_content_reads_right_under_every_pair_of_parts() {
     for parts in pairs() {
-        assert_eq!(check(parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
 }

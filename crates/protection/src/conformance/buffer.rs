@@ -1,12 +1,12 @@
 //! Contract of every design with a persist buffer. A read of a resident line returns the buffer's content, whatever
 //! memory holds. On battery, the chip writes all accepted stores to memory.
 
-use super::design::{DATA_LINES, LINES, Memory};
+use super::design::{DATA_LINES, LINES, SchemeMemory};
 use super::{Checked, hold};
 use crate::design::Parts;
 use crate::execution::run_now;
-use crate::planted::Planted;
-use crate::scheme::PersistBuffer;
+use crate::planted::PlantedBug;
+use crate::scheme::PersistBufferHandle;
 use units::{Line, LineAddr};
 
 /// Text of a line, different in each round.
@@ -15,12 +15,12 @@ fn text(line: LineAddr, round: u8) -> Line {
 }
 
 /// Checks a composition against the contract of persist buffers.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
-    let memory = Memory::new(parts, planted)?;
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
+    let memory = SchemeMemory::new(parts, planted)?;
     let (scheme, functional) = (&memory.scheme, &memory.functional);
     for round in 1..4 {
         for line in LINES {
-            run_now(PersistBuffer::of(scheme).accept(functional, line, &text(line, round)));
+            run_now(PersistBufferHandle::of(scheme).accept(functional, line, &text(line, round)));
             let fault = functional.take_fault();
             hold(fault.is_none(), || format!("a false alarm at a store: {fault:?}"))?;
             hold(memory.read(line) == Some(text(line, round)), || {
@@ -30,13 +30,13 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
         // Empties the caches, as other accesses on the chip would.
         run_now(scheme.flush(functional));
         if round == 2 {
-            LINES.iter().step_by(2).for_each(|line| run_now(PersistBuffer::of(scheme).drain(functional, *line)));
+            LINES.iter().step_by(2).for_each(|line| run_now(PersistBufferHandle::of(scheme).drain(functional, *line)));
         }
     }
-    hold(PersistBuffer::of(scheme).lines().len() == LINES.len(), || "a line has no entry, or two".into())?;
-    run_now(PersistBuffer::of(scheme).drain_on_battery(functional));
-    hold(PersistBuffer::of(scheme).lines().is_empty(), || "the battery leaves an entry".into())?;
-    let again = Memory { scheme: parts.build_with(DATA_LINES, 1, planted)?, functional: functional.clone() };
+    hold(PersistBufferHandle::of(scheme).lines().len() == LINES.len(), || "a line has no entry, or two".into())?;
+    run_now(PersistBufferHandle::of(scheme).drain_on_battery(functional));
+    hold(PersistBufferHandle::of(scheme).lines().is_empty(), || "the battery leaves an entry".into())?;
+    let again = SchemeMemory { scheme: parts.build_with(DATA_LINES, 1, planted)?, functional: functional.clone() };
     run_now(again.scheme.recover(&again.functional, &functional.registers()));
     let fault = again.functional.take_fault();
     hold(fault.is_none(), || format!("recovery refuses what a battery has left: {fault:?}"))?;
@@ -50,6 +50,6 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
 #[test]
 fn a_resident_line_is_read_from_its_buffer_and_survives() {
     for parts in super::buffered() {
-        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(&parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
 }

@@ -7,14 +7,14 @@ use crate::counter::Counter;
 use crate::design::CipherChoice;
 use crate::design::Keys;
 use crate::placement::DataSlot;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use std::collections::HashSet;
 use strum::VariantArray;
 use units::Line;
 use units::random::Random;
 
 /// Checks a choice of cipher against the contract.
-pub fn check(choice: CipherChoice, planted: Planted) -> Checked {
+pub fn check(choice: CipherChoice, planted: PlantedBug) -> Checked {
     let mut random = Random::new(1);
     let cipher = choice.build(Keys::new(1, planted), planted);
     let other_boot = choice.build(Keys::new(2, planted), planted);
@@ -82,6 +82,6 @@ fn places_matter(choice: CipherChoice) -> bool {
 #[test]
 fn every_cipher_keeps_the_contract_of_ciphers() {
     for choice in CipherChoice::VARIANTS {
-        assert_eq!(check(*choice, Planted::NONE), Ok(()), "{choice:?}");
+        assert_eq!(check(*choice, PlantedBug::NONE), Ok(()), "{choice:?}");
     }
 }

@@ -5,7 +5,7 @@ use crate::counter::Counter;
 use crate::design::{CipherChoice, CounterChoice, Covered, Keys, MacChoice, MacDesign, TreeKind};
 use crate::mac::Mac;
 use crate::placement::DataSlot;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::speculation::Bitmap;
 use crypto::Tag;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ struct Tagged {
 }
 
 /// Checks an authentication with a cipher against the contract.
-pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Checked {
+pub fn check(design: &MacDesign, cipher: CipherChoice, planted: PlantedBug) -> Checked {
     let part = |boot| {
         design.build(cipher, (LineLength::WHOLE, false), Keys::new(boot, planted), planted).ok_or("there is no code")
     };
@@ -147,7 +147,7 @@ fn choices() -> Vec<(MacDesign, CipherChoice)> {
 fn every_code_keeps_the_contract_of_codes() {
     let choices = choices();
     for (mac, cipher) in &choices {
-        assert_eq!(check(mac, *cipher, Planted::NONE), Ok(()), "{mac:?} beside {cipher:?}");
+        assert_eq!(check(mac, *cipher, PlantedBug::NONE), Ok(()), "{mac:?} beside {cipher:?}");
     }
     let codes: HashSet<_> = choices.iter().map(|(mac, _)| mac.code as u8).collect();
     assert_eq!(codes.len(), MacChoice::VARIANTS.len() - 1, "every code was checked");

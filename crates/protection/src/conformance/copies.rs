@@ -1,14 +1,14 @@
 //! Contract of designs with reads that L2s begin. An L2 does not decrypt with counters that have changed, for whatever
 //! reason they changed and wherever the copy is at that time.
 
-use super::design::Memory;
-use super::paused::{Booted, UnderWay, pause, start_up_content};
+use super::design::SchemeMemory;
+use super::paused::{Booted, PausedText, pause, start_up_content};
 use super::{Checked, hold};
 use crate::counter::{Age, WRITES_LEFT};
 use crate::design::Parts;
 use crate::execution::run_now;
 use crate::mac::TagLocation;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::scheme::Demand;
 use std::future::{Ready, ready};
 use units::random::Random;
@@ -21,23 +21,23 @@ const NEIGHBOUR: LineAddr = LineAddr(6);
 const PAUSES_MAX: usize = 20;
 
 /// Checks a composition against the contract of copies.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
-    a_write(&Memory::new(parts, planted)?)?;
-    an_overflow(&Memory::new(parts, planted)?)?;
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
+    a_write(&SchemeMemory::new(parts, planted)?)?;
+    an_overflow(&SchemeMemory::new(parts, planted)?)?;
     for pauses in 0..PAUSES_MAX {
-        a_copy_on_its_way(&Memory::new(parts, planted)?, pauses)?;
+        a_copy_on_its_way(&SchemeMemory::new(parts, planted)?, pauses)?;
     }
-    a_read_that_has_begun(&Memory::new(parts, planted)?)?;
-    a_read_that_is_refused(&Memory::new(parts, planted)?)
+    a_read_that_has_begun(&SchemeMemory::new(parts, planted)?)?;
+    a_read_that_is_refused(&SchemeMemory::new(parts, planted)?)
 }
 
-fn read_by(memory: &Memory, core: usize, line: LineAddr) -> Option<Line> {
+fn read_by(memory: &SchemeMemory, core: usize, line: LineAddr) -> Option<Line> {
     run_now(memory.scheme.read_by(&memory.functional, line, core));
     let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
     released.filter(|_| memory.functional.take_fault().is_none())
 }
 
-fn a_write(memory: &Memory) -> Checked {
+fn a_write(memory: &SchemeMemory) -> Checked {
     for byte in 0..3 {
         memory.write(WRITTEN, &[byte; 64])?;
         for core in [0, 1, 0] {
@@ -50,7 +50,7 @@ fn a_write(memory: &Memory) -> Checked {
 }
 
 /// A line has its start-up content and an L2 has its counters. Writes of a neighbour make the counters overflow.
-fn an_overflow(memory: &Memory) -> Checked {
+fn an_overflow(memory: &SchemeMemory) -> Checked {
     run_now(memory.scheme.age(&memory.functional, WRITTEN, Age::BeforeRenewal));
     let verbs = Booted { memory: &memory.functional, pauses: false };
     let mut random = Random::new(1);
@@ -71,14 +71,14 @@ fn an_overflow(memory: &Memory) -> Checked {
 
 /// The last-level cache has the counters of a line. A core's request finds the line itself on the chip, so the counters
 /// travel to its L2 without use. The line is written after `pauses` pauses.
-fn a_copy_on_its_way(memory: &Memory, pauses: usize) -> Checked {
+fn a_copy_on_its_way(memory: &SchemeMemory, pauses: usize) -> Checked {
     memory.write(WRITTEN, &[1; 64])?;
     if let Some(slot) = memory.scheme.counter_slot(WRITTEN) {
         memory.scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
     }
     let verbs = Booted { memory: &memory.functional, pauses: true };
     let found = memory.scheme.read_from(&verbs, Demand::of(WRITTEN, 0), ready(false), None::<Ready<()>>);
-    let mut found = UnderWay::new(found);
+    let mut found = PausedText::new(found);
     let over = (0..pauses).any(|_| found.ends());
     memory.write(WRITTEN, &[2; 64])?;
     while !over && !found.ends() {}
@@ -86,7 +86,7 @@ fn a_copy_on_its_way(memory: &Memory, pauses: usize) -> Checked {
 }
 
 /// A core's L2 begins a read with its copy, and the line is written before the request arrives at the controller.
-fn a_read_that_has_begun(memory: &Memory) -> Checked {
+fn a_read_that_has_begun(memory: &SchemeMemory) -> Checked {
     memory.write(WRITTEN, &[1; 64])?;
     for core in [0, 0] {
         hold(read_by(memory, core, WRITTEN) == Some([1; 64]), || "a line does not read as it was written".into())?;
@@ -96,7 +96,7 @@ fn a_read_that_has_begun(memory: &Memory) -> Checked {
         true
     };
     let read = memory.scheme.read_from(&memory.functional, Demand::of(WRITTEN, 0), request, None::<Ready<()>>);
-    let mut read = UnderWay::new(read);
+    let mut read = PausedText::new(read);
     hold(!read.ends(), || "a read ends before its request is there".into())?;
     memory.write(WRITTEN, &[2; 64])?;
     while !read.ends() {}
@@ -108,7 +108,7 @@ fn a_read_that_has_begun(memory: &Memory) -> Checked {
 }
 
 /// A refused read that an L2 has begun must end as well: between two accesses, the chip has no read under way.
-fn a_read_that_is_refused(memory: &Memory) -> Checked {
+fn a_read_that_is_refused(memory: &SchemeMemory) -> Checked {
     memory.write(WRITTEN, &[1; 64])?;
     memory.put(memory.scheme.layout().data_slot(WRITTEN).slot(), &[7; 64]);
     for core in [0, 0, 1] {
@@ -125,6 +125,6 @@ fn no_l2_keeps_using_counters_that_have_changed() {
     wide.mac = wide.mac.with_line_bits(128);
     wide.mac.place = TagLocation::Region;
     for parts in [super::eager(), wide] {
-        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(&parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
 }

@@ -7,7 +7,7 @@ use crate::codec::has_offset;
 use crate::design::{CacheDesign, Parts};
 use crate::execution::{Explained, Functional, Operation, run_now};
 use crate::mac::Mac;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::speculation::Target;
 use crate::tree::Update;
 use crate::verbs::Cache;
@@ -34,7 +34,7 @@ fn charged(operations: &[Operation], (kept, spared): (u32, u32)) -> WorkDone {
 }
 
 /// Compares the paid work of a composition with its real work, for reads and writes, hits and misses, and renewals.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
     let mut random = Random::new(1);
@@ -74,7 +74,7 @@ fn check_all<'a>(compositions: impl Iterator<Item = &'a Parts>) {
     for parts in compositions {
         let usual = Parts { caches: CacheDesign::default(), ..parts.clone() };
         for parts in [usual.with_caches_of(TINY.0, TINY.1), usual] {
-            assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+            assert_eq!(check(&parts, PlantedBug::NONE), Ok(()), "{parts:?}");
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::{Checked, LINE_BITS, flipped, hold};
 use crate::counter::{Age, Counter, Counters, Overflow};
 use crate::design::CounterChoice;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crypto::COUNTER_BITS;
 use std::collections::HashSet;
 use strum::VariantArray;
@@ -14,7 +14,7 @@ use units::{Line, LineAddr, ZERO_LINE};
 const WRITES: u64 = 4_000;
 
 /// Checks an organisation against the contract.
-pub fn check(choice: CounterChoice, planted: Planted) -> Checked {
+pub fn check(choice: CounterChoice, planted: PlantedBug) -> Checked {
     let counters = Counters::new(choice.organisation(), planted);
     positions(&counters)?;
     hold((0..counters.lines_per_group() as usize).all(|position| counters.read(&ZERO_LINE, position).0 == 0), || {
@@ -140,6 +140,6 @@ fn compare(
 #[test]
 fn every_organisation_keeps_the_contract_of_counters() {
     for choice in CounterChoice::VARIANTS.iter().filter(|choice| **choice != CounterChoice::None) {
-        assert_eq!(check(*choice, Planted::NONE), Ok(()), "{choice:?}");
+        assert_eq!(check(*choice, PlantedBug::NONE), Ok(()), "{choice:?}");
     }
 }

@@ -4,7 +4,7 @@
 use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
 use crate::design::{Covered, Over, Parts, TreeKind};
 use crate::execution::{Functional, run_now};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::scheme::{Demand, Scheme};
 use crate::verbs::{Plaintext, Role, Slot, Untrusted};
 use std::future::{Ready, ready};
@@ -22,16 +22,16 @@ pub const LINES: [LineAddr; 6] =
     [LineAddr(5), LineAddr(6), LineAddr(13), LineAddr(5 + 128), LineAddr(5 + 1024), LineAddr(DATA_LINES - 1)];
 
 /// A scheme over a memory without time.
-pub struct Memory {
+pub struct SchemeMemory {
     pub scheme: Scheme,
     pub functional: Functional,
 }
 
-impl Memory {
-    pub fn new(parts: &Parts, planted: Planted) -> Result<Memory, String> {
+impl SchemeMemory {
+    pub fn new(parts: &Parts, planted: PlantedBug) -> Result<SchemeMemory, String> {
         let scheme = parts.build_with(DATA_LINES, 1, planted)?;
         let functional = Functional::new(scheme.layout().total_lines());
-        Ok(Memory { scheme, functional })
+        Ok(SchemeMemory { scheme, functional })
     }
 
     pub fn write(&self, line: LineAddr, content: &Line) -> Checked {
@@ -79,9 +79,9 @@ impl Memory {
 }
 
 /// Checks a composition against the contract of designs.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     layout(parts, planted)?;
-    let memory = Memory::new(parts, planted)?;
+    let memory = SchemeMemory::new(parts, planted)?;
     let mut random = Random::new(1);
     let texts: Vec<[Line; 2]> = LINES.iter().map(|_| [random.line(), random.line()]).collect();
     let write_all = |version: usize| {
@@ -107,7 +107,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
 }
 
 /// Regions follow each other without gaps and overlaps, each slot has one place, and the data is at the bottom.
-fn layout(parts: &Parts, planted: Planted) -> Checked {
+fn layout(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let layout = scheme.layout();
     let mut next = 0;
@@ -125,7 +125,7 @@ fn layout(parts: &Parts, planted: Planted) -> Checked {
 }
 
 /// After a flush, the chip holds no line of metadata that has a slot in memory.
-fn nothing_is_on_the_chip(memory: &Memory) -> Checked {
+fn nothing_is_on_the_chip(memory: &SchemeMemory) -> Checked {
     let metadata = memory.scheme.layout().regions().iter().filter(|region| region.role != Role::Data);
     for (role, slot) in metadata.flat_map(|region| (0..region.lines).map(move |line| (region.role, region.slot(line))))
     {
@@ -137,7 +137,7 @@ fn nothing_is_on_the_chip(memory: &Memory) -> Checked {
 
 /// A design with a code refuses a flipped bit of data or of a line's own tag. Without a code, the read releases the
 /// line, but with another text.
-fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
+fn flips(parts: &Parts, memory: &SchemeMemory, current: &Line) -> Checked {
     let line = LINES[0];
     let authentic = memory.scheme.codec.mac.is_some();
     let data = memory.scheme.layout().data_slot(line).slot();
@@ -179,7 +179,7 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
 
 /// A design with a code refuses another line's data. Without a code, the data does not decrypt to the other line's
 /// text, except in a codebook and without encryption.
-fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
+fn splices(parts: &Parts, memory: &SchemeMemory, texts: &[[Line; 2]]) -> Checked {
     for (index, donor) in LINES.iter().enumerate().skip(1) {
         let [slot, of_donor] = [LINES[0], *donor].map(|line| memory.scheme.layout().data_slot(line).slot());
         let (own, other) = (memory.stored(slot).examine(), memory.stored(of_donor).examine());
@@ -198,7 +198,7 @@ fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
 
 /// A design with a tree refuses an old image of the whole memory. Without a tree, the image reads as the memory did
 /// then.
-fn stale(parts: &Parts, memory: &Memory, old: &[(Slot, Untrusted)], texts: &[[Line; 2]]) -> Checked {
+fn stale(parts: &Parts, memory: &SchemeMemory, old: &[(Slot, Untrusted)], texts: &[[Line; 2]]) -> Checked {
     memory.bring_back(old);
     memory.flush();
     let fresh = parts.tree.kind != TreeKind::None;
@@ -216,7 +216,7 @@ fn stale(parts: &Parts, memory: &Memory, old: &[(Slot, Untrusted)], texts: &[[Li
 #[test]
 fn every_compatible_pair_of_parts_keeps_the_contract_of_designs() {
     for parts in pairs() {
-        assert_eq!(check(parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
 }
 
@@ -226,6 +226,6 @@ fn every_composition_that_the_rules_allow_keeps_the_contract_of_designs() {
     let compositions = compositions();
     assert!(compositions.len() > 100_000, "{}", compositions.len());
     for parts in &compositions {
-        assert_eq!(check(parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
 }

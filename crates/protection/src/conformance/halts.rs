@@ -3,12 +3,12 @@
 //! pad that serves again after recovery. Or counters could leave the chip that the register of the root does not vouch
 //! for.
 
-use super::design::{DATA_LINES, Memory};
+use super::design::{DATA_LINES, SchemeMemory};
 use super::paused::Booted;
 use super::{Checked, hold};
 use crate::design::Parts;
 use crate::execution::run_now;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::tree::ForestDesign;
 use crate::verbs::Fault;
 use units::random::Random;
@@ -22,8 +22,8 @@ const DURABLE: LineAddr = LineAddr(1);
 const FAR: LineAddr = LineAddr(DATA_LINES - 1);
 
 /// Checks a composition against the contract for a write that was given up.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
-    let memory = Memory::new(parts, planted)?;
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
+    let memory = SchemeMemory::new(parts, planted)?;
     let verbs = Booted { memory: &memory.functional, pauses: false };
     let texts: [Line; 2] = [[1; 64], [2; 64]];
     memory.write(DURABLE, &texts[0])?;
@@ -51,7 +51,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     run_now(memory.scheme.flush(&verbs));
     hold(memory.image() == image, || "memory changes after a write was given up".into())?;
 
-    let again = Memory::new(parts, planted)?;
+    let again = SchemeMemory::new(parts, planted)?;
     again.functional.media.replace(memory.functional.media.borrow().clone());
     again.functional.carry(memory.functional.ledger().clone());
     run_now(again.scheme.recover(&again.functional, &memory.functional.registers()));
@@ -73,6 +73,6 @@ fn a_chip_that_has_aborted_a_write_changes_no_memory_until_power_returns() {
     let meets_memory =
         |parts: &Parts| !parts.caches.nodes_in_llc && !matches!(parts.tree.forest, Some(ForestDesign::Static { .. }));
     for parts in super::durable().into_iter().filter(meets_memory) {
-        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(&parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
 }

@@ -8,7 +8,7 @@ use crate::counter::Counter;
 use crate::design::Parts;
 use crate::mac::Mac;
 use crate::placement::Placement;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::scheme::Scheme;
 use crate::speculation::Bitmap;
 use crate::tree::{Tree, Voucher};
@@ -18,7 +18,7 @@ use units::random::Random;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
 /// Checks a composition for keys with two uses.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     data_and_tweak(&scheme.codec.cipher)?;
     let Some(mac) = &scheme.codec.mac else { return Ok(()) };
@@ -122,6 +122,6 @@ fn products_are_those_of_ghash() {
 #[test]
 fn every_use_of_a_key_has_a_separate_key() {
     for parts in pairs() {
-        assert_eq!(check(parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
 }

@@ -6,7 +6,7 @@ use super::moving_memory::{CHUNKS, LINES, Moving, text};
 use super::{Checked, hold};
 use crate::execution::{Explained, Operation, run_now};
 use crate::moving::{MovingCounters, SmallCache};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::record::SLOTS;
 use crate::scheme::Release;
 use crate::slot::{Kind, Role, Slot, Untrusted};
@@ -18,7 +18,7 @@ use units::random::Random;
 use units::{LineAddr, ZERO_LINE};
 
 /// Checks lines that move against their contract.
-pub fn check(planted: Planted) -> Checked {
+pub fn check(planted: PlantedBug) -> Checked {
     for slots_per_tag in [1, 2, 4] {
         let memory = || Moving::new(slots_per_tag, planted);
         crossed(memory())?;
@@ -225,5 +225,5 @@ fn given_up(memory: &Moving) -> Checked {
 
 #[test]
 fn lines_that_move_keep_their_contract() {
-    assert_eq!(check(Planted::NONE), Ok(()));
+    assert_eq!(check(PlantedBug::NONE), Ok(()));
 }

@@ -4,7 +4,7 @@
 use super::moving_memory::{LINES, Moving};
 use super::{Checked, hold};
 use crate::execution::{Functional, run_now};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::record::SLOTS;
 use crate::slot::{Kind, Untrusted};
 use crate::verbs::Fault;
@@ -37,7 +37,7 @@ pub fn booted_late(memory: &Moving) -> Checked {
 }
 
 /// On a machine without start-up content, a line that was never stored has no text under the tag of a stored line.
-pub fn never_stored(slots_per_tag: usize, planted: Planted) -> Checked {
+pub fn never_stored(slots_per_tag: usize, planted: PlantedBug) -> Checked {
     let mut memory = Moving::new(slots_per_tag, planted);
     memory.verbs = Functional::new(memory.layout.total_lines());
     let first = LINES - SLOTS as u64;

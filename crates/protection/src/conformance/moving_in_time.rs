@@ -7,7 +7,7 @@ use crate::mac::{TagLayout, TagLocation};
 use crate::media::Media;
 use crate::moving::PermutationTime::{self, Charged, Free};
 use crate::moving::{ChunkLines, MovingLines, SmallCache};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
 use crate::slot::{Role, Slot, Untrusted};
@@ -65,9 +65,9 @@ fn layout(slots_per_tag: usize) -> Layout {
 type Handling = (Release, PermutationTime, usize);
 
 fn lines(layout: &Layout, cache: SmallCache, (release, time, slots_per_tag): Handling) -> MovingLines {
-    let records = Records::new(layout, &Key([1; 16]), Random::new(9), WalkDesign::default(), Planted::NONE);
-    let lines = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), slots_per_tag, Planted::NONE);
-    MovingLines::new(records, lines, (Rc::new(cache), 3), (release, time), Planted::NONE)
+    let records = Records::new(layout, &Key([1; 16]), Random::new(9), WalkDesign::default(), PlantedBug::NONE);
+    let lines = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), slots_per_tag, PlantedBug::NONE);
+    MovingLines::new(records, lines, (Rc::new(cache), 3), (release, time), PlantedBug::NONE)
 }
 
 /// CryptoPage's machine on a clock.

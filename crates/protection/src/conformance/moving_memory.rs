@@ -4,7 +4,7 @@ use super::{Checked, hold};
 use crate::execution::{Functional, run_now};
 use crate::layout::{Layout, Needs, with_contexts, with_records};
 use crate::moving::{ChunkLines, ContextsDesign, LockingCache, MovingLines, PermutationTime, SmallCache};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
 use crate::slot::{Kind, Slot, Untrusted};
@@ -37,7 +37,7 @@ pub fn text(random: &mut Random) -> Line {
 }
 
 impl Moving {
-    pub fn behind(cache: Rc<dyn LockingCache>, release: Release, slots_per_tag: usize, planted: Planted) -> Moving {
+    pub fn behind(cache: Rc<dyn LockingCache>, release: Release, slots_per_tag: usize, planted: PlantedBug) -> Moving {
         let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
@@ -56,7 +56,7 @@ impl Moving {
         Moving { lines, verbs, layout, slots_per_tag }
     }
 
-    pub fn new(slots_per_tag: usize, planted: Planted) -> Moving {
+    pub fn new(slots_per_tag: usize, planted: PlantedBug) -> Moving {
         Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, slots_per_tag, planted)
     }
 

@@ -3,7 +3,7 @@
 
 use super::moving_memory::{LINES, Moving};
 use crate::moving::{LockingCache, Room, SmallCache};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::release::Release;
 use std::rc::Rc;
 use units::random::Random;
@@ -57,9 +57,9 @@ impl NaiveLocks {
 }
 
 /// A cache that logs the chunks that are permuted.
-struct Watched(SmallCache, std::cell::RefCell<Vec<u64>>);
+struct PermutationRecorder(SmallCache, std::cell::RefCell<Vec<u64>>);
 
-impl LockingCache for Watched {
+impl LockingCache for PermutationRecorder {
     fn lock_stores_above(&self, is_one: &dyn Fn(u64) -> bool) {
         self.0.lock_stores_above(is_one);
     }
@@ -129,8 +129,8 @@ impl LockingCache for Watched {
 #[test]
 fn rules_4_and_5_a_naive_model_permutes_the_same_chunks_at_the_same_accesses() {
     for (sets, ways, seed) in [(64, 4, 1), (16, 2, 2), (256, 3, 3), (32, 8, 4)] {
-        let cache = Rc::new(Watched(SmallCache::new(sets, ways), std::cell::RefCell::default()));
-        let memory = Moving::behind(cache.clone(), Release::Verified, 1, Planted::NONE);
+        let cache = Rc::new(PermutationRecorder(SmallCache::new(sets, ways), std::cell::RefCell::default()));
+        let memory = Moving::behind(cache.clone(), Release::Verified, 1, PlantedBug::NONE);
         let mut naive = NaiveLocks { sets: vec![Vec::new(); sets], ways, now: 0, permuted: Vec::new() };
         let mut random = Random::new(seed);
         for access in 0..2_000 {
@@ -161,7 +161,7 @@ fn read_others(memory: &Moving, line: u64) {
 
 #[test]
 fn rules_6_and_8_a_record_is_on_the_chip_while_a_tlb_has_its_page() {
-    let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, Planted::NONE);
+    let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, PlantedBug::NONE);
     // Two TLB entries need the record: those of the two pages of the chunk, or those of one page in two TLBs.
     assert_eq!(walks_of(&memory, |memory| assert_eq!(memory.translate(3), None)), 1);
     assert_eq!(walks_of(&memory, |memory| assert_eq!(memory.translate(4), None)), 0);
@@ -175,7 +175,7 @@ fn rules_6_and_8_a_record_is_on_the_chip_while_a_tlb_has_its_page() {
 
 #[test]
 fn a_chunk_is_permuted_without_a_walk_while_a_tlb_has_its_page_and_with_one_afterwards() {
-    let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, Planted::NONE);
+    let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, PlantedBug::NONE);
     let stored = Random::new(1).line();
     let permute = |memory: &Moving| {
         assert_eq!(memory.write(9, &stored), None);

@@ -31,11 +31,11 @@ pub fn pause(pauses: bool) -> impl Future<Output = ()> {
 }
 
 /// An access under way.
-pub struct UnderWay<'a>(Pin<Box<dyn Future<Output = ()> + 'a>>);
+pub struct PausedText<'a>(Pin<Box<dyn Future<Output = ()> + 'a>>);
 
-impl<'a> UnderWay<'a> {
-    pub fn new(text: impl Future<Output = ()> + 'a) -> UnderWay<'a> {
-        UnderWay(Box::pin(text))
+impl<'a> PausedText<'a> {
+    pub fn new(text: impl Future<Output = ()> + 'a) -> PausedText<'a> {
+        PausedText(Box::pin(text))
     }
 
     /// Continues to the next pause, and returns whether the access has ended.

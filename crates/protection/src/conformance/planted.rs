@@ -9,7 +9,7 @@ use super::{
     recovery, system_walks, tree,
 };
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
-use crate::planted::{Bug, ChunkBug, Planted};
+use crate::planted::{Bug, ChunkBug, PlantedBug};
 
 /// A function of the kit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +86,7 @@ fn parts(bug: Bug) -> Parts {
     }
 }
 
-fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
+fn run(check: Check, parts: &Parts, planted: PlantedBug) -> Checked {
     match check {
         Check::Cipher => cipher::check(parts.cipher, planted),
         Check::Code => code::check(&parts.mac, parts.cipher, planted),
@@ -277,7 +277,7 @@ fn after_losses() -> Vec<Case> {
 fn every_bug_planted_in_a_part_is_found_by_the_kit_for_the_expected_reason() {
     let mut wrong = Vec::new();
     for (bug, check, reason, _) in cases() {
-        let found = run(check, &parts(bug), Planted::new(bug));
+        let found = run(check, &parts(bug), PlantedBug::new(bug));
         if !found.as_ref().is_err_and(|found| found.contains(reason)) {
             wrong.push(format!("{bug:?}: {check:?} found {found:?}, expected {reason}"));
         }
@@ -295,7 +295,7 @@ fn every_bug_that_only_the_kit_tests_is_planted_here() {
 fn every_bug_planted_in_a_part_passes_a_check_of_the_kit_meant_for_other_bugs() {
     let mut wrong = Vec::new();
     for (bug, _, _, other) in cases() {
-        if let Err(found) = run(other, &parts(bug), Planted::new(bug)) {
+        if let Err(found) = run(other, &parts(bug), PlantedBug::new(bug)) {
             wrong.push(format!("{bug:?}: {other:?} found {found}"));
         }
     }

@@ -5,7 +5,7 @@ use super::moving_memory::{CHUNKS, CONTEXTS, Moving, text};
 use super::{Checked, hold};
 use crate::execution::run_now;
 use crate::moving::{ContextError, ContextsDesign, LockingCache, ProcessChunks, ProcessId, ProcessPort, SmallCache};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::record::SLOTS;
 use crate::release::Release;
 use crate::slot::{Kind, Slot, Untrusted};
@@ -37,7 +37,7 @@ struct SharedMemory {
 }
 
 impl SharedMemory {
-    fn new(buffers: usize, planted: Planted) -> SharedMemory {
+    fn new(buffers: usize, planted: PlantedBug) -> SharedMemory {
         let cache = Rc::new(SmallCache::new(64, 3));
         let mut memory = Moving::behind(cache.clone(), Release::Verified, 1, planted);
         let design = ContextsDesign { buffers, outside: CONTEXTS as usize };
@@ -74,7 +74,7 @@ impl SharedMemory {
 }
 
 /// Checks switches of processes against their contract.
-pub fn check(planted: Planted) -> Checked {
+pub fn check(planted: PlantedBug) -> Checked {
     (1..=PROCESSES as usize).try_for_each(|buffers| in_turns(buffers, planted))?;
     forced_while_outside(planted)?;
     unmapped(planted)?;
@@ -86,7 +86,7 @@ pub fn check(planted: Planted) -> Checked {
 }
 
 /// Processes run in random order.
-fn in_turns(buffers: usize, planted: Planted) -> Checked {
+fn in_turns(buffers: usize, planted: PlantedBug) -> Checked {
     let shared = SharedMemory::new(buffers, planted);
     let (mut expected, mut random) = (BTreeMap::<u64, Line>::new(), Random::new(buffers as u64));
     for _ in 0..200 {
@@ -123,7 +123,7 @@ fn in_turns(buffers: usize, planted: Planted) -> Checked {
 }
 
 /// A process reads every line right after its context was outside while another process forced 1,000 permutations.
-fn forced_while_outside(planted: Planted) -> Checked {
+fn forced_while_outside(planted: PlantedBug) -> Checked {
     let shared = SharedMemory::new(1, planted);
     let mut random = Random::new(5);
     let refused = |refused: ContextError| format!("a switch is refused: {refused}");
@@ -149,7 +149,7 @@ fn forced_while_outside(planted: Planted) -> Checked {
 }
 
 /// A page that its process has unmapped keeps no locked line when the context leaves.
-fn unmapped(planted: Planted) -> Checked {
+fn unmapped(planted: PlantedBug) -> Checked {
     struct NoPages;
     impl ProcessChunks for NoPages {
         fn chunks_of(&self, _: ProcessId) -> BTreeSet<u64> {
@@ -171,7 +171,7 @@ fn unmapped(planted: Planted) -> Checked {
 }
 
 /// If no buffer is free, the process that was interrupted first leaves the chip.
-fn first_interrupted_leaves(planted: Planted) -> Checked {
+fn first_interrupted_leaves(planted: PlantedBug) -> Checked {
     let shared = SharedMemory::new(2, planted);
     let mut switch = |process: u32| {
         let before = shared.memory.lines.counted();
@@ -184,7 +184,7 @@ fn first_interrupted_leaves(planted: Planted) -> Checked {
 }
 
 /// The record of one process does not serve the next process.
-fn walks_again(planted: Planted) -> Checked {
+fn walks_again(planted: PlantedBug) -> Checked {
     let shared = SharedMemory::new(2, planted);
     for process in [0, 1, 0] {
         shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"))?;
@@ -199,7 +199,7 @@ fn walks_again(planted: Planted) -> Checked {
 }
 
 /// A switch refuses a context that was changed in memory, or is an old one, and later accepts the right one.
-fn tampered(planted: Planted) -> Checked {
+fn tampered(planted: PlantedBug) -> Checked {
     let shared = SharedMemory::new(1, planted);
     let mut random = Random::new(6);
     let switch = |process| shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"));
@@ -226,7 +226,7 @@ fn tampered(planted: Planted) -> Checked {
 }
 
 /// Two contexts are outside, each in the entry of the other.
-fn swapped(planted: Planted) -> Checked {
+fn swapped(planted: PlantedBug) -> Checked {
     let shared = SharedMemory::new(1, planted);
     (0..3)
         .try_for_each(|process| shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}")))?;
@@ -244,7 +244,7 @@ fn swapped(planted: Planted) -> Checked {
 
 /// A switch that finds no free buffer and no free entry outside is refused until another process ends. The interrupted
 /// process can continue.
-fn refusals(planted: Planted) -> Checked {
+fn refusals(planted: PlantedBug) -> Checked {
     let shared = SharedMemory::new(1, planted);
     let refused = |refused: ContextError| format!("a switch is refused: {refused}");
     (0..=PROCESSES).try_for_each(|process| shared.switch(process)).map_err(refused)?;
@@ -259,5 +259,5 @@ fn refusals(planted: Planted) -> Checked {
 
 #[test]
 fn processes_that_take_turns_read_their_lines_and_leave_no_line_on_the_chip() {
-    check(Planted::NONE).unwrap_or_else(|broken| panic!("{broken}"));
+    check(PlantedBug::NONE).unwrap_or_else(|broken| panic!("{broken}"));
 }

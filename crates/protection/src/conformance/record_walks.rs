@@ -2,7 +2,7 @@
 
 use crate::execution::{CounterTags, Engine, Engines, Receiver, Timed, TimedMemory};
 use crate::layout::{Layout, Needs, with_records};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Records, SLOTS, WalkDesign};
 use crate::verbs::{Fault, Plaintext};
 use crypto::Key;
@@ -102,7 +102,7 @@ impl RecordMachine {
             false,
             Rc::new(NoReceiver),
         );
-        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, Planted::NONE);
+        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, PlantedBug::NONE);
         RecordMachine { executor, memory: Rc::new(memory), records: Rc::new(records) }
     }
 

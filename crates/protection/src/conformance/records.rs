@@ -4,7 +4,7 @@
 use super::{Checked, LINE_BITS, flipped, hold};
 use crate::execution::{Functional, run_now};
 use crate::layout::{Layout, Needs, with_records};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::record::{LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
 use crate::slot::{Kind, Slot, Untrusted};
 use crypto::Key;
@@ -25,7 +25,7 @@ pub(super) struct RecordMemory {
 }
 
 impl RecordMemory {
-    pub fn of_chunks(chunks: u64, walks: WalkDesign, planted: Planted) -> Result<RecordMemory, String> {
+    pub fn of_chunks(chunks: u64, walks: WalkDesign, planted: PlantedBug) -> Result<RecordMemory, String> {
         let none = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(chunks * SLOTS as u64, none)?;
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
@@ -101,7 +101,7 @@ impl RecordMemory {
 }
 
 /// Checks records, their encryption and their tree against the contract.
-pub fn check(planted: Planted) -> Checked {
+pub fn check(planted: PlantedBug) -> Checked {
     for (chunks, entries, in_pairs) in [(2, 0, false), (3, 4, false), (8, 0, false), (8, 4, true), (8, 16, false)] {
         let walks = WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() };
         let mut memory = RecordMemory::of_chunks(chunks, walks, planted)?;
@@ -183,14 +183,14 @@ fn changed(memory: &RecordMemory, chunk: u64) -> Checked {
 
 #[test]
 fn records_keep_the_contract_of_records() {
-    assert_eq!(check(Planted::NONE), Ok(()));
+    assert_eq!(check(PlantedBug::NONE), Ok(()));
 }
 
 /// A naive tree: recomputes all nodes from all records with the `sha1` crate.
 #[test]
 fn the_pairs_in_memory_equal_those_of_a_naive_tree_over_all_records() {
     use sha1::{Digest, Sha1};
-    let mut memory = RecordMemory::of_chunks(16, WalkDesign::default(), Planted::NONE).unwrap();
+    let mut memory = RecordMemory::of_chunks(16, WalkDesign::default(), PlantedBug::NONE).unwrap();
     for chunk in [3, 0, 9, 3, 15, 8, 12, 9] {
         memory.renew(chunk).unwrap();
         let mut below: Vec<Vec<u8>> = (0..16)
@@ -254,7 +254,8 @@ fn rule_6_walks_take_as_many_hashes_as_with_a_naive_cache_of_nodes() {
     use crate::execution::{Explained, Operation};
     for (entries, in_pairs, seed) in [(0, false, 1), (2, false, 2), (7, false, 3), (16, true, 4), (64, false, 5)] {
         let walks = WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() };
-        let RecordMemory { verbs, records, layout, .. } = RecordMemory::of_chunks(256, walks, Planted::NONE).unwrap();
+        let RecordMemory { verbs, records, layout, .. } =
+            RecordMemory::of_chunks(256, walks, PlantedBug::NONE).unwrap();
         let verbs = Explained::new(verbs);
         let mut naive = NaiveCache { entries, in_pairs, nodes: Vec::new() };
         let mut random = Random::new(seed);

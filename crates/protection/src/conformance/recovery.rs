@@ -1,14 +1,14 @@
 //! Contract of every design that outlives a loss of power. Recovery restores all writes that had returned, whatever
 //! nodes memory holds. It refuses a memory with counters that its register does not vouch for.
 
-use super::design::{DATA_LINES, Memory};
+use super::design::{DATA_LINES, SchemeMemory};
 use super::{Checked, hold};
 use crate::counter::{Age, WRITES_LEFT};
 use crate::design::{Parts, Step};
 use crate::domain::Registers;
 use crate::execution::{Explained, Functional, Operation, run_now};
 use crate::media::Media;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::verbs::{Fault, Slot};
 use std::collections::BTreeMap;
 use units::random::Random;
@@ -35,8 +35,8 @@ struct Dead {
 }
 
 impl Dead {
-    fn of(parts: &Parts, planted: Planted) -> Result<Dead, String> {
-        let memory = Memory::new(parts, planted)?;
+    fn of(parts: &Parts, planted: PlantedBug) -> Result<Dead, String> {
+        let memory = SchemeMemory::new(parts, planted)?;
         let mut random = Random::new(1);
         let mut write_all = || -> Result<(Media, Content), String> {
             let lines = (0..EIGHTHS).filter(|eighth| *eighth != UNUSED).map(line_in);
@@ -53,11 +53,11 @@ impl Dead {
 /// Returns a new chip over this memory, and the fault that its recovery reports.
 fn revived(
     parts: &Parts,
-    planted: Planted,
+    planted: PlantedBug,
     media: Media,
     registers: &Registers,
-) -> Result<(Memory, Option<Fault>), String> {
-    let memory = Memory::new(parts, planted)?;
+) -> Result<(SchemeMemory, Option<Fault>), String> {
+    let memory = SchemeMemory::new(parts, planted)?;
     memory.functional.media.replace(media);
     memory.functional.go_on_with(registers.clone());
     run_now(memory.scheme.recover(&memory.functional, registers));
@@ -66,7 +66,7 @@ fn revived(
 }
 
 /// Checks a composition against the contract of recovery.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let dead = Dead::of(parts, planted)?;
     let (memory, fault) = revived(parts, planted, dead.media.clone(), &dead.registers)?;
     hold(fault.is_none(), || format!("recovery refuses what was left: {fault:?}"))?;
@@ -79,7 +79,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
 }
 
 /// The chip has the roots of its registers. A root that was never registered is blank.
-fn roots(memory: &Memory, registers: &Registers) -> Checked {
+fn roots(memory: &SchemeMemory, registers: &Registers) -> Checked {
     let registered = |slot: &Slot| registers.forest.get(slot).copied().unwrap_or(ZERO_LINE);
     let (root, kept) = memory.scheme.on_chip(|chip| {
         let kept = chip.forest.roots().into_iter().map(|slot| (slot, chip.forest.node(slot).copied()));
@@ -92,14 +92,14 @@ fn roots(memory: &Memory, registers: &Registers) -> Checked {
     hold(all_kept && right, || "the roots of the chip's forest are not their registers'".into())
 }
 
-fn reads(memory: &Memory, content: &Content, when: &str) -> Checked {
+fn reads(memory: &SchemeMemory, content: &Content, when: &str) -> Checked {
     content.iter().try_for_each(|(line, text)| {
         hold(memory.read(*line) == Some(*text), || format!("line {line} does not read as it was written {when}"))
     })
 }
 
 /// Recovery refuses old counters and forged ones, below each child of the root.
-fn counters(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
+fn counters(parts: &Parts, planted: PlantedBug, dead: &Dead) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     for eighth in 0..EIGHTHS {
         let slot = scheme.counter_slot(line_in(eighth)).ok_or("there are no counters")?;
@@ -115,7 +115,7 @@ fn counters(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
 
 /// Recovery rebuilds the nodes, whatever memory holds: those above lines in use, and those above lines that are used
 /// later.
-fn nodes(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
+fn nodes(parts: &Parts, planted: PlantedBug, dead: &Dead) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     for level in scheme.layout().levels() {
         let mut media = dead.media.clone();
@@ -131,7 +131,7 @@ fn nodes(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
 }
 
 /// Recovery completes a re-encryption that stops after any operation, up to the last line of the group.
-fn renewal(parts: &Parts, planted: Planted) -> Checked {
+fn renewal(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
     run_now(scheme.age(&verbs, LineAddr(0), Age::BeforeRenewal));
@@ -186,6 +186,6 @@ fn left(operations: &[Operation], (mut media, registers): (Media, Registers)) ->
 #[test]
 fn recovery_returns_exactly_the_durable_lines() {
     for parts in super::durable() {
-        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(&parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
 }

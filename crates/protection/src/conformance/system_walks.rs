@@ -3,7 +3,7 @@
 use super::records::RecordMemory;
 use super::{Checked, hold};
 use crate::execution::run_now;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::record::{HashCheck, LEAF_LINES, LoadNode, MerkleCacheDesign, NodeName, Record, WalkDesign};
 use crate::slot::Slot;
 use crate::verbs::Fault;
@@ -20,7 +20,7 @@ fn walks(entries: usize, in_pairs: bool) -> WalkDesign {
 }
 
 /// A memory with records that are all written. An operating system loads them.
-fn memory(entries: usize, in_pairs: bool, planted: Planted) -> Result<RecordMemory, String> {
+fn memory(entries: usize, in_pairs: bool, planted: PlantedBug) -> Result<RecordMemory, String> {
     let mut memory = RecordMemory::of_chunks(CHUNKS, walks(entries, in_pairs), planted)?;
     (0..CHUNKS).try_for_each(|chunk| memory.renew(chunk).map(|_| ()))?;
     Ok(memory)
@@ -69,7 +69,7 @@ impl RecordMemory {
 }
 
 /// Checks the instructions against their contract.
-pub fn check(planted: Planted) -> Checked {
+pub fn check(planted: PlantedBug) -> Checked {
     for (entries, in_pairs) in [(2, true), (8, true), (4, false), (64, false)] {
         let mut memory = memory(entries, in_pairs, planted)?;
         over_a_switch(&memory)?;
@@ -299,7 +299,7 @@ fn random(memory: &mut RecordMemory, random: &mut Random, steps: u64) -> Checked
 
 #[test]
 fn an_operating_system_loads_the_last_drawn_record_or_is_refused() {
-    assert_eq!(check(Planted::NONE), Ok(()));
+    assert_eq!(check(PlantedBug::NONE), Ok(()));
 }
 
 /// Part of the long run that is done: all of it with CASEMATE_SWEEPS=all, otherwise 5 %.
@@ -312,7 +312,7 @@ fn share(of: u64) -> u64 {
 #[test]
 fn no_sequence_of_instructions_loads_a_record_other_than_the_last() {
     for (seed, (entries, in_pairs)) in [(2, true), (8, true), (4, false), (64, false)].into_iter().enumerate() {
-        let mut memory = memory(entries, in_pairs, Planted::NONE).unwrap();
+        let mut memory = memory(entries, in_pairs, PlantedBug::NONE).unwrap();
         let mut draws = Random::new(seed as u64);
         for _ in 0..share(25_000) {
             assert_eq!(random(&mut memory, &mut draws, 32), Ok(()));
@@ -324,7 +324,7 @@ fn no_sequence_of_instructions_loads_a_record_other_than_the_last() {
 #[test]
 fn every_interrupted_walk_ends_without_an_exception() {
     for (entries, in_pairs) in [(2, true), (4, false)] {
-        let mut memory = memory(entries, in_pairs, Planted::NONE).unwrap();
+        let mut memory = memory(entries, in_pairs, PlantedBug::NONE).unwrap();
         assert_eq!(interrupted(&mut memory, share(500_000)), Ok(()));
     }
 }
@@ -332,7 +332,7 @@ fn every_interrupted_walk_ends_without_an_exception() {
 #[test]
 fn rule_7_a_walk_takes_one_instruction_per_depth_below_the_lowest_node_on_chip() {
     let memory =
-        RecordMemory::of_chunks(1 << 19, WalkDesign { verification_buffer: 19, ..walks(512, true) }, Planted::NONE)
+        RecordMemory::of_chunks(1 << 19, WalkDesign { verification_buffer: 19, ..walks(512, true) }, PlantedBug::NONE)
             .unwrap();
     let executed = |chunk: u64| {
         let (loads, checks) = memory.records.executed();

@@ -5,7 +5,7 @@ use super::{Checked, LINE_BITS, flipped, hold, trees};
 use crate::counter::Overflow;
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::layout::{Layout, Region};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::tree::{Node, Parent, Tree};
 use crate::verbs::{Role, Slot};
 use crypto::LINE_NUMBER_BITS;
@@ -19,7 +19,7 @@ const DATA_LINES: u64 = 1 << 14;
 const JOURNEYS: usize = 5_000;
 
 /// Checks the tree of a composition against the contract.
-pub fn check(parts: &Parts, planted: Planted) -> Checked {
+pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let (layout, tree) = (&scheme.layout, scheme.metadata.tree().ok_or("there is no tree")?);
     let leaves = layout.leaves().ok_or("a tree covers something")?;
@@ -140,7 +140,7 @@ fn choices() -> Vec<Parts> {
 fn every_tree_keeps_the_contract_of_trees() {
     let choices = choices();
     for parts in &choices {
-        assert_eq!(check(parts, Planted::NONE), Ok(()), "{:?} over {:?}", parts.tree, parts.counters);
+        assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{:?} over {:?}", parts.tree, parts.counters);
     }
     let kinds: HashSet<_> = choices.iter().map(|parts| parts.tree.kind as u8).collect();
     assert_eq!(kinds.len(), TreeKind::VARIANTS.len() - 1, "every kind was checked");

@@ -22,7 +22,7 @@ mod random;
 mod split;
 mod steady;
 
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::Part;
 use crypto::COUNTER_BITS;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ pub enum StartingAge {
 pub const WRITES_LEFT: u64 = 8;
 
 /// Result of one more write of a position.
-enum Next {
+enum Increment {
     /// The new line. All other positions keep their effective counters.
     Advanced(Line),
     /// The new line, with the renewed positions.
@@ -82,7 +82,7 @@ enum Next {
 
 /// Organisation of the counters in a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Organisation {
+pub enum CounterOrganisation {
     /// No counters at all.
     None,
     /// Eight 56-bit counters and a 56-bit MAC.
@@ -100,48 +100,51 @@ pub enum Organisation {
 /// The counter part of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Counters {
-    organisation: Organisation,
-    planted: Planted,
+    organisation: CounterOrganisation,
+    planted: PlantedBug,
 }
 
 impl Counters {
     /// Returns the counters of an organisation.
-    pub fn new(organisation: Organisation, planted: Planted) -> Counters {
+    pub fn new(organisation: CounterOrganisation, planted: PlantedBug) -> Counters {
         Counters { organisation, planted }
     }
 
     /// Returns true if a renewal draws counters at random. They then do not repeat, except by chance, but need not
     /// rise.
     pub fn are_drawn(&self) -> bool {
-        matches!(self.organisation, Organisation::Page)
+        matches!(self.organisation, CounterOrganisation::Page)
     }
 
     /// Returns true if counters are renewed. Counters that share no bits never are.
     pub fn are_renewed(&self) -> bool {
-        !matches!(self.organisation, Organisation::None | Organisation::Monolithic | Organisation::Random)
+        !matches!(
+            self.organisation,
+            CounterOrganisation::None | CounterOrganisation::Monolithic | CounterOrganisation::Random
+        )
     }
 
     /// Returns true unless the design has no counters.
     pub fn exist(&self) -> bool {
-        self.organisation != Organisation::None
+        self.organisation != CounterOrganisation::None
     }
 
     /// Returns true if the chip must decode a line of counters to read a counter. The position and width of a morphable
     /// minor depend on the other minors in use, and the major must be added (EMCC, section V). All other organisations
     /// have fields at fixed positions, and a split counter is its major and minor side by side, without an addition.
     pub fn are_coded(&self) -> bool {
-        matches!(self.organisation, Organisation::Morphable)
+        matches!(self.organisation, CounterOrganisation::Morphable)
     }
 
     /// Number of positions of a line of counters: lines in a group, or children of a node. 1 without counters.
     pub fn lines_per_group(&self) -> u64 {
         match &self.organisation {
-            Organisation::None => 1,
-            Organisation::Monolithic => monolithic::POSITIONS as u64,
-            Organisation::Split(split) => split.positions() as u64,
-            Organisation::Morphable => morphable::POSITIONS as u64,
-            Organisation::Page => page::POSITIONS as u64,
-            Organisation::Random => random::POSITIONS as u64,
+            CounterOrganisation::None => 1,
+            CounterOrganisation::Monolithic => monolithic::POSITIONS as u64,
+            CounterOrganisation::Split(split) => split.positions() as u64,
+            CounterOrganisation::Morphable => morphable::POSITIONS as u64,
+            CounterOrganisation::Page => page::POSITIONS as u64,
+            CounterOrganisation::Random => random::POSITIONS as u64,
         }
     }
 
@@ -165,12 +168,12 @@ impl Counters {
     /// The counter at a position.
     pub fn read(&self, counters: &Line, position: usize) -> Counter {
         Counter(match &self.organisation {
-            Organisation::None => 0,
-            Organisation::Monolithic => monolithic::read(counters, position),
-            Organisation::Split(split) => split.read(counters, position, self.planted),
-            Organisation::Morphable => morphable::read(counters, position),
-            Organisation::Page => page::read(counters, position),
-            Organisation::Random => random::read(counters, position),
+            CounterOrganisation::None => 0,
+            CounterOrganisation::Monolithic => monolithic::read(counters, position),
+            CounterOrganisation::Split(split) => split.read(counters, position, self.planted),
+            CounterOrganisation::Morphable => morphable::read(counters, position),
+            CounterOrganisation::Page => page::read(counters, position),
+            CounterOrganisation::Random => random::read(counters, position),
         })
     }
 
@@ -178,8 +181,8 @@ impl Counters {
     /// positions of the organisation share more than a major.
     pub fn part(&self, position: usize, counter: Counter) -> Option<Part> {
         let (start, width) = match &self.organisation {
-            Organisation::Monolithic => monolithic::field(position),
-            Organisation::Split(split) => split.field(position),
+            CounterOrganisation::Monolithic => monolithic::field(position),
+            CounterOrganisation::Split(split) => split.field(position),
             _ => return None,
         };
         let (mut mask, mut content) = (ZERO_LINE, ZERO_LINE);
@@ -209,11 +212,11 @@ impl Counters {
         if self.planted.has(Bug::CounterNotAdvanced) {
             return Ok(self.read(counters, position));
         }
-        let begins = self.organisation == Organisation::Random && self.read(counters, position).0 == 0;
+        let begins = self.organisation == CounterOrganisation::Random && self.read(counters, position).0 == 0;
         match self.next(counters, position, if begins { draw() } else { 0 }) {
-            Next::Advanced(next) => *counters = next,
-            Next::Renewed(_, positions) => return Err(Overflow::Renew { positions }),
-            Next::Exhausted => return Err(Overflow::Exhausted),
+            Increment::Advanced(next) => *counters = next,
+            Increment::Renewed(_, positions) => return Err(Overflow::Renew { positions }),
+            Increment::Exhausted => return Err(Overflow::Exhausted),
         }
         Ok(self.read(counters, position))
     }
@@ -222,48 +225,48 @@ impl Counters {
     /// random number `drawn`.
     pub fn renew(&self, counters: &Line, written: usize, overflow: &Overflow, drawn: u64) -> Line {
         match (overflow, self.next(counters, written, drawn)) {
-            (Overflow::Exhausted, _) | (_, Next::Exhausted) => *counters,
-            (Overflow::Renew { .. }, Next::Renewed(next, _) | Next::Advanced(next)) => next,
+            (Overflow::Exhausted, _) | (_, Increment::Exhausted) => *counters,
+            (Overflow::Renew { .. }, Increment::Renewed(next, _) | Increment::Advanced(next)) => next,
         }
     }
 
     /// A line of counters of this age that honest writes can produce.
     pub fn aged(&self, age: Age) -> Line {
         match &self.organisation {
-            Organisation::None => units::ZERO_LINE,
-            Organisation::Monolithic => monolithic::aged(age),
-            Organisation::Split(split) => split.aged(age),
-            Organisation::Morphable => morphable::aged(age),
-            Organisation::Page => page::aged(age),
-            Organisation::Random => random::aged(age),
+            CounterOrganisation::None => units::ZERO_LINE,
+            CounterOrganisation::Monolithic => monolithic::aged(age),
+            CounterOrganisation::Split(split) => split.aged(age),
+            CounterOrganisation::Morphable => morphable::aged(age),
+            CounterOrganisation::Page => page::aged(age),
+            CounterOrganisation::Random => random::aged(age),
         }
     }
 
     /// A line of counters after a burst of writes to one position and the renewal that may follow.
     fn lived_on(&self, counters: &Line, position: usize, drawn: u64) -> Line {
         match self.burst(counters, position, drawn) {
-            Next::Advanced(next) | Next::Renewed(next, _) => next,
-            Next::Exhausted => *counters,
+            Increment::Advanced(next) | Increment::Renewed(next, _) => next,
+            Increment::Exhausted => *counters,
         }
     }
 
     /// Result of a burst of writes to one position. A burst is one write, or for wide minors the number of writes that
     /// advances a minor by about the same share of its range.
-    fn burst(&self, counters: &Line, position: usize, drawn: u64) -> Next {
+    fn burst(&self, counters: &Line, position: usize, drawn: u64) -> Increment {
         match &self.organisation {
-            Organisation::Split(split) => split.after(counters, position, split.burst(), self.planted),
+            CounterOrganisation::Split(split) => split.after(counters, position, split.burst(), self.planted),
             _ => self.next(counters, position, drawn),
         }
     }
 
-    fn next(&self, counters: &Line, position: usize, drawn: u64) -> Next {
+    fn next(&self, counters: &Line, position: usize, drawn: u64) -> Increment {
         match &self.organisation {
-            Organisation::None => Next::Advanced(*counters),
-            Organisation::Monolithic => monolithic::next(counters, position, self.planted),
-            Organisation::Split(split) => split.after(counters, position, 1, self.planted),
-            Organisation::Morphable => morphable::next(counters, position, self.planted),
-            Organisation::Page => page::next(counters, position, drawn, self.planted),
-            Organisation::Random => random::next(counters, position, drawn, self.planted),
+            CounterOrganisation::None => Increment::Advanced(*counters),
+            CounterOrganisation::Monolithic => monolithic::next(counters, position, self.planted),
+            CounterOrganisation::Split(split) => split.after(counters, position, 1, self.planted),
+            CounterOrganisation::Morphable => morphable::next(counters, position, self.planted),
+            CounterOrganisation::Page => page::next(counters, position, drawn, self.planted),
+            CounterOrganisation::Random => random::next(counters, position, drawn, self.planted),
         }
     }
 
@@ -291,10 +294,10 @@ impl Counters {
     /// First bit of the MAC in a line of counters, and its length in bits.
     fn mac_field(&self) -> (usize, u32) {
         match &self.organisation {
-            Organisation::None | Organisation::Page | Organisation::Random => (0, 0),
-            Organisation::Monolithic => monolithic::MAC_FIELD,
-            Organisation::Split(split) => split.mac_field(),
-            Organisation::Morphable => morphable::MAC_FIELD,
+            CounterOrganisation::None | CounterOrganisation::Page | CounterOrganisation::Random => (0, 0),
+            CounterOrganisation::Monolithic => monolithic::MAC_FIELD,
+            CounterOrganisation::Split(split) => split.mac_field(),
+            CounterOrganisation::Morphable => morphable::MAC_FIELD,
         }
     }
 }

@@ -9,8 +9,8 @@
 //! Counters share no bits, so they are never renewed. A counter at its end is exhausted: 2^56 writes of one line take
 //! years at any rate that memory allows.
 
-use super::{Age, Next, WRITES_LEFT, bits};
-use crate::planted::{Bug, Planted};
+use super::{Age, Increment, WRITES_LEFT, bits};
+use crate::planted::{Bug, PlantedBug};
 use units::{Line, ZERO_LINE};
 
 pub(super) const POSITIONS: usize = 8;
@@ -27,15 +27,15 @@ pub(super) fn read(line: &Line, position: usize) -> u128 {
     bits::get(line, position * COUNTER_BITS as usize, COUNTER_BITS).into()
 }
 
-pub(super) fn next(line: &Line, position: usize, planted: Planted) -> Next {
+pub(super) fn next(line: &Line, position: usize, planted: PlantedBug) -> Increment {
     let start = position * COUNTER_BITS as usize;
     let counter = bits::get(line, start, COUNTER_BITS);
     if counter == bits::max(COUNTER_BITS) && !planted.has(Bug::ExhaustedWraps) {
-        return Next::Exhausted;
+        return Increment::Exhausted;
     }
     let mut next = *line;
     bits::set(&mut next, start, COUNTER_BITS, (counter + 1) & bits::max(COUNTER_BITS));
-    Next::Advanced(next)
+    Increment::Advanced(next)
 }
 
 pub(super) fn aged(age: Age) -> Line {

@@ -32,8 +32,8 @@
 //! A major of ZCC may have one bit more than MCR has room for. A line that would then have to change to MCR is
 //! exhausted.
 
-use super::{Age, Next, WRITES_LEFT, bits};
-use crate::planted::{Bug, Planted};
+use super::{Age, Increment, WRITES_LEFT, bits};
+use crate::planted::{Bug, PlantedBug};
 use units::Line;
 
 pub(super) const POSITIONS: usize = 128;
@@ -69,7 +69,7 @@ pub(super) fn read(line: &Line, position: usize) -> u128 {
     u128::from(field(line, MAJOR)) + u128::from(used_minor(line, position))
 }
 
-pub(super) fn next(line: &Line, position: usize, planted: Planted) -> Next {
+pub(super) fn next(line: &Line, position: usize, planted: PlantedBug) -> Increment {
     if is_uniform(line) { next_uniform(line, position, planted) } else { next_sparse(line, position, planted) }
 }
 
@@ -108,13 +108,13 @@ fn set_uniform_minor(line: &mut Line, position: usize, minor: u64) {
     bits::set(line, MINORS + position * MINOR_BITS as usize, MINOR_BITS, minor);
 }
 
-fn next_sparse(line: &Line, position: usize, planted: Planted) -> Next {
+fn next_sparse(line: &Line, position: usize, planted: PlantedBug) -> Increment {
     if let Some((start, size)) = used_minor_bits(line, position)
         && field(line, (start, size)) < bits::max(size)
     {
         let mut next = *line;
         bits::set(&mut next, start, size, field(line, (start, size)) + 1);
-        return Next::Advanced(next);
+        return Increment::Advanced(next);
     }
     let mut minors: Minors = std::array::from_fn(|position| used_minor(line, position));
     minors[position] += 1;
@@ -129,23 +129,25 @@ fn next_sparse(line: &Line, position: usize, planted: Planted) -> Next {
             if planted.has(Bug::ZccSizeNotStepped) && field(line, SIZE) > 0 {
                 bits::set(&mut next, SIZE.0, SIZE.1, field(line, SIZE));
             }
-            return Next::Advanced(next);
+            return Increment::Advanced(next);
         }
-        None if largest < MINOR_END => return uniform(line, major, &minors).map_or(Next::Exhausted, Next::Advanced),
+        None if largest < MINOR_END => {
+            return uniform(line, major, &minors).map_or(Increment::Exhausted, Increment::Advanced);
+        }
         None if planted.has(Bug::MorphableToUniformKeepsMajor) => uniform(line, major, &NO_MINORS),
         None => uniform(line, major + step, &NO_MINORS),
         Some(_) if major + step > bits::max(MAJOR.1) => None,
         Some(_) => Some(sparse(line, major + step, SIZES[0].0, &NO_MINORS)),
     };
-    renewed.map_or(Next::Exhausted, |next| Next::Renewed(next, 0..POSITIONS))
+    renewed.map_or(Increment::Exhausted, |next| Increment::Renewed(next, 0..POSITIONS))
 }
 
-fn next_uniform(line: &Line, position: usize, planted: Planted) -> Next {
+fn next_uniform(line: &Line, position: usize, planted: PlantedBug) -> Increment {
     let mut next = *line;
     let minor = uniform_minor(line, position) + 1;
     if minor < MINOR_END {
         set_uniform_minor(&mut next, position, minor);
-        return Next::Advanced(next);
+        return Increment::Advanced(next);
     }
     let half = position / HALF;
     let positions = half * HALF..(half + 1) * HALF;
@@ -156,7 +158,7 @@ fn next_uniform(line: &Line, position: usize, planted: Planted) -> Next {
     if base > bits::max(BASE_BITS) && !wraps {
         let blocks = if planted.has(Bug::MorphableNextBlockOnly) { 1 } else { 2 };
         let major = (field(line, TOP) + blocks) << BASE_BITS;
-        return Next::Renewed(sparse(line, major, SIZES[0].0, &NO_MINORS), 0..POSITIONS);
+        return Increment::Renewed(sparse(line, major, SIZES[0].0, &NO_MINORS), 0..POSITIONS);
     }
     let loses_base = smallest > 0 && planted.has(Bug::MorphableRebaseLosesBase);
     if !loses_base {
@@ -168,13 +170,13 @@ fn next_uniform(line: &Line, position: usize, planted: Planted) -> Next {
         }
         let written = minor - u64::from(planted.has(Bug::MorphableRebaseLosesWrite));
         set_uniform_minor(&mut next, position, written - smallest);
-        return Next::Advanced(next);
+        return Increment::Advanced(next);
     }
     let cleared = if planted.has(Bug::SetOverflowForgetsOtherHalf) { 0..POSITIONS } else { positions.clone() };
     for position in cleared {
         set_uniform_minor(&mut next, position, 0);
     }
-    Next::Renewed(next, positions)
+    Increment::Renewed(next, positions)
 }
 
 /// A line in ZCC, with the MAC of `line`.

@@ -15,8 +15,8 @@
 //! because pads and codes have separate keys. The paper's pads name the page's number and the line's place in the page.
 //! Ours name the whole address, so that only draws of one page must differ: about 2^32 draws of 64 bits do.
 
-use super::{Age, Next, bits};
-use crate::planted::{Bug, Planted};
+use super::{Age, Increment, bits};
+use crate::planted::{Bug, PlantedBug};
 use units::{LINES_PER_PAGE, Line, ZERO_LINE};
 
 /// Lines of a page.
@@ -32,18 +32,18 @@ pub(super) fn read(line: &Line, position: usize) -> u128 {
 
 /// Result of one more write of a record, if `drawn` is the next number. The field with the places of lines is no
 /// counter.
-pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: Planted) -> Next {
+pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: PlantedBug) -> Increment {
     let mut next = *line;
     if bits::get(line, MARKS_START + position, 1) == 0 {
         bits::set(&mut next, MARKS_START + position, 1, 1);
-        return Next::Advanced(next);
+        return Increment::Advanced(next);
     }
     if !planted.has(Bug::MajorNotAdvanced) {
         // A page that was never renewed has the number zero.
         bits::set(&mut next, 0, NUMBER_BITS, drawn.max(1));
     }
     bits::set(&mut next, MARKS_START, POSITIONS as u32, 0);
-    Next::Renewed(next, 0..POSITIONS)
+    Increment::Renewed(next, 0..POSITIONS)
 }
 
 /// A blank record overflows at the second write of a line and has no full width, so it serves for every age.

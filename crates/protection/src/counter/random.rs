@@ -11,8 +11,8 @@
 //! writes can follow: hundreds of years of them, as the paper says. Values share no bits, so they are never renewed,
 //! and the line has no room for a MAC.
 
-use super::{Age, Next, WRITES_LEFT, bits};
-use crate::planted::{Bug, Planted};
+use super::{Age, Increment, WRITES_LEFT, bits};
+use crate::planted::{Bug, PlantedBug};
 use units::{Line, ZERO_LINE};
 
 pub(super) const POSITIONS: usize = 8;
@@ -29,15 +29,15 @@ fn value(line: &Line, position: usize) -> u64 {
 }
 
 /// Result of one more write of a value, if `drawn` is its random start.
-pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: Planted) -> Next {
+pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: PlantedBug) -> Increment {
     let next = match value(line, position) {
         0 => (drawn & bits::max(DRAWN_BITS)).max(1),
-        u64::MAX if !planted.has(Bug::ExhaustedWraps) => return Next::Exhausted,
+        u64::MAX if !planted.has(Bug::ExhaustedWraps) => return Increment::Exhausted,
         value => value.wrapping_add(1),
     };
     let mut line = *line;
     bits::set(&mut line, position * VALUE_BITS as usize, VALUE_BITS, next);
-    Next::Advanced(line)
+    Increment::Advanced(line)
 }
 
 pub(super) fn aged(age: Age) -> Line {
@@ -53,12 +53,12 @@ pub(super) fn aged(age: Age) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counter::{Counters, Organisation, Overflow};
+    use crate::counter::{CounterOrganisation, Counters, Overflow};
     use units::random::Random;
 
     #[test]
     fn fvs_rule_2_a_value_is_drawn_at_the_first_write_and_counted_on_by_each_that_follows() {
-        let counters = Counters::new(Organisation::Random, Planted::NONE);
+        let counters = Counters::new(CounterOrganisation::Random, PlantedBug::NONE);
         let (mut line, mut plain, mut random) = (ZERO_LINE, [0_u64; POSITIONS], Random::new(9));
         let mut draws = 0;
         for write in 0..20_000 {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_drawn_value_is_never_zero_and_is_exhausted_at_its_full_width() {
-        let counters = Counters::new(Organisation::Random, Planted::NONE);
+        let counters = Counters::new(CounterOrganisation::Random, PlantedBug::NONE);
         for drawn in [0, 1 << 63] {
             assert_eq!(counters.advance_drawing(&mut ZERO_LINE.clone(), 3, || drawn).unwrap().0, 1);
         }

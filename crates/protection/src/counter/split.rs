@@ -15,8 +15,8 @@
 //! The effective counter is `major << minor bits | minor`. A minor that would pass its end overflows: the major
 //! advances, all minors return to zero, and all lines of the group are renewed. So no effective counter repeats.
 
-use super::{Age, COUNTER_BITS, Next, WRITES_LEFT, bits};
-use crate::planted::{Bug, Planted};
+use super::{Age, COUNTER_BITS, Increment, WRITES_LEFT, bits};
+use crate::planted::{Bug, PlantedBug};
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
 const MAJOR_BITS: u32 = 64;
@@ -81,7 +81,7 @@ impl Split {
     }
 
     /// The effective counter. A major that no honest write produces is truncated to its valid bits.
-    pub(super) fn read(&self, line: &Line, position: usize, planted: Planted) -> u128 {
+    pub(super) fn read(&self, line: &Line, position: usize, planted: PlantedBug) -> u128 {
         let major = bits::get(line, 0, MAJOR_BITS) & self.major_max();
         let major = if planted.has(Bug::MajorCutShort) { major & bits::max(32) } else { major };
         let minor = bits::get(line, self.minor_at(position), self.minor_bits);
@@ -94,17 +94,17 @@ impl Split {
     }
 
     /// Result of `writes` writes of a position. The writes end at an overflow.
-    pub(super) fn after(&self, line: &Line, position: usize, writes: u64, planted: Planted) -> Next {
+    pub(super) fn after(&self, line: &Line, position: usize, writes: u64, planted: PlantedBug) -> Increment {
         let major = bits::get(line, 0, MAJOR_BITS);
         let minor = bits::get(line, self.minor_at(position), self.minor_bits);
         let mut next = *line;
         if minor + writes <= bits::max(self.minor_bits) || planted.has(Bug::MinorWraps) {
             let minor = (minor + writes) & bits::max(self.minor_bits);
             bits::set(&mut next, self.minor_at(position), self.minor_bits, minor);
-            return Next::Advanced(next);
+            return Increment::Advanced(next);
         }
         if major >= self.major_max() {
-            return Next::Exhausted;
+            return Increment::Exhausted;
         }
         bits::set(&mut next, 0, MAJOR_BITS, major + u64::from(!planted.has(Bug::MajorNotAdvanced)));
         if !planted.has(Bug::MinorsNotReset) {
@@ -112,7 +112,7 @@ impl Split {
                 bits::set(&mut next, self.minor_at(position), self.minor_bits, 0);
             }
         }
-        Next::Renewed(next, 0..self.positions)
+        Increment::Renewed(next, 0..self.positions)
     }
 
     pub(super) fn aged(&self, age: Age) -> Line {

@@ -76,13 +76,13 @@ mod tests {
     use super::*;
     use crate::counter::Overflow;
     use crate::design::CounterChoice;
-    use crate::planted::Planted;
+    use crate::planted::PlantedBug;
     use strum::VariantArray;
 
     /// Every organisation with renewed counters, and its library.
     fn libraries() -> impl Iterator<Item = (CounterChoice, Counters, Steady)> {
         CounterChoice::VARIANTS.iter().filter_map(|choice| {
-            let counters = Counters::new(choice.organisation(), Planted::NONE);
+            let counters = Counters::new(choice.organisation(), PlantedBug::NONE);
             Steady::new(&counters, Random::new(1)).map(|steady| (*choice, counters, steady))
         })
     }
@@ -94,7 +94,7 @@ mod tests {
         loop {
             draws += 1;
             match counters.burst(&line, random.below(positions) as usize, 0) {
-                crate::counter::Next::Advanced(next) => line = next,
+                crate::counter::Increment::Advanced(next) => line = next,
                 _ => return draws,
             }
         }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_counters_and_groups_differ() {
-        let counters = Counters::new(CounterChoice::Sc64.organisation(), Planted::NONE);
+        let counters = Counters::new(CounterChoice::Sc64.organisation(), PlantedBug::NONE);
         let library = |seed| Steady::new(&counters, Random::new(seed)).unwrap();
         let (steady, same, other) = (library(1), library(1), library(2));
         let slots = || (0..4096).map(Slot);

@@ -1,13 +1,14 @@
 //! The choices of encryption, and the conditions that each puts on the other parts of a design.
 
-use super::keys::{Keys, Purpose};
+use super::keys::{KeyPurpose, Keys};
 use crate::cipher::{Cipher, NonceInputs};
 use crate::codec::has_offset;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::spilled::spilled;
 use crate::verbs::Slot;
 use crypto::{
-    Aes128, Aes192, Aes256, Cbc, CounterMode, Ecb, Gcm, Key, LineCipher, Ocb3, OcbChunks, Order, TdesEde3, Uses, Xts,
+    Aes128, Aes192, Aes256, BlockOrder, Cbc, CounterMode, Ecb, Gcm, Key, LineCipher, Ocb3, OcbChunks, TdesEde3, Uses,
+    Xts,
 };
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -102,7 +103,7 @@ impl CipherChoice {
 
     /// Returns whether the mode opens each chunk of a line separately, as soon as it arrives.
     pub(super) fn opens_by_chunks(self) -> bool {
-        self.uses().is_some_and(|uses| uses.order == Order::Parallel)
+        self.uses().is_some_and(|uses| uses.order == BlockOrder::Parallel)
     }
 
     /// Returns whether the nonce determines a first offset of a line, without its text, and all blocks of the line are
@@ -112,14 +113,14 @@ impl CipherChoice {
     }
 
     fn uses(self) -> Option<Uses> {
-        self.build(Keys::new(0, Planted::NONE), Planted::NONE).uses()
+        self.build(Keys::new(0, PlantedBug::NONE), PlantedBug::NONE).uses()
     }
 
     /// Builds the cipher from these keys.
-    pub(crate) fn build(self, keys: Keys, planted: Planted) -> Cipher {
+    pub(crate) fn build(self, keys: Keys, planted: PlantedBug) -> Cipher {
         use CipherChoice as C;
-        let (short, long) = (keys.key(Purpose::Encryption), keys.key(Purpose::Encryption));
-        let middle = keys.key(Purpose::Encryption);
+        let (short, long) = (keys.key(KeyPurpose::Encryption), keys.key(KeyPurpose::Encryption));
+        let middle = keys.key(KeyPurpose::Encryption);
         let mode: Box<dyn LineCipher> = match self {
             C::None => return Cipher::plain(),
             C::Aes128Counter => Box::new(CounterMode::<Aes128>::new(&short)),
@@ -132,8 +133,8 @@ impl CipherChoice {
             C::Aes128OcbChunks => Box::new(OcbChunks::<Aes128>::new(&short)),
             C::Aes256OcbChunks => Box::new(OcbChunks::<Aes256>::new(&long)),
             C::TdesOcbChunks => Box::new(OcbChunks::<TdesEde3>::new(&middle)),
-            C::Aes128Xts => Box::new(Xts::<Aes128>::new(&short, &keys.key(Purpose::Tweak))),
-            C::Aes256Xts => Box::new(Xts::<Aes256>::new(&long, &keys.key(Purpose::Tweak))),
+            C::Aes128Xts => Box::new(Xts::<Aes128>::new(&short, &keys.key(KeyPurpose::Tweak))),
+            C::Aes256Xts => Box::new(Xts::<Aes256>::new(&long, &keys.key(KeyPurpose::Tweak))),
             C::Aes128Cbc => Box::new(Cbc::<Aes128>::new(&short)),
             C::TdesCbc => Box::new(Cbc::<TdesEde3>::new(&middle)),
             C::Aes128Ecb => Box::new(Ecb::<Aes128>::new(&short)),
@@ -143,9 +144,9 @@ impl CipherChoice {
     }
 
     /// Returns the parts of the key that a planted bug leaves in memory, with their slots.
-    pub(super) fn spilled(self, keys: Keys, planted: Planted, data_lines: u64) -> Box<[(Slot, Line)]> {
+    pub(super) fn spilled(self, keys: Keys, planted: PlantedBug, data_lines: u64) -> Box<[(Slot, Line)]> {
         use CipherChoice as C;
-        let key: Key<32> = keys.key(Purpose::Encryption);
+        let key: Key<32> = keys.key(KeyPurpose::Encryption);
         let (bytes, is_aes) = match self {
             C::None => return Box::default(),
             _ if self.is_tdes() => (24, false),

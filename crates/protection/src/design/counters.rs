@@ -1,7 +1,7 @@
 //! Organisations of versions, as a design file names them.
 
-use crate::counter::{Counters, Organisation, Split};
-use crate::planted::Planted;
+use crate::counter::{CounterOrganisation, Counters, Split};
+use crate::planted::PlantedBug;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
@@ -36,21 +36,21 @@ pub enum CounterChoice {
 impl CounterChoice {
     /// Returns whether a counter must be decoded before it is known.
     pub fn are_coded(self) -> bool {
-        Counters::new(self.organisation(), Planted::NONE).are_coded()
+        Counters::new(self.organisation(), PlantedBug::NONE).are_coded()
     }
 
-    pub(crate) fn organisation(self) -> Organisation {
+    pub(crate) fn organisation(self) -> CounterOrganisation {
         match self {
-            CounterChoice::None => Organisation::None,
-            CounterChoice::Mono56 => Organisation::Monolithic,
-            CounterChoice::Sc64 => Organisation::Split(Split::SC64),
-            CounterChoice::Sc64Mac => Organisation::Split(Split::SC64_MAC),
-            CounterChoice::Sc128 => Organisation::Split(Split::SC128),
-            CounterChoice::Vault32 => Organisation::Split(Split::VAULT32),
-            CounterChoice::Vault16 => Organisation::Split(Split::VAULT16),
-            CounterChoice::Morphable => Organisation::Morphable,
-            CounterChoice::PageRecord => Organisation::Page,
-            CounterChoice::Rv64 => Organisation::Random,
+            CounterChoice::None => CounterOrganisation::None,
+            CounterChoice::Mono56 => CounterOrganisation::Monolithic,
+            CounterChoice::Sc64 => CounterOrganisation::Split(Split::SC64),
+            CounterChoice::Sc64Mac => CounterOrganisation::Split(Split::SC64_MAC),
+            CounterChoice::Sc128 => CounterOrganisation::Split(Split::SC128),
+            CounterChoice::Vault32 => CounterOrganisation::Split(Split::VAULT32),
+            CounterChoice::Vault16 => CounterOrganisation::Split(Split::VAULT16),
+            CounterChoice::Morphable => CounterOrganisation::Morphable,
+            CounterChoice::PageRecord => CounterOrganisation::Page,
+            CounterChoice::Rv64 => CounterOrganisation::Random,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The choices of authentication, and the conditions that each puts on the other parts of a design.
 
 use super::ciphers::CipherChoice;
-use super::keys::{Keys, Purpose};
+use super::keys::{KeyPurpose, Keys};
 use crate::mac::{Coverage, GROUP_MAX, Mac, TagLocation};
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crypto::{
     Aes128, Aes256, CbcMac, ChunkText, Cmac, Gcm, Gmac, HmacSha1, HmacSha256, HmacSha512, LineMac, Multilinear, Ocb3,
     OcbChunks, Sha3Prefix, TdesEde3,
@@ -223,7 +223,7 @@ impl MacDesign {
 
     /// Returns whether the design has no code, or a code for lines of this length.
     pub(super) fn can_do(&self, cipher: CipherChoice, length: LineLength) -> bool {
-        self.code(cipher, Keys::new(0, Planted::NONE)).is_none_or(|mut code| code.shorten(length))
+        self.code(cipher, Keys::new(0, PlantedBug::NONE)).is_none_or(|mut code| code.shorten(length))
     }
 
     /// Builds the part, if the design has a code, over lines of a supported length. With `bitmap`, tags also vouch for the
@@ -233,7 +233,7 @@ impl MacDesign {
         cipher: CipherChoice,
         (length, bitmap): (LineLength, bool),
         keys: Keys,
-        planted: Planted,
+        planted: PlantedBug,
     ) -> Option<Mac> {
         let keys = if planted.has(Bug::OneTagKey) { Keys::new(0, planted) } else { keys };
         let mut code = self.code(cipher, keys)?;
@@ -252,30 +252,30 @@ impl MacDesign {
     pub(super) fn code(&self, cipher: CipherChoice, keys: Keys) -> Option<Box<dyn LineMac>> {
         use CipherChoice as C;
         use MacChoice as M;
-        let key = keys.key(Purpose::Authentication);
+        let key = keys.key(KeyPurpose::Authentication);
         // Codes that are combined with the cipher have the cipher's key, of the length that the cipher needs.
-        let (short, long) = (keys.key(Purpose::Encryption), keys.key(Purpose::Encryption));
+        let (short, long) = (keys.key(KeyPurpose::Encryption), keys.key(KeyPurpose::Encryption));
         let text = if self.over == Over::Plaintext { ChunkText::Plaintext } else { ChunkText::Ciphertext };
         Some(match (self.code, cipher) {
             (M::None, _) => return None,
             (M::Gmac, C::Aes128Gcm) => Box::new(Gcm::<Aes128>::new(&short)),
             (M::Gmac, C::Aes256Gcm) => Box::new(Gcm::<Aes256>::new(&long)),
             (M::Gmac, _) => Box::new(Gmac::<Aes128>::new(&key)),
-            (M::SgxCw, _) => Box::new(Multilinear::new(&key, &keys.key(Purpose::Hash))),
+            (M::SgxCw, _) => Box::new(Multilinear::new(&key, &keys.key(KeyPurpose::Hash))),
             (M::Cmac, _) => Box::new(Cmac::<Aes128>::new(&key)),
             (M::CbcMac, _) => Box::new(CbcMac::<Aes128>::new(&key)),
-            (M::HmacSha1, _) => Box::new(HmacSha1::new(&keys.key::<20>(Purpose::Authentication))),
-            (M::HmacSha256, _) => Box::new(HmacSha256::new(&keys.key::<32>(Purpose::Authentication))),
-            (M::HmacSha512, _) => Box::new(HmacSha512::new(&keys.key::<64>(Purpose::Authentication))),
+            (M::HmacSha1, _) => Box::new(HmacSha1::new(&keys.key::<20>(KeyPurpose::Authentication))),
+            (M::HmacSha256, _) => Box::new(HmacSha256::new(&keys.key::<32>(KeyPurpose::Authentication))),
+            (M::HmacSha512, _) => Box::new(HmacSha512::new(&keys.key::<64>(KeyPurpose::Authentication))),
             (M::Sha3, _) => Box::new(Sha3Prefix::new(&key)),
             (M::Ocb, _) => Box::new(Ocb3::<Aes128>::new(&short)),
             (M::OcbChunks, C::Aes256OcbChunks) => Box::new(OcbChunks::<Aes256>::new(&long).with_tags_over(text)),
             (M::OcbChunks, C::TdesOcbChunks) => {
-                Box::new(OcbChunks::<TdesEde3>::new(&keys.key(Purpose::Encryption)).with_tags_over(text))
+                Box::new(OcbChunks::<TdesEde3>::new(&keys.key(KeyPurpose::Encryption)).with_tags_over(text))
             }
             (M::OcbChunks, C::Aes128OcbChunks) => Box::new(OcbChunks::<Aes128>::new(&short).with_tags_over(text)),
             (M::OcbChunks, C::TdesCounter) => {
-                let key = keys.key(Purpose::Authentication);
+                let key = keys.key(KeyPurpose::Authentication);
                 Box::new(OcbChunks::<TdesEde3>::new(&key).with_tags_over(text).by_itself())
             }
             (M::OcbChunks, _) => Box::new(OcbChunks::<Aes128>::new(&key).with_tags_over(text).by_itself()),

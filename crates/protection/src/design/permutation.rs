@@ -1,11 +1,11 @@
 //! The choice of lines that move, and the conditions that it puts on the other parts of a design.
 
-use super::keys::{Keys, Purpose};
+use super::keys::{KeyPurpose, Keys};
 use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
 use crate::layout::{DataLines, LEVELS_MAX, Layout, Needs, OnChipReport, with_contexts, with_records};
 use crate::mac::{TagLayout, TagLocation};
 use crate::moving::{ChunkLines, ContextsDesign, MovingLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
 use crate::slot::{Kind, Slot};
@@ -201,14 +201,14 @@ impl PermutationDesign {
     }
 
     /// Returns the lines in a blank memory, behind a small separate last-level cache.
-    pub(super) fn build(&self, layout: &Layout, keys: Keys, release: Release, planted: Planted) -> MovingLines {
+    pub(super) fn build(&self, layout: &Layout, keys: Keys, release: Release, planted: PlantedBug) -> MovingLines {
         let walks = WalkDesign {
             hash_charge: self.hash_charge,
             merkle_cache: self.merkle_cache,
             verification_buffer: self.verification_buffer.unwrap_or(0),
         };
-        let records = Records::new(layout, &keys.key(Purpose::Tree), keys.draws(), walks, planted);
-        let (pads, codes) = (keys.key(Purpose::Encryption), keys.key(Purpose::Authentication));
+        let records = Records::new(layout, &keys.key(KeyPurpose::Tree), keys.draws(), walks, planted);
+        let (pads, codes) = (keys.key(KeyPurpose::Encryption), keys.key(KeyPurpose::Authentication));
         let lines = match self.lines {
             MovingText::Sealed => ChunkLines::sealed(&pads, &codes, self.slots_per_tag, planted),
             MovingText::Plain => ChunkLines::plain(planted),

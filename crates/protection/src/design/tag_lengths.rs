@@ -7,7 +7,7 @@ use super::ciphers::CipherChoice;
 use super::keys::Keys;
 use super::macs::{DEFAULT_BITS, MacChoice, MacDesign};
 use crate::mac::TagLocation;
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crypto::ALL_GIVE_BITS;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::RangeInclusive;
@@ -111,6 +111,6 @@ impl MacDesign {
 
     /// Bits of the whole tags of the code; without a code, the most that any tag has.
     fn whole_bits(&self, cipher: CipherChoice) -> u32 {
-        self.code(cipher, Keys::new(0, Planted::NONE)).map_or(*LINE_BITS.end(), |code| code.whole_bits())
+        self.code(cipher, Keys::new(0, PlantedBug::NONE)).map_or(*LINE_BITS.end(), |code| code.whole_bits())
     }
 }

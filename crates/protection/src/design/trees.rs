@@ -12,7 +12,7 @@ use super::counters::CounterChoice;
 use super::{MacChoice, Parts};
 use crate::counter::Counters;
 use crate::layout::{Layout, TreeNeeds};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::slot::Role;
 use crate::tree::{Forest, ForestDesign, ROOT_LINES_MAX, Tree, Update};
 use crypto::Key;
@@ -84,7 +84,7 @@ impl TreeDesign {
         let (of_counters, there) = (self.kind == TreeKind::Counters, self.kind != TreeKind::None);
         let no_counters = parts.counters == CounterChoice::None;
         let mac_less =
-            |choice: CounterChoice| Counters::new(choice.organisation(), Planted::NONE).embedded_mac_bits() == 0;
+            |choice: CounterChoice| Counters::new(choice.organisation(), PlantedBug::NONE).embedded_mac_bits() == 0;
         let rules = [
             (
                 (bonsai || of_counters) && no_counters,
@@ -135,7 +135,7 @@ impl TreeDesign {
     }
 
     /// Builds the tree, if the design has one.
-    pub(super) fn build(&self, key: &Key, leaves: Counters, planted: Planted) -> Option<Tree> {
+    pub(super) fn build(&self, key: &Key, leaves: Counters, planted: PlantedBug) -> Option<Tree> {
         let hashes = |leaves| Tree::of_hashes(key, self.arity as usize, leaves, self.update, planted);
         match self.kind {
             TreeKind::None => None,

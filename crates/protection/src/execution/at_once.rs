@@ -4,7 +4,7 @@
 //! metadata and the check are those of the timed run, so that either runner continues where the other stopped. Every
 //! verb is ready at once and is not counted; the timed memory must be idle.
 
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 use crate::execution::{Outcomes, TimedMemory, Untimed, Watch};
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
@@ -66,7 +66,7 @@ impl Untimed for AtOnce {
 }
 
 impl Outcomes for AtOnce {
-    fn keep(&self, completion: Completion) {
+    fn keep(&self, completion: RegisterUpdate) {
         self.memory.complete(&completion);
     }
 

@@ -4,7 +4,7 @@
 //! it is complete ([`domain`](crate::domain)). If power can fail, the content of slots before the open tuple is kept until then.
 //! So is the keystream that hides its lines: they are in the queue, and if the tuple is dropped no observer has seen them.
 
-use crate::domain::{Completion, Registers};
+use crate::domain::{RegisterUpdate, Registers};
 use crate::ledger::Ledger;
 use crate::media::Media;
 use crate::slot::{Slot, Untrusted};
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 
 /// Changes of the open tuple.
 #[derive(Default)]
-struct Open {
+struct TupleChanges {
     /// Content of its slots before the tuple.
     before: FxHashMap<Slot, Untrusted>,
     /// Keystream for lines that were not written yet: for each slot the latest pad, and the latest mask.
@@ -23,7 +23,7 @@ struct Open {
     hidden: Vec<Keystream>,
 }
 
-impl Open {
+impl TupleChanges {
     fn take_used(&mut self, slot: Slot) -> impl Iterator<Item = Keystream> + '_ {
         [false, true].into_iter().filter_map(move |mask| self.used.remove(&(slot, mask)))
     }
@@ -80,7 +80,7 @@ impl Durable {
     }
 
     /// Completes the open tuple.
-    pub fn complete(&self, completion: &Completion) {
+    pub fn complete(&self, completion: &RegisterUpdate) {
         self.show(self.open_tuple.completes());
         self.registers.borrow_mut().set(completion);
     }
@@ -101,7 +101,7 @@ impl Durable {
 
 /// The open tuple, if it is kept.
 #[derive(Default)]
-struct OpenTuple(RefCell<Option<Open>>);
+struct OpenTuple(RefCell<Option<TupleChanges>>);
 
 impl OpenTuple {
     /// Keeps the open tuple from now on.

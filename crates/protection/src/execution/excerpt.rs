@@ -6,7 +6,7 @@
 
 use crate::execution::Timed;
 use crate::execution::explained::Explained;
-use crate::execution::keep::{Keep, Piece};
+use crate::execution::keep::{Keep, UnitSpan};
 use crate::execution::operation::Operation;
 use crate::execution::watch::Watch;
 use crate::verbs::Verbs;
@@ -60,7 +60,7 @@ pub struct Clip {
     /// Line of the work.
     pub line: LineAddr,
     /// Piece of work with its span.
-    pub piece: Piece,
+    pub piece: UnitSpan,
 }
 
 /// Record of one window of a run.
@@ -159,7 +159,7 @@ impl Clipper {
 impl Keep for Clipper {
     fn operation(&self, _: impl FnOnce() -> Operation) {}
 
-    fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> Piece) {
+    fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> UnitSpan) {
         if meet(&(start..end), &self.excerpt.window) {
             self.excerpt.clips.borrow_mut().push(Clip { trip: self.trip.get(), line: self.line.get(), piece: piece() });
         }
@@ -227,7 +227,7 @@ mod tests {
             waited_for: None,
             outcome: None,
         };
-        Clipper::new(&excerpt).span(at(start), at(end), || Piece {
+        Clipper::new(&excerpt).span(at(start), at(end), || UnitSpan {
             unit: Unit::Mac,
             span,
             began: at(start),

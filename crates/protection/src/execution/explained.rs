@@ -3,15 +3,15 @@
 //! It is not a third implementation: it passes each verb to the runner inside and records the result. The operations prove that the
 //! runners agree; the spans are the timeline. A separate filter selects the records to keep ([`Keep`]).
 
-use crate::domain::Completion;
-use crate::execution::keep::{Everything, Keep, Piece, Unit};
+use crate::domain::RegisterUpdate;
+use crate::execution::keep::{Everything, Keep, Unit, UnitSpan};
 use crate::execution::operation::Operation;
-use crate::execution::watch::{Account, Watch};
+use crate::execution::watch::{VerbReport, Watch};
 use crate::placement::DataSlot;
 use crate::slot::Part;
 use crate::verbs::{
-    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Purpose, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
+    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream, Known, Leg,
+    LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Purpose, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
 };
 use crypto::BlockCipher;
 use sim::lock::Mode;
@@ -87,13 +87,13 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
         work: impl Future<Output = T>,
     ) -> T {
         let output = work.await;
-        let Account { waited_for, outcome, done, waited, data } = self.inside.account();
+        let VerbReport { waited_for, outcome, done, waited, data } = self.inside.account();
         let end = done.unwrap_or_else(|| self.inside.now());
         // A reader may have continued with the first word while the other words were on their way.
         let last = data.map_or(end, |data| data.max(end));
         self.kept.span(start, last, || {
             let span = Span { verb, what: what(), start, end, waited_for, outcome };
-            Piece { unit, span, began: start + waited, data }
+            UnitSpan { unit, span, began: start + waited, data }
         });
         output
     }
@@ -106,7 +106,7 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
     fn known(&self, (verb, unit): (Verb, Unit), what: impl Fn() -> String, (start, end): (Time, Time)) {
         self.kept.span(start, end, || {
             let span = Span { verb, what: what(), start, end, waited_for: None, outcome: None };
-            Piece { unit, span, began: start, data: None }
+            UnitSpan { unit, span, began: start, data: None }
         });
     }
 
@@ -130,7 +130,7 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
             self.kept.span(start, end, || {
                 let what = format!("data {}", in_bytes(words));
                 let span = Span { verb: Verb::Fetch, what, start, end, waited_for: None, outcome: None };
-                Piece { unit: Unit::Wait, span, began: start, data: None }
+                UnitSpan { unit: Unit::Wait, span, began: start, data: None }
             });
         }
     }
@@ -162,7 +162,7 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
         self.note(|| Operation::Fence);
     }
 
-    fn complete(&self, completion: Completion) {
+    fn complete(&self, completion: RegisterUpdate) {
         self.note(|| Operation::Complete(completion.clone()));
         if !completion.outdates_root {
             self.mark(Verb::Complete, || "tuple".to_owned());
@@ -208,12 +208,12 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
         )
     }
 
-    fn offer(&self, blocks: Blocks, ready: Known) -> Offered {
+    fn offer(&self, blocks: Blocks, ready: Known) -> IdleBlocks {
         self.note(|| Operation::Offer(blocks));
         self.inside.offer(blocks, ready)
     }
 
-    async fn await_offered(&self, offered: &Offered, block: u32) -> bool {
+    async fn await_offered(&self, offered: &IdleBlocks, block: u32) -> bool {
         let requested = self.inside.now();
         let was_out = self.inside.await_offered(offered, block).await;
         if !was_out {
@@ -223,7 +223,7 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
         was_out
     }
 
-    fn give_up(&self, offered: &Offered) -> u32 {
+    fn give_up(&self, offered: &IdleBlocks) -> u32 {
         let given_up = self.inside.give_up(offered);
         let (blocks, now) = (offered.blocks, self.inside.now());
         let end = self.inside.account().done.map_or(now, |out| out.min(now));
@@ -329,7 +329,7 @@ impl<V: Verbs + Watch, K: Keep> LockVerbs for Explained<V, K> {
             self.kept.span(start, end, || {
                 let (what, waited_for) = (name.to_string(), Some(Cause::Lock));
                 let span = Span { verb: Verb::Lock, what, start, end, waited_for, outcome: None };
-                Piece { unit: Unit::Wait, span, began: start, data: None }
+                UnitSpan { unit: Unit::Wait, span, began: start, data: None }
             });
         }
         guard

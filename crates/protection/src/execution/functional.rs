@@ -1,6 +1,6 @@
 //! Functional runner: every verb is ready at once. Moves real bytes without time; campaigns attack it.
 
-use crate::domain::{Completion, Registers};
+use crate::domain::{RegisterUpdate, Registers};
 use crate::execution::start_up::StartUp;
 use crate::execution::{Outcomes, Untimed, Watch};
 use crate::ledger::Ledger;
@@ -157,7 +157,7 @@ impl Untimed for Functional {
 }
 
 impl Outcomes for Functional {
-    fn keep(&self, completion: Completion) {
+    fn keep(&self, completion: RegisterUpdate) {
         self.registers.borrow_mut().set(&completion);
     }
 

@@ -34,7 +34,7 @@ pub enum Unit {
 
 /// A piece of work: a span, and information about the unit that did it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Piece {
+pub struct UnitSpan {
     /// Unit that did the work.
     pub unit: Unit,
     /// Span of the work.
@@ -50,7 +50,7 @@ pub trait Keep {
     /// Receives an operation that was done.
     fn operation(&self, operation: impl FnOnce() -> Operation);
     /// Receives a piece of work that took from `start` to `end`.
-    fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> Piece);
+    fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> UnitSpan);
 }
 
 /// Keeps all operations and all spans.
@@ -83,7 +83,7 @@ impl Keep for Everything {
         self.operations.borrow_mut().push(operation());
     }
 
-    fn span(&self, _: Time, _: Time, piece: impl FnOnce() -> Piece) {
+    fn span(&self, _: Time, _: Time, piece: impl FnOnce() -> UnitSpan) {
         self.add(piece().span);
     }
 }

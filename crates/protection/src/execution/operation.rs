@@ -1,6 +1,6 @@
 //! Operations of a scheme, by which the runners are compared.
 
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 use crate::verbs::{AesUnits, Blocks, Cache, Exit, Fault, Keystream, Leg, Plaintext, Role, Slot, Untrusted};
 use units::{LineAddr, Words};
 
@@ -18,7 +18,7 @@ pub enum Operation {
     /// Waited until all content persisted before had arrived.
     Fence,
     /// Completed the open tuple and set the registers.
-    Complete(Completion),
+    Complete(RegisterUpdate),
     /// Hid something of the line in a slot under this keystream.
     Spend(Slot, Keystream),
     /// Decoded a line of counters.

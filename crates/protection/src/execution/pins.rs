@@ -3,7 +3,7 @@
 //! Without a probe, this is only the machine's memory.
 
 use crate::media::{Media, Shape};
-use crate::planted::Planted;
+use crate::planted::PlantedBug;
 use crate::probe::{Crossing, Probe};
 use machine::dram::{Burst, Completion, Kind, Wanted};
 use machine::memory::MemorySystem;
@@ -20,7 +20,7 @@ pub(super) struct Pins {
     media: Rc<RefCell<Media>>,
     probe: OnceCell<Probe>,
     /// Deliberate weakness of stores through the pins, if any.
-    pub planted: Planted,
+    pub planted: PlantedBug,
 }
 
 impl Pins {
@@ -32,7 +32,7 @@ impl Pins {
             shape,
             media: media.clone(),
             probe: OnceCell::new(),
-            planted: Planted::NONE,
+            planted: PlantedBug::NONE,
         }
     }
 

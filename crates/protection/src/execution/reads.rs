@@ -60,7 +60,7 @@ pub struct ReadCounters {
     /// Sum of the lines' latencies, in femtoseconds.
     pub total_fs: u64,
     /// Sum of each part over these lines, in femtoseconds.
-    pub parts_fs: Parts,
+    pub parts_fs: ReadPartTimes,
     /// Distribution of the total latencies.
     pub histogram: Histogram,
 }
@@ -68,9 +68,9 @@ pub struct ReadCounters {
 /// Femtoseconds for each part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(transparent)]
-pub struct Parts(EnumMap<ReadPart, u64>);
+pub struct ReadPartTimes(EnumMap<ReadPart, u64>);
 
-impl Parts {
+impl ReadPartTimes {
     /// Femtoseconds of one part.
     pub fn of(&self, part: ReadPart) -> u64 {
         self.0[part]
@@ -88,8 +88,8 @@ impl Parts {
 
     /// Divides a time among the parts in their proportion, to the femtosecond: the shares add up to it. If all parts are zero, the whole
     /// time counts as the way on the chip.
-    pub fn share(&self, time: Duration) -> Parts {
-        let (whole, mut shared) = (self.total(), Parts::default());
+    pub fn share(&self, time: Duration) -> ReadPartTimes {
+        let (whole, mut shared) = (self.total(), ReadPartTimes::default());
         if whole == 0 {
             shared.add(ReadPart::OnChip, time);
             return shared;
@@ -106,17 +106,17 @@ impl Parts {
     }
 }
 
-impl std::ops::AddAssign for Parts {
-    fn add_assign(&mut self, other: Parts) {
+impl std::ops::AddAssign for ReadPartTimes {
+    fn add_assign(&mut self, other: ReadPartTimes) {
         self.0.values_mut().zip(other.0.values()).for_each(|(fs, more)| *fs += more);
     }
 }
 
-impl std::ops::Sub for Parts {
-    type Output = Parts;
+impl std::ops::Sub for ReadPartTimes {
+    type Output = ReadPartTimes;
 
-    fn sub(self, other: Parts) -> Parts {
-        Parts(EnumMap::from_fn(|part| self.0[part] - other.0[part]))
+    fn sub(self, other: ReadPartTimes) -> ReadPartTimes {
+        ReadPartTimes(EnumMap::from_fn(|part| self.0[part] - other.0[part]))
     }
 }
 
@@ -186,7 +186,7 @@ impl ReadProgress {
     }
 
     /// Releases the words wanted first, or the whole line. Returns the latency and its parts, at the first release only.
-    pub fn released(&self, now: Time, whole: bool) -> Option<(Duration, Parts)> {
+    pub fn released(&self, now: Time, whole: bool) -> Option<(Duration, ReadPartTimes)> {
         let arrived = self.arrived.take()?;
         if whole {
             self.ended(ReadPart::Data, self.later_words.get());
@@ -194,7 +194,7 @@ impl ReadProgress {
             self.began_release.set(Some(now));
         }
         let (began, waited) = self.fetch.get().unwrap_or((arrived, Duration::ZERO));
-        let mut way = Way { reached: arrived, now, parts: Parts::default() };
+        let mut way = ReadDivision { reached: arrived, now, parts: ReadPartTimes::default() };
         way.reach(ReadPart::Reencryption, self.let_in.get().min(began));
         way.reach(ReadPart::Admission, self.ends[ReadPart::Admission].get().min(began));
         way.reach(ReadPart::Reencryption, self.ends[ReadPart::Reencryption].get().min(began));
@@ -205,15 +205,15 @@ impl ReadProgress {
 
     /// Releases the remaining words of a line, after words that were released first. Returns the parts of the time since then.
     #[inline]
-    pub fn followed(&self, now: Time) -> Option<Parts> {
+    pub fn followed(&self, now: Time) -> Option<ReadPartTimes> {
         let reached = self.began_release.take()?;
         self.ended(ReadPart::Data, self.later_words.get());
-        Some(self.arriving(Way { reached, now, parts: Parts::default() }))
+        Some(self.arriving(ReadDivision { reached, now, parts: ReadPartTimes::default() }))
     }
 
     /// Counts the wait for the line's words, and then the other awaited work.
     #[inline]
-    fn arriving(&self, mut way: Way) -> Parts {
+    fn arriving(&self, mut way: ReadDivision) -> ReadPartTimes {
         way.reach(ReadPart::Data, self.ends[ReadPart::Data].get());
         while way.reached < way.now {
             let (end, part) = self.next_to_end(way.reached).unwrap_or((way.now, ReadPart::Admission));
@@ -230,13 +230,13 @@ impl ReadProgress {
 }
 
 /// A stretch of a read until now, divided into parts up to `reached`.
-struct Way {
+struct ReadDivision {
     reached: Time,
     now: Time,
-    parts: Parts,
+    parts: ReadPartTimes,
 }
 
-impl Way {
+impl ReadDivision {
     /// Counts the time until this end for this part.
     #[inline]
     fn reach(&mut self, part: ReadPart, end: Time) {
@@ -286,7 +286,7 @@ mod tests {
         of_some_length(parts)
     }
 
-    fn of_some_length(parts: Parts) -> Vec<(ReadPart, u64)> {
+    fn of_some_length(parts: ReadPartTimes) -> Vec<(ReadPart, u64)> {
         parts.0.into_iter().filter(|(_, fs)| *fs > 0).map(|(part, fs)| (part, fs / 1_000_000)).collect()
     }
 
@@ -377,7 +377,7 @@ mod tests {
     fn shares_add_up_to_the_femtosecond_and_are_proportional() {
         let mut random = Random::new(5);
         for _ in 0..500 {
-            let mut whole = Parts::default();
+            let mut whole = ReadPartTimes::default();
             for part in [P::WriteBack, P::Data, P::Tree, P::Engine, P::OnChip] {
                 whole.add(part, Duration::from_fs(random.below(1_000_000_000) * random.below(2)));
             }
@@ -389,6 +389,6 @@ mod tests {
                 assert!(exact.abs_diff(shared.of(part).into()) <= 2, "{part:?}: {whole:?} over {time}");
             }
         }
-        assert_eq!(Parts::default().share(Duration::from_fs(7)).of(P::OnChip), 7, "what took nothing");
+        assert_eq!(ReadPartTimes::default().share(Duration::from_fs(7)).of(P::OnChip), 7, "what took nothing");
     }
 }

@@ -1,6 +1,6 @@
 //! Requirements of a timed memory on the machine around it: receivers of lines, and the latencies of ways on the chip.
 
-use crate::execution::reads::Parts;
+use crate::execution::reads::ReadPartTimes;
 use crate::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use units::{Duration, Line, LineAddr, Words};
 
@@ -9,7 +9,7 @@ pub trait Receiver {
     /// Words of a line have left the checker before the remaining words, which follow. A receiver may wait for these.
     fn released_first(&self, _line: LineAddr, _plaintext: &Plaintext, _words: Words) {}
     /// Receives the parts of a read's latency; its line, or the first words of it, is about to be released.
-    fn read(&self, _line: LineAddr, _parts: &Parts) {}
+    fn read(&self, _line: LineAddr, _parts: &ReadPartTimes) {}
     /// A line has left the checker.
     fn released(&self, line: LineAddr, plaintext: &Plaintext);
     /// Tampering with a line was reported.

@@ -6,23 +6,23 @@
 
 mod verbs;
 
-use crate::domain::{Completion, Registers};
+use crate::domain::{RegisterUpdate, Registers};
 use crate::execution::durable::Durable;
 use crate::execution::overflows::Overflows;
 use crate::execution::pins::Pins;
 use crate::execution::private::Patience;
 use crate::execution::reads::{ReadPart, ReadProgress};
-use crate::execution::units::Units;
+use crate::execution::units::EngineUnits;
 use crate::execution::waits::{cause_of, word_for};
-use crate::execution::watch::Account;
+use crate::execution::watch::VerbReport;
 use crate::execution::windows::Windows;
 use crate::execution::{CipherEngine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
 use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crate::probe::Probe;
-use crate::verbs::{AesUnits, Arriving, Beats, LockName, Offered, Role, Slot, Untrusted, Wanted};
+use crate::verbs::{AesUnits, Arriving, Beats, IdleBlocks, LockName, Role, Slot, Untrusted, Wanted};
 use machine::dram::Burst;
 use machine::memory::MemorySystem;
 use sim::lock::LockTable;
@@ -42,7 +42,7 @@ pub struct TimedMemory {
     channels: Pins,
     shape: Shape,
     media: Rc<RefCell<Media>>,
-    units: Units,
+    units: EngineUnits,
     locks: LockTable<LockName>,
     counters: RefCell<TimedCounters>,
     pub(super) durable: Durable,
@@ -68,7 +68,7 @@ impl TimedMemory {
             channels: Pins::new(channels.into(), clock, shape, &media),
             shape,
             media,
-            units: Units::new(engines),
+            units: EngineUnits::new(engines),
             locks: LockTable::new(clock),
             counters: RefCell::default(),
             durable: Durable::new(ledger),
@@ -104,7 +104,7 @@ impl TimedMemory {
     }
 
     /// Returns the memory with this deliberate weakness, if any.
-    pub fn with_planted(mut self, planted: Planted) -> Self {
+    pub fn with_planted(mut self, planted: PlantedBug) -> Self {
         self.channels.planted = planted;
         self
     }
@@ -166,7 +166,7 @@ impl TimedMemory {
         (self.durable.left_of(&self.media.borrow()), self.registers())
     }
 
-    pub(super) fn complete(&self, completion: &Completion) {
+    pub(super) fn complete(&self, completion: &RegisterUpdate) {
         let mut counters = self.counters.borrow_mut();
         counters.tuples += 1;
         counters.root_updates += u64::from(completion.reaches_a_root());
@@ -226,7 +226,7 @@ fn pass(unit: &Pipe, ready: Time, items: u32) -> (Time, Duration) {
 /// The timed verbs of one access.
 pub struct Timed {
     memory: Rc<TimedMemory>,
-    account: Cell<Account>,
+    account: Cell<VerbReport>,
     progress: ReadProgress,
 }
 
@@ -264,7 +264,7 @@ impl Timed {
     }
 
     /// Returns the units that idle work was offered to, and their record of it.
-    fn idle_work<'o>(&self, offered: &'o Offered) -> Option<(&Pipe, &'o IdleBatch)> {
+    fn idle_work<'o>(&self, offered: &'o IdleBlocks) -> Option<(&Pipe, &'o IdleBatch)> {
         let units = self.memory.units.of_cipher(AesUnits::Controller, offered.blocks.cipher);
         offered.batch.as_ref().map(|batch| (&units.pipe, batch))
     }
@@ -282,7 +282,7 @@ impl Timed {
 
     fn note_unit(&self, end: Time, waited: Duration) {
         let waited_for = (waited > Duration::ZERO).then_some(Cause::Unit);
-        self.account.set(Account { waited_for, done: Some(end), waited, ..Account::default() });
+        self.account.set(VerbReport { waited_for, done: Some(end), waited, ..VerbReport::default() });
     }
 
     /// Writes a slot, as part of a tuple if it `persists`.
@@ -309,7 +309,7 @@ impl Timed {
             self.memory.durable.put(&self.memory.media, slot, content, persists);
         }
         let waited = self.memory.clock.now() > requested;
-        self.account.set(Account { waited_for: waited.then_some(Cause::Queue), ..Account::default() });
+        self.account.set(VerbReport { waited_for: waited.then_some(Cause::Queue), ..VerbReport::default() });
     }
 
     async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Arriving {
@@ -338,7 +338,7 @@ impl Timed {
         let waited = answer.waited + answer.arrived.since(began);
         self.progress.fetched(role, (began, waited), self.memory.clock.now());
         let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
-        self.account.set(Account { waited_for, outcome, data: burst, ..Account::default() });
+        self.account.set(VerbReport { waited_for, outcome, data: burst, ..VerbReport::default() });
         Arriving { content: self.memory.media.borrow().read(slot), beats }
     }
 }
@@ -377,7 +377,7 @@ impl Watch for Timed {
         self.memory.clock.now()
     }
 
-    fn account(&self) -> Account {
+    fn account(&self) -> VerbReport {
         self.account.take()
     }
 }

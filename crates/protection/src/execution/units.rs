@@ -10,7 +10,7 @@ use sim::pipe::Pipe;
 use units::Duration;
 
 /// The units that all accesses of one machine share.
-pub(super) struct Units {
+pub(super) struct EngineUnits {
     aes: CipherUnits,
     tdes: Option<CipherUnits>,
     /// Time to decode a counter from its line.
@@ -30,10 +30,10 @@ pub(super) struct Units {
     pub one_port: bool,
 }
 
-impl Units {
+impl EngineUnits {
     /// Returns the controller's units, with a port for each cache of metadata.
-    pub fn new(engines: &Engines) -> Units {
-        Units {
+    pub fn new(engines: &Engines) -> EngineUnits {
+        EngineUnits {
             aes: engines.aes.build(),
             tdes: engines.tdes.as_ref().map(CipherEngine::build),
             decoding: Duration::from_ns_f64(engines.counter_decode_ns.unwrap_or(0.0)),

@@ -5,7 +5,7 @@ use units::{Duration, Time};
 
 /// Information about a verb that has returned.
 #[derive(Clone, Copy, Default)]
-pub struct Account {
+pub struct VerbReport {
     /// Cause of its wait, if it waited.
     pub waited_for: Option<Cause>,
     /// Word for its outcome.
@@ -26,7 +26,7 @@ pub trait Watch {
     }
 
     /// Returns and clears the information about the verb that has just returned.
-    fn account(&self) -> Account {
-        Account::default()
+    fn account(&self) -> VerbReport {
+        VerbReport::default()
     }
 }

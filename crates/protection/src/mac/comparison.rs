@@ -1,6 +1,6 @@
 //! Compares a stored tag with the computed one. All bits of the entry count, including those that the tag leaves unused.
 
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crypto::Tag;
 
 /// The comparison of tags, and its planted weaknesses.
@@ -11,7 +11,7 @@ pub(crate) struct Comparison {
     /// Chunks of a line with separate tags. The line's tag holds them side by side.
     pub chunks: u32,
     /// Weaknesses that a test plants.
-    pub planted: Planted,
+    pub planted: PlantedBug,
 }
 
 impl Comparison {
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn every_bit_of_a_tag_belongs_to_the_share_of_one_chunk() {
         for (bits, chunks) in [(64, 8), (10, 4), (512, 8), (128, 4), (57, 8), (8, 8)] {
-            let comparison = Comparison { bits, chunks, planted: Planted::NONE };
+            let comparison = Comparison { bits, chunks, planted: PlantedBug::NONE };
             let computed = Tag::first_of(&[0xa5; 64], bits);
             let owners: Vec<Vec<u32>> = (0..Tag::BITS)
                 .map(|bit| {

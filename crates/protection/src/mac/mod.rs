@@ -14,9 +14,9 @@ pub(crate) use stored::StoredTag;
 pub use tag_layout::{TagLayout, TagLocation};
 
 use crate::counter::Counter;
-use crate::memo::{Memo, Message};
+use crate::memo::{MacInput, Memo};
 use crate::placement::DataSlot;
-use crate::planted::{Bug, Planted, without_last_block};
+use crate::planted::{Bug, PlantedBug, without_last_block};
 use crate::speculation::Bitmap;
 use arrayvec::ArrayVec;
 use comparison::Comparison;
@@ -50,7 +50,7 @@ pub struct Mac {
     pub(crate) comparison: Comparison,
     pub(crate) coverage: Coverage,
     tag_layout: TagLayout,
-    planted: Planted,
+    planted: PlantedBug,
     memo: Rc<Memo<Tag>>,
     pairing: Rc<Pairing>,
     computed: Rc<Cell<(u64, u64)>>,
@@ -58,7 +58,7 @@ pub struct Mac {
 
 impl Mac {
     /// A code over the inputs in `coverage`, with tags cut to `bits`. Tags are in a separate region, one for each line.
-    pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
+    pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: PlantedBug) -> Mac {
         Mac {
             comparison: Comparison { bits, chunks: code.chunks(), planted },
             code: code.into(),
@@ -140,11 +140,11 @@ impl Mac {
         self.computed.set((before + tags, in_pairs_before + in_pairs));
     }
 
-    fn message(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, text: &Line) -> Message {
+    fn message(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, text: &Line) -> MacInput {
         let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
         let bound = self.coverage.bitmap && !self.planted.has(Bug::TagWithoutBitmap);
         let bitmap = if bound { bitmap.0 } else { 0 };
-        Message { line_number: at.bound(), version: counter.0, bitmap, text: *text }
+        MacInput { line_number: at.bound(), version: counter.0, bitmap, text: *text }
     }
 
     /// Returns one tag over these lines, in order, each with its version and its covered text. The lines are not re-ordered.

@@ -7,7 +7,7 @@
 
 use super::Mac;
 use crate::counter::Counter;
-use crate::memo::Message;
+use crate::memo::MacInput;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::speculation::Bitmap;
@@ -22,11 +22,11 @@ const SCHEDULED_MAX: usize = 64;
 /// Messages with scheduled tags, the oldest first.
 #[derive(Default)]
 pub(super) struct Pairing {
-    messages: RefCell<VecDeque<Message>>,
+    messages: RefCell<VecDeque<MacInput>>,
 }
 
 impl Pairing {
-    fn enter(&self, message: Message) {
+    fn enter(&self, message: MacInput) {
         let mut messages = self.messages.borrow_mut();
         if messages.len() == SCHEDULED_MAX {
             messages.pop_front();
@@ -35,7 +35,7 @@ impl Pairing {
     }
 
     /// Removes `needed`, then removes and returns the oldest of the remaining messages.
-    fn oldest_pair(&self, needed: &Message) -> Option<Message> {
+    fn oldest_pair(&self, needed: &MacInput) -> Option<MacInput> {
         let mut messages = self.messages.borrow_mut();
         if let Some(line_number) = messages.iter().position(|message| message == needed) {
             messages.remove(line_number);
@@ -57,9 +57,9 @@ impl Mac {
     }
 
     /// Computes a tag, and with it the oldest scheduled one if the code computes pairs.
-    pub(super) fn compute(&self, message: &Message) -> Tag {
+    pub(super) fn compute(&self, message: &MacInput) -> Tag {
         let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
-        let nonce = |of: &Message| self.nonce(of.line_number, Counter(of.version)).with_bitmap(of.bitmap);
+        let nonce = |of: &MacInput| self.nonce(of.line_number, Counter(of.version)).with_bitmap(of.bitmap);
         let paired = self.code.pairs().and_then(|pairs| Some((pairs, self.pairing.oldest_pair(message)?)));
         let Some((pairs, other)) = paired else {
             self.count(1, 0);
@@ -78,7 +78,7 @@ mod tests {
     use super::super::Coverage;
     use super::*;
     use crate::placement::Placement;
-    use crate::planted::Planted;
+    use crate::planted::PlantedBug;
     use crypto::{LineMac, Nonce, Pairs, Tag};
     use proptest::prelude::*;
     use units::LineAddr;
@@ -108,7 +108,7 @@ mod tests {
 
     fn mac() -> Mac {
         let coverage = Coverage { address: true, counter: true, plaintext: false, bitmap: false };
-        Mac::new(Box::new(InPairs), 64, coverage, Planted::NONE)
+        Mac::new(Box::new(InPairs), 64, coverage, PlantedBug::NONE)
     }
 
     fn tag(mac: &Mac, line: u64) -> Tag {

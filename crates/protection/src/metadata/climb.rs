@@ -8,7 +8,7 @@
 //! also keeps copies of the roots at which its paths end. Its completion writes these copies to the registers.
 
 use super::Metadata;
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot};
 use crate::stages::Stages;
@@ -29,8 +29,8 @@ impl Metadata {
         verbs: &'a V,
         stages: &mut Stages<'a, V>,
         (mut role, lines): (Role, Lines),
-    ) -> Result<Completion, Fault> {
-        let (mut changed, mut reached) = (lines, Completion::default());
+    ) -> Result<RegisterUpdate, Fault> {
+        let (mut changed, mut reached) = (lines, RegisterUpdate::default());
         for stage in stage_above(role)..=self.last_stage() {
             stages.enter(verbs, stage).await;
             join_all(changed.iter().map(|_| verbs.hash())).await;

@@ -2,7 +2,7 @@
 
 use super::Metadata;
 use super::walk::{FoundIn, Sought};
-use crate::on_chip::OnChip;
+use crate::on_chip::ChipState;
 use crate::slot::{Role, Slot};
 use crate::verbs::{Fault, Verbs};
 use units::Line;
@@ -58,6 +58,6 @@ impl Metadata {
             self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.role_and_index(slot).0 == role));
             self.write_back_leaving(verbs).await;
         }
-        self.on_chip(OnChip::forget_clean);
+        self.on_chip(ChipState::forget_clean);
     }
 }

@@ -10,10 +10,10 @@
 
 use super::Metadata;
 use super::update::ParentUpdate;
-use crate::on_chip::OnChip;
+use crate::on_chip::ChipState;
 use crate::planted::Bug;
 use crate::slot::Slot;
-use crate::tree::{Change, Parent, Tree};
+use crate::tree::{ForestChange, Parent, Tree};
 use crate::verbs::{Fault, Verbs};
 
 impl Metadata {
@@ -31,7 +31,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         let Some(root) = self.update_upward((leaf, self.metadata.layout.role_and_index(leaf).0)).await? else {
             return Ok(());
         };
-        let noted = |chip: &mut OnChip| {
+        let noted = |chip: &mut ChipState| {
             chip.forest.note(root);
             chip.forest.change()
         };
@@ -42,7 +42,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
     }
 
     /// Applies a change of a dynamic forest: folds one root, and promotes a child of another.
-    async fn reshape(&self, change: Change) -> Result<(), Fault> {
+    async fn reshape(&self, change: ForestChange) -> Result<(), Fault> {
         if let Some(root) = change.fold {
             self.fold(root).await?;
         }

@@ -13,7 +13,7 @@
 
 use super::{Metadata, RenewedNodes};
 use crate::counter::Overflow;
-use crate::on_chip::{Departure, OnChip};
+use crate::on_chip::{ChipState, Departure};
 use crate::planted::Bug;
 use crate::slot::{Role, Slot};
 use crate::stages::Stages;
@@ -68,7 +68,7 @@ impl Metadata {
     /// Updates a parent for a child. Returns `None` if the parent is not on the chip, or the design has no tree.
     pub(super) fn update_node(
         &self,
-        chip: &mut OnChip,
+        chip: &mut ChipState,
         parent: Parent,
         child: Slot,
         content: &Line,

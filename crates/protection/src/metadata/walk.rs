@@ -97,18 +97,18 @@ impl Metadata {
             return Ok(place);
         }
         // Boxed: the future of a walk is large and most accesses need no walk, but each would contain it.
-        let walk = Walk { metadata: self, verbs };
+        let walk = TreeWalk { metadata: self, verbs };
         Box::pin(walk.bring((slot, role), in_last_level, start)).await.map(|()| FoundIn::Memory)
     }
 }
 
 /// A walk up the tree.
-struct Walk<'a, V> {
+struct TreeWalk<'a, V> {
     metadata: &'a Metadata,
     verbs: &'a V,
 }
 
-impl<'a, V: Verbs> Walk<'a, V> {
+impl<'a, V: Verbs> TreeWalk<'a, V> {
     /// Fetches a line of metadata that is not on the chip, with its missing ancestors. `in_last_level` is true if the line was
     /// looked up in the last-level cache.
     async fn bring(&self, leaf: (Slot, Role), in_last_level: bool, start: impl Fn(&Line)) -> Result<(), Fault> {

@@ -1,7 +1,7 @@
 //! Verbs of a permutation that takes no time, over verbs that do: a run with them is faster by the cost of
 //! permutations.
 
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 use crate::placement::DataSlot;
 use crate::slot::{Role, Slot, Untrusted};
 use crate::untimed::{Outcomes, Untimed};
@@ -60,7 +60,7 @@ impl<V: Verbs> Untimed for Free<'_, V> {
 }
 
 impl<V: Verbs> Outcomes for Free<'_, V> {
-    fn keep(&self, completion: Completion) {
+    fn keep(&self, completion: RegisterUpdate) {
         self.0.complete(completion);
     }
 

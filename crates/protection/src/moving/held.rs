@@ -1,7 +1,7 @@
 //! The records of chunks that are on the chip: those of pages in TLBs, and a small buffer for other records. An example of these is
 //! the record of a chunk that is permuted when its page has left the TLBs. Walks fetch records that the chip does not have.
 
-use crate::planted::{ChunkBug, Planted};
+use crate::planted::{ChunkBug, PlantedBug};
 use crate::record::{Record, Records};
 use crate::verbs::{Fault, Verbs};
 use machine::cache::TagArray;
@@ -56,12 +56,12 @@ pub(super) struct ChunkRecords {
     translated: RefCell<FxHashMap<u64, TranslatedRecord>>,
     buffer: RefCell<RecordBuffer>,
     brought: Cell<u64>,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl ChunkRecords {
     /// Returns a chip without records, with a buffer for `most` of them.
-    pub fn new(all: Records, most: usize, planted: Planted) -> ChunkRecords {
+    pub fn new(all: Records, most: usize, planted: PlantedBug) -> ChunkRecords {
         ChunkRecords {
             all,
             translated: RefCell::default(),

@@ -13,7 +13,7 @@ use super::entered::Entered;
 use super::free::Free;
 use super::opening::{Contents, GroupOpening, begin, link};
 use crate::placement::DataSlot;
-use crate::planted::{ChunkBug, Planted};
+use crate::planted::{ChunkBug, PlantedBug};
 use crate::record::{Record, SLOTS};
 use crate::slot::{Role, Untrusted};
 use crate::untimed::Untimed;
@@ -35,7 +35,7 @@ pub struct ChunkLines {
     slots_per_tag: usize,
     /// Lines encrypted or decrypted so far, and tags of lines; a tag over several lines counts once for each line.
     computed: Cell<(u64, u64)>,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl ChunkLines {
@@ -43,13 +43,13 @@ impl ChunkLines {
     ///
     /// # Panics
     /// If these are neither one, two nor four.
-    pub fn sealed(pads: &Key, codes: &Key, slots_per_tag: usize, planted: Planted) -> ChunkLines {
+    pub fn sealed(pads: &Key, codes: &Key, slots_per_tag: usize, planted: PlantedBug) -> ChunkLines {
         assert!(matches!(slots_per_tag, 1 | 2 | SLOTS_PER_TAG_MAX), "a tag over {slots_per_tag} slots");
         ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), slots_per_tag, computed: Cell::default(), planted }
     }
 
     /// Returns lines that are stored as plaintext and are not checked.
-    pub fn plain(planted: Planted) -> ChunkLines {
+    pub fn plain(planted: PlantedBug) -> ChunkLines {
         ChunkLines { cipher: None, slots_per_tag: 1, computed: Cell::default(), planted }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::record::SLOTS;
 use machine::cache::Replacement;
-use machine::llc::{Inclusion, Llc, Way};
+use machine::llc::{Inclusion, Llc, WayReservation};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -108,14 +108,14 @@ impl LockingCache for SmallCache {
         let mut tags = self.tags.borrow_mut();
         let mut tags = tags.locked_lines();
         match tags.reserve(line, |_| false) {
-            Way::Reserved(leaving) => {
+            WayReservation::Reserved(leaving) => {
                 if let Some(leaving) = leaving {
                     self.texts.borrow_mut().remove(&leaving);
                 }
                 Room::Reserved
             }
-            Way::Coming => Room::After(line),
-            Way::Full => tags.to_come_first(line).map_or_else(Room::After, Room::Permute),
+            WayReservation::Coming => Room::After(line),
+            WayReservation::Full => tags.to_come_first(line).map_or_else(Room::After, Room::Permute),
         }
     }
 

@@ -41,7 +41,7 @@ pub use processes::ProcessId;
 pub use switch::{ProcessChunks, ProcessPort};
 pub use system::SystemPort;
 
-use crate::planted::{ChunkBug, Planted};
+use crate::planted::{ChunkBug, PlantedBug};
 use crate::record::{Records, SLOTS};
 use crate::release::Release;
 use crate::slot::Slot;
@@ -74,7 +74,7 @@ pub struct MovingLines {
     halted: Cell<bool>,
     /// Secure processes, if the design has contexts.
     processes: Option<RefCell<Processes>>,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl MovingLines {
@@ -85,7 +85,7 @@ impl MovingLines {
         lines: ChunkLines,
         (cache, record_buffer): (Rc<dyn LockingCache>, usize),
         (release, time): (Release, PermutationTime),
-        planted: Planted,
+        planted: PlantedBug,
     ) -> MovingLines {
         MovingLines {
             records: ChunkRecords::new(records, record_buffer, planted),

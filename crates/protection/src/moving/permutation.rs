@@ -22,14 +22,14 @@ use std::rc::Rc;
 use units::{Line, LineAddr};
 
 /// The lines of a chunk between reading and writing, by position; `None` for those that are not in memory yet.
-struct Buffer {
+struct ChunkBuffer {
     first: u64,
     texts: Box<[Option<Line>]>,
 }
 
-impl Buffer {
-    fn of(chunk: u64) -> Buffer {
-        Buffer { first: chunk * SLOTS as u64, texts: vec![None; SLOTS].into() }
+impl ChunkBuffer {
+    fn of(chunk: u64) -> ChunkBuffer {
+        ChunkBuffer { first: chunk * SLOTS as u64, texts: vec![None; SLOTS].into() }
     }
 
     fn put(&mut self, line: LineAddr, text: Option<Line>) {
@@ -110,7 +110,7 @@ impl<V: Verbs> Permutation<'_, V> {
 
     /// Reads and checks the slots of a chunk that no fill has read for their lines since its last permutation, each with all slots
     /// under its tag.
-    async fn read_rest(&self, record: &Record) -> Result<Buffer, Fault> {
+    async fn read_rest(&self, record: &Record) -> Result<ChunkBuffer, Fault> {
         let Permutation { lines, verbs, chunk } = *self;
         let (cache, by_cache) = (lines.cache(), lines.planted.has(ChunkBug::CachedSlotsNotRead));
         let is_left = |at: &DataSlot| match by_cache {
@@ -124,7 +124,7 @@ impl<V: Verbs> Permutation<'_, V> {
             let texts = verbs.in_places(&slots_of(&group), open).await;
             (group, texts)
         };
-        let mut buffer = Buffer::of(chunk);
+        let mut buffer = ChunkBuffer::of(chunk);
         for (group, texts) in join_all(left.map(read)).await {
             let texts = match texts {
                 Err(_) if lines.planted.has(ChunkBug::PermutationTrustsMemory) => continue,
@@ -136,7 +136,7 @@ impl<V: Verbs> Permutation<'_, V> {
     }
 
     /// Writes all slots of a chunk, in order.
-    async fn write_all(&self, record: &Record, buffer: &Buffer) {
+    async fn write_all(&self, record: &Record, buffer: &ChunkBuffer) {
         let Permutation { lines, verbs, chunk } = *self;
         let write = async |group: Group| {
             lines.counted.borrow_mut().written(&group);

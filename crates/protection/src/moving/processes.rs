@@ -6,7 +6,7 @@
 
 use super::contexts_design::ContextsDesign;
 use crate::slot::Slot;
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{
     ContextConfig, ContextError, ContextUnit, InitialContext, InterruptFrame, ProcessorKey, RegisterFile, Root,
     context_number, seal_initial,
@@ -50,7 +50,7 @@ impl Processes {
     fn unit(&mut self) -> Result<&mut ContextUnit, ContextError> {
         let ContextsDesign { buffers, outside } = self.design;
         if self.unit.is_none() {
-            let config = ContextConfig { buffers, outside_entries: outside, planted: Planted::NONE };
+            let config = ContextConfig { buffers, outside_entries: outside, planted: PlantedContextBug::NONE };
             let key = ProcessorKey::from_seed(self.draws.word());
             self.unit = Some(ContextUnit::boot(config, key, self.draws.word())?);
         }

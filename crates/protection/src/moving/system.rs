@@ -6,7 +6,7 @@
 
 use super::chunk::chunk_of;
 use super::held::ChunkRecords;
-use crate::planted::{ChunkBug, Planted};
+use crate::planted::{ChunkBug, PlantedBug};
 use crate::record::{HashCheck, LoadNode, NodeName};
 use crate::slot::Slot;
 use crate::verbs::{Fault, Verbs};
@@ -18,11 +18,11 @@ use units::LineAddr;
 #[derive(Clone, Copy)]
 pub struct SystemPort<'a> {
     records: &'a ChunkRecords,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl<'a> SystemPort<'a> {
-    pub(super) fn new(records: &'a ChunkRecords, planted: Planted) -> SystemPort<'a> {
+    pub(super) fn new(records: &'a ChunkRecords, planted: PlantedBug) -> SystemPort<'a> {
         SystemPort { records, planted }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
-use machine::cache::{Slot as EntryIndex, TagArray};
+use machine::cache::{EntryIndex, TagArray};
 use std::rc::Rc;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
@@ -45,7 +45,7 @@ impl Geometries {
 
 /// A line of metadata with its role.
 #[derive(Clone, Copy)]
-pub struct Held {
+pub struct CachedLine {
     /// Role of the line in the design.
     pub role: Role,
     /// Content of the line.
@@ -57,11 +57,11 @@ pub struct Held {
 }
 
 /// A line that lost its entry in a cache.
-pub struct Evicted {
+pub struct MetadataEviction {
     /// Slot of the line.
     pub slot: Slot,
     /// The line with its role.
-    pub held: Held,
+    pub held: CachedLine,
     /// True if memory does not have the content.
     pub dirty: bool,
 }
@@ -74,10 +74,10 @@ pub struct MetadataCache {
 
 /// Content of neighbouring entries. It is allocated when a line first enters one of them, so that a large cache needs
 /// no memory for unused entries. A twin of the cache shares it until one of them changes it.
-type Block = [Held; BLOCK_LINES];
+type Block = [CachedLine; BLOCK_LINES];
 const BLOCK_LINES: usize = 8;
 /// Content of an entry that no line has entered; never read.
-const NOTHING: Held = Held { role: Role::Data, content: ZERO_LINE, unused: 0, offsets: 0 };
+const NOTHING: CachedLine = CachedLine { role: Role::Data, content: ZERO_LINE, unused: 0, offsets: 0 };
 
 impl MetadataCache {
     /// Returns an empty cache.
@@ -88,13 +88,13 @@ impl MetadataCache {
     }
 
     /// Returns the line in an entry.
-    fn held(&self, entry: EntryIndex) -> &Held {
+    fn held(&self, entry: EntryIndex) -> &CachedLine {
         let block = self.blocks[entry.index() / BLOCK_LINES].as_ref();
         block.map_or(&NOTHING, |block| &block[entry.index() % BLOCK_LINES])
     }
 
     /// Returns the line in an entry, for changing.
-    fn held_mut(&mut self, entry: EntryIndex) -> &mut Held {
+    fn held_mut(&mut self, entry: EntryIndex) -> &mut CachedLine {
         let block = self.blocks[entry.index() / BLOCK_LINES].get_or_insert_with(|| Rc::new([NOTHING; BLOCK_LINES]));
         &mut Rc::make_mut(block)[entry.index() % BLOCK_LINES]
     }
@@ -138,10 +138,11 @@ impl MetadataCache {
     }
 
     /// Enters a line. Returns the line that lost its entry to it, if one did.
-    pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<Evicted> {
+    pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<MetadataEviction> {
         let (entry, evicted) = self.tags.insert(slot.0, dirty);
-        let held = std::mem::replace(self.held_mut(entry), Held { role, content: *content, unused: 0, offsets: 0 });
-        evicted.map(|evicted| Evicted { slot: Slot(evicted.key), held, dirty: evicted.dirty })
+        let held =
+            std::mem::replace(self.held_mut(entry), CachedLine { role, content: *content, unused: 0, offsets: 0 });
+        evicted.map(|evicted| MetadataEviction { slot: Slot(evicted.key), held, dirty: evicted.dirty })
     }
 
     /// Removes a line, and returns its content.

@@ -1,10 +1,10 @@
 //! The caches of counters, tags and nodes, with the part of the last-level cache that they use, and the lines that
 //! leave both.
 
-use super::cache::{Evicted, Geometries, MetadataCache};
+use super::cache::{Geometries, MetadataCache, MetadataEviction};
 use super::departures::Departures;
-use super::last_level::{GoesOn, Resident, Shared, plain};
-use crate::planted::{Bug, Planted};
+use super::last_level::{GoesOn, LastLevelMetadata, MetadataLine, plain};
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Kind, Role, Slot};
 use derive_more::{Add, AddAssign, Sub};
 use enum_map::EnumMap;
@@ -13,7 +13,7 @@ use units::Line;
 
 /// Look-ups of one cache by their result, and its write-backs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Add, AddAssign, Sub)]
-pub struct CacheCounters {
+pub struct MetadataCacheCounters {
     /// Look-ups that found the line on the chip.
     pub hits: u64,
     /// Look-ups that did not find it, and waited for an earlier look-up that fetches the same line.
@@ -24,7 +24,7 @@ pub struct CacheCounters {
     pub writebacks: u64,
 }
 
-impl CacheCounters {
+impl MetadataCacheCounters {
     /// Counts a look-up that did not find its line, once it is known which look-up fetches the line.
     fn not_found(&mut self, merged: bool) {
         self.merged += u64::from(merged);
@@ -33,30 +33,31 @@ impl CacheCounters {
 }
 
 /// All metadata caches of the controller.
-pub struct Caches {
+pub struct MetadataCaches {
     caches: Vec<MetadataCache>,
     /// Index of the cache for each kind.
     cache_of: EnumMap<Kind, usize>,
     /// Look-ups of each kind.
-    pub seen: EnumMap<Kind, CacheCounters>,
+    pub seen: EnumMap<Kind, MetadataCacheCounters>,
     /// Lines in the last-level cache, if some kinds of metadata use it.
-    pub(super) shared: Option<Shared>,
+    pub(super) shared: Option<LastLevelMetadata>,
     /// Lines that are leaving for memory.
     pub departures: Departures,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
-impl Caches {
+impl MetadataCaches {
     /// Returns empty caches of these sizes. Lines of the kinds in `goes_on` also use a last-level cache: until a
     /// machine's is named, a plain one twice as large as the cache of counters.
-    pub(super) fn new(geometries: Geometries, goes_on: Option<GoesOn>, planted: Planted) -> Caches {
+    pub(super) fn new(geometries: Geometries, goes_on: Option<GoesOn>, planted: PlantedBug) -> MetadataCaches {
         let Geometries { caches, of } = geometries;
         let of_counters = caches[of[Kind::Counters]];
-        Caches {
+        MetadataCaches {
             caches: caches.into_iter().map(MetadataCache::new).collect(),
             cache_of: of,
             seen: EnumMap::default(),
-            shared: goes_on.map(|goes_on| Shared::new(plain(2 * of_counters.sets, of_counters.ways), goes_on)),
+            shared: goes_on
+                .map(|goes_on| LastLevelMetadata::new(plain(2 * of_counters.sets, of_counters.ways), goes_on)),
             departures: Departures::default(),
             planted,
         }
@@ -66,12 +67,12 @@ impl Caches {
     ///
     /// # Panics
     /// If lines also use a machine's last-level cache, which belongs to the machine.
-    pub(super) fn twin(&self) -> Caches {
-        Caches {
+    pub(super) fn twin(&self) -> MetadataCaches {
+        MetadataCaches {
             caches: self.caches.clone(),
             cache_of: self.cache_of,
             seen: self.seen,
-            shared: self.shared.as_ref().map(Shared::twin),
+            shared: self.shared.as_ref().map(LastLevelMetadata::twin),
             // The departures that remain are those of writes that ended with a fault.
             departures: self.departures.clone(),
             planted: self.planted,
@@ -113,7 +114,7 @@ impl Caches {
         self.elsewhere(slot).or_else(|| self.cache(role).get(slot).copied())
     }
 
-    /// Like [`Caches::peek`], but does not update replacement state.
+    /// Like [`MetadataCaches::peek`], but does not update replacement state.
     pub fn content(&mut self, role: Role, slot: Slot) -> Option<Line> {
         self.elsewhere(slot).or_else(|| self.cache(role).get_mut(slot).copied())
     }
@@ -167,7 +168,9 @@ impl Caches {
     /// Enters a verified line. A line that must make room moves to the last-level cache if its kind uses that; else it
     /// starts leaving if it is dirty.
     pub fn admit(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) {
-        let Some(Evicted { slot, held, dirty }) = self.cache(role).insert(role, slot, content, dirty) else { return };
+        let Some(MetadataEviction { slot, held, dirty }) = self.cache(role).insert(role, slot, content, dirty) else {
+            return;
+        };
         let forgetful = self.planted.has(Bug::DisplacedCountersDropped);
         let shared = self.shared.as_mut().filter(|shared| shared.is_for(held.role));
         let leaving = match shared {
@@ -200,13 +203,13 @@ impl Caches {
 
     fn call_back_shared(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let shared = self.shared.as_mut().filter(|shared| shared.is_for(role))?;
-        let Resident { content, dirty, .. } = shared.take(slot)?;
+        let MetadataLine { content, dirty, .. } = shared.take(slot)?;
         self.admit(role, slot, &content, dirty && !self.planted.has(Bug::RecalledClean));
         Some(content)
     }
 
     /// Moves a line from the last-level cache back to the controller's, if it is in the last-level cache. Counts a hit
-    /// in the last-level cache, and a miss in the controller's; [`Caches::not_found`] counts all other look-ups.
+    /// in the last-level cache, and a miss in the controller's; [`MetadataCaches::not_found`] counts all other look-ups.
     pub fn recall(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let found = self.call_back_shared(role, slot)?;
         if let Some(shared) = &mut self.shared {

@@ -12,7 +12,7 @@
 //! * If a line of counters changes, a read that an L2 began with its old content is void as well, unless the controller
 //!   has taken the read up. From then on, the counter of the line that is read cannot change before the read ends.
 
-use super::OnChip;
+use super::ChipState;
 use super::cache::{Geometry, MetadataCache};
 use crate::planted::Bug;
 use crate::slot::{Role, Slot};
@@ -232,7 +232,7 @@ impl Copies {
     }
 }
 
-impl OnChip {
+impl ChipState {
     /// Stores the copies in a machine's L2s. To be called before the first access.
     pub fn copies_lie_in(&mut self, tag_layout: Box<dyn SecondLevel>) {
         if let Some(copies) = &mut self.copies {

@@ -13,7 +13,7 @@ pub struct Departure {
 
 /// A dirty line that has lost its entry in the cache and is not yet in memory.
 #[derive(Clone, Copy)]
-struct Leaving {
+struct LineDeparture {
     slot: Slot,
     departure: Departure,
     /// True if an access is writing the line to memory.
@@ -23,7 +23,7 @@ struct Leaving {
 /// All lines that are leaving.
 #[derive(Clone, Default)]
 pub struct Departures {
-    leaving: Vec<Leaving>,
+    leaving: Vec<LineDeparture>,
     count: u64,
 }
 
@@ -32,7 +32,7 @@ impl Departures {
     pub fn begin(&mut self, slot: Slot, content: Line) {
         self.count += 1;
         let departure = Departure { content, number: self.count };
-        self.leaving.push(Leaving { slot, departure, claimed: false });
+        self.leaving.push(LineDeparture { slot, departure, claimed: false });
     }
 
     /// Returns a leaving line that no access writes to memory yet, and assigns it to the caller.

@@ -16,8 +16,8 @@
 //! A [`LastLevel`] decides which lines are in the cache: the machine's, or a plain one without a machine. The content
 //! is here.
 
-use super::CacheCounters;
-use crate::planted::{Bug, Planted};
+use super::MetadataCacheCounters;
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
 use machine::cache::TagArray;
@@ -92,7 +92,7 @@ impl LastLevel for Plain {
 
 /// A line in a last-level cache.
 #[derive(Clone, Copy)]
-pub(super) struct Resident {
+pub(super) struct MetadataLine {
     role: Role,
     pub content: Line,
     /// True if memory does not have the content.
@@ -100,30 +100,30 @@ pub(super) struct Resident {
 }
 
 /// The lines of metadata in a last-level cache.
-pub(super) struct Shared {
+pub(super) struct LastLevelMetadata {
     cache: Box<dyn LastLevel>,
     goes_on: GoesOn,
-    content: FxHashMap<Slot, Resident>,
-    pub seen: EnumMap<Kind, CacheCounters>,
+    content: FxHashMap<Slot, MetadataLine>,
+    pub seen: EnumMap<Kind, MetadataCacheCounters>,
 }
 
-impl Shared {
-    pub fn new(cache: Box<dyn LastLevel>, goes_on: GoesOn) -> Shared {
-        Shared { cache, goes_on, content: FxHashMap::default(), seen: Default::default() }
+impl LastLevelMetadata {
+    pub fn new(cache: Box<dyn LastLevel>, goes_on: GoesOn) -> LastLevelMetadata {
+        LastLevelMetadata { cache, goes_on, content: FxHashMap::default(), seen: Default::default() }
     }
 
     /// Stores the lines in this cache from now on. To be called before the first line enters.
     pub fn move_to(&mut self, cache: Box<dyn LastLevel>) {
-        *self = Shared::new(cache, self.goes_on);
+        *self = LastLevelMetadata::new(cache, self.goes_on);
     }
 
     /// Returns a copy of these lines.
     ///
     /// # Panics
     /// If the lines are in a machine's cache.
-    pub fn twin(&self) -> Shared {
+    pub fn twin(&self) -> LastLevelMetadata {
         let cache = self.cache.twin().unwrap_or_else(|| panic!("a machine's last-level cache is not copied"));
-        Shared { cache, goes_on: self.goes_on, content: self.content.clone(), seen: self.seen }
+        LastLevelMetadata { cache, goes_on: self.goes_on, content: self.content.clone(), seen: self.seen }
     }
 
     /// Returns true if lines of this kind enter the cache.
@@ -133,7 +133,7 @@ impl Shared {
 
     /// Enters a line. Returns the dirty line that leaves for memory, if one does.
     pub fn enter(&mut self, role: Role, slot: Slot, content: Line, dirty: bool) -> Option<(Role, Slot, Line)> {
-        self.content.insert(slot, Resident { role, content, dirty });
+        self.content.insert(slot, MetadataLine { role, content, dirty });
         let displaced = self.cache.enter(slot)?;
         self.displaced(displaced)
     }
@@ -141,13 +141,13 @@ impl Shared {
     /// Removes a line that has lost its entry. Returns it if it is dirty: it leaves for memory.
     pub fn displaced(&mut self, slot: Slot) -> Option<(Role, Slot, Line)> {
         self.cache.take(slot);
-        let Resident { role, content, dirty } = self.content.remove(&slot)?;
+        let MetadataLine { role, content, dirty } = self.content.remove(&slot)?;
         self.seen[role.kind()].writebacks += u64::from(dirty);
         dirty.then_some((role, slot, content))
     }
 
     /// Records that memory has this content: a line with the same content is clean from now on.
-    pub fn written_through(&mut self, slot: Slot, content: &Line, planted: Planted) {
+    pub fn written_through(&mut self, slot: Slot, content: &Line, planted: PlantedBug) {
         if let Some(line) = self.content.get_mut(&slot) {
             line.dirty &= line.content != *content && !planted.has(Bug::NewerLineMarkedClean);
         }
@@ -169,7 +169,7 @@ impl Shared {
     }
 
     /// Removes a line, and returns it.
-    pub fn take(&mut self, slot: Slot) -> Option<Resident> {
+    pub fn take(&mut self, slot: Slot) -> Option<MetadataLine> {
         let line = self.content.remove(&slot)?;
         let was_there = self.cache.take(slot);
         debug_assert!(was_there, "content and tags agree");

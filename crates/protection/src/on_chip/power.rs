@@ -7,7 +7,7 @@ use units::LineAddr;
 
 /// State that the chip keeps about its memory, in addition to the memory's content.
 #[derive(Clone, Debug, Default)]
-pub struct Power {
+pub struct PowerState {
     /// Recovery has refused the memory, so the chip has no root: it trusts only content that is on the chip.
     pub rootless: bool,
     /// Recovery has accepted a memory: the content that the machine starts with has been in it since it was new.
@@ -29,7 +29,7 @@ pub struct Power {
     lost: BTreeSet<LineAddr>,
 }
 
-impl Power {
+impl PowerState {
     /// Records that power has failed, and that a battery supplies the chip.
     pub fn fails(&mut self) {
         self.on_battery = true;

@@ -5,9 +5,9 @@ use super::*;
 const LINES: [(Slot, Line); 3] = [(Slot(1), [1; 64]), (Slot(2), [2; 64]), (Slot(3), [3; 64])];
 
 /// Returns a chip with caches of one line each after three dirty lines of counters entered: two of them are leaving.
-fn crowded() -> OnChip {
+fn crowded() -> ChipState {
     let one = Geometry { sets: 1, ways: 1 };
-    let mut chip = OnChip::new(Geometries::separate([one; 4]), None, 1, Forest::default(), Planted::NONE);
+    let mut chip = ChipState::new(Geometries::separate([one; 4]), None, 1, Forest::default(), PlantedBug::NONE);
     LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, true));
     chip
 }
@@ -20,14 +20,14 @@ fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
     [true, true, false].into_iter().for_each(|merged| chip.caches.not_found(Role::Counter, merged, false));
     let seen = chip.caches.seen;
     let counters = seen[Kind::Counters];
-    assert_eq!(counters, CacheCounters { hits: 3, merged: 2, misses: 1, writebacks: counters.writebacks });
-    assert_eq!([seen[Kind::Tags], seen[Kind::Nodes]], [CacheCounters::default(); 2]);
+    assert_eq!(counters, MetadataCacheCounters { hits: 3, merged: 2, misses: 1, writebacks: counters.writebacks });
+    assert_eq!([seen[Kind::Tags], seen[Kind::Nodes]], [MetadataCacheCounters::default(); 2]);
 }
 
 #[test]
 fn a_query_for_a_cached_line_does_not_count_as_a_use() {
     let two = Geometry { sets: 1, ways: 2 };
-    let mut chip = OnChip::new(Geometries::separate([two; 4]), None, 1, Forest::default(), Planted::NONE);
+    let mut chip = ChipState::new(Geometries::separate([two; 4]), None, 1, Forest::default(), PlantedBug::NONE);
     LINES[..2].iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, false));
     assert!(chip.is_in_its_cache(Role::Counter, Slot(1)) && !chip.is_in_its_cache(Role::Counter, Slot(3)));
     chip.caches.admit(Role::Counter, Slot(3), &[3; 64], false);
@@ -38,7 +38,7 @@ fn a_query_for_a_cached_line_does_not_count_as_a_use() {
 fn each_kind_has_a_separate_cache_unless_the_caches_are_unified() {
     let one = Geometry { sets: 1, ways: 1 };
     let of_each = |geometries| {
-        let mut chip = OnChip::new(geometries, None, 1, Forest::default(), Planted::NONE);
+        let mut chip = ChipState::new(geometries, None, 1, Forest::default(), PlantedBug::NONE);
         let lines = [(Role::Counter, Slot(1)), (Role::Tag, Slot(2)), (Role::Node(0), Slot(3))];
         lines.iter().for_each(|(role, slot)| chip.caches.admit(*role, *slot, &[7; 64], true));
         lines.map(|(_, slot)| chip.caches.departures.of(slot).is_none())
@@ -59,7 +59,7 @@ fn a_leaving_line_is_dropped_once_memory_has_its_content() {
 #[test]
 fn a_boot_changes_a_line_of_tags_that_is_leaving() {
     let one = Geometry { sets: 1, ways: 1 };
-    let mut chip = OnChip::new(Geometries::separate([one; 4]), None, 1, Forest::default(), Planted::NONE);
+    let mut chip = ChipState::new(Geometries::separate([one; 4]), None, 1, Forest::default(), PlantedBug::NONE);
     LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Tag, *slot, content, true));
     for (slot, content) in LINES {
         chip.caches.amend_tags(slot, |line| line[5] = 77);

@@ -1,14 +1,14 @@
 //! Copies of the state of a chip, taken between two accesses, so that many trials can begin where one long run ended.
 
-use super::OnChip;
+use super::ChipState;
 
-impl OnChip {
+impl ChipState {
     /// Returns a copy of this state. Later changes to one do not affect the other.
     ///
     /// # Panics
     /// If lines also use a machine's last-level cache, which belongs to the machine.
-    pub fn twin(&self) -> OnChip {
-        OnChip {
+    pub fn twin(&self) -> ChipState {
+        ChipState {
             caches: self.caches.twin(),
             copies: self.copies.as_ref().map(|copies| copies.twin()),
             root: self.root.clone(),

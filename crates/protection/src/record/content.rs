@@ -8,7 +8,7 @@
 //! A chunk has 256 lines of 32 bytes, of two blocks each. R' with the number of a slot and of a block fills a block of AES; R with
 //! the number of a slot does as well.
 
-use crate::planted::{ChunkBug, Planted};
+use crate::planted::{ChunkBug, PlantedBug};
 use crypto::BLOCK_BYTES;
 use std::array;
 use units::random::Random;
@@ -100,7 +100,7 @@ impl Record {
     }
 
     /// Returns the record with the parts that a planted bug keeps of the record before.
-    pub(super) fn weakened(mut self, before: &Record, planted: Planted) -> Record {
+    pub(super) fn weakened(mut self, before: &Record, planted: PlantedBug) -> Record {
         if planted.has(ChunkBug::RecordTableKept) {
             self.slots = before.slots;
         }

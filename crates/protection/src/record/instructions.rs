@@ -11,10 +11,10 @@
 //! The chip has the root, and the nodes of its cache; lines in the buffer are not verified.
 
 use super::leaf::Leaf;
-use super::node::Node;
+use super::node::HashNode;
 use super::tree::{PairTree, position};
 use super::verification::{HashCheck, LoadNode, Loaded, NodeName, Siblings, VerificationBuffer};
-use crate::planted::{ChunkBug, Planted};
+use crate::planted::{ChunkBug, PlantedBug};
 use crate::slot::Slot;
 use crate::verbs::{Fault, Verbs};
 use sim::lock::Mode;
@@ -22,18 +22,18 @@ use std::cell::{Cell, RefCell};
 
 /// The instructions, with the buffer between them.
 #[derive(Clone)]
-pub(super) struct Instructions {
+pub(super) struct RecordInstructions {
     buffer: RefCell<VerificationBuffer>,
     /// LoadNodes and HashChecks executed so far.
     executed: Cell<(u64, u64)>,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
-impl Instructions {
+impl RecordInstructions {
     /// Returns a buffer of `lines` lines.
-    pub fn new(lines: usize, planted: Planted) -> Instructions {
+    pub fn new(lines: usize, planted: PlantedBug) -> RecordInstructions {
         let buffer = RefCell::new(VerificationBuffer::new(lines));
-        Instructions { buffer, executed: Cell::default(), planted }
+        RecordInstructions { buffer, executed: Cell::default(), planted }
     }
 
     /// Number of lines of the buffer.
@@ -97,7 +97,7 @@ impl Instructions {
     }
 
     /// Returns whether the chip vouches for this as the parent of a node.
-    fn is_parent(&self, tree: &PairTree, name: NodeName, node: Node) -> bool {
+    fn is_parent(&self, tree: &PairTree, name: NodeName, node: HashNode) -> bool {
         let parent = name.parent();
         let is_in_buffer = || {
             let buffer = self.buffer.borrow();

@@ -4,7 +4,7 @@
 //! It is fully associative and evicts the least recently used entry. An entry has one node, or a node with its sibling,
 //! which are always verified together. Records do not enter this cache.
 
-use super::node::{Node, Pair};
+use super::node::{HashNode, Pair};
 use machine::cache::TagArray;
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ impl MerkleCache {
     }
 
     /// Returns a node, if the cache has it; counts as a use.
-    pub fn node(&mut self, level: usize, node: u64) -> Option<Node> {
+    pub fn node(&mut self, level: usize, node: u64) -> Option<HashNode> {
         let name = self.name(level, node);
         let slot = self.tags.as_mut()?.lookup(name)?;
         Some(self.pairs[slot.index()].0[(node % 2) as usize])

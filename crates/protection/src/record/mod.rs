@@ -29,11 +29,11 @@ pub use tree::WalkDesign;
 pub use verification::{HashCheck, LoadNode, NodeName};
 
 use crate::layout::Layout;
-use crate::planted::{ChunkBug, Planted};
+use crate::planted::{ChunkBug, PlantedBug};
 use crate::slot::Slot;
 use crate::verbs::{AesUnits, Blocks, Fault, Known, Purpose, Verbs};
 use crypto::{BLOCK_BYTES, BlockCipher, Key};
-use instructions::Instructions;
+use instructions::RecordInstructions;
 use leaf::{Leaf, RecordCipher};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -46,17 +46,17 @@ const OPENING: Blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Opening, Rec
 /// All records of a memory, with the state on the chip that vouches for them.
 pub struct Records {
     tree: PairTree,
-    instructions: Instructions,
+    instructions: RecordInstructions,
     cipher: Rc<RecordCipher>,
     /// The chip's random numbers.
     draws: RefCell<Random>,
     /// Seed that first records are drawn from.
     first: u64,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 /// A record that is drawn and not stored.
-pub struct Drawn {
+pub struct FreshRecord {
     /// Content of the record.
     pub record: Record,
     vector: [u8; BLOCK_BYTES],
@@ -67,9 +67,9 @@ impl Records {
     ///
     /// # Panics
     /// If the layout has no records.
-    pub fn new(layout: &Layout, key: &Key, draws: Random, walks: WalkDesign, planted: Planted) -> Records {
+    pub fn new(layout: &Layout, key: &Key, draws: Random, walks: WalkDesign, planted: PlantedBug) -> Records {
         let tree = PairTree::new(layout, walks, planted);
-        let instructions = Instructions::new(walks.verification_buffer, planted);
+        let instructions = RecordInstructions::new(walks.verification_buffer, planted);
         let first = u128::from_le_bytes(key.0) as u64;
         Records {
             tree,
@@ -159,7 +159,7 @@ impl Records {
     ///
     /// # Errors
     /// [`Fault::Tree`] if the path above it is not as it was written; then the record stays.
-    pub async fn store<V: Verbs>(&self, verbs: &V, chunk: u64, drawn: &Drawn) -> Result<(), Fault> {
+    pub async fn store<V: Verbs>(&self, verbs: &V, chunk: u64, drawn: &FreshRecord) -> Result<(), Fault> {
         let sealing = Blocks::chained(BlockCipher::Aes, Purpose::Sealing, RecordCipher::BLOCKS);
         verbs.await_blocks(verbs.pad(AesUnits::Controller, sealing, Known::default())).await;
         self.tree.write(verbs, chunk, self.cipher.seal(&drawn.record, &drawn.vector)).await?;
@@ -172,7 +172,7 @@ impl Records {
     }
 
     /// Draws a record and an initial vector. `before` is the record of the chunk until now.
-    pub fn draw(&self, before: Option<&Record>) -> Drawn {
+    pub fn draw(&self, before: Option<&Record>) -> FreshRecord {
         let mut draws = self.draws.borrow_mut();
         let mut record = Record::draw(&mut draws);
         let mut vector = [0; BLOCK_BYTES];
@@ -183,6 +183,6 @@ impl Records {
         if let Some(before) = before {
             record = record.weakened(before, self.planted);
         }
-        Drawn { record, vector }
+        FreshRecord { record, vector }
     }
 }

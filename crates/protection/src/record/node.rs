@@ -4,14 +4,14 @@ use crypto::{SHA1_BYTES, sha1_of_pair};
 use units::{Line, ZERO_LINE};
 
 /// The hash of a pair.
-pub(super) type Node = [u8; SHA1_BYTES];
+pub(super) type HashNode = [u8; SHA1_BYTES];
 /// Node of a pair that was never written.
-pub(super) const BLANK_NODE: Node = [0; SHA1_BYTES];
+pub(super) const BLANK_NODE: HashNode = [0; SHA1_BYTES];
 /// Bytes of a pair of nodes.
 pub(super) const PAIR_BYTES: usize = 2 * SHA1_BYTES;
 
 /// Returns the node above a pair.
-pub(super) fn node_of(left: &[u8], right: &[u8]) -> Node {
+pub(super) fn node_of(left: &[u8], right: &[u8]) -> HashNode {
     if left.iter().chain(right).all(|byte| *byte == 0) {
         return BLANK_NODE;
     }
@@ -24,7 +24,7 @@ pub(super) fn node_of(left: &[u8], right: &[u8]) -> Node {
 
 /// Two nodes with one parent, which share a line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair(pub [Node; 2]);
+pub(super) struct Pair(pub [HashNode; 2]);
 
 impl Pair {
     /// Pair that was never written.
@@ -44,7 +44,7 @@ impl Pair {
     }
 
     /// Returns the node above the pair.
-    pub fn node(&self) -> Node {
+    pub fn node(&self) -> HashNode {
         node_of(&self.0[0], &self.0[1])
     }
 }

@@ -15,12 +15,12 @@
 use super::hashes::{HashCharge, RecordHashes};
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
 use super::merkle_cache::MerkleCacheDesign;
-use super::node::{Node, PAIR_BYTES, Pair, node_of};
+use super::node::{HashNode, PAIR_BYTES, Pair, node_of};
 use super::tree_slots::{TreeSlots, leaf_from};
 use super::verification::{Loaded, NodeName, Siblings};
 use super::vouched::VouchedNodes;
 use crate::layout::Layout;
-use crate::planted::{ChunkBug, Planted};
+use crate::planted::{ChunkBug, PlantedBug};
 use crate::slot::{Role, Slot};
 use crate::verbs::{Fault, LockName, Verbs, Wanted};
 use crypto::BLOCK_BYTES;
@@ -30,12 +30,12 @@ use sim::{join, join_all};
 use units::Line;
 
 /// A record with its sibling, and the pairs of nodes above, from the lowest up to the level that the chip vouches for.
-struct Path {
+struct RecordPath {
     leaves: [Leaf; 2],
     /// Pairs, each with `true` if the cache has it.
     pairs: Vec<(Pair, bool)>,
     /// Node above the last pair.
-    above: Node,
+    above: HashNode,
 }
 
 /// Options of walks to records.
@@ -58,7 +58,7 @@ pub(super) struct PairTree {
     slots: TreeSlots,
     vouched: VouchedNodes,
     hashes: RecordHashes,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl PairTree {
@@ -66,7 +66,7 @@ impl PairTree {
     ///
     /// # Panics
     /// If the layout has no records.
-    pub fn new(layout: &Layout, walks: WalkDesign, planted: Planted) -> PairTree {
+    pub fn new(layout: &Layout, walks: WalkDesign, planted: PlantedBug) -> PairTree {
         let slots = TreeSlots::new(layout);
         let hardware_enters = walks.verification_buffer == 0 || planted.has(ChunkBug::HardwareWalksEvict);
         let vouched = VouchedNodes::new(walks.merkle_cache, slots.levels(), hardware_enters);
@@ -137,15 +137,15 @@ impl PairTree {
         &self,
         verbs: &V,
         record: u64,
-        (cached, above): (Vec<Option<Pair>>, Node),
+        (cached, above): (Vec<Option<Pair>>, HashNode),
         start: impl Fn(&Leaf),
-    ) -> Result<Path, Fault> {
+    ) -> Result<RecordPath, Fault> {
         let pairs = cached.into_iter().zip(self.slots.above(record)).map(async |(cached, (slot, role))| match cached {
             Some(pair) => Ok((pair, true)),
             None => Ok((self.bring_pair(verbs, slot, role).await?, false)),
         });
         let (pairs, leaves) = join!(join_all(pairs), self.bring_leaves(verbs, record, start));
-        let path = Path { leaves: leaves?, pairs: pairs.into_iter().collect::<Result<_, _>>()?, above };
+        let path = RecordPath { leaves: leaves?, pairs: pairs.into_iter().collect::<Result<_, _>>()?, above };
         if self.planted.has(ChunkBug::MerkleCacheUnverified) {
             self.vouched.keep(record, &path.pairs);
         }
@@ -182,7 +182,7 @@ impl PairTree {
     }
 
     /// Compares each pair that was fetched with the node above it, from the topmost down.
-    fn compare(&self, record: u64, path: &Path) -> Result<(), Fault> {
+    fn compare(&self, record: u64, path: &RecordPath) -> Result<(), Fault> {
         let mut expected = path.above;
         let slots: Vec<_> = self.slots.above(record).collect();
         for (level, (pair, is_cached)) in path.pairs.iter().enumerate().rev() {
@@ -198,7 +198,7 @@ impl PairTree {
     }
 
     /// Puts the new hashes of a changed record into the pairs of its path, from the lowest up. Returns the new root.
-    async fn hash_again<V: Verbs>(&self, verbs: &V, record: u64, path: &mut Path) -> Node {
+    async fn hash_again<V: Verbs>(&self, verbs: &V, record: u64, path: &mut RecordPath) -> HashNode {
         self.hashes.compute(verbs, 2 * SEALED_BYTES).await;
         let mut node = self.node_of_leaves(&path.leaves);
         for (level, (pair, _)) in path.pairs.iter_mut().enumerate() {
@@ -209,7 +209,7 @@ impl PairTree {
         node
     }
 
-    fn node_of_leaves(&self, [left, right]: &[Leaf; 2]) -> Node {
+    fn node_of_leaves(&self, [left, right]: &[Leaf; 2]) -> HashNode {
         let start = if self.planted.has(ChunkBug::RecordVectorUnhashed) { BLOCK_BYTES } else { 0 };
         node_of(&left.sealed()[start..], &right.sealed()[start..])
     }
@@ -238,7 +238,7 @@ impl PairTree {
     ///
     /// # Errors
     /// The siblings' address, if bytes of their lines that the hash does not cover are not zeros.
-    pub async fn node_above<V: Verbs>(&self, verbs: &V, loaded: &Loaded) -> Result<Node, Fault> {
+    pub async fn node_above<V: Verbs>(&self, verbs: &V, loaded: &Loaded) -> Result<HashNode, Fault> {
         let node = match &loaded.siblings {
             Siblings::Nodes(pair, _) => {
                 self.hashes.compute(verbs, PAIR_BYTES).await;

@@ -1,14 +1,14 @@
 //! The nodes that the chip vouches for: the root, and those in the cache of nodes.
 
 use super::merkle_cache::{MerkleCache, MerkleCacheDesign};
-use super::node::{BLANK_NODE, Node, Pair};
+use super::node::{BLANK_NODE, HashNode, Pair};
 use super::verification::NodeName;
 use std::cell::{Cell, RefCell};
 
 /// Nodes on the chip, all of them verified.
 #[derive(Clone)]
 pub(super) struct VouchedNodes {
-    root: Cell<Node>,
+    root: Cell<HashNode>,
     cache: RefCell<MerkleCache>,
     /// Number of levels of pairs below the root.
     levels: usize,
@@ -25,12 +25,12 @@ impl VouchedNodes {
     }
 
     /// Returns the root of the tree.
-    pub fn root(&self) -> Node {
+    pub fn root(&self) -> HashNode {
         self.root.get()
     }
 
     /// Sets the root from now on.
-    pub fn set_root(&self, root: Node) {
+    pub fn set_root(&self, root: HashNode) {
         self.root.set(root);
     }
 
@@ -45,7 +45,7 @@ impl VouchedNodes {
     }
 
     /// Returns a node, if the chip has it; it has no records.
-    pub fn node(&self, name: NodeName) -> Option<Node> {
+    pub fn node(&self, name: NodeName) -> Option<HashNode> {
         match name.depth {
             0 => Some(self.root()),
             depth if depth <= self.levels => self.cache.borrow_mut().node(self.level_of(depth), name.position),
@@ -66,7 +66,7 @@ impl VouchedNodes {
 
     /// Returns the level of the lowest node above a record that the chip has, and the node: the root if the cache has no
     /// node above.
-    pub fn nearest(&self, record: u64) -> (usize, Node) {
+    pub fn nearest(&self, record: u64) -> (usize, HashNode) {
         let mut cache = self.cache.borrow_mut();
         let mut found = (0..self.levels).map(|level| (level, cache.node(level, node_above(record, level))));
         let found = found.find_map(|(level, node)| node.map(|node| (level, node)));

@@ -4,7 +4,7 @@
 //! Locks are taken upward only: the line (and with it those under the same tag), its group, metadata from leaf to root.
 
 use super::Scheme;
-use crate::codec::{Arrived, Order, Others};
+use crate::codec::{Arrived, BitmapOrder, Others};
 use crate::counter::{Counter, Overflow};
 use crate::mac::StoredTag;
 use crate::placement::DataSlot;
@@ -21,7 +21,7 @@ use units::{Line, LineAddr, Word};
 pub(super) type Fetched = Vec<(DataSlot, Untrusted)>;
 
 /// A line as memory returned it, with all that memory says of it.
-pub(super) struct Arrivals {
+pub(super) struct LineArrival {
     at: DataSlot,
     /// The word that the reader requested first.
     word: Word,
@@ -36,7 +36,7 @@ pub(super) struct Arrivals {
 }
 
 /// An access to a line of data.
-pub(super) struct Access<'a, V> {
+pub(super) struct DataAccess<'a, V> {
     pub scheme: &'a Scheme,
     pub verbs: &'a V,
     pub at: DataSlot,
@@ -44,18 +44,18 @@ pub(super) struct Access<'a, V> {
     pub word: Word,
 }
 
-impl<V> Clone for Access<'_, V> {
+impl<V> Clone for DataAccess<'_, V> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<V> Copy for Access<'_, V> {}
+impl<V> Copy for DataAccess<'_, V> {}
 
-impl<'a, V: Verbs> Access<'a, V> {
+impl<'a, V: Verbs> DataAccess<'a, V> {
     /// An access to this line.
-    pub fn new(scheme: &'a Scheme, verbs: &'a V, line: LineAddr) -> Access<'a, V> {
-        Access { scheme, verbs, at: scheme.layout.data_slot(line), word: Word::FIRST }
+    pub fn new(scheme: &'a Scheme, verbs: &'a V, line: LineAddr) -> DataAccess<'a, V> {
+        DataAccess { scheme, verbs, at: scheme.layout.data_slot(line), word: Word::FIRST }
     }
 
     /// Address of the line.
@@ -132,7 +132,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         &self,
         line: impl Future<Output = Arriving>,
         version: impl Future<Output = Result<T, Fault>>,
-    ) -> Result<(T, Arrivals), Fault> {
+    ) -> Result<(T, LineArrival), Fault> {
         let with_version = async {
             // Boxed, since few accesses need it: inline, it would enlarge the future of each access.
             if self.scheme.layout.lines_per_tag() > 1 {
@@ -144,7 +144,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         let (line, version, with_version) = join!(line, version, with_version);
         let (version, (tag, others)) = (version?, with_version?);
         let (tag, word) = (self.scheme.codec.tag_of(&line.content, tag), self.word);
-        Ok((version, Arrivals { at: self.at, word, stored: line.content, beats: line.beats, tag, others }))
+        Ok((version, LineArrival { at: self.at, word, stored: line.content, beats: line.beats, tag, others }))
     }
 
     /// The tag of the line in the region of tags, if there is one.
@@ -180,10 +180,10 @@ impl<'a, V: Verbs> Access<'a, V> {
     }
 }
 
-impl Arrivals {
+impl LineArrival {
     /// The line with the version from these counters and with this order of its words, ready to be checked.
-    pub fn under<'o>(&self, scheme: &Scheme, counters: &Line, order: Order<'o>) -> Arrived<'o> {
-        let Arrivals { at, word, stored, beats, ref tag, ref others } = *self;
+    pub fn under<'o>(&self, scheme: &Scheme, counters: &Line, order: BitmapOrder<'o>) -> Arrived<'o> {
+        let LineArrival { at, word, stored, beats, ref tag, ref others } = *self;
         let counter = scheme.version(counters, at.line());
         let (tag, others) = (tag.clone(), versioned(scheme, counters, others));
         Arrived { at, counter, order, word, stored, beats, tag, others }

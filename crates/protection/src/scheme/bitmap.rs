@@ -2,7 +2,7 @@
 
 use super::Scheme;
 use crate::bitmaps;
-use crate::codec::{Brought, Order};
+use crate::codec::{BitmapOrder, Brought};
 use crate::layout::Layout;
 use crate::planted::Bug;
 use crate::slot::{Kind, Role, Slot};
@@ -44,9 +44,9 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
     }
 
     /// Does work on a line in the order of the bitmap, and fetches the bitmap in parallel.
-    pub async fn in_parallel<T>(&self, work: impl AsyncFnOnce(Order<'_>) -> T) -> T {
+    pub async fn in_parallel<T>(&self, work: impl AsyncFnOnce(BitmapOrder<'_>) -> T) -> T {
         let brought = Brought::default();
-        join!(async { brought.set(self.get().await) }, work(Order::by(&brought))).1
+        join!(async { brought.set(self.get().await) }, work(BitmapOrder::by(&brought))).1
     }
 
     /// Prefetches the next line of bitmaps, if the design does so after a miss.

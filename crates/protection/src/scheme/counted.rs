@@ -51,15 +51,15 @@ pub struct Renewals {
 
 /// Shared cell with the counters so far. Several accesses may change it through shared references.
 #[derive(Clone, Default)]
-pub(crate) struct Counting(Cell<SchemeCounters>);
+pub(crate) struct CounterCell(Cell<SchemeCounters>);
 
-impl Counting {
+impl CounterCell {
     /// Returns the counters so far.
     pub fn get(&self) -> SchemeCounters {
         self.0.get()
     }
 
-    /// Changes the counters.
+    /// Changes the counters through a function.
     pub fn change(&self, change: impl FnOnce(&mut SchemeCounters)) {
         let mut counted = self.0.get();
         change(&mut counted);

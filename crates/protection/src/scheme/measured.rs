@@ -58,7 +58,7 @@ impl<'a> Cryptography<'a> {
         self.0.codec.work.offsets_kept
     }
 
-    /// Encrypts a line.
+    /// Encrypts a line under a counter.
     pub fn seal(&self, line: LineAddr, counter: u64, plaintext: &Line) -> Line {
         self.0.codec.encrypt(self.0.layout.data_slot(line), Counter(counter.into()), Bitmap::NONE, plaintext).ciphertext
     }

@@ -29,22 +29,22 @@ mod renew;
 mod write;
 
 pub use crate::release::Release;
-pub(crate) use counted::Counting;
+pub(crate) use counted::CounterCell;
 pub use counted::{CountersFound, Renewals, SchemeCounters};
 pub use measured::Computed;
 pub use read::in_l2::Demand;
-pub(crate) use write::Pending;
-pub use write::{DurableCaches, Observers, PersistBuffer, Sight};
+pub(crate) use write::PendingWrites;
+pub use write::{DurableCaches, ObservedState, Observers, PersistBufferHandle};
 
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
 use crate::layout::Layout;
 use crate::metadata::{Metadata, ParentUpdate, RenewedNodes};
 use crate::moving::MovingLines;
-use crate::on_chip::OnChip;
+use crate::on_chip::ChipState;
 use crate::ownership::Ownership;
 use crate::persistence::Persistence;
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Kind, Role, Slot};
 use crate::speculation::Speculation;
 use crate::verbs::{Fault, Verbs};
@@ -59,7 +59,7 @@ pub struct Scheme {
     pub(crate) moving: Option<MovingLines>,
     /// Encryption and authentication of data.
     pub(crate) codec: LineCodec,
-    /// Versions of data.
+    /// Counters of lines of data.
     pub(crate) counters: Counters,
     /// Versions and tags in their slots, and their freshness.
     pub(crate) metadata: Metadata,
@@ -70,12 +70,12 @@ pub struct Scheme {
     /// Writes that become durable, and their order.
     pub(crate) persistence: Persistence,
     /// Writes that memory does not have yet.
-    pub(crate) pending: Pending,
-    pub(crate) counted: Counting,
+    pub(crate) pending: PendingWrites,
+    pub(crate) counted: CounterCell,
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
     pub(crate) release: Release,
-    pub(crate) planted: Planted,
+    pub(crate) planted: PlantedBug,
 }
 
 impl Scheme {
@@ -112,7 +112,7 @@ impl Scheme {
 
     /// Reads or changes the trusted state on the chip, between two accesses. The state includes the caches' observations if
     /// a machine's last-level cache and L2s take part.
-    pub fn on_chip<R>(&self, access: impl FnOnce(&mut OnChip) -> R) -> R {
+    pub fn on_chip<R>(&self, access: impl FnOnce(&mut ChipState) -> R) -> R {
         self.metadata.on_chip(access)
     }
 

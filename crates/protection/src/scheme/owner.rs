@@ -4,9 +4,9 @@
 //! the line. Lines of the table share the cache of counters, which are per page as well.
 
 use super::Scheme;
-use super::access::Access;
-use super::read::early::Early;
-use crate::ownership::{Asker, Entry, Owner, Ownership};
+use super::access::DataAccess;
+use super::read::early::PredictedFetch;
+use crate::ownership::{Asker, Owner, Ownership, OwnershipEntry};
 use crate::planted::Bug;
 use crate::slot::{Kind, Slot};
 use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
@@ -16,7 +16,7 @@ impl Scheme {
     /// Like [`Scheme::read`], for a reader that requests this word first, and for a request that arrives at the controller
     /// without an L2 having begun any part of it.
     pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr, word: Word) {
-        read(Access { word, ..Access::new(self, verbs, line) }, Asker::tenant(line)).await;
+        read(DataAccess { word, ..DataAccess::new(self, verbs, line) }, Asker::tenant(line)).await;
     }
 
     /// Writes a line as its tenant.
@@ -27,7 +27,7 @@ impl Scheme {
     /// Reads a line for an asker: releases its plaintext, or reports why not. In memory with owners, software other than
     /// the tenant reads ciphertext.
     pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
-        read(Access::new(self, verbs, line), asker).await;
+        read(DataAccess::new(self, verbs, line), asker).await;
     }
 
     /// Writes a line for an asker. In memory with owners, the controller stores the content as ciphertext if the software
@@ -36,7 +36,7 @@ impl Scheme {
         if let Some(moving) = &self.moving {
             return Box::pin(moving.write(verbs, line, content)).await;
         }
-        let access = Access::new(self, verbs, line);
+        let access = DataAccess::new(self, verbs, line);
         let outcome = match has_other_keys(self, asker) {
             true => Box::pin(access.write_without_key(content, asker)).await,
             false => access.write(content, asker).await,
@@ -48,13 +48,13 @@ impl Scheme {
     /// the page before it can use it. Tenants here accept only the pages that they have had since the machine started.
     pub async fn assign<V: Verbs>(&self, verbs: &V, line: LineAddr, to: Asker) {
         let Some(slot) = self.layout.owner_slot(line) else { return };
-        let entry = Entry { owner: to.owner, guest_page: to.guest_page, validated: false };
+        let entry = OwnershipEntry { owner: to.owner, guest_page: to.guest_page, validated: false };
         let outcome = self.metadata.edit(verbs, slot, Role::Owner, |table| entry.write(table, line)).await;
         self.finish(verbs, outcome).await;
     }
 }
 
-async fn read<V: Verbs>(access: Access<'_, V>, asker: Asker) {
+async fn read<V: Verbs>(access: DataAccess<'_, V>, asker: Asker) {
     if let Some(moving) = &access.scheme.moving {
         return Box::pin(moving.read(access.verbs, access.line())).await;
     }
@@ -62,12 +62,12 @@ async fn read<V: Verbs>(access: Access<'_, V>, asker: Asker) {
         let outcome = Box::pin(access.read_without_key(asker)).await;
         return access.scheme.finish(access.verbs, outcome).await;
     }
-    let early = Early::default();
+    let early = PredictedFetch::default();
     let outcome = access.read(asker, None, &early).await;
     access.scheme.finish(access.verbs, outcome).await;
 }
 
-impl<V: Verbs> Access<'_, V> {
+impl<V: Verbs> DataAccess<'_, V> {
     /// Refuses an asker that may not access the line. The caller must hold the line's lock, so that accesses stay in order.
     pub(super) async fn admit(&self, asker: Asker) -> Result<(), Fault> {
         match self.scheme.layout.owner_slot(self.line()) {
@@ -78,7 +78,7 @@ impl<V: Verbs> Access<'_, V> {
 
     async fn admit_by(&self, slot: Slot, asker: Asker) -> Result<(), Fault> {
         let (scheme, line) = (self.scheme, self.line());
-        let entry = Entry::read(&scheme.metadata.get(self.verbs, slot, Role::Owner).await?, line);
+        let entry = OwnershipEntry::read(&scheme.metadata.get(self.verbs, slot, Role::Owner).await?, line);
         let unchecked = scheme.planted.has(Bug::GuestPageUnchecked);
         let asker = if unchecked { Asker { guest_page: entry.guest_page, ..asker } } else { asker };
         if entry.admits(asker) { Ok(()) } else { Err(Fault::Refused(line)) }

@@ -7,11 +7,11 @@
 //! A machine may limit the groups that are renewed at once, and the entries of the memory's queue that their lines use.
 //! Neither limit applies to renewals in tuples, since tuples become durable one after the other.
 
-use super::access::{Access, Fetched, versioned};
+use super::access::{DataAccess, Fetched, versioned};
 use super::bitmap::LineBitmap;
 use super::write::Write;
 use super::{Scheme, offsets};
-use crate::codec::{Order, Others, Sealed};
+use crate::codec::{BitmapOrder, Others, Sealed};
 use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
 use crate::mac::GROUP_MAX;
@@ -114,11 +114,11 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         let Some(&first) = lines.first() else { return Ok(()) };
         let slots: ArrayVec<Slot, GROUP_MAX> =
             lines.iter().map(|line| self.scheme.layout.data_slot(*line).slot()).collect();
-        let access = Access::new(self.scheme, self.verbs, first);
+        let access = DataAccess::new(self.scheme, self.verbs, first);
         self.verbs.in_places(&slots, self.reencrypt_in_places(access, versions)).await
     }
 
-    async fn reencrypt_in_places(&self, access: Access<'a, V>, (old, new): (&Line, &Line)) -> Result<(), Fault> {
+    async fn reencrypt_in_places(&self, access: DataAccess<'a, V>, (old, new): (&Line, &Line)) -> Result<(), Fault> {
         if self.scheme.layout.lines_per_tag() > 1 {
             return self.reencrypt_under_one_tag(&access, (old, new)).await;
         }
@@ -132,9 +132,14 @@ impl<'a, V: Verbs> Renewer<'a, V> {
 
     /// Returns the plaintext of a line that has a separate tag, under its old version. Returns `None` if no program has
     /// written the line, or if it has its new version already.
-    pub async fn reopen(&self, access: &Access<'a, V>, old: &Line, new: Option<&Line>) -> Result<Option<Line>, Fault> {
+    pub async fn reopen(
+        &self,
+        access: &DataAccess<'a, V>,
+        old: &Line,
+        new: Option<&Line>,
+    ) -> Result<Option<Line>, Fault> {
         match LineBitmap::of(self.scheme, self.verbs, access.line()) {
-            None => self.reopen_in(Order::AS_IT_IS, access, old, new).await,
+            None => self.reopen_in(BitmapOrder::AS_IT_IS, access, old, new).await,
             Some(bitmap) => {
                 Box::pin(bitmap.in_parallel(async |order| self.reopen_in(order, access, old, new).await)).await
             }
@@ -143,8 +148,8 @@ impl<'a, V: Verbs> Renewer<'a, V> {
 
     async fn reopen_in(
         &self,
-        order: Order<'_>,
-        access: &Access<'a, V>,
+        order: BitmapOrder<'_>,
+        access: &DataAccess<'a, V>,
         old: &Line,
         new: Option<&Line>,
     ) -> Result<Option<Line>, Fault> {
@@ -172,7 +177,11 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     }
 
     /// Checks the lines under the tag of this one, then re-encrypts them from their old versions to their new ones.
-    async fn reencrypt_under_one_tag(&self, access: &Access<'a, V>, (old, new): (&Line, &Line)) -> Result<(), Fault> {
+    async fn reencrypt_under_one_tag(
+        &self,
+        access: &DataAccess<'a, V>,
+        (old, new): (&Line, &Line),
+    ) -> Result<(), Fault> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
         let mut stored = arrivals.all();

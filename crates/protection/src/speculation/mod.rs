@@ -26,7 +26,7 @@ pub(crate) use candidates::Candidates;
 use candidates::words_of;
 pub use values::{Tracking, ValueTable, WORDS_MAX};
 
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::Slot;
 use derive_more::{AddAssign, Sub};
 use serde::{Deserialize, Serialize};
@@ -111,7 +111,7 @@ pub struct SpeculationCounters {
 
 /// Outcome of one chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum ChunkOutcome {
     Hit,
     LateHit,
     Squashed,
@@ -215,7 +215,7 @@ impl Speculation {
     }
 
     /// The first values of the table and their slot in memory, if the bug `TableSpilled` is planted.
-    pub(crate) fn spilled(&self, planted: Planted, data_lines: u64) -> Option<(Slot, Line)> {
+    pub(crate) fn spilled(&self, planted: PlantedBug, data_lines: u64) -> Option<(Slot, Line)> {
         if !planted.has(Bug::TableSpilled) {
             return None;
         }
@@ -258,15 +258,15 @@ impl Speculation {
         self.count(|counted| counted.offered += u64::from(blocks));
     }
 
-    pub(crate) fn resolved(&self, outcome: Outcome, given_up: u32) {
+    pub(crate) fn resolved(&self, outcome: ChunkOutcome, given_up: u32) {
         self.count(|counted| {
             counted.given_up += u64::from(given_up);
             let chunks = &mut counted.chunks;
             *match outcome {
-                Outcome::Hit => &mut chunks.hits,
-                Outcome::LateHit => &mut chunks.late_hits,
-                Outcome::Squashed => &mut chunks.squashed,
-                Outcome::Miss => &mut chunks.misses,
+                ChunkOutcome::Hit => &mut chunks.hits,
+                ChunkOutcome::LateHit => &mut chunks.late_hits,
+                ChunkOutcome::Squashed => &mut chunks.squashed,
+                ChunkOutcome::Miss => &mut chunks.misses,
             } += 1;
         });
     }

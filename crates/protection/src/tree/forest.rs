@@ -113,7 +113,7 @@ impl Heat {
 
 /// A root other than the tree's, with its content and its update counts.
 #[derive(Clone)]
-struct Root {
+struct ForestRoot {
     content: Line,
     heat: Heat,
 }
@@ -128,7 +128,7 @@ struct Policy {
 
 /// Change that a dynamic forest makes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Change {
+pub struct ForestChange {
     /// The root that must be folded first, to make room.
     pub fold: Option<Slot>,
     /// Position of the node that becomes a root.
@@ -138,7 +138,7 @@ pub struct Change {
 /// The roots that the chip keeps in addition to the tree's, with their content; empty if the tree is not a forest.
 #[derive(Clone, Default)]
 pub struct Forest {
-    kept: FxHashMap<Slot, Root>,
+    kept: FxHashMap<Slot, ForestRoot>,
     /// Update counts of the tree's root, one for each of its lines.
     own: Vec<Heat>,
     policy: Option<Policy>,
@@ -148,7 +148,7 @@ pub struct Forest {
 impl Forest {
     /// Returns the forest of a blank tree of nodes of `arity` below a root of `root_lines`.
     pub fn new(design: ForestDesign, layout: &Layout, arity: u64, root_lines: u64) -> Forest {
-        let blank = |(level, slot)| (slot, Root { content: ZERO_LINE, heat: Heat::at(level) });
+        let blank = |(level, slot)| (slot, ForestRoot { content: ZERO_LINE, heat: Heat::at(level) });
         let own = vec![Heat::at(layout.levels().len()); root_lines as usize];
         match design {
             ForestDesign::Static { level, entries } => {
@@ -194,7 +194,7 @@ impl Forest {
 
     /// Keeps a node of this level, with its content.
     pub fn keep(&mut self, slot: Slot, level: usize, content: Line) {
-        self.kept.insert(slot, Root { content, heat: Heat::at(level) });
+        self.kept.insert(slot, ForestRoot { content, heat: Heat::at(level) });
     }
 
     /// Gives up a root if it still has the content that its parent vouches for. The nodes above must vouch for that parent, up to the
@@ -226,7 +226,7 @@ impl Forest {
     }
 
     /// Returns the next change of the forest if a period is over, and begins the next period.
-    pub fn change(&mut self) -> Option<Change> {
+    pub fn change(&mut self) -> Option<ForestChange> {
         let policy = self.policy.filter(|_| self.is_due())?;
         self.updates = 0;
         self.own.iter_mut().for_each(Heat::halve);
@@ -239,7 +239,7 @@ impl Forest {
         let grow = Parent { node, level: heat.level, position: heat.hottest_child() };
         let is_full = self.kept.len() >= policy.entries;
         let coldest = self.kept.iter().min_by_key(|(slot, root)| (root.heat.updates, **slot)).map(|(slot, _)| *slot);
-        let change = Change { fold: coldest.filter(|_| is_full), grow };
+        let change = ForestChange { fold: coldest.filter(|_| is_full), grow };
         (heat.updates > policy.threshold / 2).then_some(change)
     }
 }
@@ -322,7 +322,7 @@ mod tests {
             forest.change()
         };
         let change = grown(&mut forest, [own(0), own(1), own(1), own(1)]);
-        assert_eq!(change, Some(Change { fold: None, grow: own(1) }));
+        assert_eq!(change, Some(ForestChange { fold: None, grow: own(1) }));
         let [low, top] = [layout.levels()[0].slot(5), layout.levels()[2].slot(1)];
         forest.keep(low, 0, ZERO_LINE);
         assert!(forest.has_room());
@@ -334,7 +334,7 @@ mod tests {
         let change = grown(&mut forest, [in_low, in_low, in_low, in_top]);
         assert_eq!(change, None, "one update, halved, is too little for another root");
         let change = grown(&mut forest, [in_top, in_top, in_top, in_top]);
-        assert_eq!(change, Some(Change { fold: Some(low), grow: in_top }));
+        assert_eq!(change, Some(ForestChange { fold: Some(low), grow: in_top }));
     }
 
     #[test]

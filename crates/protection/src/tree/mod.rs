@@ -22,12 +22,12 @@ mod forest;
 mod hash;
 mod version;
 
-pub use forest::{Change, Forest, ForestDesign};
+pub use forest::{Forest, ForestChange, ForestDesign};
 
 use crate::counter::{Counter, Counters, Overflow};
 use crate::layout::Layout;
-use crate::memo::{Memo, Message};
-use crate::planted::{Bug, Planted};
+use crate::memo::{MacInput, Memo};
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Role, Slot};
 use crypto::Key;
 use hash::{NodeHashes, Tag};
@@ -94,18 +94,24 @@ pub struct Tree {
     nodes: Rc<Nodes>,
     leaves: Role,
     update: Update,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl Tree {
     /// Returns a tree of tags with `arity` children to a node.
-    pub fn of_hashes(key: &Key, arity: usize, leaves: Role, update: Update, planted: Planted) -> Tree {
+    pub fn of_hashes(key: &Key, arity: usize, leaves: Role, update: Update, planted: PlantedBug) -> Tree {
         let nodes = Nodes::Hashes(NodeHashes::new(key, arity), Memo::default());
         Tree { nodes: nodes.into(), leaves, update, planted }
     }
 
     /// A tree of versions over lines of counters, with nodes of these counters by level.
-    pub fn of_versions(key: &Key, leaves: Counters, levels: Vec<Counters>, update: Update, planted: Planted) -> Tree {
+    pub fn of_versions(
+        key: &Key,
+        leaves: Counters,
+        levels: Vec<Counters>,
+        update: Update,
+        planted: PlantedBug,
+    ) -> Tree {
         let nodes = Nodes::Versions(Box::new(Versions::new(key, leaves, levels, planted)));
         Tree { nodes: nodes.into(), leaves: Role::Counter, update, planted }
     }
@@ -272,7 +278,9 @@ impl Tree {
     /// The tag of a child in its place.
     fn tag(&self, hashes: &NodeHashes, memo: &Memo<Tag>, slot: Slot, content: &Line) -> Tag {
         let named = self.named(slot);
-        memo.of(&Message { line_number: named.0, version: 0, bitmap: 0, text: *content }, || hashes.tag(named, content))
+        memo.of(&MacInput { line_number: named.0, version: 0, bitmap: 0, text: *content }, || {
+            hashes.tag(named, content)
+        })
     }
 
     /// The place that tags and MACs name.

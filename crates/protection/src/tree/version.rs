@@ -5,8 +5,8 @@
 //! all zeros; only the zero line fits version zero.
 
 use crate::counter::{Counter, Counters};
-use crate::memo::{Memo, Message};
-use crate::planted::{Bug, Planted};
+use crate::memo::{MacInput, Memo};
+use crate::planted::{Bug, PlantedBug};
 use crate::verbs::{Role, Slot};
 use crypto::{Cmac, Key, LineMac, Nonce};
 use units::{Line, ZERO_LINE};
@@ -18,11 +18,11 @@ pub(super) struct Versions {
     leaves: Counters,
     /// Counters of each level, from the one above the leaves. The last element also applies to all levels above, and the root.
     levels: Vec<Counters>,
-    planted: Planted,
+    planted: PlantedBug,
 }
 
 impl Versions {
-    pub fn new(key: &Key, leaves: Counters, levels: Vec<Counters>, planted: Planted) -> Versions {
+    pub fn new(key: &Key, leaves: Counters, levels: Vec<Counters>, planted: PlantedBug) -> Versions {
         Versions { mac: Cmac::new(key), memo: Memo::default(), leaves, levels, planted }
     }
 
@@ -52,7 +52,7 @@ impl Versions {
         let mut sealed = *content;
         counters.set_embedded_mac(&mut sealed, 0);
         let nonce = Nonce::new(slot.0, version.0);
-        let message = Message { line_number: slot.0, version: version.0, bitmap: 0, text: sealed };
+        let message = MacInput { line_number: slot.0, version: version.0, bitmap: 0, text: sealed };
         let mac = self.memo.of(&message, || self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits()).low_word());
         counters.set_embedded_mac(&mut sealed, mac);
         sealed

@@ -4,7 +4,7 @@ use crate::buffered::{OVERFLOWS, Powered, schemes};
 use crate::durable::durable;
 use casemate_protection::design::{Order, Persistence};
 use casemate_protection::execution::run_now;
-use casemate_protection::scheme::PersistBuffer;
+use casemate_protection::scheme::PersistBufferHandle;
 use casemate_protection::verbs::{Fault, Slot};
 use units::LineAddr;
 
@@ -13,7 +13,7 @@ const TAMPERED: u64 = 5;
 const OTHER: u64 = 900;
 
 fn drain_on_battery(machine: &Powered) -> Option<Fault> {
-    run_now(PersistBuffer::of(&machine.scheme).drain_on_battery(&machine.verbs));
+    run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.verbs));
     machine.memory().take_fault()
 }
 
@@ -82,7 +82,7 @@ fn the_battery_of_a_halted_chip_drains_the_lines_that_verify() {
         let good = machine.memory().media.borrow().read(Slot(4));
         machine.memory().media.borrow_mut().write(Slot(4), &[7; 64]);
         machine.accept(OTHER, 77);
-        let buffer = PersistBuffer::of(&machine.scheme);
+        let buffer = PersistBufferHandle::of(&machine.scheme);
         run_now(buffer.accept(&machine.verbs, LineAddr(TAMPERED), &[200; 64]));
         let at_once = machine.memory().take_fault();
         run_now(buffer.drain(&machine.verbs, LineAddr(TAMPERED)));

@@ -5,7 +5,7 @@ use crate::durable::durable;
 use casemate_protection::design::{CipherChoice, Order, Parts, Persistence, Step, TreeKind};
 use casemate_protection::domain::Registers;
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
-use casemate_protection::scheme::{PersistBuffer, Scheme};
+use casemate_protection::scheme::{PersistBufferHandle, Scheme};
 use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
 use units::{Bytes, Line, LineAddr};
 
@@ -44,12 +44,12 @@ impl Powered {
     }
 
     pub fn accept(&self, line: u64, content: u8) {
-        run_now(PersistBuffer::of(&self.scheme).accept(&self.verbs, LineAddr(line), &[content; 64]));
+        run_now(PersistBufferHandle::of(&self.scheme).accept(&self.verbs, LineAddr(line), &[content; 64]));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
     }
 
     pub fn drain(&self, line: u64) {
-        run_now(PersistBuffer::of(&self.scheme).drain(&self.verbs, LineAddr(line)));
+        run_now(PersistBufferHandle::of(&self.scheme).drain(&self.verbs, LineAddr(line)));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
     }
 
@@ -65,7 +65,7 @@ impl Powered {
 
     /// Drains on battery, and returns a new chip over the memory that is left, with the fault that recovery reports.
     pub fn after_a_loss(&self) -> (Powered, Option<Fault>) {
-        run_now(PersistBuffer::of(&self.scheme).drain_on_battery(&self.verbs));
+        run_now(PersistBufferHandle::of(&self.scheme).drain_on_battery(&self.verbs));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
         self.revived(&self.image(), &self.memory().registers())
     }
@@ -95,7 +95,7 @@ fn accepted_stores_are_read_from_the_buffer_and_survive_a_loss() {
             assert_eq!(before.read(line), Ok([line as u8; 64]), "{:?}", parts.persistence);
         }
         assert_eq!(
-            (PersistBuffer::of(&before.scheme).lines().len(), PersistBuffer::of(&before.scheme).accepted()),
+            (PersistBufferHandle::of(&before.scheme).lines().len(), PersistBufferHandle::of(&before.scheme).accepted()),
             (3, 8)
         );
         let (after, fault) = before.after_a_loss();
@@ -219,7 +219,7 @@ fn a_store_writes_no_line_of_data_before_its_drain() {
         let stored =
             |done: &Operation| matches!(done, Operation::Store(Role::Data, ..) | Operation::Persist(Role::Data, ..));
         assert_eq!(machine.count(stored), 0, "{:?}", parts.persistence);
-        run_now(PersistBuffer::of(&machine.scheme).drain_on_battery(&machine.verbs));
+        run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.verbs));
         assert_eq!(machine.count(stored), 9, "{:?}", parts.persistence);
     }
 }
@@ -261,15 +261,15 @@ fn a_chip_that_has_refused_its_memory_takes_no_store() {
         let machine = Powered::on(&parts);
         machine.accept(5, 1);
         let (after, refused) = {
-            run_now(PersistBuffer::of(&machine.scheme).drain_on_battery(&machine.verbs));
+            run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.verbs));
             machine.revived(&[], &machine.memory().registers())
         };
         assert_eq!(refused, Some(Fault::Root), "{:?}", parts.persistence);
-        run_now(PersistBuffer::of(&after.scheme).accept(&after.verbs, LineAddr(5), &[2; 64]));
+        run_now(PersistBufferHandle::of(&after.scheme).accept(&after.verbs, LineAddr(5), &[2; 64]));
         assert_eq!(after.fault(), Some(Fault::Root), "{:?}", parts.persistence);
-        assert!(PersistBuffer::of(&after.scheme).lines().is_empty(), "{:?}", parts.persistence);
+        assert!(PersistBufferHandle::of(&after.scheme).lines().is_empty(), "{:?}", parts.persistence);
         let registers = after.memory().registers();
-        run_now(PersistBuffer::of(&after.scheme).drain_on_battery(&after.verbs));
+        run_now(PersistBufferHandle::of(&after.scheme).drain_on_battery(&after.verbs));
         assert_eq!((after.fault(), after.memory().registers()), (None, registers), "{:?}", parts.persistence);
     }
 }

@@ -2,7 +2,9 @@
 //! stores.
 
 use crate::durable::durable;
-use casemate_protection::design::{Battery, CounterChoice, Order, Parts, Persistence, Point, TagLocation, TreeKind};
+use casemate_protection::design::{
+    BatteryAction, CounterChoice, Order, Parts, Persistence, Point, TagLocation, TreeKind,
+};
 use casemate_protection::domain::Registers;
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::scheme::{DurableCaches, Scheme};
@@ -281,7 +283,7 @@ fn parts_that_do_not_fit_durable_caches_are_refused_with_a_way_out() {
         (|parts| parts.persistence.entries = 8, "persistence.point = \"buffer\""),
         (|parts| parts.persistence.drain_from = parts.persistence.drain_to, "persistence.point = \"buffer\""),
         (|parts| parts.persistence.early = Persistence::in_buffer(Order::Strict, 1).early, "leave them out"),
-        (|parts| parts.persistence.battery = Battery::Data, "leave them out"),
+        (|parts| parts.persistence.battery = BatteryAction::Data, "leave them out"),
         (|parts| parts.persistence.latency_cycles = 3, "leave them out"),
     ];
     for (change, remedy) in changes {

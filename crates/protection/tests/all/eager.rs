@@ -5,7 +5,7 @@ use casemate_protection::design::{
     TreeDesign, TreeKind,
 };
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
-use casemate_protection::on_chip::{Copies, Geometry, OnChip, SecondLevel};
+use casemate_protection::on_chip::{ChipState, Copies, Geometry, SecondLevel};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Demand, Release, Scheme};
 use casemate_protection::slot::Kind;
@@ -69,11 +69,11 @@ impl Bench {
     }
 
     fn useless(&self) -> u64 {
-        self.scheme.on_chip(OnChip::copy_counters).unwrap().useless
+        self.scheme.on_chip(ChipState::copy_counters).unwrap().useless
     }
 
     fn invalidated(&self) -> u64 {
-        self.scheme.on_chip(OnChip::copy_counters).unwrap().invalidated
+        self.scheme.on_chip(ChipState::copy_counters).unwrap().invalidated
     }
 }
 
@@ -154,7 +154,7 @@ fn a_copy_displaced_before_its_use_counts_as_useless() {
         bench.find(0, line);
     }
     // An L2 keeps four copies here, which may still be used.
-    assert_eq!((bench.scheme.on_chip(OnChip::copy_counters).unwrap().entered, bench.useless()), (10, 6));
+    assert_eq!((bench.scheme.on_chip(ChipState::copy_counters).unwrap().entered, bench.useless()), (10, 6));
 }
 
 #[test]
@@ -182,9 +182,9 @@ fn an_l2_that_begins_no_reads_drops_its_copies_and_later_fetches_new_ones() {
     hand_on_counters(&bench.scheme, LineAddr(5));
     assert!(in_l2(&bench.read(1, 5).1), "the other L2s go on");
     bench.scheme.on_chip(|chip| chip.let_begin(2, true));
-    let before = bench.scheme.on_chip(OnChip::copy_counters).unwrap();
+    let before = bench.scheme.on_chip(ChipState::copy_counters).unwrap();
     assert!(in_l2(&bench.read(2, 5).1));
-    let after = bench.scheme.on_chip(OnChip::copy_counters).unwrap();
+    let after = bench.scheme.on_chip(ChipState::copy_counters).unwrap();
     assert_eq!((after.hits, after.entered), (before.hits, before.entered + 1), "its copy was gone");
 }
 
@@ -195,7 +195,7 @@ fn a_write_back_drops_the_copies_of_its_counters_in_all_l2s() {
     for core in [0, 1, 1, 3] {
         assert_eq!(bench.read(core, 5).0, Ok(content(1)));
     }
-    assert_eq!((bench.invalidated(), bench.scheme.on_chip(OnChip::copy_counters).unwrap().entered), (0, 3));
+    assert_eq!((bench.invalidated(), bench.scheme.on_chip(ChipState::copy_counters).unwrap().entered), (0, 3));
     // A line of the same counters: the first write invalidates all copies, and the second finds no copy.
     bench.write(6, 2);
     assert_eq!(bench.invalidated(), 3);

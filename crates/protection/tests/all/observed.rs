@@ -3,7 +3,7 @@
 
 use crate::buffered::{Powered, schemes};
 use casemate_protection::execution::run_now;
-use casemate_protection::scheme::{Observers, PersistBuffer, Sight};
+use casemate_protection::scheme::{ObservedState, Observers, PersistBufferHandle};
 use casemate_protection::verbs::Untrusted;
 use units::LineAddr;
 
@@ -11,8 +11,8 @@ use units::LineAddr;
 const LINES: [u64; 4] = [3, 4, 900, 901];
 
 impl Powered {
-    fn admits(&self, observers: Observers) -> Sight {
-        run_now(PersistBuffer::of(&self.scheme).admit(&self.verbs, observers))
+    fn admits(&self, observers: Observers) -> ObservedState {
+        run_now(PersistBufferHandle::of(&self.scheme).admit(&self.verbs, observers))
     }
 
     /// Returns true if a copy of memory and registers has every store.
@@ -29,7 +29,7 @@ fn an_observer_is_blocked_until_memory_has_every_store_and_the_machine_continues
         LINES.iter().for_each(|line| machine.accept(*line, *line as u8));
         machine.drain(LINES[0]);
         assert!(!machine.memory_has_all(), "{:?}", parts.persistence);
-        assert_eq!(machine.admits(Observers::Blocked), Sight::Consistent, "{:?}", parts.persistence);
+        assert_eq!(machine.admits(Observers::Blocked), ObservedState::Consistent, "{:?}", parts.persistence);
         assert!(machine.memory_has_all(), "{:?}", parts.persistence);
         // Another application writes the same lines, and then power fails.
         LINES.iter().for_each(|line| machine.accept(*line, 77));
@@ -46,9 +46,9 @@ fn an_observer_is_warned_exactly_while_memory_lacks_stores() {
         LINES.iter().for_each(|line| machine.accept(*line, *line as u8));
         for left in 0..=LINES.len() {
             let entries = LINES.len() - left;
-            let expected = if entries == 0 { Sight::Consistent } else { Sight::Behind { entries } };
+            let expected = if entries == 0 { ObservedState::Consistent } else { ObservedState::Behind { entries } };
             assert_eq!(machine.admits(Observers::Warned), expected, "{:?}", parts.persistence);
-            assert_eq!(machine.memory_has_all(), expected == Sight::Consistent, "{:?}", parts.persistence);
+            assert_eq!(machine.memory_has_all(), expected == ObservedState::Consistent, "{:?}", parts.persistence);
             LINES.get(left).into_iter().for_each(|line| machine.drain(*line));
         }
     }
@@ -64,9 +64,9 @@ fn an_observer_of_a_tampered_memory_is_admitted_with_a_warning() {
         run_now(machine.scheme.flush(&machine.verbs));
         let wiped = machine.image().into_iter().map(|(slot, _)| slot);
         wiped.for_each(|slot| machine.memory().media.borrow_mut().store(slot, Untrusted::with([7; 64], 7)));
-        run_now(PersistBuffer::of(&machine.scheme).accept(&machine.verbs, LineAddr(LINES[3]), &[2; 64]));
+        run_now(PersistBufferHandle::of(&machine.scheme).accept(&machine.verbs, LineAddr(LINES[3]), &[2; 64]));
         let sight = machine.admits(Observers::Blocked);
-        assert!(matches!(sight, Sight::Behind { .. }), "{sight:?}: {:?}", parts.persistence);
+        assert!(matches!(sight, ObservedState::Behind { .. }), "{sight:?}: {:?}", parts.persistence);
         assert!(machine.memory().take_fault().is_some(), "{:?}", parts.persistence);
     }
 }

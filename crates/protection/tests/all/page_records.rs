@@ -1,7 +1,7 @@
 //! Checks that a page record is a number and 64 marks, and that each line is written only once under a number.
 
-use casemate_protection::counter::{Counters, Organisation, Overflow};
-use casemate_protection::planted::Planted;
+use casemate_protection::counter::{CounterOrganisation, Counters, Overflow};
+use casemate_protection::planted::PlantedBug;
 use units::random::Random;
 use units::{Line, ZERO_LINE};
 
@@ -20,7 +20,7 @@ impl Plain {
 }
 
 fn records() -> Counters {
-    Counters::new(Organisation::Page, Planted::NONE)
+    Counters::new(CounterOrganisation::Page, PlantedBug::NONE)
 }
 
 fn values(line: &Line) -> Vec<u128> {

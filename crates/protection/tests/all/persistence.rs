@@ -5,7 +5,7 @@ use casemate_protection::counter::StartingAge;
 use casemate_protection::design::{
     CounterChoice, MacChoice, MacDesign, Order, Parts, Persistence, TagLocation, TreeKind,
 };
-use casemate_protection::domain::{Domain, Queue, Registers, Renewing};
+use casemate_protection::domain::{PersistenceDomain, Registers, Renewing, WritePendingQueue};
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::media::Media;
 use casemate_protection::ownership::Ownership;
@@ -187,7 +187,11 @@ fn the_old_text_of_a_written_line_is_refused_in_the_middle_of_a_renewal_and_no_p
         let renewing = |operation: &Operation| matches!(operation, Operation::Complete(set) if matches!(set.renewal, Renewing::Begins(_)));
         let operations = verbs.take_operations();
         let first = operations.iter().position(renewing).unwrap();
-        let mut domain = Domain::new(Queue::Inside, Media::new(before.scheme.layout().total_lines()), registers);
+        let mut domain = PersistenceDomain::new(
+            WritePendingQueue::Inside,
+            Media::new(before.scheme.layout().total_lines()),
+            registers,
+        );
         old.iter().for_each(|(slot, content)| domain.store(*slot, *content));
         for operation in &operations[..=first] {
             match operation {

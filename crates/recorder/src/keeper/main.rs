@@ -10,7 +10,7 @@
 
 mod signals;
 
-use signals::Wish;
+use signals::SignalRequest;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::{CommandExt, parent_id};
@@ -67,7 +67,7 @@ fn keep(caller: u32, program: &OsString, arguments: impl Iterator<Item = OsStrin
             process::children(std::process::id()).into_iter().for_each(process::kill);
         }
         let patience = if unwanted { BETWEEN_ROUNDS } else { BETWEEN_LOOKS };
-        unwanted |= signals::wait(patience) == Wish::ToEnd;
+        unwanted |= signals::wait(patience) == SignalRequest::ToEnd;
     }
     Ok(ended)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Request that a signal carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wish {
+pub enum SignalRequest {
     /// No request: a child has ended, or the time is over.
     Nothing,
     /// A request to end all processes.
@@ -79,12 +79,12 @@ pub fn reap() -> Option<Option<(u32, ExitStatus)>> {
 }
 
 /// Waits until a child ends or a request arrives, but no longer than `longest`, which must be below a second.
-pub fn wait(longest: Duration) -> Wish {
+pub fn wait(longest: Duration) -> SignalRequest {
     let patience = libc::timespec { tv_sec: 0, tv_nsec: longest.subsec_nanos().into() };
     let set = only(&[libc::SIGCHLD, libc::SIGTERM]);
     // SAFETY: the call writes no memory, because the pointer for the signal's information is null.
     let signal = unsafe { libc::sigtimedwait(&set, std::ptr::null_mut(), &patience) };
-    if signal == libc::SIGTERM { Wish::ToEnd } else { Wish::Nothing }
+    if signal == libc::SIGTERM { SignalRequest::ToEnd } else { SignalRequest::Nothing }
 }
 
 /// Ends this process by the signal that ended the program, or returns the program's exit status.

@@ -14,7 +14,7 @@
 //! includes lines with initial content. It excludes the cost of cold caches.
 
 use crate::timed;
-use casemate_runner::{Control, Record, RunError, RunOptions, run_together};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, run_together};
 use crypto::{CHUNK_LINE_BYTES, ChunkCipher, Key, SHA1_BYTES, sha1_of_pair};
 use protection::design::Parts;
 use protection::layout::DataLines;
@@ -26,7 +26,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::path::Path;
 use units::{LINE_BYTES, Line, LineAddr, LineLength};
-use workload::broadcast::{Tap, broadcast};
+use workload::broadcast::{BroadcastTap, broadcast};
 use workload::{Persistent, champsim, kernels, stored};
 
 /// Instructions of a trace before it starts again, as in the files of the reference.
@@ -97,8 +97,8 @@ pub fn measure(
 
 /// Only the simulation, as a function that a profiler can find by its name; see scripts/bench_counts.py.
 #[inline(never)]
-fn simulate(options: &RunOptions, programs: Vec<Tap>) -> Result<Record, RunError> {
-    run_together(options, programs, |_| Control::GoOn)
+fn simulate(options: &RunOptions, programs: Vec<BroadcastTap>) -> Result<Record, RunError> {
+    run_together(options, programs, |_| RunControl::GoOn)
 }
 
 /// Seconds that the cryptography of the run takes in the parts of the design.

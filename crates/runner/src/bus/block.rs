@@ -3,7 +3,7 @@
 use protection::probe::{Content, Crossing};
 use std::cell::Cell;
 use units::LINE_BYTES;
-use workload::trace::bytes::{Bytes, put_signed, put_varint};
+use workload::trace::bytes::{ByteReader, put_signed, put_varint};
 
 /// The flag of a write.
 pub const WRITE: u8 = 1;
@@ -72,7 +72,7 @@ impl Filling {
 
 /// A block that was read, column by column; the first three columns have one entry for each crossing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Block {
+pub struct BusBlock {
     /// Femtoseconds from power-on, in rising order.
     pub times_fs: Vec<u64>,
     /// Numbers of the lines.
@@ -84,13 +84,13 @@ pub struct Block {
     pub contents: Vec<u8>,
 }
 
-impl Block {
+impl BusBlock {
     /// Decodes a block; `None` if the bytes are not a block.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Block> {
-        let mut bytes = Bytes(bytes);
+    pub(super) fn decode(bytes: &[u8]) -> Option<BusBlock> {
+        let mut bytes = ByteReader(bytes);
         let (mut times, mut lines) = (bytes.section()?, bytes.section()?);
         let (flags, contents) = (bytes.section()?.0, bytes.section()?.0);
-        let mut block = Block { flags: flags.to_vec(), contents: contents.to_vec(), ..Block::default() };
+        let mut block = BusBlock { flags: flags.to_vec(), contents: contents.to_vec(), ..BusBlock::default() };
         let (mut at, mut line) = (0_u64, 0_u64);
         for _ in flags {
             at = at.checked_add(times.varint()?)?;

@@ -1,6 +1,6 @@
 //! Reads a file of crossings. A checksum covers every byte, and the end record must agree with the blocks.
 
-use super::block::Block;
+use super::block::BusBlock;
 use super::{BusError, BusTotals, KIND_BLOCK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, VERSION};
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -67,7 +67,7 @@ impl BusReader {
     ///
     /// # Errors
     /// [`BusError`] for a damaged or truncated file.
-    pub fn next_block(&mut self) -> Result<Option<Block>, BusError> {
+    pub fn next_block(&mut self) -> Result<Option<BusBlock>, BusError> {
         if self.ended {
             return Ok(None);
         }
@@ -84,7 +84,7 @@ impl BusReader {
             return Ok(None);
         }
         let plain = zstd::bulk::decompress(&stored, plain_bytes).ok();
-        let block = plain.and_then(|plain| Block::decode(&plain));
+        let block = plain.and_then(|plain| BusBlock::decode(&plain));
         let block = block.ok_or_else(|| self.damaged("its content is not a block"))?;
         if block.times_fs.first().is_some_and(|first| *first < self.totals.last_fs) {
             return Err(self.damaged("its time lies before the block before"));

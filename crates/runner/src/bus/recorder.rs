@@ -1,6 +1,6 @@
 //! The probe of a run, and the file that it writes.
 
-use super::{BusError, BusOptions, BusWriter, Header};
+use super::{BusError, BusHeader, BusOptions, BusWriter};
 use crate::record::Configuration;
 use protection::execution::TimedMemory;
 use protection::media::Shape;
@@ -25,7 +25,7 @@ impl BusRecorder {
         let Some(bus) = bus else { return Ok(BusRecorder(None)) };
         let configuration = configuration();
         super::check_bus(bus, configuration.detail)?;
-        let header = Header { configuration: &configuration, bytes: bus.bytes, shape: shape.into() };
+        let header = BusHeader { configuration: &configuration, bytes: bus.bytes, shape: shape.into() };
         let filled = Rc::new(RefCell::new(Ok(BusWriter::create(&bus.path, &header)?)));
         let filling = filled.clone();
         memory.attach(Probe::new(bus.bytes, move |at, crossing| {

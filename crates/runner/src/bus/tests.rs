@@ -1,7 +1,7 @@
 //! Tests of bus files: a reader returns the crossings as written, and refuses any other file.
 
 use super::*;
-use crate::run::{Control, RunOptions, run};
+use crate::run::{RunControl, RunOptions, run};
 use proptest::prelude::*;
 use protection::probe::{Content, Crossing};
 use units::{LineAddr, Time};
@@ -42,7 +42,7 @@ fn gups() -> Box<dyn workload::Source> {
     workload::kernels::open("gups", &[("footprint".to_owned(), "64 MB".to_owned())].into(), 1).unwrap()
 }
 
-fn all(path: &Path) -> Result<(Vec<Block>, BusTotals), BusError> {
+fn all(path: &Path) -> Result<(Vec<BusBlock>, BusTotals), BusError> {
     let mut reader = BusReader::open(path)?;
     let mut blocks = Vec::new();
     while let Some(block) = reader.next_block()? {
@@ -55,7 +55,7 @@ fn all(path: &Path) -> Result<(Vec<Block>, BusTotals), BusError> {
 fn a_bus_file_has_the_crossings_that_memory_counts_and_repeats_exactly() {
     let folder = Folder::new("counts");
     let [plain, again, bytes] = ["plain", "again", "bytes"].map(|name| folder.0.join(name));
-    let record = run(&options(&plain, false), gups(), |_| Control::GoOn).unwrap();
+    let record = run(&options(&plain, false), gups(), |_| RunControl::GoOn).unwrap();
     let (blocks, totals) = all(&plain).unwrap();
     let counted = record.dram;
     // Memory has counted reads under way at the end of the program, but their lines have not crossed.
@@ -69,15 +69,15 @@ fn a_bus_file_has_the_crossings_that_memory_counts_and_repeats_exactly() {
     assert_eq!(header["configuration"]["design"]["name"], "sc64-bmt");
     assert_eq!((&header["bytes"], &header["shape"]["behind"]), (&false.into(), &0.into()));
 
-    run(&options(&again, false), gups(), |_| Control::GoOn).unwrap();
+    run(&options(&again, false), gups(), |_| RunControl::GoOn).unwrap();
     assert!(std::fs::read(&plain).unwrap() == std::fs::read(&again).unwrap(), "the same run gave another file");
-    run(&options(&bytes, true), gups(), |_| Control::GoOn).unwrap();
+    run(&options(&bytes, true), gups(), |_| RunControl::GoOn).unwrap();
     let (with_bytes, same) = all(&bytes).unwrap();
     assert_eq!(same, totals);
     assert!(with_bytes.len() > blocks.len(), "blocks are of bounded size");
     assert!(with_bytes.iter().all(|block| block.contents.len() < 2 << 20));
-    let events = |blocks: &[Block]| -> Vec<(u64, u64)> {
-        let of = |block: &Block| std::iter::zip(block.times_fs.clone(), block.lines.clone());
+    let events = |blocks: &[BusBlock]| -> Vec<(u64, u64)> {
+        let of = |block: &BusBlock| std::iter::zip(block.times_fs.clone(), block.lines.clone());
         blocks.iter().flat_map(of).collect()
     };
     assert_eq!(events(&blocks), events(&with_bytes));
@@ -94,7 +94,7 @@ fn reads_with_the_critical_word_first_are_ordered_by_their_last_word() {
     };
     for critical_word_first in [false, true] {
         let options = options("file", critical_word_first);
-        let counted = run(&options, gups(), |_| Control::GoOn).unwrap().dram;
+        let counted = run(&options, gups(), |_| RunControl::GoOn).unwrap().dram;
         let (blocks, totals) = all(&folder.0.join("file")).unwrap();
         assert!(blocks.iter().flat_map(|block| &block.times_fs).is_sorted());
         assert!(totals.reads > 1_000 && totals.reads <= counted.reads && counted.reads <= totals.reads + 64);
@@ -107,7 +107,7 @@ fn writing_a_bus_file_changes_no_result() {
     let with = options(&folder.0.join("file"), true);
     let without = RunOptions { bus: None, ..with.clone() };
     let [with, without] = [with, without].map(|options| {
-        let record = run(&options, gups(), |_| Control::GoOn).unwrap();
+        let record = run(&options, gups(), |_| RunControl::GoOn).unwrap();
         let mut json = serde_json::to_value(record).unwrap();
         json.as_object_mut().unwrap().remove("host");
         json
@@ -134,7 +134,7 @@ fn any_crossings_read_back_as_written() {
         })
         .collect();
     let configuration = options(&path, true).configuration(vec![gups().origin().clone()]);
-    let header = Header { configuration: &configuration, bytes: true, shape: Shape::from(8).into() };
+    let header = BusHeader { configuration: &configuration, bytes: true, shape: Shape::from(8).into() };
     let mut writer = BusWriter::create(&path, &header).unwrap();
     assert_eq!(folder.names(), ["file.partial"]);
     written.iter().for_each(|(at, crossing)| writer.write(Time::from_fs(*at), crossing).unwrap());
@@ -160,7 +160,7 @@ fn any_crossings_read_back_as_written() {
 fn a_foreign_or_damaged_bus_file_is_refused_with_its_reason() {
     let folder = Folder::new("refused");
     let path = folder.0.join("file");
-    run(&options(&path, true), gups(), |_| Control::GoOn).unwrap();
+    run(&options(&path, true), gups(), |_| RunControl::GoOn).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let refused = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
@@ -186,7 +186,7 @@ fn a_foreign_or_damaged_bus_file_is_refused_with_its_reason() {
 proptest! {
     #[test]
     fn no_bytes_of_a_block_make_its_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), counts in any::<[u8; 4]>()) {
-        let _ = Block::decode(&bytes);
+        let _ = BusBlock::decode(&bytes);
         // Four sections of these lengths, so that the decoder reaches their content.
         let mut rest = &bytes[..];
         let sections = counts.map(|count| {
@@ -194,7 +194,7 @@ proptest! {
             rest = after;
             [&[section.len() as u8], section].concat()
         });
-        let _ = Block::decode(&sections.concat());
+        let _ = BusBlock::decode(&sections.concat());
     }
 }
 
@@ -217,7 +217,7 @@ fn a_run_that_is_given_up_keeps_the_earlier_file() {
     let folder = Folder::new("given-up");
     let path = folder.0.join("file");
     std::fs::write(&path, "before").unwrap();
-    assert!(run(&options(&path, false), gups(), |_| Control::Stop).is_err());
+    assert!(run(&options(&path, false), gups(), |_| RunControl::Stop).is_err());
     assert_eq!((folder.names(), std::fs::read(&path).unwrap()), (vec!["file".to_owned()], b"before".to_vec()));
 }
 

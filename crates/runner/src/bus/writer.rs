@@ -1,7 +1,7 @@
 //! Writes a file of crossings. The file gets its name only when it is complete.
 
 use super::block::{Filling, flags_of};
-use super::{BusError, BusTotals, Header, KIND_BLOCK, KIND_END, MAGIC, VERSION};
+use super::{BusError, BusHeader, BusTotals, KIND_BLOCK, KIND_END, MAGIC, VERSION};
 use crate::whole_file::WholeFile;
 use protection::probe::Crossing;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub struct BusWriter {
 
 impl BusWriter {
     /// Creates a file with this description.
-    pub(super) fn create(asked: &Path, header: &Header<'_>) -> Result<BusWriter, BusError> {
+    pub(super) fn create(asked: &Path, header: &BusHeader<'_>) -> Result<BusWriter, BusError> {
         let file = WholeFile::create(asked)?;
         let compressor = Compressor::new(LEVEL).map_err(file.unwritten())?;
         let mut writer = BusWriter { file, compressor, filling: Filling::default(), totals: BusTotals::default() };

@@ -5,7 +5,7 @@
 //! decimal. Without the addition, these readers would move it to the nanosecond before, and two adjacent spans would
 //! overlap.
 
-use super::tracks::{Event, Part, Tracks};
+use super::tracks::{TrackGroup, TrackSpan, Tracks};
 use crate::record::Configuration;
 use crate::whole_file::{Unwritten, WholeFile};
 use serde_json::{Value, json};
@@ -48,12 +48,12 @@ pub(super) fn write(file: &mut WholeFile, tracks: &Tracks, about: &TraceAbout<'_
     });
     file.put(format!("{{\"displayTimeUnit\":\"ns\",\n\"otherData\":{head},\n\"traceEvents\":[\n").as_bytes())?;
     let mut lines = Vec::new();
-    for part in Part::ALL {
+    for part in TrackGroup::ALL {
         let name = format!("{} on {}: {}", design.name, machine.name, part.name());
         lines.push(named("process_name", part as usize + 1, 0, &json!({ "name": name })));
         lines.push(named("process_sort_index", part as usize + 1, 0, &json!({ "sort_index": part as usize })));
     }
-    let mut accesses: BTreeMap<u64, Vec<(Track, &Event)>> = BTreeMap::new();
+    let mut accesses: BTreeMap<u64, Vec<(Track, &TrackSpan)>> = BTreeMap::new();
     let mut thread = 0;
     for ((part, _, unit), events) in &tracks.0 {
         let process = *part as usize + 1;
@@ -87,7 +87,7 @@ fn named(what: &str, process: usize, thread: u32, args: &Value) -> String {
 }
 
 /// The JSON of a span or of an instant event.
-fn placed(Track { process, thread }: Track, event: &Event) -> String {
+fn placed(Track { process, thread }: Track, event: &TrackSpan) -> String {
     let (kind, length) = match event.is_moment() {
         true => ("i\",\"s\":\"t", String::new()),
         false => ("X", format!(",\"dur\":{}", micros(event.end.since(event.start)))),
@@ -100,9 +100,9 @@ fn placed(Track { process, thread }: Track, event: &Event) -> String {
 }
 
 /// The arrows from each span of an access to the next.
-fn tied(access: u64, events: &[(Track, &Event)]) -> Vec<String> {
+fn tied(access: u64, events: &[(Track, &TrackSpan)]) -> Vec<String> {
     let last = events.len() - 1;
-    let arrow = |(position, (Track { process, thread }, event)): (usize, &(Track, &Event))| {
+    let arrow = |(position, (Track { process, thread }, event)): (usize, &(Track, &TrackSpan))| {
         let kind = match position {
             0 => "s",
             position if position == last => "f\",\"bp\":\"e",
@@ -116,7 +116,7 @@ fn tied(access: u64, events: &[(Track, &Event)]) -> Vec<String> {
     if last == 0 { Vec::new() } else { events.iter().enumerate().map(arrow).collect() }
 }
 
-fn beginning(event: &Event) -> String {
+fn beginning(event: &TrackSpan) -> String {
     micros(event.start.since(Time::ZERO)) + "5"
 }
 

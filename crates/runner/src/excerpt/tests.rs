@@ -1,7 +1,7 @@
 //! Tests of the file of a window, against the file of the whole run and against the capacity of the machine.
 
 use super::*;
-use crate::run::{Control, RunError, RunOptions, run};
+use crate::run::{RunControl, RunError, RunOptions, run};
 use crate::sampling::SamplingOptions;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,7 +115,7 @@ fn a_window_has_exactly_the_spans_of_the_run_that_meet_it() {
     let folder = Folder::new("window");
     let (whole, part) = (folder.0.join("whole"), folder.0.join("part"));
     let all = options("sc64-bmt", &whole, 0, 1000 * US);
-    run(&all, gups(), |_| Control::GoOn).unwrap();
+    run(&all, gups(), |_| RunControl::GoOn).unwrap();
     let all: Vec<Found> = found(&whole).into_iter().filter(|(unit, ..)| unit != "window").collect();
     assert!(all.len() > 10_000, "{}", all.len());
     // A window that begins where one piece of work ends, and ends where another begins.
@@ -123,7 +123,7 @@ fn a_window_has_exactly_the_spans_of_the_run_that_meet_it() {
     let (_, _, start, length, _) = work(10 * US).unwrap();
     let (from, (_, _, to, ..)) = (start + length, work(12 * US).unwrap());
     for (from, to) in [(from, *to), (from - 1, to + 1)] {
-        run(&options("sc64-bmt", &part, from, to - from), gups(), |_| Control::GoOn).unwrap();
+        run(&options("sc64-bmt", &part, from, to - from), gups(), |_| RunControl::GoOn).unwrap();
         let in_part: BTreeSet<Found> = found(&part).into_iter().filter(|(unit, ..)| unit != "window").collect();
         let expected: BTreeSet<Found> = all
             .iter()
@@ -151,7 +151,7 @@ fn no_unit_exceeds_its_number_of_concurrent_operations() {
     let mut all = options("sc64-bmt", &path, 0, 1000 * US);
     let units = |units| protection::execution::Engine { units, latency_ns: 10.0, interval_ns: 4.0 };
     (all.machine.engines.mac, all.machine.engines.hash) = (units(1), units(2));
-    run(&all, gups(), |_| Control::GoOn).unwrap();
+    run(&all, gups(), |_| RunControl::GoOn).unwrap();
     let found = found(&path);
     // Within one interval, as many operations start as there are units, and each finishes after the latency.
     for (unit, units) in [("MAC", 1), ("hash", 2)] {
@@ -172,7 +172,7 @@ fn a_bus_carries_one_line_at_a_time() {
     for (machine, design, channels) in [("modern", "sc64-bmt", 1), ("modern-ddr5", "sc64-bmt-beside", 2)] {
         let machine = catalogue::machine(machine).unwrap();
         let options = RunOptions { machine, ..options(design, &path, 0, 1000 * US) };
-        run(&options, gups(), |_| Control::GoOn).unwrap();
+        run(&options, gups(), |_| RunControl::GoOn).unwrap();
         let found = found(&path);
         for channel in 0..channels {
             let mut bursts: Vec<(u64, u64)> = of(&found, &format!("channel {channel} data bus: reads"))
@@ -193,7 +193,7 @@ fn a_burst_released_at_its_first_word_is_in_every_window_that_it_meets() {
     let from = |path: &Path, from: u64, length: u64| {
         let mut options = options("none", path, from, length);
         options.machine.memory.critical_word_first = true.into();
-        run(&options, gups(), |_| Control::GoOn).unwrap();
+        run(&options, gups(), |_| RunControl::GoOn).unwrap();
         let found = found(path);
         of(&found, "channel 0 data bus: reads").map(|(_, _, start, length, _)| (*start, start + length)).collect()
     };
@@ -211,7 +211,7 @@ fn a_burst_released_at_its_first_word_is_in_every_window_that_it_meets() {
 fn the_spans_of_a_read_begin_after_its_request_and_its_release_precedes_its_arrival() {
     let folder = Folder::new("trips");
     let path = folder.0.join("file");
-    run(&options("sc64-bmt", &path, 0, 1000 * US), gups(), |_| Control::GoOn).unwrap();
+    run(&options("sc64-bmt", &path, 0, 1000 * US), gups(), |_| RunControl::GoOn).unwrap();
     let found = found(&path);
     let trips: BTreeMap<u64, (u64, u64)> =
         of(&found, "core 0 reads").map(|(_, _, start, length, access)| (*access, (*start, start + length))).collect();
@@ -236,7 +236,7 @@ fn the_spans_of_a_read_to_the_last_level_cache_and_back_leave_no_gap_at_its_ends
     let mut options = options("sc64-bmt", &path, 0, 1000 * US);
     // Few enough buffers that reads wait for them.
     options.machine.llc.writeback_buffers = 2;
-    run(&options, gups(), |_| Control::GoOn).unwrap();
+    run(&options, gups(), |_| RunControl::GoOn).unwrap();
     let found = found(&path);
     let by_access = |unit: &str| -> BTreeMap<u64, (u64, u64)> {
         of(&found, unit).map(|(_, _, start, length, access)| (*access, (*start, start + length))).collect()
@@ -264,7 +264,7 @@ fn an_excerpt_changes_no_event_and_is_the_same_each_time() {
             continue;
         }
         let without = RunOptions { excerpt: None, ..with[0].clone() };
-        let hash = |options: &RunOptions| run(options, gups(), |_| Control::GoOn).unwrap().event_hash;
+        let hash = |options: &RunOptions| run(options, gups(), |_| RunControl::GoOn).unwrap().event_hash;
         assert_eq!(hash(&with[0]), hash(&without), "{design}");
         hash(&with[1]);
         let [first, second] = files.map(|path| std::fs::read(path).unwrap());
@@ -279,7 +279,7 @@ fn several_cores_have_separate_tracks() {
     let path = folder.0.join("file");
     let machine = catalogue::machine("emcc-4core").unwrap();
     let options = RunOptions { machine, ..options("emcc", &path, 5 * US, 50 * US) };
-    crate::run::run_together(&options, (0..4).map(|_| gups()).collect(), |_| Control::GoOn).unwrap();
+    crate::run::run_together(&options, (0..4).map(|_| gups()).collect(), |_| RunControl::GoOn).unwrap();
     let found = found(&path);
     for core in 0..4 {
         assert!(of(&found, &format!("core {core} reads")).count() > 10, "{core}");
@@ -292,18 +292,18 @@ fn a_window_past_the_end_is_refused_and_keeps_only_the_record_and_the_bus_file()
     let folder = Folder::new("past");
     let path = folder.0.join("file");
     let requested = options("none", &path, 900 * US, US);
-    let refused = run(&requested, gups(), |_| Control::GoOn).unwrap_err();
+    let refused = run(&requested, gups(), |_| RunControl::GoOn).unwrap_err();
     assert!(refused.to_string().contains("begins at 900us"), "{refused}");
     assert!(folder.names().is_empty(), "{:?}", folder.names());
     let bus = crate::bus::BusOptions { path: folder.0.join("bus"), bytes: false };
     let Err(RunError::Unfinished(found)) =
-        run(&RunOptions { bus: Some(bus), ..requested.clone() }, gups(), |_| Control::GoOn)
+        run(&RunOptions { bus: Some(bus), ..requested.clone() }, gups(), |_| RunControl::GoOn)
     else {
         panic!("expected the record and why there is no excerpt")
     };
     assert!(matches!(found.excerpt, Err(ExcerptError::PastTheEnd(..))) && found.bus.is_ok());
     assert_eq!(folder.names(), ["bus"]);
-    let whole = run(&RunOptions { excerpt: None, ..requested }, gups(), |_| Control::GoOn).unwrap();
+    let whole = run(&RunOptions { excerpt: None, ..requested }, gups(), |_| RunControl::GoOn).unwrap();
     assert_eq!(found.record.event_hash, whole.event_hash);
 }
 

@@ -3,7 +3,7 @@
 
 use crate::record::Configuration;
 use machine::memory::{DeviceConfig, MemoryConfig};
-use protection::execution::{Clip, Piece, Stops, Trip, Unit, meet};
+use protection::execution::{Clip, Stops, Trip, Unit, UnitSpan, meet};
 use protection::media::Shape;
 use protection::slot::Kind;
 use protection::verbs::{AesUnits, BlockCipher, Cache, Leg, Slot};
@@ -15,7 +15,7 @@ use units::{Cycles, Duration, LINE_BYTES, LineAddr, Time};
 
 /// A part of the machine; the viewer shows its tracks as one group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Part {
+pub(super) enum TrackGroup {
     Cores,
     Memory,
     Engines,
@@ -23,22 +23,23 @@ pub(super) enum Part {
     Waits,
 }
 
-impl Part {
-    pub const ALL: [Part; 5] = [Part::Cores, Part::Memory, Part::Engines, Part::Chip, Part::Waits];
+impl TrackGroup {
+    pub const ALL: [TrackGroup; 5] =
+        [TrackGroup::Cores, TrackGroup::Memory, TrackGroup::Engines, TrackGroup::Chip, TrackGroup::Waits];
 
     pub fn name(self) -> &'static str {
         match self {
-            Part::Cores => "cores",
-            Part::Memory => "memory",
-            Part::Engines => "engines",
-            Part::Chip => "caches and ways on the chip",
-            Part::Waits => "waits",
+            TrackGroup::Cores => "cores",
+            TrackGroup::Memory => "memory",
+            TrackGroup::Engines => "engines",
+            TrackGroup::Chip => "caches and ways on the chip",
+            TrackGroup::Waits => "waits",
         }
     }
 }
 
 /// Name of a unit, with a number that sorts the units of one part.
-pub(super) type Name = (Part, u32, String);
+pub(super) type Name = (TrackGroup, u32, String);
 
 /// Details of a span, shown by the viewer.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -60,7 +61,7 @@ pub(super) struct SpanAbout {
 
 /// A span on a track.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Event {
+pub(super) struct TrackSpan {
     pub name: String,
     pub category: &'static str,
     pub start: Time,
@@ -70,7 +71,7 @@ pub(super) struct Event {
     pub about: SpanAbout,
 }
 
-impl Event {
+impl TrackSpan {
     /// Returns true if the event takes no time.
     pub fn is_moment(&self) -> bool {
         self.start == self.end
@@ -78,7 +79,7 @@ impl Event {
 }
 
 /// Names of a machine's units under a design.
-pub(super) struct Units {
+pub(super) struct UnitNames {
     memory: MemoryConfig,
     shape: Shape,
     /// Time for which a line occupies the data bus.
@@ -88,15 +89,15 @@ pub(super) struct Units {
     hashes_by_aes: bool,
 }
 
-impl Units {
-    pub fn of(configuration: &Configuration, shape: Shape) -> Units {
+impl UnitNames {
+    pub fn of(configuration: &Configuration, shape: Shape) -> UnitNames {
         let (machine, parts) = (&configuration.machine, &configuration.design.parts);
         let memory = machine.memory_config();
         let clocks = match &memory.device {
             DeviceConfig::Dram(dram) => dram.timing.burst_clocks,
             DeviceConfig::Pcm(pcm) => pcm.burst_clocks,
         };
-        Units {
+        UnitNames {
             burst: memory.device.clock().span(Cycles(clocks)),
             memory,
             shape,
@@ -107,12 +108,12 @@ impl Units {
     }
 
     /// The unit of a piece of work.
-    fn name(&self, piece: &Piece) -> Name {
-        let engine = |order, name: &str| (Part::Engines, order, name.to_owned());
+    fn name(&self, piece: &UnitSpan) -> Name {
+        let engine = |order, name: &str| (TrackGroup::Engines, order, name.to_owned());
         match piece.unit {
             Unit::Memory(slot) => self.of_memory(self.last_line(slot), piece.span.verb),
             Unit::Cipher(AesUnits::L2(core), _) if self.aes_in_l2 => {
-                (Part::Engines, 10 + core as u32, format!("AES in L2 of core {core}"))
+                (TrackGroup::Engines, 10 + core as u32, format!("AES in L2 of core {core}"))
             }
             Unit::Cipher(_, cipher) => match cipher {
                 BlockCipher::Aes => engine(0, "AES"),
@@ -125,9 +126,9 @@ impl Units {
             Unit::Hash if self.hashes_by_aes => engine(0, "AES"),
             Unit::Hash => engine(4, "hash"),
             Unit::Cache(cache) => self.of_cache(cache),
-            Unit::Way(leg) => (Part::Chip, 20 + order_of(leg), format!("way {leg}")),
-            Unit::Wait => (Part::Waits, 0, waits(piece.span.verb).to_owned()),
-            Unit::Exit => (Part::Cores, u32::MAX, "releases and verdicts".to_owned()),
+            Unit::Way(leg) => (TrackGroup::Chip, 20 + order_of(leg), format!("way {leg}")),
+            Unit::Wait => (TrackGroup::Waits, 0, waits(piece.span.verb).to_owned()),
+            Unit::Exit => (TrackGroup::Cores, u32::MAX, "releases and verdicts".to_owned()),
         }
     }
 
@@ -142,31 +143,31 @@ impl Units {
         let first = 1000 * channel as u32;
         match (verb, self.memory.row(line)) {
             (Verb::Fetch, Some(row)) => {
-                (Part::Memory, first + 2 + u32::from(row.bank), format!("channel {channel} bank {}", row.bank))
+                (TrackGroup::Memory, first + 2 + u32::from(row.bank), format!("channel {channel} bank {}", row.bank))
             }
-            (Verb::Fetch, None) => (Part::Memory, first + 2, format!("channel {channel} reads")),
-            _ => (Part::Memory, first + 1, format!("channel {channel} write queue")),
+            (Verb::Fetch, None) => (TrackGroup::Memory, first + 2, format!("channel {channel} reads")),
+            _ => (TrackGroup::Memory, first + 1, format!("channel {channel} write queue")),
         }
     }
 
     fn of_cache(&self, cache: Cache) -> Name {
         match cache {
-            Cache::Controller(_) if self.one_port => (Part::Chip, 0, "metadata cache".to_owned()),
+            Cache::Controller(_) if self.one_port => (TrackGroup::Chip, 0, "metadata cache".to_owned()),
             Cache::Controller(role) => {
                 let kind = role.kind().cache();
-                (Part::Chip, kind as u32, format!("cache of {}", NAMES_OF_CACHES[kind]))
+                (TrackGroup::Chip, kind as u32, format!("cache of {}", NAMES_OF_CACHES[kind]))
             }
-            Cache::LastLevel(_) => (Part::Chip, 10, "last-level cache".to_owned()),
-            Cache::L2(_) => (Part::Chip, 11, "L2".to_owned()),
-            Cache::Candidates => (Part::Engines, 9, "comparison with candidates".to_owned()),
+            Cache::LastLevel(_) => (TrackGroup::Chip, 10, "last-level cache".to_owned()),
+            Cache::L2(_) => (TrackGroup::Chip, 11, "L2".to_owned()),
+            Cache::Candidates => (TrackGroup::Engines, 9, "comparison with candidates".to_owned()),
         }
     }
 
     /// The data bus and the time span in which a read transferred its line over it.
-    fn on_bus(&self, piece: &Piece) -> Option<(Name, Range<Time>)> {
+    fn on_bus(&self, piece: &UnitSpan) -> Option<(Name, Range<Time>)> {
         let (Unit::Memory(slot), Some(end)) = (piece.unit, piece.data) else { return None };
         let channel = self.memory.channel_of(self.last_line(slot)).0;
-        let name = (Part::Memory, 1000 * channel as u32, format!("channel {channel} data bus: reads"));
+        let name = (TrackGroup::Memory, 1000 * channel as u32, format!("channel {channel} data bus: reads"));
         Some((name, Time::from_fs(end.as_fs() - self.burst.as_fs())..end))
     }
 }
@@ -186,21 +187,21 @@ fn order_of(leg: Leg) -> u32 {
 
 /// All units with their events, in order.
 #[derive(Default)]
-pub(super) struct Tracks(pub BTreeMap<Name, Vec<Event>>);
+pub(super) struct Tracks(pub BTreeMap<Name, Vec<TrackSpan>>);
 
 impl Tracks {
     /// Sorts the recorded trips and clips of a window by unit.
-    pub fn of(units: &Units, window: Range<Time>, trips: &[Trip], clips: &[Clip]) -> Tracks {
+    pub fn of(units: &UnitNames, window: Range<Time>, trips: &[Trip], clips: &[Clip]) -> Tracks {
         let mut tracks = Tracks::default();
         let about = SpanAbout { access: None, line: None, waited_for: None, waited_ns: None, outcome: None };
-        tracks.add((Part::Cores, 0, "window".to_owned()), "window", "window", window.clone(), about.clone());
+        tracks.add((TrackGroup::Cores, 0, "window".to_owned()), "window", "window", window.clone(), about.clone());
         for trip in trips {
             let (order, name, verb) = match trip.core {
                 Some(core) => (1 + core as u32, format!("core {core} reads"), "read"),
                 None => (u32::MAX - 1, "write-backs".to_owned(), "write back"),
             };
             let about = SpanAbout { access: Some(trip.number), line: Some(address(trip.line)), ..about.clone() };
-            tracks.add((Part::Cores, order, name), verb, "access", trip.start..trip.end, about.clone());
+            tracks.add((TrackGroup::Cores, order, name), verb, "access", trip.start..trip.end, about.clone());
             tracks.add_stops(trip, &window, &about);
         }
         for clip in clips {
@@ -215,14 +216,14 @@ impl Tracks {
         let Stops { missed, went_on, set_off } = trip.stops;
         for (unit, name, category, from, to) in [
             (
-                (Part::Chip, 20, "way to last-level cache"),
+                (TrackGroup::Chip, 20, "way to last-level cache"),
                 "travel to last-level cache",
                 "way",
                 Some(trip.start),
                 missed,
             ),
-            ((Part::Waits, 1, "for a write-back buffer"), "await a write-back buffer", "wait", missed, went_on),
-            ((Part::Chip, 23, "way to L2"), "travel to L2", "way", set_off, Some(trip.end)),
+            ((TrackGroup::Waits, 1, "for a write-back buffer"), "await a write-back buffer", "wait", missed, went_on),
+            ((TrackGroup::Chip, 23, "way to L2"), "travel to L2", "way", set_off, Some(trip.end)),
         ] {
             let span = from.zip(to).map(|(from, to)| from..to);
             if let Some(span) = span.filter(|span| span.start < span.end && meet(span, window)) {
@@ -232,7 +233,7 @@ impl Tracks {
         }
     }
 
-    fn add_clip(&mut self, units: &Units, Clip { trip, line, piece }: &Clip, window: &Range<Time>) {
+    fn add_clip(&mut self, units: &UnitNames, Clip { trip, line, piece }: &Clip, window: &Range<Time>) {
         let span = &piece.span;
         let (name, category) = (span.title(), span.verb.subject().into());
         let about = SpanAbout {
@@ -247,7 +248,7 @@ impl Tracks {
             let (part, order, unit) = &unit;
             let wait = span.start..piece.began;
             if meet(&wait, window) {
-                let waits = (Part::Waits, 10 * *part as u32 + order, format!("for {unit}"));
+                let waits = (TrackGroup::Waits, 10 * *part as u32 + order, format!("for {unit}"));
                 self.add(waits, &name, category, wait, about.clone());
             }
         }
@@ -268,13 +269,13 @@ impl Tracks {
         Range { start, end }: Range<Time>,
         about: SpanAbout,
     ) {
-        let event = Event { name: name.to_owned(), category, start, end, lane: 0, about };
+        let event = TrackSpan { name: name.to_owned(), category, start, end, lane: 0, about };
         self.0.entry(unit).or_default().push(event);
     }
 }
 
 /// Puts the events of a unit in order, and each into the first lane that is free then: no two events of a lane overlap.
-fn lay(events: &mut [Event]) {
+fn lay(events: &mut [TrackSpan]) {
     events.sort_by_key(|event| (event.start, event.end));
     let mut free: Vec<Time> = Vec::new();
     for event in events.iter_mut() {

@@ -13,7 +13,7 @@ use units::{Cycles, Duration, LINES_PER_PAGE, LineAddr, Time, Word};
 /// Metadata of the line that is on the chip when the access begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
-pub enum OnChip {
+pub enum OnChipMetadata {
     /// No metadata: the walk goes up to the root.
     #[default]
     Nothing,
@@ -40,32 +40,32 @@ pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
 
 /// Loads exactly the required metadata by a read of another line. This line has a counter with the same parents, or
 /// shares the line of counters, or shares the line of tags.
-pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChip) {
+pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
     if let Some(moving) = scheme.moving() {
         return records(moving, memory, target, on_chip).await;
     }
     let group = lines_per_group(scheme);
     let before = match on_chip {
-        OnChip::Nothing => return,
-        OnChip::Tree => target.0 ^ group,
-        OnChip::LastLevel | OnChip::Counter => target.0 ^ (group / 2),
+        OnChipMetadata::Nothing => return,
+        OnChipMetadata::Tree => target.0 ^ group,
+        OnChipMetadata::LastLevel | OnChipMetadata::Counter => target.0 ^ (group / 2),
         // Only a read of the line itself loads a tag that fills a whole line, or the line's offset.
-        OnChip::All if scheme.cryptography().keeps_offsets() => target.0,
-        OnChip::All if scheme.tag_slot(LineAddr(target.0 ^ 2)) != scheme.tag_slot(target) => target.0,
-        OnChip::All => target.0 ^ 2,
+        OnChipMetadata::All if scheme.cryptography().keeps_offsets() => target.0,
+        OnChipMetadata::All if scheme.tag_slot(LineAddr(target.0 ^ 2)) != scheme.tag_slot(target) => target.0,
+        OnChipMetadata::All => target.0 ^ 2,
     };
     scheme.read_at_controller(&Timed::new(memory), LineAddr(before), Word::FIRST).await;
-    if let (OnChip::LastLevel, Some(slot)) = (on_chip, scheme.counter_slot(target)) {
+    if let (OnChipMetadata::LastLevel, Some(slot)) = (on_chip, scheme.counter_slot(target)) {
         scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
     }
 }
 
 /// Loads the required records and nodes by a walk: for the page itself, or for a page whose record has the same nodes above it.
-async fn records(moving: &MovingLines, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChip) {
+async fn records(moving: &MovingLines, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
     let before = match on_chip {
-        OnChip::Nothing => return,
-        OnChip::Tree => target.0 ^ (2 * LINES_PER_CHUNK),
-        OnChip::LastLevel | OnChip::Counter | OnChip::All => target.0,
+        OnChipMetadata::Nothing => return,
+        OnChipMetadata::Tree => target.0 ^ (2 * LINES_PER_CHUNK),
+        OnChipMetadata::LastLevel | OnChipMetadata::Counter | OnChipMetadata::All => target.0,
     };
     // Without an attacker, the walk cannot fail.
     let _ = moving.slot_of(&Timed::new(memory), LineAddr(before)).await;

@@ -3,7 +3,7 @@
 //!
 //! The first line's metadata is on the chip, and no other access is under way, so only the line's content can change the time.
 
-use super::condition::{OnChip, at_rest, memory_lines, prepare};
+use super::condition::{OnChipMetadata, at_rest, memory_lines, prepare};
 use super::value;
 use super::witness::Witness;
 use catalogue::Machine;
@@ -11,7 +11,7 @@ use chip::memory;
 use machine::memory::MemorySystem;
 use protection::design::Parts;
 use protection::execution::Timed;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::probe::Probe;
 use sim::{Executor, join};
 use std::cell::{Cell, RefCell};
@@ -20,7 +20,7 @@ use units::{Duration, Line, LineAddr, Word};
 
 /// Two dependent reads of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Dependent {
+pub struct DependentReads {
     /// The line that is read first.
     pub first: LineAddr,
     /// Content of the first line.
@@ -42,11 +42,11 @@ pub fn frequent_values(values: usize) -> Vec<u64> {
 pub fn between_fetches(
     machine: &Machine,
     parts: &Parts,
-    reads: Dependent,
-    planted: Planted,
+    reads: DependentReads,
+    planted: PlantedBug,
 ) -> Result<Duration, String> {
     machine.has_engine_for(parts)?;
-    let Dependent { first, second, content } = reads;
+    let DependentReads { first, second, content } = reads;
     if first == second || [first, second].iter().any(|line| line.0 >= memory_lines(machine)) {
         return Err(format!("lines {first} and {second} are not two of the memory's {}", memory_lines(machine)));
     }
@@ -65,7 +65,7 @@ pub fn between_fetches(
     let done = is_done.clone();
     let table = value::table_of(&parts.speculation);
     clock.clone().spawn(async move {
-        prepare(&scheme, &memory, first, OnChip::All).await;
+        prepare(&scheme, &memory, first, OnChipMetadata::All).await;
         if let Some(speculation) = scheme.cryptography().speculation() {
             speculation.begin_with(&table);
         }

@@ -12,7 +12,7 @@ use catalogue::{Design, Machine};
 use machine::persist::{self, Finds, PersistBufferConfig};
 use protection::counter::{Age, WRITES_LEFT};
 use protection::execution::{AtOnce, Explained, Functional, Timed, TimedMemory, run_now};
-use protection::scheme::{PersistBuffer, Scheme};
+use protection::scheme::{PersistBufferHandle, Scheme};
 use protection::verbs::Verbs;
 use serde::{Deserialize, Serialize};
 use sim::span::{Span, Verb};
@@ -109,7 +109,7 @@ impl StorePath {
     /// Prepares the buffer and the counters for a store to this line. The chip holds no metadata afterwards.
     pub fn arrange(self: Rc<Self>, scheme: &Scheme, memory: &Rc<TimedMemory>, line: LineAddr) -> Arrival {
         let verbs = AtOnce::new(memory);
-        let buffer = PersistBuffer::of(scheme);
+        let buffer = PersistBufferHandle::of(scheme);
         let entries = persist::PersistBuffer::new(self.buffer);
         let mut arrival = Arrival { stores: self.clone(), line, entries, leaving: Vec::new() };
         match self.meets {
@@ -175,7 +175,7 @@ impl Arrival {
         (clock, memory): (&Clock, &Rc<TimedMemory>),
         explained: &Explained<Timed>,
     ) -> (Time, Vec<Span>) {
-        let (buffer, line, start) = (PersistBuffer::of(scheme), self.line, clock.now());
+        let (buffer, line, start) = (PersistBufferHandle::of(scheme), self.line, clock.now());
         let found = self.entries.store(line);
         let reached = start + self.stores.look_up;
         let (_, mut spans) = join!(clock.sleep_until(reached), self.make_room(found, scheme, memory));
@@ -201,7 +201,7 @@ impl Arrival {
     async fn make_room(&mut self, found: Finds, scheme: &Scheme, memory: &Rc<TimedMemory>) -> Vec<Span> {
         let Some(oldest) = self.leaving.first().copied().filter(|_| found == Finds::Full) else { return Vec::new() };
         let explained = Explained::new(Timed::new(memory));
-        PersistBuffer::of(scheme).drain(&explained, oldest).await;
+        PersistBufferHandle::of(scheme).drain(&explained, oldest).await;
         self.entries.left(oldest);
         assert_eq!(self.entries.store(self.line), Finds::Allocated, "an entry has left");
         let of_oldest = |span: Span| Span { what: format!("oldest's {}", span.what), ..span };

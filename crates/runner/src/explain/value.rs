@@ -8,11 +8,11 @@ use std::str::FromStr;
 use units::{LINE_BYTES, Line, LineLength, WORD_BYTES};
 
 /// Words for lines: zeros, or a value from or outside the table of a speculation.
-const NAMED: [(&str, Value); 4] = [
-    ("zeros", Value::of([0; LINE_BYTES])),
-    ("frequent", Value { line: [0; LINE_BYTES], rank: Some(Rank::First) }),
-    ("rarest", Value { line: [RAREST; LINE_BYTES], rank: Some(Rank::Last) }),
-    ("other", Value { line: Value::USUAL.line, rank: Some(Rank::Nowhere) }),
+const NAMED: [(&str, LineValue); 4] = [
+    ("zeros", LineValue::of([0; LINE_BYTES])),
+    ("frequent", LineValue { line: [0; LINE_BYTES], rank: Some(Rank::First) }),
+    ("rarest", LineValue { line: [RAREST; LINE_BYTES], rank: Some(Rank::Last) }),
+    ("other", LineValue { line: LineValue::USUAL.line, rank: Some(Rank::Nowhere) }),
 ];
 
 /// Byte that fills the rarest value of a table.
@@ -44,22 +44,22 @@ enum Rank {
 /// words are `zeros`, and `frequent`, `rarest` and `other`, which refer to the table of a speculation. It is printed as
 /// the whole line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Value {
+pub struct LineValue {
     line: Line,
     /// Position of the value in a table, if the user gave it by that.
     rank: Option<Rank>,
 }
 
-impl Value {
+impl LineValue {
     /// The default content, a pattern that is neither zeros nor ones.
-    pub const USUAL: Value = Value::of([0x5a; LINE_BYTES]);
+    pub const USUAL: LineValue = LineValue::of([0x5a; LINE_BYTES]);
 
-    const fn of(line: Line) -> Value {
-        Value { line, rank: None }
+    const fn of(line: Line) -> LineValue {
+        LineValue { line, rank: None }
     }
 
     /// The content for this table: replaces a position by the value at this position.
-    pub(super) fn under(self, table: &[u64]) -> Value {
+    pub(super) fn under(self, table: &[u64]) -> LineValue {
         let word = match self.rank {
             None => return self,
             Some(Rank::First) => table.first().copied(),
@@ -69,7 +69,7 @@ impl Value {
                 (self.line[0]..=u8::MAX).map(|byte| u64::from_le_bytes([byte; 8])).find(|word| !table.contains(word))
             }
         };
-        word.map_or(self, |word| Value::of(std::array::from_fn(|at| word.to_le_bytes()[at % WORD_BYTES])))
+        word.map_or(self, |word| LineValue::of(std::array::from_fn(|at| word.to_le_bytes()[at % WORD_BYTES])))
     }
 
     /// Rejects content that is longer than a line of this length.
@@ -93,28 +93,28 @@ impl Value {
     }
 }
 
-impl Default for Value {
-    fn default() -> Value {
-        Value::USUAL
+impl Default for LineValue {
+    fn default() -> LineValue {
+        LineValue::USUAL
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for LineValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.line.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for Value {
+impl fmt::Debug for LineValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Value({self})")
     }
 }
 
-impl FromStr for Value {
+impl FromStr for LineValue {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Value, String> {
+    fn from_str(text: &str) -> Result<LineValue, String> {
         if let Some((_, value)) = NAMED.iter().find(|(name, _)| *name == text) {
             return Ok(*value);
         }
@@ -134,18 +134,18 @@ impl FromStr for Value {
         if nibbles.len() % 2 != 0 || pattern.is_empty() || !LINE_BYTES.is_multiple_of(pattern.len()) {
             return Err(refused(&format!("has {} digits, which do not fill a line", nibbles.len())));
         }
-        Ok(Value::of(std::array::from_fn(|at| pattern[at % pattern.len()])))
+        Ok(LineValue::of(std::array::from_fn(|at| pattern[at % pattern.len()])))
     }
 }
 
-impl Serialize for Value {
+impl Serialize for LineValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+impl<'de> Deserialize<'de> for LineValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LineValue, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
@@ -155,25 +155,25 @@ mod tests {
     use super::*;
 
     fn line(text: &str) -> Result<Line, String> {
-        text.parse().map(|value: Value| value.line())
+        text.parse().map(|value: LineValue| value.line())
     }
 
     #[test]
     fn a_pattern_is_repeated_over_the_line_and_a_whole_line_is_taken_as_it_is() {
         assert_eq!(line("zeros").unwrap(), [0; LINE_BYTES]);
-        assert_eq!(line("other").unwrap(), Value::USUAL.line());
+        assert_eq!(line("other").unwrap(), LineValue::USUAL.line());
         assert_eq!(line("A5").unwrap(), [0xa5; LINE_BYTES]);
         let eight = line("0x0123456789abcdef").unwrap();
         assert_eq!(eight[..9], [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01]);
         let whole: String = (0..64).map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(line(&whole).unwrap(), std::array::from_fn(|at| at as u8));
-        assert_eq!(whole.parse::<Value>().unwrap().to_string(), whole);
+        assert_eq!(whole.parse::<LineValue>().unwrap().to_string(), whole);
     }
 
     #[test]
     fn frequent_is_the_first_value_of_a_table_rarest_the_last_and_other_is_not_in_it() {
         let word = |text: &str, table: &[u64]| {
-            let value = text.parse::<Value>().unwrap().under(table);
+            let value = text.parse::<LineValue>().unwrap().under(table);
             u64::from_le_bytes(value.line()[..8].try_into().unwrap())
         };
         let fixed =
@@ -186,7 +186,7 @@ mod tests {
             assert_eq!(table[0], word("frequent", &table));
             assert!(!table.contains(&word("other", &table)));
         }
-        let usual = u64::from_le_bytes(Value::USUAL.line()[..8].try_into().unwrap());
+        let usual = u64::from_le_bytes(LineValue::USUAL.line()[..8].try_into().unwrap());
         assert_ne!(word("other", &[usual]), usual);
         let nothing = table_of(&SpeculationDesign::default());
         assert_eq!((nothing.len(), word("frequent", &nothing)), (0, 0));

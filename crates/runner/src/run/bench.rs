@@ -10,7 +10,7 @@ use crate::sampling::{Detail, Sampler};
 use catalogue::Machine;
 use chip::Chip;
 use chip::counts::Meters;
-use chip::feed::{FeedCounters, Pages, Program, Spaces};
+use chip::feed::{FeedCounters, Pages, ProgramFeed, Spaces};
 use chip::last_level;
 use chip::memory;
 use chip::persisting::Persisting;
@@ -27,7 +27,7 @@ use workload::{Origin, Source};
 
 /// Power supply of the machine. If it may fail, the machine keeps the state that a loss of power needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Supply {
+pub(super) enum PowerScenario {
     /// Power does not fail.
     Lasts,
     /// Power may fail at any time.
@@ -35,10 +35,10 @@ pub(super) enum Supply {
 }
 
 /// The feed of one core.
-type CoreProgram<S> = Rc<RefCell<Program<Hand<S>>>>;
+type CoreProgram<S> = Rc<RefCell<ProgramFeed<Hand<S>>>>;
 
 /// One assembled machine with its programs.
-pub(super) struct Bench<S> {
+pub(super) struct AssembledMachine<S> {
     pub executor: Executor,
     pub meters: Meters,
     pub sampler: Option<Rc<RefCell<Sampler>>>,
@@ -49,7 +49,7 @@ pub(super) struct Bench<S> {
     pub ends: Rc<Ends>,
 }
 
-impl<S: Source + 'static> Bench<S> {
+impl<S: Source + 'static> AssembledMachine<S> {
     /// Assembles a machine for these programs.
     ///
     /// # Errors
@@ -58,12 +58,12 @@ impl<S: Source + 'static> Bench<S> {
         options: &RunOptions,
         sources: Vec<S>,
         excerpt: &ExcerptFile,
-        supply: Supply,
-    ) -> Result<Bench<S>, RunError> {
+        supply: PowerScenario,
+    ) -> Result<AssembledMachine<S>, RunError> {
         let RunOptions { machine, design, seed, budget, ledger, .. } = options;
         let rule = |rule| RunError::Design { design: design.name.clone(), rule };
         let mut machine = machine.with_persistence_of(&design.parts).map_err(rule)?;
-        let fails = supply == Supply::Fails;
+        let fails = supply == PowerScenario::Fails;
         machine.node.reports_stores = fails && machine.node.persist_buffer.is_none();
         let machine = &machine;
         let cores = machine.cores;
@@ -100,7 +100,7 @@ impl<S: Source + 'static> Bench<S> {
             let program = programs[0].clone();
             let task = RequestTask::new(clock, machine, (&chip, &uncore), program, (&ends, pace));
             clock.spawn(task.run());
-            return Ok(Bench { executor, meters, sampler, pages, teams, programs, ends });
+            return Ok(AssembledMachine { executor, meters, sampler, pages, teams, programs, ends });
         }
         if meters.scheme.moving().is_some_and(|moving| moving.processes().is_some()) {
             programs.iter().for_each(|program| program.borrow_mut().watch_processes());
@@ -119,7 +119,7 @@ impl<S: Source + 'static> Bench<S> {
             };
             clock.spawn(task.run());
         }
-        Ok(Bench { executor, meters, sampler, pages, teams, programs, ends })
+        Ok(AssembledMachine { executor, meters, sampler, pages, teams, programs, ends })
     }
 
     /// Counts of the feeds; for each program the sum over its cores.
@@ -183,7 +183,7 @@ fn enlist<S: Source>(
         let program = core % programs;
         let (dealt, left, own_cores) = &mut hands[program];
         let spaces = Spaces { programs: programs as u32, program: program as u32, cores: *own_cores };
-        let feed = Program::new(dealt.next()?, left.clone(), pages.clone(), spaces, (core, shadow.clone()));
+        let feed = ProgramFeed::new(dealt.next()?, left.clone(), pages.clone(), spaces, (core, shadow.clone()));
         Some(Rc::new(RefCell::new(feed)))
     });
     (teams, feeds.collect())

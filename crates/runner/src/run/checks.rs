@@ -1,12 +1,12 @@
 //! The built-in check of a run.
 
-use super::bench::Bench;
+use super::bench::AssembledMachine;
 use crate::record::{CandidateCheck, Checks};
 use chip::counts::Meters;
 use chip::load_values::{LoadValues, Verdict};
 use workload::Source;
 
-impl<S: Source + 'static> Bench<S> {
+impl<S: Source + 'static> AssembledMachine<S> {
     pub(super) fn checks(&self) -> Checks {
         let Meters { chip, memory, .. } = &self.meters;
         let lines = chip.observed();

@@ -1,36 +1,42 @@
 //! Counting of a run: everything after its warm-up, and by interval if the options request intervals.
 
 use super::intervals::{CountedMoment, Intervals, check_interval};
-use super::warm_up::{Before, warm_up_of};
+use super::warm_up::{BaselineCounts, warm_up_of};
 use super::{RunError, RunOptions};
 use crate::record::Interval;
 use chip::counts::Meters;
 use units::Clock;
 
 /// Takes the counts at the moment when the warm-up ends, and at the end of each interval.
-pub(super) struct Counting {
+pub(super) struct IntervalCounter {
     /// Number of instructions of all programs together at which the next moment is due; `None` after the last.
     due: Option<u64>,
     /// Length of the warm-up in instructions of all programs together, until it ends.
     warm_up: Option<u64>,
-    before: Before,
+    before: BaselineCounts,
     /// Length of each interval; `None` if the options request no intervals.
     length: Option<u64>,
     clock: Clock,
     intervals: Option<Intervals>,
 }
 
-impl Counting {
+impl IntervalCounter {
     /// Counting for a run of `programs` programs.
     ///
     /// # Errors
     /// [`RunError::WarmUp`] and [`RunError::Interval`] if the options do not allow the warm-up or the intervals.
-    pub fn new(options: &RunOptions, programs: usize) -> Result<Counting, RunError> {
+    pub fn new(options: &RunOptions, programs: usize) -> Result<IntervalCounter, RunError> {
         let (warm_up, length) = (warm_up_of(options, programs)?, options.interval);
         check_interval(options, programs)?;
         let clock = options.machine.node.clock_mhz.clock();
-        let mut counting =
-            Counting { due: warm_up, warm_up, before: Before::default(), length, clock, intervals: None };
+        let mut counting = IntervalCounter {
+            due: warm_up,
+            warm_up,
+            before: BaselineCounts::default(),
+            length,
+            clock,
+            intervals: None,
+        };
         if warm_up.is_none() {
             counting.begin(0, CountedMoment::default);
         }
@@ -59,7 +65,7 @@ impl Counting {
         }
         let now = || CountedMoment::now(meters);
         if let Some(warm_up) = self.warm_up.take() {
-            self.before = Before::now(meters);
+            self.before = BaselineCounts::now(meters);
             self.begin(warm_up, now);
         } else if let Some(intervals) = &mut self.intervals {
             intervals.cut(now());
@@ -73,7 +79,7 @@ impl Counting {
     }
 
     /// Counts at the moment when counting began; zero if it has not begun, or if it began with the run.
-    pub fn before(&self) -> &Before {
+    pub fn before(&self) -> &BaselineCounts {
         &self.before
     }
 

@@ -22,8 +22,8 @@ mod verdict;
 
 pub use verdict::{Mismatch, Wrong};
 
-use super::bench::{Bench, Supply};
-use super::{Control, EVENTS_BETWEEN_LOOKS, RunError, RunOptions, check_fits, check_persistent, check_requests};
+use super::bench::{AssembledMachine, PowerScenario};
+use super::{EVENTS_BETWEEN_LOOKS, RunControl, RunError, RunOptions, check_fits, check_persistent, check_requests};
 use crate::excerpt::ExcerptFile;
 use crate::sampling::Detail;
 use battery::{Battery, Left};
@@ -72,7 +72,7 @@ pub struct Moment {
 
 /// Stores of the programs at the loss of power.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Stores {
+pub struct StoreCounts {
     /// Number of stores that the cores had executed, including those executed ahead of the clock.
     pub executed: u64,
     /// Number of these stores that were accepted: they are durable or will become durable.
@@ -93,13 +93,13 @@ pub struct OnBattery {
 
 /// Outcome of a loss of power.
 #[derive(Clone, Debug, Serialize)]
-pub struct Loss {
+pub struct LossOutcome {
     /// The seed of the run.
     pub seed: u64,
     /// Moment of the loss.
     pub at: Moment,
     /// Stores of the programs at the loss.
-    pub stores: Stores,
+    pub stores: StoreCounts,
     /// Work of the battery, if the design has one.
     pub battery: Option<OnBattery>,
     /// Number of lines that were read and compared.
@@ -114,7 +114,7 @@ pub struct Loss {
     pub host_ms: f64,
 }
 
-impl Loss {
+impl LossOutcome {
     /// Returns true if no mismatch was found and no pad was used twice.
     pub fn passed(&self) -> bool {
         self.wrong == 0 && !self.pad_used_twice
@@ -155,7 +155,7 @@ pub fn check_power_loss<S: Source>(options: &RunOptions, sources: &[S]) -> Resul
 pub fn count_events<S: Source + 'static>(
     options: &RunOptions,
     sources: Vec<S>,
-    watch: impl FnMut(u64) -> Control,
+    watch: impl FnMut(u64) -> RunControl,
 ) -> Result<u64, RunError> {
     let mut bench = begin(options, sources)?;
     let never = LossOptions { at: At::Time(Time::NEVER), battery: None };
@@ -172,8 +172,8 @@ pub fn lose_power<S: Source + 'static>(
     options: &RunOptions,
     sources: Vec<S>,
     loss: LossOptions,
-    watch: impl FnMut(u64) -> Control,
-) -> Result<Loss, RunError> {
+    watch: impl FnMut(u64) -> RunControl,
+) -> Result<LossOutcome, RunError> {
     let persistent = super::programs::persistent(&sources);
     let mut bench = begin(options, sources)?;
     run_to(&mut bench, loss.at, watch)?;
@@ -209,10 +209,10 @@ pub fn lose_power<S: Source + 'static>(
     judge.second_session(options, &recovered)?;
     let (executed, accepted) = log.counts().fold((0, 0), |sum, core| (sum.0 + core.0, sum.1 + core.1));
     let verdict::Judged { lines_compared, wrong, mismatches, pad_used_twice } = judge.end();
-    Ok(Loss {
+    Ok(LossOutcome {
         seed: options.seed,
         at,
-        stores: Stores { executed, accepted },
+        stores: StoreCounts { executed, accepted },
         battery,
         lines_compared,
         wrong,
@@ -222,16 +222,16 @@ pub fn lose_power<S: Source + 'static>(
     })
 }
 
-fn begin<S: Source + 'static>(options: &RunOptions, sources: Vec<S>) -> Result<Bench<S>, RunError> {
+fn begin<S: Source + 'static>(options: &RunOptions, sources: Vec<S>) -> Result<AssembledMachine<S>, RunError> {
     check_power_loss(options, &sources)?;
-    Bench::assemble(options, sources, &ExcerptFile::begin(None, options.detail)?, Supply::Fails)
+    AssembledMachine::assemble(options, sources, &ExcerptFile::begin(None, options.detail)?, PowerScenario::Fails)
 }
 
 /// Runs the machine until the moment of the loss, or until the programs have ended.
 fn run_to<S: Source + 'static>(
-    bench: &mut Bench<S>,
+    bench: &mut AssembledMachine<S>,
     at: At,
-    mut watch: impl FnMut(u64) -> Control,
+    mut watch: impl FnMut(u64) -> RunControl,
 ) -> Result<(), RunError> {
     let clock = bench.executor.clock().clone();
     let (programs, ends, chip) = (bench.programs.clone(), bench.ends.clone(), bench.meters.chip.clone());
@@ -240,7 +240,7 @@ fn run_to<S: Source + 'static>(
     let ended = bench.executor.run_until(|| {
         if clock.event_count() >= looked_at {
             looked_at = clock.event_count() + EVENTS_BETWEEN_LOOKS;
-            stop = watch(instructions()) == Control::Stop;
+            stop = watch(instructions()) == RunControl::Stop;
         }
         let is_then = match at {
             At::Instructions(count) => instructions() >= count,

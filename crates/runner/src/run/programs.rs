@@ -9,7 +9,7 @@ use chip::store_log::{Certain, StoreLog};
 use machine::paging::{Divided, PageTable};
 use protection::design::Parts;
 use units::{Bytes, LineLength};
-use workload::{Origin, Pace, Persistent, Source};
+use workload::{Origin, Persistent, RequestPace, Source};
 
 /// Checks that there is a core for each program, and that all programs together fit the machine's memory, if their sizes are known before
 /// the run. A program of unknown size fails when memory is full.
@@ -70,13 +70,13 @@ pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts) -> Shadow
 
 /// The pages of a machine, for programs or for requests. Requests have physical addresses, or virtual ones without
 /// page-table walks.
-pub(super) fn pages(machine: &Machine, seed: u64, requests: Option<Pace>) -> PageTable {
+pub(super) fn pages(machine: &Machine, seed: u64, requests: Option<RequestPace>) -> PageTable {
     let divided = Divided { page: machine.memory.page, line: machine.line_length() };
     let pages = PageTable::new(machine.memory.size, divided, machine.memory.placement, seed);
     match requests {
         None => pages.walked_by(machine.node.walker.as_ref()),
-        Some(Pace::AfterInstructions) => pages,
-        Some(Pace::AtOnce | Pace::AtClocks) => pages.physical(),
+        Some(RequestPace::AfterInstructions) => pages,
+        Some(RequestPace::AtOnce | RequestPace::AtClocks) => pages.physical(),
     }
 }
 

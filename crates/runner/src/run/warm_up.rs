@@ -24,7 +24,7 @@ pub fn check_warm_up(warm_up: u64, most: u64) -> Result<(), RunError> {
 
 /// Counts at the moment when counting began.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Before {
+pub(super) struct BaselineCounts {
     /// Counts of the whole machine.
     pub counts: Counts,
     /// Counts of the tables of frequent values.
@@ -33,10 +33,10 @@ pub(super) struct Before {
     cores: Vec<NodeCounters>,
 }
 
-impl Before {
+impl BaselineCounts {
     /// Takes the counts now.
-    pub fn now(meters: &Meters) -> Before {
-        Before { counts: meters.read(), predicted: meters.predicted(), cores: meters.cores() }
+    pub fn now(meters: &Meters) -> BaselineCounts {
+        BaselineCounts { counts: meters.read(), predicted: meters.predicted(), cores: meters.cores() }
     }
 
     /// The counts of the cores since then.

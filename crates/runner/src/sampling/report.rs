@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// A measured unit of a sample.
 #[derive(Clone, Debug)]
-pub struct Unit {
+pub struct MeasuredUnit {
     /// Instructions before the start of the unit.
     pub start: u64,
     /// Counts of the unit.
@@ -60,7 +60,7 @@ pub struct Series {
 
 /// Instructions of a sampled run, and the target of its sample.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct SampleExtent {
     /// All instructions of the program.
     pub instructions: u64,
     /// Instructions that were simulated in detail.
@@ -76,8 +76,8 @@ pub struct Extent {
 impl Aim {
     /// Estimates the figure from some of the units, as a ratio of two totals. Returns `None` if the units do not determine it: units
     /// without a miss do not determine a latency.
-    pub fn estimate<'a>(self, units: impl Iterator<Item = &'a Unit>) -> Option<Estimate> {
-        let of = |Unit { counts, .. }: &Unit| match self {
+    pub fn estimate<'a>(self, units: impl Iterator<Item = &'a MeasuredUnit>) -> Option<Estimate> {
+        let of = |MeasuredUnit { counts, .. }: &MeasuredUnit| match self {
             Aim::Ipc => (counts.node.instructions, counts.node.cycles),
             Aim::Traffic => (counts.dram_bytes(), counts.node.instructions),
             Aim::Latency => (counts.llc.miss_latency_fs, counts.llc.misses),
@@ -89,15 +89,16 @@ impl Aim {
 
     /// Returns true if the relative error of the figure, estimated from some of the units, is at most `error`. A figure
     /// of zero is accurate.
-    pub fn is_met<'a>(self, units: impl Iterator<Item = &'a Unit>, error: f64) -> bool {
+    pub fn is_met<'a>(self, units: impl Iterator<Item = &'a MeasuredUnit>, error: f64) -> bool {
         self.estimate(units).is_some_and(|found| found.high == 0.0 || found.relative_error() <= error)
     }
 }
 
 impl Sampling {
     /// Computes all estimates from the units; `None` if there are too few units.
-    pub fn of(units: &[Unit], extent: Extent) -> Option<Sampling> {
-        let by = |figure: &dyn Fn(&Unit) -> u64| units.iter().map(|unit| figure(unit) as f64).collect::<Vec<_>>();
+    pub fn of(units: &[MeasuredUnit], extent: SampleExtent) -> Option<Sampling> {
+        let by =
+            |figure: &dyn Fn(&MeasuredUnit) -> u64| units.iter().map(|unit| figure(unit) as f64).collect::<Vec<_>>();
         let instructions = by(&|unit| unit.counts.node.instructions);
         let each = |figure: &dyn Fn(&Counts) -> u64| ratio(&by(&|unit| figure(&unit.counts)), &instructions);
         let mpki = |figure: &dyn Fn(&Counts) -> u64| each(figure).map(|estimate| estimate.times(1e3));

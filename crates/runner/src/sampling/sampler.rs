@@ -9,10 +9,10 @@
 //! clock has caught up and all earlier work is counted.
 
 use super::SamplingOptions;
-use super::report::{Extent, Sampling, Unit};
+use super::report::{MeasuredUnit, SampleExtent, Sampling};
 use super::schedule::Schedule;
 use chip::counts::{Counts, Meters};
-use chip::feed::{FeedError, Program};
+use chip::feed::{FeedError, ProgramFeed};
 use chip::uncore::Uncore;
 use chip::warm::Warmer;
 use std::rc::Rc;
@@ -46,7 +46,7 @@ pub enum Turn {
 
 /// Use of the instructions until the program's next pause.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+enum SamplingPhase {
     LeadIn { start: u64 },
     Unit { start: u64 },
     Rest,
@@ -61,12 +61,12 @@ pub struct Sampler {
     warmer: Warmer,
     /// Duration of one cycle of the core.
     cycle: Duration,
-    phase: Phase,
+    phase: SamplingPhase,
     /// Start of the unit, and the counts at that time.
     before: (Time, Counts),
     /// Instruction at which the next unit starts.
     next: u64,
-    units: Vec<Unit>,
+    units: Vec<MeasuredUnit>,
     /// Number of units at which the sampler checks whether half of them would suffice.
     thin_at: usize,
 }
@@ -84,7 +84,7 @@ impl Sampler {
             uncore,
             warmer,
             cycle,
-            phase: Phase::Rest,
+            phase: SamplingPhase::Rest,
             before: (Time::ZERO, Counts::default()),
             next,
             units: Vec::new(),
@@ -96,22 +96,24 @@ impl Sampler {
     ///
     /// # Errors
     /// The errors of the feed.
-    pub fn turn<S: Supplier>(&mut self, program: &mut Program<S>, now: Time) -> Result<Turn, FeedError> {
+    pub fn turn<S: Supplier>(&mut self, program: &mut ProgramFeed<S>, now: Time) -> Result<Turn, FeedError> {
         let core = self.meters.chip.cores.nodes()[0].borrow().now();
         match self.phase {
-            Phase::LeadIn { .. } | Phase::Unit { .. } if program.is_over() => self.phase = Phase::Rest,
-            Phase::LeadIn { .. } | Phase::Unit { .. } if now < core => return Ok(Turn::At(core)),
-            Phase::LeadIn { start } => {
+            SamplingPhase::LeadIn { .. } | SamplingPhase::Unit { .. } if program.is_over() => {
+                self.phase = SamplingPhase::Rest
+            }
+            SamplingPhase::LeadIn { .. } | SamplingPhase::Unit { .. } if now < core => return Ok(Turn::At(core)),
+            SamplingPhase::LeadIn { start } => {
                 program.pause_at(program.counters().instructions + self.options.unit);
                 self.before = (core, self.meters.read());
-                self.phase = Phase::Unit { start };
+                self.phase = SamplingPhase::Unit { start };
                 return Ok(Turn::GoOn);
             }
-            Phase::Unit { start } => {
+            SamplingPhase::Unit { start } => {
                 self.measured(start, core);
-                self.phase = Phase::Rest;
+                self.phase = SamplingPhase::Rest;
             }
-            Phase::Rest => {}
+            SamplingPhase::Rest => {}
         }
         self.rest(program, now)
     }
@@ -120,7 +122,7 @@ impl Sampler {
         let (since, before) = self.before;
         let (time, mut counts) = (core.since(since), self.meters.read() - before);
         counts.node.cycles = time.as_fs() / self.cycle.as_fs();
-        self.units.push(Unit { start, counts, time_fs: time.as_fs() });
+        self.units.push(MeasuredUnit { start, counts, time_fs: time.as_fs() });
         if self.units.len() >= self.thin_at {
             self.thin_out_if_accurate();
         }
@@ -136,7 +138,7 @@ impl Sampler {
     }
 
     /// Waits until the chip is at rest, and warms up to the next lead-in.
-    fn rest<S: Supplier>(&mut self, program: &mut Program<S>, now: Time) -> Result<Turn, FeedError> {
+    fn rest<S: Supplier>(&mut self, program: &mut ProgramFeed<S>, now: Time) -> Result<Turn, FeedError> {
         let chip = &self.meters.chip;
         if chip.cores.nodes()[0].borrow().outstanding() > 0 || !self.uncore.is_at_rest() || !chip.has_persisted(0) {
             return Ok(Turn::AtRest);
@@ -157,7 +159,7 @@ impl Sampler {
         }
         program.pause_at(self.next);
         self.meters.chip.cores.nodes()[0].borrow_mut().resume(now);
-        self.phase = Phase::LeadIn { start: self.next };
+        self.phase = SamplingPhase::LeadIn { start: self.next };
         Ok(Turn::GoOn)
     }
 
@@ -175,7 +177,7 @@ impl Sampler {
     pub fn report(&self, instructions: u64) -> Option<(Sampling, Counts)> {
         let mut sum = Counts::default();
         self.units.iter().for_each(|unit| sum += unit.counts);
-        let extent = Extent {
+        let extent = SampleExtent {
             instructions,
             detailed: self.meters.chip.cores.nodes()[0].borrow().instructions(),
             distance: self.schedule.distance(),

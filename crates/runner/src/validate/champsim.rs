@@ -4,8 +4,8 @@
 //! physically indexed caches. The reference has one placement. We measure several, and their spread gives the distance of a single one from
 //! their mean.
 
-use super::{Extent, Row, ValidationError};
-use crate::run::Control;
+use super::{ComparisonRow, ValidationError, ValidationExtent};
+use crate::run::RunControl;
 use crate::window::{self, Window, WindowError, measure_window};
 use serde::Deserialize;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,28 +60,28 @@ impl ChampsimFigures {
 
 /// The windows of the reference, each as a whole, because a part of a window has different figures. The brief ones are
 /// those with few instructions.
-fn windows(extent: Extent) -> Result<Vec<ChampsimFigures>, ValidationError> {
+fn windows(extent: ValidationExtent) -> Result<Vec<ChampsimFigures>, ValidationError> {
     let reference: ChampsimReference =
         serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })?;
-    let is_wanted = |window: &ChampsimFigures| extent == Extent::Full || window.work() <= BRIEF_MAX;
+    let is_wanted = |window: &ChampsimFigures| extent == ValidationExtent::Full || window.work() <= BRIEF_MAX;
     Ok(reference.results.into_iter().filter(is_wanted).collect())
 }
 
 /// Instructions of each window, in order.
-pub(super) fn work(extent: Extent) -> Result<Vec<u64>, ValidationError> {
+pub(super) fn work(extent: ValidationExtent) -> Result<Vec<u64>, ValidationError> {
     Ok(windows(extent)?.iter().map(ChampsimFigures::work).collect())
 }
 
-pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
+pub(super) fn compare(extent: ValidationExtent, found: &mut impl FnMut(ComparisonRow)) -> Result<(), ValidationError> {
     windows(extent)?.iter().try_for_each(|theirs| compare_window(theirs, found))
 }
 
-fn compare_window(theirs: &ChampsimFigures, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
+fn compare_window(theirs: &ChampsimFigures, found: &mut impl FnMut(ComparisonRow)) -> Result<(), ValidationError> {
     let machine = catalogue::machine(&theirs.machine)?;
-    let window = window::Extent { warmup: theirs.warmup_instructions, instructions: theirs.instructions };
+    let window = window::WindowExtent { warmup: theirs.warmup_instructions, instructions: theirs.instructions };
     let ours = under_placements(theirs.placements(), |seed| {
         let open = |instructions| synthetic(&theirs.trace, theirs.trace_instructions, TRACE_SEED, instructions);
-        measure_window(&machine, seed, window, open, |_| Control::GoOn)
+        measure_window(&machine, seed, window, open, |_| RunControl::GoOn)
     })?;
     let thousands = |instructions: u64| instructions / 1000;
     let (warmup, length) = (thousands(theirs.warmup_instructions), thousands(theirs.instructions));
@@ -89,7 +89,7 @@ fn compare_window(theirs: &ChampsimFigures, found: &mut impl FnMut(Row)) -> Resu
     for (quantity, of, theirs, tolerance) in quantities(theirs) {
         if let Some(theirs) = theirs {
             let ours: Vec<f64> = ours.iter().map(of).collect();
-            found(Row::of_placements(NAME, &subject, quantity, (&ours, theirs), tolerance));
+            found(ComparisonRow::of_placements(NAME, &subject, quantity, (&ours, theirs), tolerance));
         }
     }
     Ok(())

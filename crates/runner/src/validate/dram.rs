@@ -3,7 +3,7 @@
 //! Near saturation, mean latency depends on the scheduling policy, so the module checks the mean and the tail only up to half of the
 //! saturated bandwidth.
 
-use super::{Extent, Row, ValidationError};
+use super::{ComparisonRow, ValidationError, ValidationExtent};
 use machine::dram::stream::{Pattern, Stream, measure};
 use machine::dram::{Dram, DramConfig, Kind};
 use serde::Deserialize;
@@ -19,7 +19,7 @@ const IDLE_READS: usize = 3;
 #[derive(Deserialize)]
 struct DramReference {
     idle_latency_clocks: IdleLatency,
-    rows: Vec<Point>,
+    rows: Vec<ReferencePoint>,
 }
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct IdleLatency {
 }
 
 #[derive(Deserialize)]
-struct Point {
+struct ReferencePoint {
     pattern: Pattern,
     mean_gap_clocks: u64,
     ramulator: DramFigures,
@@ -49,17 +49,17 @@ fn reference() -> Result<DramReference, ValidationError> {
     serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })
 }
 
-fn requests(extent: Extent) -> usize {
-    if extent == Extent::Full { REQUESTS } else { 20_000 }
+fn requests(extent: ValidationExtent) -> usize {
+    if extent == ValidationExtent::Full { REQUESTS } else { 20_000 }
 }
 
 /// Number of requests of each stream, in order.
-pub(super) fn work(extent: Extent) -> Result<Vec<u64>, ValidationError> {
+pub(super) fn work(extent: ValidationExtent) -> Result<Vec<u64>, ValidationError> {
     let streams = vec![requests(extent) as u64; reference()?.rows.len()];
     Ok([vec![1; IDLE_READS], streams].concat())
 }
 
-pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
+pub(super) fn compare(extent: ValidationExtent, found: &mut impl FnMut(ComparisonRow)) -> Result<(), ValidationError> {
     let reference = reference()?;
     compare_idle(&reference.idle_latency_clocks, found);
     let requests = requests(extent);
@@ -73,7 +73,7 @@ pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(),
 }
 
 /// Single reads of a closed bank, of the row that the first read opened, and of another row of the bank.
-fn compare_idle(theirs: &IdleLatency, found: &mut impl FnMut(Row)) {
+fn compare_idle(theirs: &IdleLatency, found: &mut impl FnMut(ComparisonRow)) {
     let config = DramConfig::ddr4_3200();
     let same_bank =
         config.organisation.lines_per_row * config.organisation.bank_groups * config.organisation.banks_per_group;
@@ -93,12 +93,18 @@ fn compare_idle(theirs: &IdleLatency, found: &mut impl FnMut(Row)) {
         }
         let latency: u64 = completions.iter().map(|read| clock.cycle_at_or_after(read.at).0 - start).sum();
         let both = [latency as f64, theirs as f64];
-        found(Row::new("Ramulator 2.1", &format!("a lone read of {outcome}"), "latency in clocks", both, Some(0.0)));
+        found(ComparisonRow::new(
+            "Ramulator 2.1",
+            &format!("a lone read of {outcome}"),
+            "latency in clocks",
+            both,
+            Some(0.0),
+        ));
     }
 }
 
-impl Point {
-    fn compare(&self, requests: usize, is_calm: bool, found: &mut impl FnMut(Row)) {
+impl ReferencePoint {
+    fn compare(&self, requests: usize, is_calm: bool, found: &mut impl FnMut(ComparisonRow)) {
         let ours = measure(&DramConfig::ddr4_3200(), Stream::new(self.pattern, self.mean_gap_clocks), requests);
         let latency = if self.pattern == Pattern::RandomReadsAndWrites { 20.0 } else { 5.0 };
         let calm = |tolerance| is_calm.then_some(tolerance);
@@ -109,7 +115,7 @@ impl Point {
         found(self.row("99th percentile of it", ours.p99 as f64, |figures| figures.p99_clocks, tail));
         let hits = |figures: &DramFigures| 100.0 * figures.row_hit_rate;
         found(self.nearer(|name, figures| {
-            Row::in_points(
+            ComparisonRow::in_points(
                 name,
                 &self.subject(),
                 "row hits in percent",
@@ -123,12 +129,20 @@ impl Point {
         format!("{}, gap {} clocks", self.pattern, self.mean_gap_clocks)
     }
 
-    fn row(&self, quantity: &str, ours: f64, theirs: impl Fn(&DramFigures) -> f64, tolerance: Option<f64>) -> Row {
-        self.nearer(|name, figures| Row::new(name, &self.subject(), quantity, [ours, theirs(figures)], tolerance))
+    fn row(
+        &self,
+        quantity: &str,
+        ours: f64,
+        theirs: impl Fn(&DramFigures) -> f64,
+        tolerance: Option<f64>,
+    ) -> ComparisonRow {
+        self.nearer(|name, figures| {
+            ComparisonRow::new(name, &self.subject(), quantity, [ours, theirs(figures)], tolerance)
+        })
     }
 
     /// The row of the reference simulator that is nearer.
-    fn nearer(&self, row: impl Fn(&str, &DramFigures) -> Row) -> Row {
+    fn nearer(&self, row: impl Fn(&str, &DramFigures) -> ComparisonRow) -> ComparisonRow {
         let [first, second] = [row("Ramulator 2.1", &self.ramulator), row("DRAMsim3", &self.dramsim3)];
         if first.difference_percent.abs() <= second.difference_percent.abs() { first } else { second }
     }

@@ -1,7 +1,7 @@
 //! A line in beats: on the machine of 2005 the first word of a row hit arrives after 100 ns, and one more every 5 ns. The core gets the
 //! requested word or chunk when it is decrypted, and verified if it has a separate tag; the remaining words follow.
 
-use casemate_runner::explain::{Explanation, Lines, Of, OnChip, Row, Scenario, explain};
+use casemate_runner::explain::{Explanation, Lines, Of, OnChipMetadata, RowState, Scenario, explain};
 use catalogue::{Design, Machine};
 use machine::memory::WordOrder;
 use protection::design::{CipherChoice, MacChoice, MacDesign, Over};
@@ -18,7 +18,7 @@ const LOOK_UP: u64 = 1;
 fn read(cipher: CipherChoice, tags: Option<Over>, change: impl Fn(&mut Machine)) -> Explanation {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     change(&mut machine);
-    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    let scenario = Scenario { on_chip: OnChipMetadata::All, row: RowState::Hit, ..Scenario::default() };
     explain(&machine, &design(cipher, tags), scenario, ONE_LINE).unwrap()
 }
 
@@ -48,9 +48,9 @@ fn as_it_is(_: &mut Machine) {}
 fn an_unprotected_read_is_released_at_its_first_word() {
     let machine = catalogue::machine("simplescalar-2005").unwrap();
     let none = catalogue::design("none").unwrap();
-    let times = [(Row::Hit, (100, 135)), (Row::Closed, (135, 170)), (Row::Conflict, (170, 205))];
+    let times = [(RowState::Hit, (100, 135)), (RowState::Closed, (135, 170)), (RowState::Conflict, (170, 205))];
     for (row, expected) in times {
-        let scenario = Scenario { on_chip: OnChip::All, row, ..Scenario::default() };
+        let scenario = Scenario { on_chip: OnChipMetadata::All, row, ..Scenario::default() };
         assert_eq!(steps(&explain(&machine, &none, scenario, ONE_LINE).unwrap()), expected, "{row:?}");
     }
 }
@@ -84,7 +84,7 @@ fn a_tag_over_a_chunks_plaintext_adds_a_block_and_one_over_its_ciphertext_at_mos
 fn the_links_of_cryptopages_cbc_mac_follow_the_blocks_as_they_arrive() {
     let machine = catalogue::machine("cryptopage-2006").unwrap();
     let cryptopage = catalogue::design("cryptopage-fixed").unwrap();
-    let scenario = Scenario { on_chip: OnChip::All, ..Scenario::default() };
+    let scenario = Scenario { on_chip: OnChipMetadata::All, ..Scenario::default() };
     let verified = |change: fn(&mut Machine)| {
         let mut machine = machine.clone();
         change(&mut machine);
@@ -109,7 +109,7 @@ fn chained(base: &str, lines: u64, of: Of, block_ns: f64) -> Explanation {
     (machine.engines.aes.latency_ns, machine.engines.aes.units) = (block_ns, 64);
     let mut design = catalogue::design(base).unwrap();
     design.parts.mac = MacDesign { code: MacChoice::Cmac, lines, ..design.parts.mac.clone() };
-    let scenario = Scenario { of, on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    let scenario = Scenario { of, on_chip: OnChipMetadata::All, row: RowState::Hit, ..Scenario::default() };
     explain(&machine, &design, scenario, ONE_LINE).unwrap()
 }
 
@@ -156,7 +156,7 @@ fn a_chain_in_another_cipher_waits_for_its_nonce_block_and_not_for_the_pad() {
         machine.engines.tdes.as_mut().unwrap().latency_ns = tdes;
         let mut tagged = design(CipherChoice::TdesCounter, Some(Over::Ciphertext));
         tagged.parts.mac = MacDesign { code: MacChoice::Cmac, ..MacDesign::default() };
-        let scenario = Scenario { of, on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+        let scenario = Scenario { of, on_chip: OnChipMetadata::All, row: RowState::Hit, ..Scenario::default() };
         explain(&machine, &tagged, scenario, ONE_LINE).unwrap()
     };
     // A nonce's block and four links of AES; two encryptions by Triple-DES in a chain.
@@ -173,7 +173,7 @@ fn the_mask_of_a_tag_uses_aes_and_no_block_of_triple_des_waits_for_it() {
     machine.engines.aes.latency_ns = 300.0;
     let mut masked = design(CipherChoice::TdesOcbChunks, Some(Over::Ciphertext));
     masked.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
-    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    let scenario = Scenario { on_chip: OnChipMetadata::All, row: RowState::Hit, ..Scenario::default() };
     let late = LOOK_UP + 300;
     for in_beats in [true, false] {
         machine.memory.critical_word_first = in_beats.into();
@@ -193,7 +193,7 @@ fn a_checked_chunk_is_released_first_unless_lines_stay_whole() {
     let tdes = machine.engines.tdes.as_mut().unwrap();
     (tdes.units, tdes.interval_ns) = (1, 12.0);
     let chunks = design(CipherChoice::TdesOcbChunks, Some(Over::Ciphertext));
-    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    let scenario = Scenario { on_chip: OnChipMetadata::All, row: RowState::Hit, ..Scenario::default() };
     let mut read = |words| {
         machine.memory.critical_word_first = words;
         steps(&explain(&machine, &chunks, scenario, ONE_LINE).unwrap())
@@ -212,7 +212,7 @@ fn a_cipher_without_a_nonce_does_not_wait_for_the_mask_of_its_tag() {
     masked.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
     for in_beats in [true, false] {
         machine.memory.critical_word_first = in_beats.into();
-        let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+        let scenario = Scenario { on_chip: OnChipMetadata::All, row: RowState::Hit, ..Scenario::default() };
         let read = explain(&machine, &masked, scenario, ONE_LINE).unwrap();
         assert_eq!(last(&read, Verb::Decrypt), (135 + 96) * 1_000_000, "{in_beats}");
     }
@@ -229,7 +229,7 @@ fn only_steps_that_need_the_block_of_the_nonce_wait_for_it() {
     let mut tagged = design(CipherChoice::TdesCounter, Some(Over::Ciphertext));
     tagged.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
     let machine = catalogue::machine("simplescalar-2005").unwrap();
-    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    let scenario = Scenario { on_chip: OnChipMetadata::All, row: RowState::Hit, ..Scenario::default() };
     assert_eq!(steps(&explain(&machine, &tagged, scenario, ONE_LINE).unwrap()), (135 + 65, 135 + 65));
 }
 

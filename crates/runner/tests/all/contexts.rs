@@ -2,7 +2,7 @@
 
 use crate::common::kernel;
 use crate::threads::Threads;
-use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, run};
 use catalogue::{ClockInterrupt, Design, Machine, design};
 use protection::design::ContextsDesign;
 use protection::moving::MovingCounters;
@@ -28,7 +28,7 @@ fn processes() -> Box<dyn Source> {
 
 fn ran(machine: Machine, design: Design, source: Box<dyn Source>, instructions: u64) -> Result<Record, RunError> {
     let options = RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, instructions) };
-    run(&options, source, |_| Control::GoOn)
+    run(&options, source, |_| RunControl::GoOn)
 }
 
 /// Checks a run; returns its counters of permutations and its cycles in switches.

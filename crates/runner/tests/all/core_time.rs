@@ -4,7 +4,7 @@ use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use crate::common::{kernel, machine_for, record, record_on};
 use crate::reads::check_parts;
 use crate::threads::Threads;
-use casemate_runner::{Control, CoreTime, Record, RunOptions, run};
+use casemate_runner::{CoreTime, Record, RunControl, RunOptions, run};
 use catalogue::{Design, Machine};
 use protection::execution::ReadPart;
 use std::collections::BTreeMap;
@@ -143,7 +143,7 @@ fn lines_that_wait_for_a_write_back_buffer_lose_that_time_to_write_backs() {
 fn threads(source: Box<dyn Source>, instructions: u64) -> Record {
     let machine = catalogue::machine("emcc-4core").unwrap();
     let options = RunOptions { seed: 7, ..RunOptions::new(machine, catalogue::design("none").unwrap(), instructions) };
-    run(&options, source, |_| Control::GoOn).unwrap()
+    run(&options, source, |_| RunControl::GoOn).unwrap()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::kernel;
 use crate::threads::Threads;
-use casemate_runner::{Control, Record, RunError, RunOptions, ValuesVerdict, run, run_together};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, ValuesVerdict, run, run_together};
 use catalogue::Machine;
 use machine::llc::Inclusion;
 use units::Bytes;
@@ -23,7 +23,7 @@ const PROGRAMS: [(&str, &[(&str, &str)]); 3] = [
 
 fn threads(machine: Machine, design: &str) -> Record {
     let (name, settings) = ("gups", [("footprint", "1 MB")]);
-    run(&options(machine, design, 200_000), Threads::of(name, &settings, 4), |_| Control::GoOn).unwrap()
+    run(&options(machine, design, 200_000), Threads::of(name, &settings, 4), |_| RunControl::GoOn).unwrap()
 }
 
 fn of_inclusion(inclusion: Inclusion) -> Machine {
@@ -38,7 +38,7 @@ fn of_inclusion(inclusion: Inclusion) -> Machine {
 fn four_copies_of_a_program_read_the_values_that_they_wrote() {
     for (name, settings) in PROGRAMS {
         let copies = (0..4).map(|_| kernel(name, settings, 1)).collect();
-        let record = run_together(&options(machine(), "sc64-bmt", 100_000), copies, |_| Control::GoOn).unwrap();
+        let record = run_together(&options(machine(), "sc64-bmt", 100_000), copies, |_| RunControl::GoOn).unwrap();
         assert!(record.checks.passed, "{name}: {:?}", record.checks);
         assert_eq!(record.cores.iter().map(|core| core.instructions).collect::<Vec<_>>(), [100_000; 4], "{name}");
         assert_eq!((record.llc.from_cores, record.llc.upgrades), (0, 0), "{name}: nothing is shared");
@@ -66,14 +66,14 @@ fn several_cores_repeat_exactly() {
 
 #[test]
 fn a_program_of_one_thread_leaves_the_other_cores_idle() {
-    let record = run(&options(machine(), "none", 100_000), kernel("gups", &[], 1), |_| Control::GoOn).unwrap();
+    let record = run(&options(machine(), "none", 100_000), kernel("gups", &[], 1), |_| RunControl::GoOn).unwrap();
     assert_eq!(record.cores.iter().map(|core| core.instructions).collect::<Vec<_>>(), [100_000, 0, 0, 0]);
 }
 
 #[test]
 fn more_programs_than_cores_are_refused() {
     let programs = (0..5).map(|_| kernel("gups", &[], 1)).collect();
-    let refused = run_together(&options(machine(), "none", 1_000), programs, |_| Control::GoOn);
+    let refused = run_together(&options(machine(), "none", 1_000), programs, |_| RunControl::GoOn);
     let Err(error @ RunError::TooManyPrograms { .. }) = refused else { panic!("five programs ran on four cores") };
     assert!(error.to_string().contains("'emcc-4core' has 4"), "{error}");
 }
@@ -82,7 +82,7 @@ fn more_programs_than_cores_are_refused() {
 fn other_programs_on_the_machine_slow_a_program_down() {
     let copies = |count| (0..count).map(|_| kernel("gups", &[("footprint", "64 MB")], 1)).collect();
     let cycles = |count| {
-        let record = run_together(&options(machine(), "none", 100_000), copies(count), |_| Control::GoOn).unwrap();
+        let record = run_together(&options(machine(), "none", 100_000), copies(count), |_| RunControl::GoOn).unwrap();
         record.cores[0].cycles
     };
     // A single copy runs on one of four cores.
@@ -100,7 +100,7 @@ fn a_core_gets_a_line_in_the_time_of_its_link_and_no_faster() {
         // The whole array is in the last-level cache after the first pass, but no line of it is in L2 at its next use.
         (machine.llc.size, machine.node.l2.size) = (units::Bytes(8 << 20), units::Bytes(64 << 10));
         let stream = kernel("stream", &[("footprint", "2 MB"), ("passes", "4")], 1);
-        run(&options(machine, "none", u64::MAX), stream, |_| Control::GoOn).unwrap()
+        run(&options(machine, "none", u64::MAX), stream, |_| RunControl::GoOn).unwrap()
     };
     for line_ns in [39.0, 40.0] {
         let record = cycles(line_ns);
@@ -117,7 +117,7 @@ fn a_line_in_flight_to_memory_at_the_end_of_a_run_is_not_lost() {
     (small.llc.size, small.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
     for budget in (90_080..90_240).step_by(40) {
         let copies = (0..4).map(|copy| kernel("gups", &[("footprint", "8 MB")], copy)).collect();
-        let record = run_together(&options(small.clone(), "none", budget), copies, |_| Control::GoOn).unwrap();
+        let record = run_together(&options(small.clone(), "none", budget), copies, |_| RunControl::GoOn).unwrap();
         assert!(record.checks.passed, "{budget}: {:?}", record.checks);
     }
 }
@@ -126,12 +126,12 @@ fn a_line_in_flight_to_memory_at_the_end_of_a_run_is_not_lost() {
 fn threads_that_reach_memory_in_another_order_are_reported_and_no_error() {
     let settings = [("footprint", "1 MB"), ("load_values", "yes")];
     let options = options(machine(), "none", 200_000);
-    let record = run(&options, Threads::of("gups", &settings, 4), |_| Control::GoOn).unwrap();
+    let record = run(&options, Threads::of("gups", &settings, 4), |_| RunControl::GoOn).unwrap();
     let values = record.checks.load_values.unwrap();
     assert!(values.different > 0, "they all write the same lines");
     assert_eq!((values.verdict, values.threads, values.processes), (ValuesVerdict::OtherOrder, 4, 1));
     assert!(!values.first.is_empty() && values.first.iter().all(|wrong| wrong.address.0 != 0 && wrong.bytes > 0));
     assert!(record.checks.passed);
-    let alone = run(&options, kernel("gups", &settings, 1), |_| Control::GoOn).unwrap();
+    let alone = run(&options, kernel("gups", &settings, 1), |_| RunControl::GoOn).unwrap();
     assert_eq!(alone.checks.load_values.map(|values| (values.different, values.threads)), Some((0, 1)));
 }

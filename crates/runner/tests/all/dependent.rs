@@ -1,8 +1,10 @@
 //! Two dependent reads as seen by a probe at the pins: the probe learns when the first is released, to a clock of the bus.
 
-use casemate_runner::explain::{Dependent, Lines, OnChip, Scenario, Value, between_fetches, explain, frequent_values};
+use casemate_runner::explain::{
+    DependentReads, LineValue, Lines, OnChipMetadata, Scenario, between_fetches, explain, frequent_values,
+};
 use catalogue::Design;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use units::{LINE_BYTES, Line, LineAddr};
 
 /// Lines in different banks; the metadata of the first is in other banks.
@@ -19,14 +21,14 @@ fn design(name: &str, values: usize) -> Design {
 
 fn between(design: &Design, content: Line) -> u64 {
     let machine = catalogue::machine("simplescalar-2005").unwrap();
-    let reads = Dependent { first: FIRST, content, second: SECOND };
-    between_fetches(&machine, &design.parts, reads, Planted::NONE).unwrap().as_fs()
+    let reads = DependentReads { first: FIRST, content, second: SECOND };
+    between_fetches(&machine, &design.parts, reads, PlantedBug::NONE).unwrap().as_fs()
 }
 
 fn released(design: &Design, value: &str) -> u64 {
     let machine = catalogue::machine("simplescalar-2005").unwrap();
-    let value: Value = value.parse().unwrap();
-    let scenario = Scenario { on_chip: OnChip::All, value, ..Scenario::default() };
+    let value: LineValue = value.parse().unwrap();
+    let scenario = Scenario { on_chip: OnChipMetadata::All, value, ..Scenario::default() };
     explain(&machine, design, scenario, Lines::At(FIRST.0 * LINE_BYTES as u64)).unwrap().latency_fs
 }
 
@@ -37,7 +39,7 @@ fn the_second_fetch_begins_with_the_clock_of_the_bus_after_the_first_is_released
     {
         let design = design(name, values);
         for value in ["frequent", "other"] {
-            let content: Value = value.parse().unwrap();
+            let content: LineValue = value.parse().unwrap();
             // Both fetches take the same time, because both rows are closed.
             let (seen, expected) = (between(&design, content.line()), clock_after(released(&design, value)));
             assert_eq!(seen, expected, "{name}, {values} values, {value}");
@@ -59,8 +61,8 @@ fn lines_that_are_not_two_of_the_memory_are_refused() {
     let (machine, parts) = (catalogue::machine("simplescalar-2005").unwrap(), design("fvs-tdes", 8).parts);
     let lines = 1 << 24;
     for (first, second) in [(5, 5), (lines, 5), (5, lines)] {
-        let reads = Dependent { first: LineAddr(first), content: [0; 64], second: LineAddr(second) };
-        let said = between_fetches(&machine, &parts, reads, Planted::NONE).unwrap_err();
+        let reads = DependentReads { first: LineAddr(first), content: [0; 64], second: LineAddr(second) };
+        let said = between_fetches(&machine, &parts, reads, PlantedBug::NONE).unwrap_err();
         assert!(said.contains("are not two of the memory's 16777216"), "{said}");
     }
 }

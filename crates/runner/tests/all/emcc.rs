@@ -3,7 +3,7 @@
 //! each of its accesses may begin up to a clock later than the sum. The paper's figures omit the decoding of counters, although its Table I
 //! lists it.
 
-use casemate_runner::explain::{Lines, Of, OnChip, Row, Scenario, Start, Value, explain};
+use casemate_runner::explain::{LineValue, Lines, Of, OnChipMetadata, RowState, Scenario, TimelineStart, explain};
 use catalogue::Machine;
 use machine::llc::Inclusion;
 use units::Duration;
@@ -16,16 +16,16 @@ const LINE: Lines = Lines::At(0x10_0000_50c0);
 
 const AT_CONTROLLER: Scenario = Scenario {
     of: Of::Read,
-    on_chip: OnChip::Tree,
-    row: Row::Closed,
-    start: Start::Controller,
+    on_chip: OnChipMetadata::Tree,
+    row: RowState::Closed,
+    start: TimelineStart::Controller,
     predicted: false,
     decoded: true,
     meets: None,
-    value: Value::USUAL,
+    value: LineValue::USUAL,
 };
 /// The last-level cache holds the counters.
-const FROM_L2: Scenario = Scenario { on_chip: OnChip::LastLevel, start: Start::L2, ..AT_CONTROLLER };
+const FROM_L2: Scenario = Scenario { on_chip: OnChipMetadata::LastLevel, start: TimelineStart::L2, ..AT_CONTROLLER };
 
 fn machine() -> Machine {
     catalogue::machine("emcc-4core").unwrap()
@@ -94,8 +94,8 @@ fn figures(machine: &Machine, decoded: bool, read: Read) -> [(&'static str, f64,
     let baseline = |dram: f64| there + dram.max(cache + last_level + aes) + back;
     let eager = |dram: f64| (there + dram + back).max(counter_in_l2 + hit + aes);
     let closed = |on_chip| Scenario { on_chip, ..at_controller };
-    let row_open = Scenario { row: Row::Hit, ..from_l2 };
-    let nowhere = Scenario { on_chip: OnChip::Tree, ..from_l2 };
+    let row_open = Scenario { row: RowState::Hit, ..from_l2 };
+    let nowhere = Scenario { on_chip: OnChipMetadata::Tree, ..from_l2 };
     let predicted = Scenario { predicted: true, ..from_l2 };
     let confirmed = l2 + there;
     [
@@ -108,12 +108,12 @@ fn figures(machine: &Machine, decoded: bool, read: Read) -> [(&'static str, f64,
         (
             "8, hit in the controller",
             row_closed.max(cache + aes),
-            read(machine, "morphable-llc", closed(OnChip::Counter)),
+            read(machine, "morphable-llc", closed(OnChipMetadata::Counter)),
         ),
         (
             "8, hit in the last level",
             row_closed.max(cache + last_level + aes),
-            read(machine, "morphable-llc", closed(OnChip::LastLevel)),
+            read(machine, "morphable-llc", closed(OnChipMetadata::LastLevel)),
         ),
         ("13, saved", baseline(row_hit) - eager(row_hit), saved(machine, row_open)),
         ("closed row, saved", baseline(row_closed) - eager(row_closed), saved(machine, from_l2)),
@@ -163,8 +163,9 @@ fn counters_are_decoded_before_their_pad_begins_at_the_controller_and_in_l2s() {
         }
     }
     // A split counter needs no decoding.
-    let split =
-        |decoded| read(&machine(), "sc64-bmt-llc", Scenario { on_chip: OnChip::Counter, decoded, ..AT_CONTROLLER });
+    let split = |decoded| {
+        read(&machine(), "sc64-bmt-llc", Scenario { on_chip: OnChipMetadata::Counter, decoded, ..AT_CONTROLLER })
+    };
     assert_eq!(split(false), split(true));
 }
 

@@ -3,7 +3,7 @@
 
 use crate::common::kernel;
 use crate::threads::Threads;
-use casemate_runner::{Control, Record, RunOptions, run, run_together};
+use casemate_runner::{Record, RunControl, RunOptions, run, run_together};
 use catalogue::Machine;
 use machine::llc::Inclusion;
 use units::{Bytes, LINE_BYTES};
@@ -31,13 +31,13 @@ fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
 /// Copies of a kernel that reads and writes all over a memory, each on a separate core.
 fn copies(machine: Machine, design: &str) -> Record {
     let copies = (0..machine.cores as u64).map(|copy| kernel("gups", &[("footprint", "8 MB")], copy)).collect();
-    run_together(&options(machine, design, 30_000), copies, |_| Control::GoOn).unwrap()
+    run_together(&options(machine, design, 30_000), copies, |_| RunControl::GoOn).unwrap()
 }
 
 /// The same kernel as the threads of one process.
 fn threads(machine: Machine, design: &str) -> Record {
     let threads = Threads::of("gups", &[("footprint", "1 MB")], machine.cores);
-    run(&options(machine, design, 200_000), threads, |_| Control::GoOn).unwrap()
+    run(&options(machine, design, 200_000), threads, |_| RunControl::GoOn).unwrap()
 }
 
 /// Checks that an L2 gives each line that it decrypted to the last-level cache at most once.
@@ -81,7 +81,7 @@ fn a_clean_copy_of_an_unverified_line_is_written_back() {
         let settings = [("footprint", "1 MB"), ("work", "0"), ("steps", "65_536")];
         let chases = |design| {
             let copies = (0..cores as u64).map(|copy| kernel("chase", &settings, copy)).collect();
-            run_together(&options(machine.clone(), design, u64::MAX), copies, |_| Control::GoOn).unwrap()
+            run_together(&options(machine.clone(), design, u64::MAX), copies, |_| RunControl::GoOn).unwrap()
         };
         let record = chases("emcc");
         assert_consistent(&record);

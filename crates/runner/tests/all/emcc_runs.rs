@@ -2,7 +2,7 @@
 //! each line once.
 
 use crate::common::kernel;
-use casemate_runner::{Control, Record, RunOptions, StartingAge, run_together};
+use casemate_runner::{Record, RunControl, RunOptions, StartingAge, run_together};
 use catalogue::{Machine, OffBelow};
 use machine::miss_prediction::MissPrediction;
 use protection::slot::Kind;
@@ -28,7 +28,7 @@ fn aged_four_of(age: StartingAge, footprint: &str, budget: u64, machine: Machine
     let design = catalogue::design(design).unwrap();
     let options = RunOptions { seed: 7, age, ledger: true, ..RunOptions::new(machine, design, budget) };
     let copies = (0..4).map(|copy| kernel("gups", &[("footprint", footprint)], copy)).collect();
-    run_together(&options, copies, |_| Control::GoOn).unwrap()
+    run_together(&options, copies, |_| RunControl::GoOn).unwrap()
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use crate::common::{kernel, machine_for};
 use crate::threads::Threads;
-use casemate_runner::{Control, Record, RunOptions, run};
+use casemate_runner::{Record, RunControl, RunOptions, run};
 use catalogue::Machine;
 use machine::node::EpochCounters;
 
 fn on(machine: Machine, workload: &str, settings: &[(&str, &str)], design: &str) -> Record {
     let options = RunOptions::new(machine, catalogue::design(design).unwrap(), 100_000);
-    run(&options, kernel(workload, settings, 1), |_| Control::GoOn).unwrap()
+    run(&options, kernel(workload, settings, 1), |_| RunControl::GoOn).unwrap()
 }
 
 fn record(workload: &str, settings: &[(&str, &str)], design: &str) -> Record {
@@ -46,7 +46,7 @@ fn stores_of_several_cores_go_through_to_lines_that_they_share() {
             let options = RunOptions::new(machine, catalogue::design(design).unwrap(), 20_000);
             let options = RunOptions { ledger: true, ..options };
             let record =
-                run(&options, Threads::of("gups", &[("footprint", footprint)], cores), |_| Control::GoOn).unwrap();
+                run(&options, Threads::of("gups", &[("footprint", footprint)], cores), |_| RunControl::GoOn).unwrap();
             assert!(record.checks.passed, "{design} {footprint}: {:?}", record.checks);
             assert_eq!(record.persist_buffer.unwrap().stores, record.feed.persistent_stores, "{design} {footprint}");
         }

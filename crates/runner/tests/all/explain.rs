@@ -1,7 +1,9 @@
 //! The timeline of a read must depend on the design and the machine, not on the chosen line. The metadata of a single
 //! line may share a bank with another access by chance, and a sample removes this effect.
 
-use casemate_runner::explain::{Explanation, Lines, Of, OnChip, Row, Scenario, Start, Until, explain};
+use casemate_runner::explain::{
+    Explanation, Lines, Of, OnChipMetadata, RowState, Scenario, TimelineStart, Until, explain,
+};
 use catalogue::Machine;
 use protection::layout::Layout;
 use protection::slot::Kind;
@@ -24,7 +26,7 @@ fn read(gigabytes: u64, scenario: Scenario, lines: Lines) -> Explanation {
 #[test]
 fn the_median_read_does_not_depend_on_the_alignment_of_regions() {
     // All memories have the same number of tree levels.
-    for on_chip in [OnChip::Nothing, OnChip::Tree, OnChip::Counter] {
+    for on_chip in [OnChipMetadata::Nothing, OnChipMetadata::Tree, OnChipMetadata::Counter] {
         let scenario = Scenario { on_chip, ..Scenario::default() };
         let medians = [2, 3, 4].map(|gigabytes| read(gigabytes, scenario, Lines::default()).latency_fs as f64 / 1e6);
         let apart = medians.iter().map(|median| (median / medians[0] - 1.0).abs()).fold(0.0, f64::max);
@@ -62,8 +64,9 @@ fn another_seed_samples_different_lines_with_nearly_the_same_median() {
 
 #[test]
 fn an_explained_line_finds_its_row_in_the_requested_state() {
-    let at = |row| read(4, Scenario { row, on_chip: OnChip::All, ..Scenario::default() }, Lines::At(0x1234_5640));
-    let [hit, closed, conflict] = [Row::Hit, Row::Closed, Row::Conflict].map(|row| at(row).latency_fs);
+    let at =
+        |row| read(4, Scenario { row, on_chip: OnChipMetadata::All, ..Scenario::default() }, Lines::At(0x1234_5640));
+    let [hit, closed, conflict] = [RowState::Hit, RowState::Closed, RowState::Conflict].map(|row| at(row).latency_fs);
     assert!(hit < closed && closed < conflict, "{hit} {closed} {conflict}");
 }
 
@@ -117,7 +120,7 @@ fn the_accesses_of_a_read_share_a_bank_no_more_often_than_by_chance() {
 
 const FEW: Lines = Lines::Sample { lines: 99, seed: 1 };
 
-fn write(design: &str, on_chip: OnChip) -> Explanation {
+fn write(design: &str, on_chip: OnChipMetadata) -> Explanation {
     let scenario = Scenario { of: Of::Write, on_chip, ..Scenario::default() };
     explain(&machine("modern", 4), &catalogue::design(design).unwrap(), scenario, FEW).unwrap()
 }
@@ -150,7 +153,7 @@ fn every_design_explains_a_write_with_its_spans_and_one_store_of_the_line() {
 
 /// A store under a scheme of SecPB on its machine, with all metadata on the chip.
 fn store(design: &str) -> Explanation {
-    let scenario = Scenario { of: Of::Store, on_chip: OnChip::All, ..Scenario::default() };
+    let scenario = Scenario { of: Of::Store, on_chip: OnChipMetadata::All, ..Scenario::default() };
     explain(&machine("secpb-pcm", 4), &catalogue::design(design).unwrap(), scenario, FEW).unwrap()
 }
 
@@ -182,15 +185,15 @@ fn a_store_without_a_buffer_and_a_write_with_one_are_refused_naming_the_other() 
 
 #[test]
 fn a_write_without_protection_takes_no_time_and_metadata_on_the_chip_shortens_one_with_it() {
-    assert_eq!(write("none", OnChip::Nothing).latency_fs, 0);
-    let latencies = [OnChip::Nothing, OnChip::Tree, OnChip::Counter, OnChip::All]
+    assert_eq!(write("none", OnChipMetadata::Nothing).latency_fs, 0);
+    let latencies = [OnChipMetadata::Nothing, OnChipMetadata::Tree, OnChipMetadata::Counter, OnChipMetadata::All]
         .map(|on_chip| write("sc64-bmt", on_chip).latency_fs);
     assert!(latencies.is_sorted_by(|longer, shorter| longer > shorter), "{latencies:?}");
 }
 
 #[test]
 fn a_write_is_durable_when_its_tuple_is_complete_and_no_earlier() {
-    let written = write("plp-pipelined", OnChip::All);
+    let written = write("plp-pipelined", OnChipMetadata::All);
     assert_eq!(written.latency_fs, done(&written, Verb::Complete));
     assert!(
         written
@@ -199,7 +202,7 @@ fn a_write_is_durable_when_its_tuple_is_complete_and_no_earlier() {
             .filter(|span| span.verb == Verb::Persist)
             .all(|span| span.end.as_fs() <= written.latency_fs)
     );
-    assert!(write("plp-sp", OnChip::All).latency_fs > write("sc64-bmt", OnChip::All).latency_fs);
+    assert!(write("plp-sp", OnChipMetadata::All).latency_fs > write("sc64-bmt", OnChipMetadata::All).latency_fs);
 }
 
 #[test]
@@ -217,7 +220,7 @@ fn the_content_of_a_line_changes_no_latency_and_is_recorded() {
 
 #[test]
 fn a_write_from_an_l2_is_refused() {
-    let scenario = Scenario { of: Of::Write, start: Start::L2, ..Scenario::default() };
+    let scenario = Scenario { of: Of::Write, start: TimelineStart::L2, ..Scenario::default() };
     let refused = explain(&machine("modern", 4), &catalogue::design("none").unwrap(), scenario, FEW).unwrap_err();
     assert!(refused.contains("no L2 waits for it"), "{refused}");
 }
@@ -226,7 +229,7 @@ fn a_write_from_an_l2_is_refused() {
 fn a_pad_begins_when_its_counter_is_decoded_and_has_waited_for_no_unit() {
     let mut machine = machine("modern", 4);
     machine.engines.counter_decode_ns = Some(50.0);
-    let scenario = Scenario { on_chip: OnChip::All, ..Scenario::default() };
+    let scenario = Scenario { on_chip: OnChipMetadata::All, ..Scenario::default() };
     let read = explain(&machine, &catalogue::design("morphable").unwrap(), scenario, Lines::At(0x1234_5640)).unwrap();
     let of = |verb| read.spans.iter().filter(move |span| span.verb == verb);
     let [decoded] = of(Verb::Decode).collect::<Vec<_>>()[..] else { panic!("{:?}", read.spans) };

@@ -1,7 +1,7 @@
 //! Does a program that is larger than the machine's memory fail with both sizes: before it runs if its size is known,
 //! otherwise when memory is full?
 
-use casemate_runner::{Control, RunOptions, run};
+use casemate_runner::{RunControl, RunOptions, run};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use units::Bytes;
@@ -24,7 +24,7 @@ fn refusal(megabytes: u64, source: Box<dyn Source>) -> String {
     let mut looks = 0;
     let refused = run(&options(megabytes), source, |_| {
         looks += 1;
-        Control::GoOn
+        RunControl::GoOn
     });
     assert_eq!(looks, 0, "it was simulated");
     refused.unwrap_err().to_string()
@@ -40,7 +40,7 @@ fn a_kernel_that_is_too_large_is_refused_before_it_runs() {
 fn a_kernel_that_just_fits_runs() {
     let source = kernel(&[("footprint", "1 MB"), ("passes", "2")]);
     assert!(source.footprint() >= Some(Bytes(1 << 20)) && source.footprint() < Some(Bytes(4 << 20)));
-    assert!(run(&options(4), source, |_| Control::GoOn).unwrap().checks.passed);
+    assert!(run(&options(4), source, |_| RunControl::GoOn).unwrap().checks.passed);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_trace_that_is_too_large_is_refused_before_it_runs() {
     assert_eq!(opened().footprint(), Some(touched));
     let said = refusal(4, opened());
     assert_eq!(said, "the program needs more memory than the machine's 4 MB: it touches 5 MB");
-    let record = run(&options(8), opened(), |_| Control::GoOn).unwrap();
+    let record = run(&options(8), opened(), |_| RunControl::GoOn).unwrap();
     assert!(record.checks.passed);
     std::fs::remove_file(&path).unwrap();
 }
@@ -62,6 +62,6 @@ fn a_trace_that_is_too_large_is_refused_before_it_runs() {
 fn a_program_of_unknown_size_fails_when_memory_is_full() {
     let source = champsim::synthetic("stream", 4_000_000, 1, 4_000_000).unwrap();
     assert_eq!(source.footprint(), None);
-    let said = run(&options(2), source, |_| Control::GoOn).unwrap_err().to_string();
+    let said = run(&options(2), source, |_| RunControl::GoOn).unwrap_err().to_string();
     assert_eq!(said, "the program needs more memory than the machine's 2 MB: all pages of 4 KB are in use");
 }

@@ -2,7 +2,7 @@
 
 use crate::common::kernel;
 use casemate_runner::sampling::{Detail, SamplingOptions};
-use casemate_runner::{Control, CoreTime, Interval, Record, RunOptions, check_interval, run, run_together};
+use casemate_runner::{CoreTime, Interval, Record, RunControl, RunOptions, check_interval, run, run_together};
 use proptest::prelude::*;
 
 const BUDGET: u64 = 120_000;
@@ -13,14 +13,14 @@ fn options(machine: &str, design: &str, interval: Option<u64>) -> RunOptions {
 }
 
 fn one(options: &RunOptions) -> Record {
-    run(options, kernel("gups", &[("footprint", "8 MB")], 1), |_| Control::GoOn).unwrap()
+    run(options, kernel("gups", &[("footprint", "8 MB")], 1), |_| RunControl::GoOn).unwrap()
 }
 
 /// Two copies on EMCC's machine after a warm-up; two of its four cores are idle.
 fn two(interval: Option<u64>) -> Record {
     let options = RunOptions { warm_up: 30_000, ..options("emcc-4core", "emcc", interval) };
     let copies = (0..2).map(|_| kernel("gups", &[("footprint", "8 MB")], 1)).collect();
-    run_together(&options, copies, |_| Control::GoOn).unwrap()
+    run_together(&options, copies, |_| RunControl::GoOn).unwrap()
 }
 
 fn intervals(record: &Record) -> &[Interval] {
@@ -158,7 +158,7 @@ fn a_whole_run_as_one_interval_has_the_figures_of_its_record() {
 fn a_phase_without_misses_shows_in_its_intervals() {
     // All data is in L1 after the first updates.
     let source = kernel("gups", &[("footprint", "16 KB")], 1);
-    let record = run(&options("modern", "sc64-bmt", Some(30_000)), source, |_| Control::GoOn).unwrap();
+    let record = run(&options("modern", "sc64-bmt", Some(30_000)), source, |_| RunControl::GoOn).unwrap();
     let [first, .., last] = intervals(&record) else { panic!("one interval") };
     assert!(first.llc.misses > 100 && first.reads.is_some());
     assert!(last.llc.misses == 0 && last.reads.is_none() && last.ipc > first.ipc, "{last:?}");
@@ -182,7 +182,7 @@ fn a_run_that_cannot_be_counted_by_interval_is_refused_with_the_reason() {
 fn a_run_of_unknown_length_ends_after_the_maximum_of_intervals() {
     let endless = RunOptions { budget: u64::MAX, ..options("modern", "none", Some(1)) };
     let source = kernel("gups", &[("footprint", "8 MB")], 1);
-    let refused = run(&endless, source, |_| Control::GoOn).unwrap_err();
+    let refused = run(&endless, source, |_| RunControl::GoOn).unwrap_err();
     assert!(refused.to_string().contains("more than 10000 intervals of 1 instructions"), "{refused}");
 }
 
@@ -191,7 +191,7 @@ fn a_run_with_too_many_intervals_fails_even_if_its_program_ends_by_itself() {
     let options = RunOptions { budget: u64::MAX, ..options("modern", "none", Some(1)) };
     let count = |steps: &str| {
         let source = kernel("chase", &[("footprint", "8 MB"), ("chains", "1"), ("work", "0"), ("steps", steps)], 1);
-        run(&options, source, |_| Control::GoOn).map(|record| intervals(&record).len())
+        run(&options, source, |_| RunControl::GoOn).map(|record| intervals(&record).len())
     };
     // About one interval for each step; the run checks their number every few hundred steps.
     let counts = ["9000", "10200", "10300"].map(count);

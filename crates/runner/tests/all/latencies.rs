@@ -1,8 +1,8 @@
 //! Every latency between L2 and memory, and of the protection's engines: a longer latency lengthens a dependent read by exactly the
 //! difference.
 
-use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
-use casemate_runner::{Control, Record, RunOptions, run};
+use casemate_runner::explain::{Lines, OnChipMetadata, RowState, Scenario, explain};
+use casemate_runner::{Record, RunControl, RunOptions, run};
 use catalogue::Machine;
 use protection::execution::{CounterTags, Engine, Engines};
 use sim::span::Verb;
@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 const ONE_LINE: Lines = Lines::At(0x1234_5640);
 
 /// The latency of an explained read in picoseconds, on engines without contention except for the change.
-fn read(design: &str, on_chip: OnChip, change: impl Fn(&mut Engines)) -> u64 {
+fn read(design: &str, on_chip: OnChipMetadata, change: impl Fn(&mut Engines)) -> u64 {
     read_on(design, on_chip, |machine| change(&mut machine.engines)) / 1000
 }
 
 /// The same latency in femtoseconds, with any change of the machine.
-fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 {
+fn read_on(design: &str, on_chip: OnChipMetadata, change: impl Fn(&mut Machine)) -> u64 {
     let mut machine = catalogue::machine("modern").unwrap();
     let engine = Engine { units: 1, latency_ns: 1.0, interval_ns: 0.0 };
     machine.engines = Engines {
@@ -32,7 +32,7 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
         xor_ns: None,
     };
     change(&mut machine);
-    let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
+    let scenario = Scenario { on_chip, row: RowState::Closed, ..Scenario::default() };
     explain(&machine, &catalogue::design(design).unwrap(), scenario, ONE_LINE).unwrap().latency_fs
 }
 
@@ -40,12 +40,12 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
 fn a_nanosecond_of_engine_latency_delays_a_waiting_read_by_a_nanosecond() {
     type Latency = fn(&mut Engines) -> &mut f64;
     // Each latency is so large that the read waits only for this engine.
-    let cases: [(&str, Latency, &str, OnChip); 5] = [
-        ("AES", |engines| &mut engines.aes.latency_ns, "ecb", OnChip::All),
-        ("MAC", |engines| &mut engines.mac.latency_ns, "sc64-bmt", OnChip::All),
-        ("hash", |engines| &mut engines.hash.latency_ns, "sc64-bmt", OnChip::Tree),
-        ("metadata cache", |engines| &mut engines.metadata_cache.latency_ns, "ctr-only", OnChip::Counter),
-        ("decoding", |engines| engines.counter_decode_ns.as_mut().unwrap(), "morphable", OnChip::Counter),
+    let cases: [(&str, Latency, &str, OnChipMetadata); 5] = [
+        ("AES", |engines| &mut engines.aes.latency_ns, "ecb", OnChipMetadata::All),
+        ("MAC", |engines| &mut engines.mac.latency_ns, "sc64-bmt", OnChipMetadata::All),
+        ("hash", |engines| &mut engines.hash.latency_ns, "sc64-bmt", OnChipMetadata::Tree),
+        ("metadata cache", |engines| &mut engines.metadata_cache.latency_ns, "ctr-only", OnChipMetadata::Counter),
+        ("decoding", |engines| engines.counter_decode_ns.as_mut().unwrap(), "morphable", OnChipMetadata::Counter),
     ];
     for (name, latency, design, on_chip) in cases {
         let with = |ns: f64| read(design, on_chip, |engines| *latency(engines) = ns);
@@ -55,7 +55,7 @@ fn a_nanosecond_of_engine_latency_delays_a_waiting_read_by_a_nanosecond() {
 
 #[test]
 fn a_tweak_is_encrypted_during_the_fetch_and_the_blocks_wait_for_both() {
-    let xts = |ns: f64| read("xts", OnChip::All, |engines| engines.aes.latency_ns = ns);
+    let xts = |ns: f64| read("xts", OnChipMetadata::All, |engines| engines.aes.latency_ns = ns);
     // A closed row takes 30 ns. A shorter tweak adds no time; a longer one delays the blocks.
     assert_eq!([11.0, 29.0, 30.0].map(xts), [1, 19, 20].map(|more| xts(10.0) + 1_000 * more));
     assert_eq!([31.0, 40.0].map(xts), [2, 20].map(|more| xts(30.0) + 1_000 * more));
@@ -64,7 +64,7 @@ fn a_tweak_is_encrypted_during_the_fetch_and_the_blocks_wait_for_both() {
 #[test]
 fn decryption_takes_the_latency_of_the_inverse_cipher() {
     let slower = |design, ns| {
-        let with = |inverse| read(design, OnChip::All, |engines| engines.aes.decrypt_latency_ns = inverse);
+        let with = |inverse| read(design, OnChipMetadata::All, |engines| engines.aes.decrypt_latency_ns = inverse);
         with(Some(ns)) - with(None)
     };
     // The default of the key is the latency of encryption, here 1 ns. A pad is always an encryption.
@@ -78,7 +78,9 @@ fn the_blocks_of_a_line_share_the_aes_units_at_their_interval() {
     for units in 1..=6usize {
         let turns = 4usize.div_ceil(units) as u64 - 1;
         let with = |interval_ns| {
-            read("xts", OnChip::All, |engines| engines.aes = Engine { units, latency_ns: 10.0, interval_ns }.into())
+            read("xts", OnChipMetadata::All, |engines| {
+                engines.aes = Engine { units, latency_ns: 10.0, interval_ns }.into()
+            })
         };
         assert_eq!([3.0, 4.0].map(with), [3, 4].map(|ns| with(0.0) + 1_000 * ns * turns), "{units} units");
     }
@@ -88,12 +90,12 @@ fn the_blocks_of_a_line_share_the_aes_units_at_their_interval() {
 fn a_pad_begun_during_verification_of_its_counter_takes_only_the_aes_latency() {
     let machine = catalogue::machine("modern").unwrap();
     let pad = |on_chip| {
-        let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };
+        let scenario = Scenario { on_chip, row: RowState::Closed, ..Scenario::default() };
         let explanation = explain(&machine, &catalogue::design("sc64-bmt").unwrap(), scenario, ONE_LINE).unwrap();
         let pad = explanation.spans.iter().find(|span| span.verb == Verb::Pad).unwrap();
         (pad.end.since(pad.start), explanation.latency_fs)
     };
-    let ((begun_early, latency), (begun_late, shorter)) = (pad(OnChip::Nothing), pad(OnChip::All));
+    let ((begun_early, latency), (begun_late, shorter)) = (pad(OnChipMetadata::Nothing), pad(OnChipMetadata::All));
     assert!(latency > shorter);
     assert_eq!(begun_early, begun_late);
 }
@@ -103,7 +105,9 @@ fn the_critical_word_is_released_first_unless_a_check_needs_the_whole_line() {
     // Eight words arrive evenly over a burst of four clocks of 0.625 ns; the pad is complete long before.
     let saved = |design| {
         let with = |critical_word_first| {
-            read_on(design, OnChip::All, |machine| machine.memory.critical_word_first = bool::into(critical_word_first))
+            read_on(design, OnChipMetadata::All, |machine| {
+                machine.memory.critical_word_first = bool::into(critical_word_first)
+            })
         };
         with(false) - with(true)
     };
@@ -140,7 +144,7 @@ fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: im
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let design = catalogue::design("none").unwrap();
     let options = RunOptions::new(machine, design, instructions);
-    run(&options, source, |_| Control::GoOn).unwrap()
+    run(&options, source, |_| RunControl::GoOn).unwrap()
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Every built-in machine runs a program, unprotected and protected, and reads every line right. `--nocapture` shows
 //! the cost.
 
-use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
-use casemate_runner::{Control, Record, RunOptions, run};
+use casemate_runner::explain::{Lines, OnChipMetadata, RowState, Scenario, explain};
+use casemate_runner::{Record, RunControl, RunOptions, run};
 use catalogue::Machine;
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ fn kernel(name: &str, machine: &Machine, design: &str) -> Record {
     let parameters = BTreeMap::from([("footprint".to_owned(), "64 MB".to_owned())]);
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let (machine, design) = (machine.clone(), catalogue::design(design).unwrap());
-    run(&RunOptions { ledger: true, ..RunOptions::new(machine, design, 80_000) }, source, |_| Control::GoOn).unwrap()
+    run(&RunOptions { ledger: true, ..RunOptions::new(machine, design, 80_000) }, source, |_| RunControl::GoOn).unwrap()
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn prefetchers_make_a_stream_faster_and_their_lines_are_right_too() {
 }
 
 /// The latency of an explained unprotected read, in picoseconds.
-fn explained(machine: &str, row: Row) -> u64 {
-    let scenario = Scenario { on_chip: OnChip::Nothing, row, ..Scenario::default() };
+fn explained(machine: &str, row: RowState) -> u64 {
+    let scenario = Scenario { on_chip: OnChipMetadata::Nothing, row, ..Scenario::default() };
     let machine = catalogue::machine(machine).unwrap();
     explain(&machine, &catalogue::design("none").unwrap(), scenario, Lines::default()).unwrap().latency_fs / 1000
 }
@@ -68,7 +68,7 @@ fn an_explained_read_finds_the_requested_row_state_on_every_memory() {
         ("cryptopage-2006", 95_000, 95_000, 95_000),
         ("secpb-pcm", 58_332, 58_332, 58_332),
     ] {
-        let seen = [Row::Hit, Row::Closed, Row::Conflict].map(|row| explained(machine, row));
+        let seen = [RowState::Hit, RowState::Closed, RowState::Conflict].map(|row| explained(machine, row));
         assert_eq!(seen, [hit, closed, conflict], "{machine}");
     }
 }

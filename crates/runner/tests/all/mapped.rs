@@ -3,13 +3,13 @@
 
 use crate::common::{kernel, machine_for};
 use crate::threads::Threads;
-use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, run};
 use catalogue::Machine;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::{Bytes, VirtAddr};
-use wire::word::{self, Control as Told, MAPPED, Word};
-use workload::shadow::Shadow;
+use wire::word::{self, Control, MAPPED, TraceWord};
+use workload::shadow::ProcessShadow;
 use workload::stream::{AccessKind, Chunk};
 use workload::walker::{Event, Walker};
 use workload::{Origin, Persistent, Source, WorkloadError};
@@ -40,10 +40,10 @@ impl Source for Mapping {
         let mut chunk = Arc::unwrap_or_clone(chunk);
         let mut at = 0;
         while let Some(count) = word::record_words(&chunk.words[at..]) {
-            if let Word::Control { which: Some(Told::Line), detail, operand } = word::parse(chunk.words[at])
+            if let TraceWord::Control { which: Some(Control::Line), detail, operand } = word::parse(chunk.words[at])
                 && (self.is_mapped)(VirtAddr(operand))
             {
-                chunk.words[at] = word::control(Told::Line, detail | MAPPED, operand);
+                chunk.words[at] = word::control(Control::Line, detail | MAPPED, operand);
             }
             at += count;
         }
@@ -59,7 +59,7 @@ impl Source for Mapping {
 struct Late {
     program: Box<dyn Source>,
     origin: Origin,
-    shadow: Shadow,
+    shadow: ProcessShadow,
     lines: BTreeSet<u64>,
     chunks_before: u32,
 }
@@ -67,14 +67,14 @@ struct Late {
 impl Late {
     fn of(program: Box<dyn Source>, chunks_before: u32) -> Box<dyn Source> {
         let origin = Origin { persistent: Persistent::Mapped, ..program.origin().clone() };
-        Box::new(Late { program, origin, shadow: Shadow::default(), lines: BTreeSet::new(), chunks_before })
+        Box::new(Late { program, origin, shadow: ProcessShadow::default(), lines: BTreeSet::new(), chunks_before })
     }
 
     /// All lines so far, as words of a chunk.
     fn mapped(&mut self) -> Vec<u64> {
         let mut words = Vec::new();
         for line in &self.lines {
-            words.push(word::control(Told::Line, MAPPED, *line));
+            words.push(word::control(Control::Line, MAPPED, *line));
             let content = self.shadow.line(VirtAddr(*line)).unwrap();
             words.extend(content.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)));
         }
@@ -86,12 +86,12 @@ impl Late {
         while let Some(count) = word::record_words(&words[at..]) {
             let loaded_words = &words[at + 1..at + count];
             match word::parse(words[at]) {
-                Word::Control { which: Some(Told::Line), operand, .. } => {
+                TraceWord::Control { which: Some(Control::Line), operand, .. } => {
                     let content: Vec<u8> = loaded_words.iter().flat_map(|word| word.to_le_bytes()).collect();
                     self.shadow.show(VirtAddr(operand), content[..].try_into().unwrap());
                     self.lines.insert(operand);
                 }
-                Word::Access { store: true, log2_bytes, addr, .. } => {
+                TraceWord::Access { store: true, log2_bytes, addr, .. } => {
                     self.shadow.store(VirtAddr(addr), 1 << log2_bytes, loaded_words[0]);
                 }
                 _ => {}
@@ -127,7 +127,7 @@ fn tried(program: Box<dyn Source>, design: &str, cores: usize) -> Result<Record,
     let mut machine = Machine { cores, ..machine_for(design) };
     (machine.llc.size, machine.node.l2.size) = (Bytes(128 << 10), Bytes(64 << 10));
     let options = RunOptions::new(machine, catalogue::design(design).unwrap(), INSTRUCTIONS);
-    run(&RunOptions { ledger: true, ..options }, program, |_| Control::GoOn)
+    run(&RunOptions { ledger: true, ..options }, program, |_| RunControl::GoOn)
 }
 
 fn mapping(workload: &str, is_mapped: IsMapped, design: &str) -> Result<Record, RunError> {

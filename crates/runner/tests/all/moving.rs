@@ -2,8 +2,8 @@
 //! the simulation reproduce the paper's cycles?
 
 use crate::common::kernel;
-use casemate_runner::explain::{Lines, Of, OnChip, Scenario, Until, explain};
-use casemate_runner::{Control, CoreTime, Record, RunOptions, run};
+use casemate_runner::explain::{Lines, Of, OnChipMetadata, Scenario, Until, explain};
+use casemate_runner::{CoreTime, Record, RunControl, RunOptions, run};
 use catalogue::{Design, Machine, design};
 use protection::execution::ReadPart;
 use protection::moving::{MovingCounters, PermutationTime};
@@ -19,7 +19,7 @@ fn machine() -> Machine {
 
 fn ran(machine: Machine, design: Design, workload: &str, settings: &[(&str, &str)], instructions: u64) -> Record {
     let options = RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, instructions) };
-    run(&options, kernel(workload, settings, 1), |_| Control::GoOn).unwrap()
+    run(&options, kernel(workload, settings, 1), |_| RunControl::GoOn).unwrap()
 }
 
 fn changed(name: &str, change: impl FnOnce(&mut Design)) -> Design {
@@ -91,7 +91,7 @@ fn every_tlb_miss_walks_to_a_record_and_a_permutation_only_for_an_evicted_page()
     assert!(kept.node.stlb.misses <= 1_100 && kept.cycles < record.cycles, "{:?}", kept.node.stlb);
 }
 
-fn explained(design: &Design, of: Of, on_chip: OnChip) -> (u64, Until, usize) {
+fn explained(design: &Design, of: Of, on_chip: OnChipMetadata) -> (u64, Until, usize) {
     let scenario = Scenario { of, on_chip, ..Scenario::default() };
     let found = explain(&machine(), design, scenario, Lines::Sample { lines: 5, seed: 1 }).unwrap();
     let hashes = found.spans.iter().filter(|span| span.verb == Verb::Hash).count();
@@ -101,7 +101,7 @@ fn explained(design: &Design, of: Of, on_chip: OnChip) -> (u64, Until, usize) {
 /// Figure 6: 80 cycles to the first word and 5 for each further one, 11 for a block of AES, one to add a pad.
 #[test]
 fn rule_6_a_line_is_decrypted_at_96_cycles_and_verified_at_107() {
-    let cycles = |name: &str| explained(&design(name).unwrap(), Of::Read, OnChip::All).0;
+    let cycles = |name: &str| explained(&design(name).unwrap(), Of::Read, OnChipMetadata::All).0;
     assert_eq!(["hide", "cryptopage", "cryptopage-basic"].map(cycles), [95, 96, 107]);
 }
 
@@ -110,14 +110,14 @@ fn rule_6_a_line_is_decrypted_at_96_cycles_and_verified_at_107() {
 #[test]
 fn rule_8_a_walk_takes_19_hashes_or_stops_at_the_nodes_on_the_chip() {
     let cryptopage = design("cryptopage").unwrap();
-    assert_eq!(explained(&cryptopage, Of::Page, OnChip::Nothing), (115 + 19 * 80, Until::OnChip, 19));
+    assert_eq!(explained(&cryptopage, Of::Page, OnChipMetadata::Nothing), (115 + 19 * 80, Until::OnChip, 19));
     let by_blocks =
         changed("cryptopage", |design| design.parts.permutation.as_mut().unwrap().hash_charge = HashCharge::ByBlocks);
-    assert_eq!(explained(&by_blocks, Of::Page, OnChip::Nothing), (115 + 28 * 80, Until::OnChip, 28));
-    assert_eq!(explained(&cryptopage, Of::Page, OnChip::Tree), (115 + 9 * 40 + 80, Until::OnChip, 1));
+    assert_eq!(explained(&by_blocks, Of::Page, OnChipMetadata::Nothing), (115 + 28 * 80, Until::OnChip, 28));
+    assert_eq!(explained(&cryptopage, Of::Page, OnChipMetadata::Tree), (115 + 9 * 40 + 80, Until::OnChip, 1));
     let basic = design("cryptopage-basic").unwrap();
-    assert_eq!(explained(&basic, Of::Page, OnChip::Tree), explained(&basic, Of::Page, OnChip::Nothing));
-    assert_eq!(explained(&cryptopage, Of::Permutation, OnChip::All).1, Until::Permuted);
+    assert_eq!(explained(&basic, Of::Page, OnChipMetadata::Tree), explained(&basic, Of::Page, OnChipMetadata::Nothing));
+    assert_eq!(explained(&cryptopage, Of::Permutation, OnChipMetadata::All).1, Until::Permuted);
 }
 
 /// The error for a machine that does not support a design names the wrong key.
@@ -150,9 +150,13 @@ fn a_tag_over_two_or_four_slots_is_verified_11_cycles_a_block_later() {
     let design =
         |name: &str, slots| changed(name, |design| design.parts.permutation.as_mut().unwrap().slots_per_tag = slots);
     for (slots, verified) in [(1, 107), (2, 129), (4, 173)] {
-        assert_eq!(explained(&design("cryptopage-basic", slots), Of::Read, OnChip::All).0, verified, "{slots} slots");
+        assert_eq!(
+            explained(&design("cryptopage-basic", slots), Of::Read, OnChipMetadata::All).0,
+            verified,
+            "{slots} slots"
+        );
     }
-    let scenario = Scenario { of: Of::Read, on_chip: OnChip::All, ..Scenario::default() };
+    let scenario = Scenario { of: Of::Read, on_chip: OnChipMetadata::All, ..Scenario::default() };
     for (slots, positions) in [(2, vec![96, 116]), (4, vec![96, 116, 136, 156])] {
         let design = design("cryptopage", slots);
         let at = |line: u64| explain(&machine(), &design, scenario, Lines::At(line * 32)).unwrap().latency_fs;

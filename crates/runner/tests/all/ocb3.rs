@@ -1,7 +1,7 @@
 //! The tag of OCB3 is one more block, made of the sum of all plaintext. It passes the units of the block cipher in the
 //! forward direction. A read computes it after the decryption of the last block, a write in parallel with its blocks.
 
-use casemate_runner::explain::{Explanation, Lines, Of, OnChip, Row, Scenario, explain};
+use casemate_runner::explain::{Explanation, Lines, Of, OnChipMetadata, RowState, Scenario, explain};
 use catalogue::{Design, Machine};
 use protection::design::CipherChoice;
 use sim::span::Verb;
@@ -18,7 +18,7 @@ fn access(of: Of, change: impl Fn(&mut Machine)) -> Explanation {
 }
 
 fn scenario(of: Of) -> Scenario {
-    Scenario { of, on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() }
+    Scenario { of, on_chip: OnChipMetadata::All, row: RowState::Hit, ..Scenario::default() }
 }
 
 fn ocb3() -> Design {

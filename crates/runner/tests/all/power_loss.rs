@@ -3,8 +3,8 @@
 use crate::common::swept::{an_eighth, every_one, share_of_tests, side_by_side};
 use crate::common::{kernel, machine_for};
 use crate::threads::Threads;
-use casemate_runner::power_loss::{At, Loss, LossOptions, count_events, lose_power};
-use casemate_runner::{Control, RunError, RunOptions};
+use casemate_runner::power_loss::{At, LossOptions, LossOutcome, count_events, lose_power};
+use casemate_runner::{RunControl, RunError, RunOptions};
 use catalogue::Design;
 use cost::Energy;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,13 +64,13 @@ struct Cuts {
 impl Cuts {
     fn of(design: Design, workload: &'static str, seed: u64) -> Cuts {
         let options = options(design, workload, seed);
-        let events = count_events(&options, vec![source(workload, seed)], |_| Control::GoOn).unwrap();
+        let events = count_events(&options, vec![source(workload, seed)], |_| RunControl::GoOn).unwrap();
         Cuts { options, workload, events, random: Random::new(seed) }
     }
 
-    fn cut(&self, at: At, battery: Option<Energy>) -> Loss {
+    fn cut(&self, at: At, battery: Option<Energy>) -> LossOutcome {
         let sources = vec![source(self.workload, self.options.seed)];
-        lose_power(&self.options, sources, LossOptions { at, battery }, |_| Control::GoOn).unwrap()
+        lose_power(&self.options, sources, LossOptions { at, battery }, |_| RunControl::GoOn).unwrap()
     }
 
     fn somewhere(&mut self) -> At {
@@ -164,7 +164,7 @@ fn a_battery_that_is_an_operation_short_loses_a_store() {
 fn the_recoverability_gap_shows() {
     let mut cuts = Cuts::of(named("bbb-gap"), "stores", 1);
     let at: Vec<At> = (0..4).map(|_| cuts.somewhere()).collect();
-    let losses: Vec<Loss> = at.into_iter().map(|at| cuts.cut(at, None)).collect();
+    let losses: Vec<LossOutcome> = at.into_iter().map(|at| cuts.cut(at, None)).collect();
     let loss = losses.iter().find(|loss| !loss.passed()).unwrap();
     let mismatch = &loss.mismatches[0];
     assert!(mismatch.line.is_some() && (1..=2).contains(&mismatch.session), "{mismatch:?}");
@@ -184,7 +184,7 @@ fn a_loss_under_a_volatile_design_or_with_a_warm_up_is_refused() {
     let refused = |design: &str, warm_up| {
         let options = RunOptions { warm_up, ..options(named(design), "gups", 1) };
         let losing = LossOptions { at: At::Events(1), battery: None };
-        match lose_power(&options, vec![source("gups", 1)], losing, |_| Control::GoOn) {
+        match lose_power(&options, vec![source("gups", 1)], losing, |_| RunControl::GoOn) {
             Err(RunError::PowerLoss(rule)) => rule,
             other => panic!("{other:?}"),
         }

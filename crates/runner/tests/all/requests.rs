@@ -1,8 +1,8 @@
 //! Traces of requests below the caches, on machines and under designs.
 
-use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, run};
 use std::path::PathBuf;
-use workload::{Pace, Persistent, WorkloadError, stored};
+use workload::{Persistent, RequestPace, WorkloadError, stored};
 
 /// Runs a trace with these lines on the machine `modern`.
 fn result(name: &str, lines: &str, design: &str) -> Result<Record, RunError> {
@@ -11,7 +11,7 @@ fn result(name: &str, lines: &str, design: &str) -> Result<Record, RunError> {
     let source = stored::open(&path, 1, Persistent::All).unwrap();
     let machine = catalogue::machine("modern").unwrap();
     let options = RunOptions::new(machine, catalogue::design(design).unwrap(), u64::MAX);
-    let record = run(&options, source, |_| Control::GoOn);
+    let record = run(&options, source, |_| RunControl::GoOn);
     std::fs::remove_file(&path).unwrap();
     record
 }
@@ -35,16 +35,20 @@ fn scattered(number: u64) -> u64 {
 #[test]
 fn each_line_of_a_trace_is_one_request_at_memory_under_any_design() {
     let traces = [
-        ("memory", lines(600, |n| format!("{:#x} {}", scattered(n), if n % 3 == 0 { "W" } else { "R" })), Pace::AtOnce),
+        (
+            "memory",
+            lines(600, |n| format!("{:#x} {}", scattered(n), if n % 3 == 0 { "W" } else { "R" })),
+            RequestPace::AtOnce,
+        ),
         (
             "load-store",
             lines(600, |n| format!("{} {}", if n % 3 == 0 { "ST" } else { "LD" }, scattered(n))),
-            Pace::AtOnce,
+            RequestPace::AtOnce,
         ),
         (
             "dramsim3",
             lines(600, |n| format!("{:#X} {} {}", scattered(n), if n % 3 == 0 { "WRITE" } else { "READ" }, 40 * n)),
-            Pace::AtClocks,
+            RequestPace::AtClocks,
         ),
     ];
     for (name, text, pace) in traces {

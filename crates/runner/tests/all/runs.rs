@@ -2,8 +2,8 @@
 
 use crate::common::kernel;
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
-use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
-use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use casemate_runner::explain::{Lines, OnChipMetadata, RowState, Scenario, explain};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, run};
 use protection::slot::Kind;
 use sim::span::Verb;
 
@@ -18,7 +18,7 @@ fn options(design: &str, budget: u64) -> RunOptions {
 
 fn gups(design: &str) -> Record {
     let source = kernel("gups", &[("footprint", "32MB"), ("load_values", "yes")], 1);
-    run(&options(design, 150_000), source, |_| Control::GoOn).unwrap()
+    run(&options(design, 150_000), source, |_| RunControl::GoOn).unwrap()
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn every_design_returns_the_written_values_and_reuses_no_pad() {
 fn the_host_memory_of_a_run_holds_its_program_only_once() {
     for (design, metadata) in [("none", 1.0), ("sc64-bmt", 1.15)] {
         let options = RunOptions { ledger: false, ..options(design, 400_000) };
-        let record = run(&options, kernel("gups", &[("footprint", "64MB")], 1), |_| Control::GoOn).unwrap();
+        let record = run(&options, kernel("gups", &[("footprint", "64MB")], 1), |_| RunControl::GoOn).unwrap();
         // In addition to the content: an eighth for fingerprints and placement, and the lines on the chip.
         let limit = record.footprint.program_bytes as f64 * (metadata + 0.125) + (32 << 20) as f64;
         let taken = record.host.simulated_memory_bytes as f64;
@@ -60,7 +60,7 @@ fn protection_costs_time_and_traffic_in_the_order_of_its_strength() {
 
 #[test]
 fn a_run_that_is_stopped_has_no_result() {
-    let stopped = run(&options("none", 10_000_000), kernel("gups", &[], 1), |_| Control::Stop);
+    let stopped = run(&options("none", 10_000_000), kernel("gups", &[], 1), |_| RunControl::Stop);
     assert!(matches!(stopped, Err(RunError::Stopped)));
 }
 
@@ -68,12 +68,13 @@ fn a_run_that_is_stopped_has_no_result() {
 fn a_program_larger_than_memory_is_refused_with_the_size() {
     let mut options = options("none", 10_000_000);
     options.machine.memory.size = units::Bytes(2 << 20);
-    let error = run(&options, kernel("gups", &[("footprint", "32MB")], 1), |_| Control::GoOn).unwrap_err().to_string();
+    let error =
+        run(&options, kernel("gups", &[("footprint", "32MB")], 1), |_| RunControl::GoOn).unwrap_err().to_string();
     assert!(error.contains("more memory than the machine's 2 MB"), "{error}");
 }
 
 /// Latency of an explained read in picoseconds, on a machine where only DRAM and AES take time.
-fn explained(design: &str, on_chip: OnChip, row: Row) -> u64 {
+fn explained(design: &str, on_chip: OnChipMetadata, row: RowState) -> u64 {
     let mut machine = catalogue::machine("modern").unwrap();
     for engine in [&mut machine.engines.mac, &mut machine.engines.hash, &mut machine.engines.metadata_cache] {
         engine.latency_ns = 0.0;
@@ -85,30 +86,31 @@ fn explained(design: &str, on_chip: OnChip, row: Row) -> u64 {
 
 #[test]
 fn an_unprotected_read_takes_the_latency_of_its_dram_row() {
-    for (row, clocks) in [(Row::Hit, 26), (Row::Closed, 48), (Row::Conflict, 70)] {
-        assert_eq!(explained("none", OnChip::Nothing, row), clocks * 625, "{row:?}");
+    for (row, clocks) in [(RowState::Hit, 26), (RowState::Closed, 48), (RowState::Conflict, 70)] {
+        assert_eq!(explained("none", OnChipMetadata::Nothing, row), clocks * 625, "{row:?}");
     }
 }
 
 #[test]
 fn a_counter_on_the_chip_hides_the_cipher_behind_the_fetch() {
     // The pad is complete after 14 ns, the fetch after at least 16.25 ns: the pad adds no time.
-    assert_eq!(explained("ctr-only", OnChip::All, Row::Hit), 26 * 625);
+    assert_eq!(explained("ctr-only", OnChipMetadata::All, RowState::Hit), 26 * 625);
     // XTS computes its tweak meanwhile; its blocks, one for each of four pipelines, can only start when the data
     // arrives.
-    assert_eq!(explained("xts", OnChip::All, Row::Hit), 26 * 625 + 14_000);
+    assert_eq!(explained("xts", OnChipMetadata::All, RowState::Hit), 26 * 625 + 14_000);
 }
 
 #[test]
 fn a_longer_walk_takes_longer() {
-    let times = [OnChip::All, OnChip::Counter, OnChip::Nothing].map(|held| explained("sc64-bmt", held, Row::Closed));
+    let times = [OnChipMetadata::All, OnChipMetadata::Counter, OnChipMetadata::Nothing]
+        .map(|held| explained("sc64-bmt", held, RowState::Closed));
     assert!(times.is_sorted() && times[0] < times[2], "{times:?}");
 }
 
 #[test]
 fn the_pad_is_made_while_its_counter_is_still_being_verified() {
     let (machine, design) = (catalogue::machine("modern").unwrap(), catalogue::design("sc64-bmt").unwrap());
-    let scenario = Scenario { on_chip: OnChip::Nothing, row: Row::Closed, ..Scenario::default() };
+    let scenario = Scenario { on_chip: OnChipMetadata::Nothing, row: RowState::Closed, ..Scenario::default() };
     let spans = explain(&machine, &design, scenario, Lines::default()).unwrap().spans;
     let span = |verb, what| spans.iter().find(|span| span.verb == verb && span.what.starts_with(what)).unwrap();
     let verified = spans.iter().filter(|span| span.verb == Verb::Hash).map(|span| span.end).max().unwrap();
@@ -151,7 +153,7 @@ fn the_placement_of_tags_and_counters_changes_traffic_and_time() {
 fn a_look_up_of_a_line_in_flight_is_merged_and_each_miss_fetches_a_line() {
     for workload in ["gups", "stream"] {
         let record =
-            run(&options("sc64-bmt", 150_000), kernel(workload, &[("footprint", "32MB")], 1), |_| Control::GoOn);
+            run(&options("sc64-bmt", 150_000), kernel(workload, &[("footprint", "32MB")], 1), |_| RunControl::GoOn);
         let record = record.unwrap();
         let ([counters, tags, nodes, _], fetched) = (record.metadata_caches, record.protection.fetched);
         assert_eq!(
@@ -170,7 +172,7 @@ fn nodes_of_the_tree_follow_counters_to_the_last_level_cache_if_the_design_says_
         let mut options = options("sc64-bmt-llc", 150_000);
         let caches = &mut options.design.parts.caches;
         (caches.nodes, caches.nodes_in_llc) = (Some(units::Bytes(1 << 10)), nodes_in_llc);
-        run(&options, kernel("gups", &[("footprint", "32MB")], 1), |_| Control::GoOn).unwrap()
+        run(&options, kernel("gups", &[("footprint", "32MB")], 1), |_| RunControl::GoOn).unwrap()
     };
     let (without, with) = (with(false), with(true));
     assert!(without.nodes_in_llc.is_none() && without.checks.passed && with.checks.passed);

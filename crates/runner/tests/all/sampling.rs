@@ -3,7 +3,7 @@
 
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use casemate_runner::sampling::{Aim, Detail, SamplingOptions, ratio};
-use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, run};
 use catalogue::Machine;
 use machine::llc::Inclusion;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ fn record(kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail)
 fn record_of(budget: u64, kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail) -> Record {
     let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let source = kernels::open(kernel, &settings, 1).unwrap();
-    run(&options(catalogue::machine("modern").unwrap(), design, budget, detail), source, |_| Control::GoOn).unwrap()
+    run(&options(catalogue::machine("modern").unwrap(), design, budget, detail), source, |_| RunControl::GoOn).unwrap()
 }
 
 /// Checks that the waiting of cores covers only the units, and has the same share of their cycles as in the whole run.
@@ -74,7 +74,7 @@ fn a_persist_buffer_accepts_every_store_across_warming_and_detail() {
         let settings = BTreeMap::from([("load_values".to_owned(), "yes".to_owned())]);
         let source = kernels::open(kernel, &settings, 1).unwrap();
         let machine = catalogue::machine("secpb-pcm").unwrap();
-        run(&options(machine, design, 200_000, detail), source, |_| Control::GoOn).unwrap()
+        run(&options(machine, design, 200_000, detail), source, |_| RunControl::GoOn).unwrap()
     };
     for (design, kernel) in [("bbb", "gups"), ("secpb-nogap", "btree")] {
         let [full, sampled] = [Detail::All, Detail::Sampled(SAMPLING)].map(|detail| of(design, kernel, detail));
@@ -120,7 +120,7 @@ fn every_machine_of_one_core_can_be_sampled_unless_its_last_level_cache_is_inclu
         let name = machine.name.clone();
         let source = kernels::open("gups", &BTreeMap::from([("footprint".to_owned(), "8 MB".to_owned())]), 1).unwrap();
         let options = options(machine, "sc64-bmt", 100_000, Detail::Sampled(SAMPLING));
-        let record = match run(&options, source, |_| Control::GoOn) {
+        let record = match run(&options, source, |_| RunControl::GoOn) {
             Err(RunError::Sampling(rule)) if is_inclusive => {
                 assert!(rule.contains("inclusive last-level cache"), "{name}: {rule}");
                 continue;
@@ -140,7 +140,7 @@ fn an_l2_that_has_copies_of_counters_is_warmed_with_them() {
     (machine.llc.size, machine.node.l2.size) = (Bytes(512 << 10), Bytes(128 << 10));
     let run = |detail| {
         let source = kernels::open("gups", &BTreeMap::from([("footprint".to_owned(), "8 MB".to_owned())]), 1).unwrap();
-        let record = run(&options(machine.clone(), "emcc", 100_000, detail), source, |_| Control::GoOn).unwrap();
+        let record = run(&options(machine.clone(), "emcc", 100_000, detail), source, |_| RunControl::GoOn).unwrap();
         assert!(record.checks.passed, "{:?}", record.checks);
         record
     };
@@ -162,7 +162,7 @@ fn machines_with_several_cores_or_an_inclusive_cache_are_not_sampled() {
     for (machine, why) in [(catalogue::machine("emcc-4core").unwrap(), "has 4 cores"), (inclusive, "an inclusive")] {
         let source = kernels::open("gups", &BTreeMap::new(), 1).unwrap();
         let options = options(machine, "none", 100_000, Detail::Sampled(SAMPLING));
-        let refused = run(&options, source, |_| Control::GoOn).unwrap_err().to_string();
+        let refused = run(&options, source, |_| RunControl::GoOn).unwrap_err().to_string();
         assert!(refused.contains(why) && refused.contains("in full detail"), "{refused}");
     }
 }
@@ -171,7 +171,7 @@ fn machines_with_several_cores_or_an_inclusive_cache_are_not_sampled() {
 fn a_program_too_short_for_two_units_is_refused_with_its_length() {
     let source = kernels::open("gups", &BTreeMap::new(), 1).unwrap();
     let options = options(catalogue::machine("modern").unwrap(), "none", 9_000, Detail::Sampled(SAMPLING));
-    let error = run(&options, source, |_| Control::GoOn).unwrap_err();
+    let error = run(&options, source, |_| RunControl::GoOn).unwrap_err();
     assert!(matches!(error, RunError::TooShort { .. }), "{error}");
     assert!(error.to_string().contains("executed 9000 instructions"), "{error}");
 }

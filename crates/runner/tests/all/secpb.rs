@@ -2,8 +2,8 @@
 
 use crate::common::{kernel, machine_for};
 use crate::threads::Threads;
-use casemate_runner::explain::{Lines, Of, OnChip, Scenario, explain};
-use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use casemate_runner::explain::{Lines, Of, OnChipMetadata, Scenario, explain};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, run};
 use catalogue::{Design, Machine};
 use protection::design::{Fraction, Persistence, Step};
 use protection::tree::ForestDesign;
@@ -19,7 +19,7 @@ fn changed(workload: &str, design: &str, change: impl Fn(&mut Design)) -> Record
     let machine = machine_for(&design.name);
     change(&mut design);
     let options = RunOptions { ledger: true, ..RunOptions::new(machine, design, 60_000) };
-    run(&options, kernel(workload, &[], 1), |_| Control::GoOn).unwrap()
+    run(&options, kernel(workload, &[], 1), |_| RunControl::GoOn).unwrap()
 }
 
 /// The run of a workload under an unchanged design. Several tests use the same run.
@@ -112,7 +112,7 @@ fn stores_wait_for_an_answer_only_in_schemes_with_early_steps() {
 fn a_store_bound_program_takes_the_sum_of_its_store_latencies() {
     let machine = machine_for("secpb-cm");
     let cycle_fs = machine.node.clock_mhz.clock().period().as_fs();
-    let scenario = Scenario { of: Of::Store, on_chip: OnChip::All, ..Scenario::default() };
+    let scenario = Scenario { of: Of::Store, on_chip: OnChipMetadata::All, ..Scenario::default() };
     let lines = Lines::Sample { lines: 5, seed: 1 };
     let first_store = |design: &str| {
         explain(&machine, &catalogue::design(design).unwrap(), scenario, lines).unwrap().latency_fs / cycle_fs
@@ -125,7 +125,7 @@ fn a_store_bound_program_takes_the_sum_of_its_store_latencies() {
             let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
             let run_of = |name: &str| {
                 let options = RunOptions::new(machine.clone(), catalogue::design(name).unwrap(), 100_000);
-                run(&options, kernel("stores", &settings, 1), |_| Control::GoOn).unwrap()
+                run(&options, kernel("stores", &settings, 1), |_| RunControl::GoOn).unwrap()
             };
             let (found, stores) = (run_of(design).cycles, 100_000 * rate / 10_000);
             let entries = stores * 10 / per_line;
@@ -155,7 +155,7 @@ fn a_store_completes_sooner_the_nearer_its_root_is() {
         design
     };
     let cycle_fs = machine.node.clock_mhz.clock().period().as_fs();
-    let scenario = Scenario { of: Of::Store, on_chip: OnChip::All, ..Scenario::default() };
+    let scenario = Scenario { of: Of::Store, on_chip: OnChipMetadata::All, ..Scenario::default() };
     let lines = Lines::Sample { lines: 5, seed: 1 };
     let first_store = |forest| explain(&machine, &over(forest), scenario, lines).unwrap().latency_fs / cycle_fs;
     let rest = FORESTS.map(|(forest, hashes, nodes)| first_store(forest) - 40 * hashes - 2 * nodes);
@@ -164,7 +164,7 @@ fn a_store_completes_sooner_the_nearer_its_root_is() {
     let cycles = FORESTS.map(|(forest, ..)| {
         let options = RunOptions::new(machine.clone(), over(forest), 100_000);
         let settings = [("rate", "474"), ("per_line", "21")];
-        run(&options, kernel("stores", &settings, 1), |_| Control::GoOn).unwrap().cycles
+        run(&options, kernel("stores", &settings, 1), |_| RunControl::GoOn).unwrap().cycles
     });
     assert!(cycles[0] * 3 < cycles[1] * 2 && cycles[1] * 5 < cycles[2] * 4, "{cycles:?}");
 }
@@ -198,7 +198,7 @@ fn the_same_seed_gives_the_same_run_to_the_last_event() {
 fn shared(workload: &str, settings: &[(&str, &str)], design: &str, cores: usize) -> Record {
     let machine = Machine { cores, ..machine_for(design) };
     let options = RunOptions { ledger: true, ..RunOptions::new(machine, catalogue::design(design).unwrap(), 60_000) };
-    run(&options, Threads::of(workload, settings, cores), |_| Control::GoOn).unwrap()
+    run(&options, Threads::of(workload, settings, cores), |_| RunControl::GoOn).unwrap()
 }
 
 /// SecPB, section IV-C: remote reads flush entries, and remote writes move them to the other core.
@@ -227,7 +227,7 @@ fn entries_that_move_between_cores_are_in_one_buffer_and_keep_the_store_order() 
         design.parts.persistence.entries = entries;
         let options = RunOptions::new(Machine { cores, ..machine_for("secpb-cobcm") }, design, 60_000);
         let source = Threads::of(workload, &[("footprint", footprint)], cores);
-        let record = run(&options, source, |_| Control::GoOn).unwrap();
+        let record = run(&options, source, |_| RunControl::GoOn).unwrap();
         assert!(record.checks.passed, "{workload} {footprint}: {:?}", record.checks);
     }
 }
@@ -251,7 +251,7 @@ fn cores_with_buffers_repeat_exactly() {
 #[test]
 fn a_machine_that_does_not_support_a_buffer_is_refused_with_a_way_out() {
     let options = RunOptions::new(catalogue::machine("modern").unwrap(), catalogue::design("secpb-cm").unwrap(), 1_000);
-    match run(&options, kernel("stream", &[], 1), |_| Control::GoOn) {
+    match run(&options, kernel("stream", &[], 1), |_| RunControl::GoOn) {
         Err(error @ RunError::Design { .. }) => assert!(error.to_string().contains("take 'secpb-pcm'"), "{error}"),
         other => panic!("{:?}", other.map(|record| record.cycles)),
     }

@@ -1,8 +1,8 @@
 //! Memory lines of 32 bytes: does a whole run move, check and return them correctly?
 
 use crate::common::kernel;
-use casemate_runner::explain::{Lines, OnChip, Scenario, explain};
-use casemate_runner::{Control, Record, RunOptions, run};
+use casemate_runner::explain::{Lines, OnChipMetadata, Scenario, explain};
+use casemate_runner::{Record, RunControl, RunOptions, run};
 use catalogue::Machine;
 use protection::design::{CipherChoice, MacChoice, Parts, TagLocation};
 use protection::slot::Kind;
@@ -18,7 +18,7 @@ fn options(design: &str, instructions: u64) -> RunOptions {
 }
 
 fn ran(options: &RunOptions, workload: &str, settings: &[(&str, &str)]) -> Record {
-    run(options, kernel(workload, settings, 1), |_| Control::GoOn).unwrap()
+    run(options, kernel(workload, settings, 1), |_| RunControl::GoOn).unwrap()
 }
 
 /// Bytes of all fetches and stores: 32 for a line of data, 16 more if its tag follows it, and 64 for any other line.
@@ -66,7 +66,7 @@ fn the_core_gets_a_short_line_whole_whichever_word_it_requests() {
     for (name, cycles) in [("none", 95), ("cryptopage-fixed", 107)] {
         for word in 0..4 {
             let design = catalogue::design(name).unwrap();
-            let scenario = Scenario { on_chip: OnChip::All, ..Scenario::default() };
+            let scenario = Scenario { on_chip: OnChipMetadata::All, ..Scenario::default() };
             let read = explain(&cryptopage(), &design, scenario, Lines::At(4096 + 8 * word)).unwrap();
             assert_eq!((read.latency_fs, read.rest_fs), (cycles * 1_000_000, None), "{name}, word {word}");
         }

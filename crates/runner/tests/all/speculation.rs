@@ -4,8 +4,8 @@
 //! The simulated code contains no latency: each expected time is a sum of values of the machine file.
 
 use crate::common::kernel;
-use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, Value, explain};
-use casemate_runner::{Control, RunOptions, run};
+use casemate_runner::explain::{Explanation, LineValue, Lines, OnChipMetadata, RowState, Scenario, explain};
+use casemate_runner::{RunControl, RunOptions, run};
 use catalogue::{Design, Machine};
 use protection::design::SpeculationDesign;
 use protection::speculation::{COMPUTED_ONE_IN, Chunks, Target};
@@ -24,8 +24,8 @@ fn design(name: &str, change: impl Fn(&mut SpeculationDesign)) -> Design {
 }
 
 fn read_on(machine: &Machine, design: &Design, value: &str) -> Explanation {
-    let value: Value = value.parse().unwrap();
-    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, value, ..Scenario::default() };
+    let value: LineValue = value.parse().unwrap();
+    let scenario = Scenario { on_chip: OnChipMetadata::All, row: RowState::Hit, value, ..Scenario::default() };
     explain(machine, design, scenario, ONE_LINE).unwrap()
 }
 
@@ -187,7 +187,7 @@ fn chunks((units, interval_ns): (usize, f64)) -> Chunks {
     });
     let program = kernel("chase", &[("footprint", "384 KB")], 1);
     let options = RunOptions::new(machine, design("fvs-tdes", |_| ()), 20_000);
-    let record = run(&options, program, |_| Control::GoOn).unwrap();
+    let record = run(&options, program, |_| RunControl::GoOn).unwrap();
     assert!(record.checks.passed, "{:?}", record.checks);
     record.speculation.unwrap().chunks
 }
@@ -210,7 +210,7 @@ fn the_candidates_of_one_line_in_a_thousand_are_encrypted_and_agree() {
     for name in ["fvs-aes-plain", "fvs-aes-loose"] {
         let program = kernel("chase", &[("footprint", "16 MB")], 1);
         let options = RunOptions::new(machine(|_| ()), design(name, |_| ()), 60_000);
-        let record = run(&options, program, |_| Control::GoOn).unwrap();
+        let record = run(&options, program, |_| RunControl::GoOn).unwrap();
         let (lines, checked) = (record.speculation.unwrap().predictable.lines, record.checks.candidates.unwrap());
         assert!(lines > 2 * COMPUTED_ONE_IN, "{name}: {lines}");
         assert_eq!((checked.lines, checked.disagreeing), (lines / COMPUTED_ONE_IN, 0), "{name}: of {lines}");

@@ -1,7 +1,7 @@
 //! An explained store waits for different work, depending on the state of the persist buffer: its early steps, the drain of another entry,
 //! or the renewal of its group.
 
-use casemate_runner::explain::{Explanation, Lines, Meets, Of, OnChip, Scenario, explain};
+use casemate_runner::explain::{Explanation, Lines, Meets, Of, OnChipMetadata, Scenario, explain};
 use catalogue::Design;
 use protection::design::Fraction;
 use sim::span::{Span, Verb};
@@ -13,14 +13,14 @@ const LOOK_UP_FS: u64 = 500_000;
 const LINES_OF_GROUP: usize = 64;
 const LINE: Lines = Lines::At(0x1234_5640);
 
-fn explained(design: &Design, on_chip: OnChip, meets: Meets) -> Result<Explanation, String> {
+fn explained(design: &Design, on_chip: OnChipMetadata, meets: Meets) -> Result<Explanation, String> {
     let scenario = Scenario { of: Of::Store, on_chip, meets: Some(meets), ..Scenario::default() };
     explain(&catalogue::machine("secpb-pcm").unwrap(), design, scenario, LINE)
 }
 
 /// One store to a line with all metadata on the chip.
 fn store(design: &str, meets: Meets) -> Explanation {
-    explained(&catalogue::design(design).unwrap(), OnChip::All, meets).unwrap()
+    explained(&catalogue::design(design).unwrap(), OnChipMetadata::All, meets).unwrap()
 }
 
 /// Spans of a verb that belong to the store, in the order of their ends.
@@ -117,8 +117,8 @@ fn the_metadata_of_the_entry_and_of_the_line_is_on_the_chip_exactly_if_that_is_c
         };
         // In both cases, the chip lacks the other lines of tags of a renewed group.
         let of_group = if meets == Meets::Overflow { LINES_OF_GROUP / 8 - 1 } else { 0 };
-        assert_eq!(fetched(OnChip::Nothing), (own_lines + of_group, oldest_lines), "{meets:?}");
-        assert_eq!(fetched(OnChip::All), (of_group, 0), "{meets:?}");
+        assert_eq!(fetched(OnChipMetadata::Nothing), (own_lines + of_group, oldest_lines), "{meets:?}");
+        assert_eq!(fetched(OnChipMetadata::All), (of_group, 0), "{meets:?}");
     }
 }
 
@@ -139,7 +139,7 @@ fn a_state_that_no_store_of_a_design_can_meet_is_refused_with_the_nearest() {
     assert!(of(Of::Read, "secpb-cm").contains("explain a store, with of = \"store\""));
     assert!(of(Of::Write, "sc64-bmt").contains("explain a store, with of = \"store\""));
     assert!(of(Of::Store, "plp-sp").contains("take 'secpb-cm'"));
-    let refused = |design: &Design, meets| explained(design, OnChip::Nothing, meets).unwrap_err();
+    let refused = |design: &Design, meets| explained(design, OnChipMetadata::Nothing, meets).unwrap_err();
     assert!(refused(&catalogue::design("bbb").unwrap(), Meets::Overflow).contains("take 'secpb-cm'"));
     let mut leaving = catalogue::design("secpb-cm").unwrap();
     let persistence = &mut leaving.parts.persistence;

@@ -1,7 +1,7 @@
 //! The warm-up before counting begins: it changes no event of the run, and the figures exclude it.
 
 use casemate_runner::sampling::{Detail, SamplingOptions};
-use casemate_runner::{Control, Record, RunError, RunOptions, run, run_together};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, run, run_together};
 use std::collections::BTreeMap;
 use workload::{Source, kernels};
 
@@ -18,13 +18,13 @@ fn gups(footprint: &str) -> Box<dyn Source> {
 }
 
 fn one(footprint: &str, warm_up: u64, budget: u64) -> Record {
-    run(&options("modern", "sc64-bmt", warm_up, budget), gups(footprint), |_| Control::GoOn).unwrap()
+    run(&options("modern", "sc64-bmt", warm_up, budget), gups(footprint), |_| RunControl::GoOn).unwrap()
 }
 
 /// Four copies on the four cores of EMCC's machine.
 fn four(warm_up: u64, budget: u64) -> Result<Record, RunError> {
     let copies = (0..4).map(|_| gups("8 MB")).collect();
-    run_together(&options("emcc-4core", "emcc", warm_up, budget), copies, |_| Control::GoOn)
+    run_together(&options("emcc-4core", "emcc", warm_up, budget), copies, |_| RunControl::GoOn)
 }
 
 fn words(refused: Result<Record, RunError>) -> String {
@@ -52,7 +52,7 @@ fn a_run_counted_after_a_warm_up_is_the_difference_of_two_runs() {
 fn tables_of_values_count_only_the_lines_after_the_warm_up() {
     let watched = |warm_up| {
         let options = RunOptions { tables: vec![8], ..options("modern", "sc64-bmt", warm_up, BUDGET) };
-        run(&options, gups("8 MB"), |_| Control::GoOn).unwrap()
+        run(&options, gups("8 MB"), |_| RunControl::GoOn).unwrap()
     };
     let (counted, whole) = (watched(200_000), watched(0));
     assert_eq!(whole.predicted[0].predictable.lines, whole.checks.lines.lines_checked);
@@ -108,10 +108,10 @@ fn a_warm_up_that_leaves_no_instruction_to_count_is_refused() {
     assert!(words(four(60_000, 60_000)).contains("60000 of 60000 instructions: expected fewer"));
     let settings = BTreeMap::from([("scale".to_owned(), "4".to_owned())]);
     let short = kernels::open("bfs", &settings, 1).unwrap();
-    let refused = run(&options("modern", "none", 50_000_000, 90_000_000), short, |_| Control::GoOn);
+    let refused = run(&options("modern", "none", 50_000_000, 90_000_000), short, |_| RunControl::GoOn);
     assert!(words(refused).contains("expected more than the warm-up's 50000000"));
     // The core executes the last instruction before the clock reaches the begin of counting.
-    let refused = words(run(&options("modern", "none", 99_999, 100_000), gups("8 MB"), |_| Control::GoOn));
+    let refused = words(run(&options("modern", "none", 99_999, 100_000), gups("8 MB"), |_| RunControl::GoOn));
     assert!(
         refused.contains("nothing of 'gups' was left to count when its warm-up of 99999 instructions ended"),
         "{refused}"
@@ -126,5 +126,5 @@ fn a_warm_up_that_leaves_no_instruction_to_count_is_refused() {
 fn a_sampled_run_has_no_warm_up() {
     let detail = Detail::Sampled(SamplingOptions::default());
     let sampled = RunOptions { detail, ..options("modern", "none", 1_000, BUDGET) };
-    assert!(words(run(&sampled, gups("1 MB"), |_| Control::GoOn)).contains("a sampled run has no warm-up"));
+    assert!(words(run(&sampled, gups("1 MB"), |_| RunControl::GoOn)).contains("a sampled run has no warm-up"));
 }

@@ -151,7 +151,7 @@ mod tests {
 
     /// Event of a random run at one instant.
     #[derive(Clone, Copy, Debug)]
-    enum Event {
+    enum PipeEvent {
         Demand(u32),
         /// A number of items, and the delay from which on they may enter.
         Offer(u32, u64),
@@ -159,15 +159,15 @@ mod tests {
     }
 
     /// Simulates the units at every nanosecond. Returns the times at which demand items enter, and those of each batch.
-    fn ticking(units: usize, interval: u64, events: &[(u64, Event)], end: u64) -> (Vec<u64>, Vec<Vec<u64>>) {
+    fn ticking(units: usize, interval: u64, events: &[(u64, PipeEvent)], end: u64) -> (Vec<u64>, Vec<Vec<u64>>) {
         let (mut demand, mut batches) = (Vec::new(), Vec::<(u32, u64, Vec<u64>)>::new());
         let (mut waiting, mut free_at, mut next) = (0, vec![0; units], 0);
         for now in 0..end {
             while let Some((_, event)) = events.get(next).filter(|(at, _)| *at == now) {
                 match event {
-                    Event::Demand(items) => waiting += items,
-                    Event::Offer(items, ahead) => batches.push((*items, now + ahead, Vec::new())),
-                    Event::GiveUp(batch) => batches[*batch].0 = 0,
+                    PipeEvent::Demand(items) => waiting += items,
+                    PipeEvent::Offer(items, ahead) => batches.push((*items, now + ahead, Vec::new())),
+                    PipeEvent::GiveUp(batch) => batches[*batch].0 = 0,
                 }
                 next += 1;
             }
@@ -199,11 +199,11 @@ mod tests {
             for _ in 0..40 {
                 now += random.below(3 * interval);
                 events.push(match random.below(4) {
-                    0 | 1 => (now, Event::Demand(1 + random.below(3) as u32)),
-                    2 if offered > 0 => (now, Event::GiveUp(random.below(offered) as usize)),
+                    0 | 1 => (now, PipeEvent::Demand(1 + random.below(3) as u32)),
+                    2 if offered > 0 => (now, PipeEvent::GiveUp(random.below(offered) as usize)),
                     _ => {
                         offered += 1;
-                        (now, Event::Offer(random.below(20) as u32, random.below(2) * random.below(9)))
+                        (now, PipeEvent::Offer(random.below(20) as u32, random.below(2) * random.below(9)))
                     }
                 });
             }
@@ -212,9 +212,9 @@ mod tests {
             let (mut demand, mut batches) = (Vec::new(), Vec::new());
             for (now, event) in &events {
                 match event {
-                    Event::Demand(items) => demand.extend((0..*items).map(|_| pipe.pass(at(*now), 1).start)),
-                    Event::Offer(items, ahead) => batches.push(pipe.offer(at(*now), at(now + ahead), *items)),
-                    Event::GiveUp(batch) => {
+                    PipeEvent::Demand(items) => demand.extend((0..*items).map(|_| pipe.pass(at(*now), 1).start)),
+                    PipeEvent::Offer(items, ahead) => batches.push(pipe.offer(at(*now), at(now + ahead), *items)),
+                    PipeEvent::GiveUp(batch) => {
                         pipe.give_up(at(*now), &batches[*batch]);
                     }
                 }

@@ -4,7 +4,7 @@ use ::units::{Duration, Time};
 
 /// The units of a pipe.
 #[derive(Debug)]
-pub(super) struct Units {
+pub(super) struct PipeUnits {
     interval: Duration,
     /// Time from which each unit is free.
     next_free: Vec<Time>,
@@ -12,10 +12,10 @@ pub(super) struct Units {
     reserved: Vec<(usize, Time)>,
 }
 
-impl Units {
+impl PipeUnits {
     /// Creates `count` units, each of which accepts an item every `interval`.
-    pub fn new(count: usize, interval: Duration) -> Units {
-        Units { interval, next_free: vec![Time::ZERO; count], reserved: Vec::new() }
+    pub fn new(count: usize, interval: Duration) -> PipeUnits {
+        PipeUnits { interval, next_free: vec![Time::ZERO; count], reserved: Vec::new() }
     }
 
     /// Enters an item into the unit that is free first, as soon as it has a free interval.
@@ -49,7 +49,7 @@ impl Units {
         if self.reserved.is_empty() {
             return;
         }
-        let Units { interval, ref mut next_free, ref mut reserved } = *self;
+        let PipeUnits { interval, ref mut next_free, ref mut reserved } = *self;
         reserved.retain(|(unit, start)| {
             let (end, free) = (*start + interval, &mut next_free[*unit]);
             if end <= now {

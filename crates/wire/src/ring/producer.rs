@@ -1,6 +1,6 @@
 //! The recorder's end of the ring: publishes chunks and draws instructions.
 
-use super::{CHUNK_WORDS, ObjectSet, Phase, Ring, Stopped};
+use super::{CHUNK_WORDS, ClosedRing, ObjectSet, Phase, Ring};
 use crate::process::is_alive;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -41,18 +41,18 @@ impl Ring {
     }
 
     /// Publishes a chunk. Waits for a free slot, and fails if the ring is stopped.
-    pub fn publish(&self, process: u32, thread: u32, words: &[u64]) -> Result<(), Stopped> {
+    pub fn publish(&self, process: u32, thread: u32, words: &[u64]) -> Result<(), ClosedRing> {
         debug_assert!(words.len() <= CHUNK_WORDS);
         let header = self.header();
         if self.is_stopped() {
-            return Err(Stopped);
+            return Err(ClosedRing);
         }
         let ticket = header.tail.0.fetch_add(1, AcqRel);
         let slot = self.slot(ticket);
         let mut naps = 0;
         while slot.turn.load(Acquire) != ticket {
             if self.is_stopped() {
-                return Err(Stopped);
+                return Err(ClosedRing);
             }
             naps += 1;
             if naps % NAPS_PER_LOOK == 0 {

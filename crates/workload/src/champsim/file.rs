@@ -1,6 +1,6 @@
 //! Reads trace files: consecutive records, plain or packed. The reader checks each record.
 
-use super::record::{RECORD_BYTES, Record};
+use super::record::{InstructionRecord, RECORD_BYTES};
 use crate::error::WorkloadError;
 use crate::packed::Unpacked;
 use std::io::Read;
@@ -31,7 +31,7 @@ impl RecordFile {
         self.bytes.packed_by().is_some()
     }
 
-    fn read(&mut self) -> Result<Option<Record>, WorkloadError> {
+    fn read(&mut self) -> Result<Option<InstructionRecord>, WorkloadError> {
         if self.left == Some(0) {
             return Ok(None);
         }
@@ -45,7 +45,7 @@ impl RecordFile {
                 self.left = self.left.map(|left| left - 1);
                 let number = self.read / RECORD_BYTES as u64 - 1;
                 let wrong = |fault| WorkloadError::ChampsimRecord { path: self.path.clone(), number, fault };
-                return Record::from_bytes(&record).map(Some).map_err(wrong);
+                return InstructionRecord::from_bytes(&record).map(Some).map_err(wrong);
             }
             if got > 0 {
                 continue;
@@ -71,7 +71,7 @@ impl super::Trace for RecordFile {
 }
 
 impl Iterator for RecordFile {
-    type Item = Result<Record, WorkloadError>;
+    type Item = Result<InstructionRecord, WorkloadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {

@@ -12,7 +12,7 @@ mod record;
 mod source;
 mod synthetic;
 
-pub use record::{RECORD_BYTES, Record, RecordFault};
+pub use record::{InstructionRecord, RECORD_BYTES, RecordFault};
 pub use source::{ChampsimSource, Trace};
 pub use synthetic::{NAMES, Synthetic, UnknownTrace};
 
@@ -63,7 +63,7 @@ struct Rounds {
 }
 
 impl Iterator for Rounds {
-    type Item = Result<Record, WorkloadError>;
+    type Item = Result<InstructionRecord, WorkloadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn a_file_is_the_same_program_as_the_records_in_it() {
-        let records: Vec<Record> = Synthetic::new("mix", 7_000, 1).unwrap().collect();
-        let path = file("mix", &records.iter().flat_map(Record::to_bytes).collect::<Vec<u8>>());
+        let records: Vec<InstructionRecord> = Synthetic::new("mix", 7_000, 1).unwrap().collect();
+        let path = file("mix", &records.iter().flat_map(InstructionRecord::to_bytes).collect::<Vec<u8>>());
         let stored = steps(open(&path, 1, None).unwrap());
         std::fs::remove_file(&path).unwrap();
         assert_eq!(stored, steps(synthetic("mix", 7_000, 1, 7_000).unwrap()));
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_source_counts_how_often_its_trace_started_again() {
-        let records: Vec<Record> = Synthetic::new("stream", 50, 1).unwrap().collect();
-        let path = file("restarts", &records.iter().flat_map(Record::to_bytes).collect::<Vec<u8>>());
+        let records: Vec<InstructionRecord> = Synthetic::new("stream", 50, 1).unwrap().collect();
+        let path = file("restarts", &records.iter().flat_map(InstructionRecord::to_bytes).collect::<Vec<u8>>());
         let restarts = |mut source: Box<dyn Source>| {
             while source.next_chunk().unwrap().is_some() {}
             source.origin().restarts
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_instruction_that_follows_itself_is_executed_as_often_as_the_trace_says() {
-        let record = Record { pc: 0x1000, loads: [0x5000, 0, 0, 0], ..Record::default() };
+        let record = InstructionRecord { pc: 0x1000, loads: [0x5000, 0, 0, 0], ..InstructionRecord::default() };
         let path = file("repeated", &record.to_bytes().repeat(5));
         let repeated = steps(open(&path, 1, None).unwrap());
         std::fs::remove_file(&path).unwrap();
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn a_packed_file_is_the_same_program_and_one_cut_off_is_refused() {
-        let records: Vec<Record> = Synthetic::new("mix", 7_000, 1).unwrap().collect();
-        let plain = file("plain", &records.iter().flat_map(Record::to_bytes).collect::<Vec<u8>>());
+        let records: Vec<InstructionRecord> = Synthetic::new("mix", 7_000, 1).unwrap().collect();
+        let plain = file("plain", &records.iter().flat_map(InstructionRecord::to_bytes).collect::<Vec<u8>>());
         let packed = std::process::Command::new("gzip").arg("-c").arg(&plain).output().unwrap().stdout;
         let whole = file("whole", &packed);
         let cut = file("cut", &packed[..packed.len() / 2]);

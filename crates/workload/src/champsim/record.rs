@@ -54,7 +54,7 @@ pub enum RecordFault {
 
 /// Record of an executed instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Record {
+pub struct InstructionRecord {
     /// Address of the instruction.
     pub pc: u64,
     /// True for a branch.
@@ -71,12 +71,12 @@ pub struct Record {
     pub loads: [u64; 4],
 }
 
-impl Record {
+impl InstructionRecord {
     /// Decodes the bytes of a record.
     ///
     /// # Errors
     /// The rule that the bytes break.
-    pub fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Result<Record, RecordFault> {
+    pub fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Result<InstructionRecord, RecordFault> {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
         let flag = |name, found| match found {
             0 | 1 => Ok(found == 1),
@@ -90,7 +90,7 @@ impl Record {
         if ((pc << unused) as i64 >> unused) as u64 != pc {
             return Err(RecordFault::NotCanonical(pc));
         }
-        Ok(Record {
+        Ok(InstructionRecord {
             pc,
             branch: flag("is_branch", bytes[8])?,
             taken: flag("branch_taken", bytes[9])?,
@@ -142,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn branch(destinations: [u8; 2], sources: [u8; 4]) -> Flow {
-        Record { branch: true, taken: true, destinations, sources, ..Record::default() }.flow()
+        InstructionRecord { branch: true, taken: true, destinations, sources, ..InstructionRecord::default() }.flow()
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_record_reads_back_as_written(bytes in proptest::array::uniform32(0..2u8), pc in 1..1u64 << 47, address in any::<u64>()) {
-            let record = Record {
+            let record = InstructionRecord {
                 pc,
                 branch: bytes[0] != 0,
                 taken: bytes[1] != 0,
@@ -169,17 +169,17 @@ mod tests {
                 stores: [address, 1],
                 loads: [0, !address, 3, 4],
             };
-            prop_assert_eq!(Record::from_bytes(&record.to_bytes()), Ok(record));
+            prop_assert_eq!(InstructionRecord::from_bytes(&record.to_bytes()), Ok(record));
         }
     }
 
     #[test]
     fn bytes_that_break_a_rule_are_no_record() {
-        let good = Record { pc: 0x40_1000, ..Record::default() }.to_bytes();
+        let good = InstructionRecord { pc: 0x40_1000, ..InstructionRecord::default() }.to_bytes();
         let with = |at: usize, bytes: &[u8]| {
             let mut changed = good;
             changed[at..at + bytes.len()].copy_from_slice(bytes);
-            Record::from_bytes(&changed)
+            InstructionRecord::from_bytes(&changed)
         };
         assert!(with(8, &[1, 1]).is_ok());
         assert_eq!(with(8, &[2]), Err(RecordFault::Flag { name: "is_branch", found: 2 }));

@@ -4,15 +4,15 @@
 //! of one instruction. The source declares the block at the first record with its address and shape:
 //!
 //! * an instruction with an access is only a load or a store, and waits for all its source registers;
-//! * an instruction that writes the instruction pointer is a branch ([`Record::flow`]), any other one an addition;
+//! * an instruction that writes the instruction pointer is a branch ([`InstructionRecord::flow`]), any other one an addition;
 //! * an access has eight bytes and is aligned downwards, so that it does not cross a line;
 //! * the length of an instruction is the distance to the next one, or four if this distance is not a valid length.
 //!
 //! A trace contains no values either. Stores write words drawn from the seed, and each line of memory has drawn content
 //! at its first access: [`Values::Seeded`](crate::Values) marks the program.
 
-use super::record::{INSTRUCTION_POINTER, Record, STACK_POINTER};
-use crate::drawn::Drawn;
+use super::record::{INSTRUCTION_POINTER, InstructionRecord, STACK_POINTER};
+use crate::drawn::SeededContent;
 use crate::error::WorkloadError;
 use crate::source::{Finish, Origin, Source};
 use crate::stream::{Block, BlockId, Chunk, Strand};
@@ -41,7 +41,7 @@ struct BlockShape {
 }
 
 /// The records of a trace, in the order of its execution.
-pub trait Trace: Iterator<Item = Result<Record, WorkloadError>> + Send {
+pub trait Trace: Iterator<Item = Result<InstructionRecord, WorkloadError>> + Send {
     /// Number of restarts at the end of the trace.
     fn restarts(&self) -> u64;
 }
@@ -51,7 +51,7 @@ pub struct ChampsimSource<R> {
     records: R,
     origin: Origin,
     /// Next record; it determines the length of the one before.
-    next_record: Option<Record>,
+    next_record: Option<InstructionRecord>,
     started: bool,
     /// First block at each address. Nearly all addresses have only one, so one look-up by address finds it.
     first: FxHashMap<u64, (BlockShape, BlockId)>,
@@ -59,7 +59,7 @@ pub struct ChampsimSource<R> {
     further: FxHashMap<u64, Vec<(BlockShape, BlockId)>>,
     declared: u32,
     names: RegisterNames,
-    drawn: Drawn,
+    drawn: SeededContent,
 }
 
 impl<R: Trace> ChampsimSource<R> {
@@ -74,11 +74,11 @@ impl<R: Trace> ChampsimSource<R> {
             further: FxHashMap::default(),
             declared: 0,
             names: RegisterNames::default(),
-            drawn: Drawn::new(seed),
+            drawn: SeededContent::new(seed),
         }
     }
 
-    fn emit(&mut self, record: &Record, next: Option<u64>, chunk: &mut Chunk) {
+    fn emit(&mut self, record: &InstructionRecord, next: Option<u64>, chunk: &mut Chunk) {
         let id = self.block(record, next, chunk);
         chunk.words.push(word::block(id, 1));
         for address in record.loads.into_iter().filter(|address| *address != 0) {
@@ -92,7 +92,7 @@ impl<R: Trace> ChampsimSource<R> {
     }
 
     /// Returns the number of the record's block, and declares the block if it is new.
-    fn block(&mut self, record: &Record, next: Option<u64>, chunk: &mut Chunk) -> u32 {
+    fn block(&mut self, record: &InstructionRecord, next: Option<u64>, chunk: &mut Chunk) -> u32 {
         let flow = record.flow();
         let shape = BlockShape {
             length: length(record, flow, next),
@@ -154,7 +154,7 @@ impl<R: Trace> Source for ChampsimSource<R> {
 
 /// Returns the length of the instruction in bytes. An instruction that follows itself gets length zero, which separates
 /// its executions. A taken branch gets a length that does not end at its target.
-fn length(record: &Record, flow: Flow, next: Option<u64>) -> u8 {
+fn length(record: &InstructionRecord, flow: Flow, next: Option<u64>) -> u8 {
     let way = next.map_or(LENGTH, |next| next.wrapping_sub(record.pc));
     let taken = flow != Flow::Next && (flow != Flow::Conditional || record.taken);
     match (taken, way) {

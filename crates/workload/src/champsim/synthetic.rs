@@ -14,7 +14,7 @@
 //! generator in the same order, so the records are equal bit for bit; the tests compare checksums.
 
 use super::numpy::Pcg64;
-use super::record::{FLAGS, INSTRUCTION_POINTER as IP, Record};
+use super::record::{FLAGS, INSTRUCTION_POINTER as IP, InstructionRecord};
 use thiserror::Error;
 use units::nearest;
 
@@ -94,9 +94,9 @@ impl Synthetic {
 }
 
 impl Iterator for Synthetic {
-    type Item = Record;
+    type Item = InstructionRecord;
 
-    fn next(&mut self) -> Option<Record> {
+    fn next(&mut self) -> Option<InstructionRecord> {
         if self.at == self.length {
             return None;
         }
@@ -110,27 +110,27 @@ impl Iterator for Synthetic {
     }
 }
 
-fn plain(index: u64, destination: u8, sources: [u8; 2]) -> Record {
-    Record {
+fn plain(index: u64, destination: u8, sources: [u8; 2]) -> InstructionRecord {
+    InstructionRecord {
         pc: CODE + 4 * index,
         destinations: [destination, 0],
         sources: [sources[0], sources[1], 0, 0],
-        ..Record::default()
+        ..InstructionRecord::default()
     }
 }
 
 /// Branch at the end of a loop; not taken the last time.
-fn back_edge(index: u64, last: bool) -> Record {
-    Record { branch: true, taken: !last, ..plain(index, IP, [IP, FLAGS]) }
+fn back_edge(index: u64, last: bool) -> InstructionRecord {
+    InstructionRecord { branch: true, taken: !last, ..plain(index, IP, [IP, FLAGS]) }
 }
 
 /// A load of the next pointer, 18 additions (nine depend on the load), and a branch.
-fn chase(round: u64, index: u64, order: &[u32], chains: u64, last: bool) -> Record {
+fn chase(round: u64, index: u64, order: &[u32], chains: u64, last: bool) -> InstructionRecord {
     let pointer = if chains == 1 { 1 } else { (round % chains) as u8 + 1 };
     match index {
         0 => {
             let line = u64::from(order[(round % order.len() as u64) as usize]);
-            Record { loads: [HEAP + 64 * line, 0, 0, 0], ..plain(0, pointer, [pointer, 0]) }
+            InstructionRecord { loads: [HEAP + 64 * line, 0, 0, 0], ..plain(0, pointer, [pointer, 0]) }
         }
         18 => plain(18, FLAGS, [13, 0]),
         19 => back_edge(19, last),
@@ -143,19 +143,19 @@ fn chase(round: u64, index: u64, order: &[u32], chains: u64, last: bool) -> Reco
     }
 }
 
-fn stream(offset: u64, index: u64, last: bool) -> Record {
+fn stream(offset: u64, index: u64, last: bool) -> InstructionRecord {
     match index {
-        0 => Record { loads: [HEAP + offset, 0, 0, 0], ..plain(0, 1, [2, 0]) },
+        0 => InstructionRecord { loads: [HEAP + offset, 0, 0, 0], ..plain(0, 1, [2, 0]) },
         1 => plain(1, 3, [1, 4]),
-        2 => Record { stores: [SECOND_HEAP + offset, 0], ..plain(2, 0, [3, 5]) },
-        3 => Record { destinations: [2, FLAGS], ..plain(3, 2, [2, 0]) },
+        2 => InstructionRecord { stores: [SECOND_HEAP + offset, 0], ..plain(2, 0, [3, 5]) },
+        3 => InstructionRecord { destinations: [2, FLAGS], ..plain(3, 2, [2, 0]) },
         _ => back_edge(4, last),
     }
 }
 
 /// Operation of an instruction in a mixed trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Work {
+enum InstructionKind {
     Add,
     Load,
     Store,
@@ -165,7 +165,7 @@ enum Work {
 /// Static code of the mixed traces, drawn from a fixed seed.
 #[derive(Clone, Debug)]
 struct SyntheticCode {
-    work: Vec<Work>,
+    work: Vec<InstructionKind>,
     registers: [Vec<u8>; 3],
 }
 
@@ -175,14 +175,14 @@ impl SyntheticCode {
         let shares = [0.59f64, 0.29, 0.12];
         let all: f64 = shares[0] + shares[1] + shares[2];
         let (first, second) = (shares[0] / all, (shares[0] + shares[1]) / all);
-        let mut work: Vec<Work> = (0..BLOCKS * BLOCK)
+        let mut work: Vec<InstructionKind> = (0..BLOCKS * BLOCK)
             .map(|_| match generator.unit() {
-                unit if unit < first => Work::Add,
-                unit if unit < second => Work::Load,
-                _ => Work::Store,
+                unit if unit < first => InstructionKind::Add,
+                unit if unit < second => InstructionKind::Load,
+                _ => InstructionKind::Store,
             })
             .collect();
-        work.iter_mut().skip(BLOCK - 1).step_by(BLOCK).for_each(|work| *work = Work::Branch);
+        work.iter_mut().skip(BLOCK - 1).step_by(BLOCK).for_each(|work| *work = InstructionKind::Branch);
         let registers = std::array::from_fn(|_| (0..BLOCKS * BLOCK).map(|_| 30 + generator.below(16) as u8).collect());
         SyntheticCode { work, registers }
     }
@@ -234,26 +234,26 @@ impl Mixed {
         }
     }
 
-    fn record(&mut self) -> Record {
+    fn record(&mut self) -> InstructionRecord {
         let instruction = self.block * BLOCK + self.index;
         let address = self.address();
         let [destinations, first, second] = &self.code.registers;
-        let mut record = Record { pc: CODE + 4 * instruction as u64, ..Record::default() };
+        let mut record = InstructionRecord { pc: CODE + 4 * instruction as u64, ..InstructionRecord::default() };
         record.sources = [first[instruction], second[instruction], 0, 0];
         let work = self.code.work[instruction];
         match work {
-            Work::Add | Work::Load => record.destinations[0] = destinations[instruction],
-            Work::Store => {}
-            Work::Branch => {
+            InstructionKind::Add | InstructionKind::Load => record.destinations[0] = destinations[instruction],
+            InstructionKind::Store => {}
+            InstructionKind::Branch => {
                 record.destinations = [IP, 0];
                 record.sources = [IP, FLAGS, 0, 0];
                 (record.branch, record.taken) = (true, self.go_on());
             }
         }
         match work {
-            Work::Load => record.loads[0] = address,
-            Work::Store => record.stores[0] = address,
-            Work::Add | Work::Branch => {}
+            InstructionKind::Load => record.loads[0] = address,
+            InstructionKind::Store => record.stores[0] = address,
+            InstructionKind::Add | InstructionKind::Branch => {}
         }
         if self.index == BLOCK - 2 {
             record.destinations[1] = FLAGS;
@@ -289,9 +289,9 @@ impl Mixed {
 mod tests {
     use super::*;
 
-    fn checksum<'r>(records: impl IntoIterator<Item = &'r Record>) -> u64 {
+    fn checksum<'r>(records: impl IntoIterator<Item = &'r InstructionRecord>) -> u64 {
         let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        records.into_iter().flat_map(Record::to_bytes).fold(0xcbf2_9ce4_8422_2325, step)
+        records.into_iter().flat_map(InstructionRecord::to_bytes).fold(0xcbf2_9ce4_8422_2325, step)
     }
 
     /// FNV-1a of the first and the last 2000 records of the script's files, with seed 1 and 150000 instructions.
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn every_trace_is_the_scripts_bit_for_bit() {
         for (name, length, first, last) in CHECKSUMS {
-            let records: Vec<Record> = Synthetic::new(name, 150_000, 1).unwrap().collect();
+            let records: Vec<InstructionRecord> = Synthetic::new(name, 150_000, 1).unwrap().collect();
             assert_eq!(records.len(), length, "{name}");
             assert_eq!(checksum(&records[..2000]), first, "{name}: the first records");
             assert_eq!(checksum(&records[length - 2000..]), last, "{name}: the last records");

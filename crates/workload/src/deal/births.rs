@@ -2,7 +2,7 @@
 
 use crate::stream::Chunk;
 use rustc_hash::FxHashSet;
-use wire::word::{self, Birth, Control, Word};
+use wire::word::{self, Birth, Control, TraceWord};
 
 /// Number of the parent process, and number of the fork in that process, from one.
 type Fork = (u32, u32);
@@ -49,7 +49,7 @@ impl Births {
 /// parent.
 pub(super) fn birth_of(chunk: &Chunk) -> Option<(Birth, u32, u32)> {
     match word::parse(*chunk.words.first()?) {
-        Word::Control { which: Some(Control::Process), detail, operand } => {
+        TraceWord::Control { which: Some(Control::Process), detail, operand } => {
             Some((Birth::from_detail(detail), operand as u32, (operand >> 32) as u32))
         }
         _ => None,
@@ -60,7 +60,7 @@ pub(super) fn birth_of(chunk: &Chunk) -> Option<(Birth, u32, u32)> {
 pub(super) fn fork_of(chunk: &Chunk) -> Option<Fork> {
     let words = chunk.words.len().checked_sub(2)?;
     match word::parse(chunk.words[words]) {
-        Word::Control { which: Some(Control::Fork), operand, .. } => Some((chunk.strand.process, operand as u32)),
+        TraceWord::Control { which: Some(Control::Fork), operand, .. } => Some((chunk.strand.process, operand as u32)),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ use super::births::{birth_of, fork_of};
 use crate::source::Stretch;
 use crate::stream::{Chunk, Strand};
 use rustc_hash::FxHashMap;
-use wire::word::{self, Birth, Control, Word};
+use wire::word::{self, Birth, Control, TraceWord};
 
 /// Calls that start threads, as Linux numbers them on x86-64: `clone` and `clone3`.
 const STARTS: [u64; 2] = [56, 435];
@@ -59,7 +59,7 @@ impl ChunkOrder {
 }
 
 fn starts_thread(word: u64) -> bool {
-    matches!(word::parse(word), Word::Control { which: Some(Control::Syscall), operand, .. } if STARTS.contains(&operand))
+    matches!(word::parse(word), TraceWord::Control { which: Some(Control::Syscall), operand, .. } if STARTS.contains(&operand))
 }
 
 #[cfg(test)]

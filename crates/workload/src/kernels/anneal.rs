@@ -11,7 +11,7 @@ mod code;
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
 use code::AnnealCode;
@@ -87,7 +87,7 @@ struct Netlist {
 
 /// Addresses of the data in memory.
 #[derive(Clone, Copy)]
-struct Chip {
+struct AnnealArrays {
     elements: Array<u64>,
     /// Stack slot of a return address, and above it that of a local variable.
     stack: Array<u64>,
@@ -126,8 +126,8 @@ impl Anneal {
         }
     }
 
-    fn allocate(&self, emit: &mut Emitter, random: &mut Random) -> Chip {
-        let chip = Chip { elements: emit.array(ELEMENT_WORDS * self.elements), stack: emit.array(8) };
+    fn allocate(&self, emit: &mut Emitter, random: &mut Random) -> AnnealArrays {
+        let chip = AnnealArrays { elements: emit.array(ELEMENT_WORDS * self.elements), stack: emit.array(8) };
         let pins: Array<u64> = emit.array(2 * self.nets * self.elements);
         let locations: Array<u64> = emit.array(self.elements);
         let side = side(self.elements);
@@ -149,7 +149,7 @@ impl Anneal {
         chip
     }
 
-    fn element(&self, chip: Chip, number: u64) -> u64 {
+    fn element(&self, chip: AnnealArrays, number: u64) -> u64 {
         chip.elements.at(ELEMENT_WORDS * number).addr
     }
 
@@ -161,7 +161,7 @@ impl Anneal {
         element: u64,
         [old, new]: [u64; 2],
         return_address: ValueAddress<u64>,
-    ) -> Result<i64, Stopped> {
+    ) -> Result<i64, ClosedStream> {
         emit.block(code.cost)?;
         let mut pin: u64 = emit.load(ValueAddress::at(element));
         let end: u64 = emit.load(ValueAddress::at(element + PINS_END));
@@ -184,11 +184,11 @@ impl Anneal {
         &self,
         emit: &mut Emitter,
         code: &AnnealCode,
-        chip: Chip,
+        chip: AnnealArrays,
         [one, other]: [u64; 2],
         temperature: f64,
         random: &mut Random,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), ClosedStream> {
         let places = [one, other].map(|element| ValueAddress::<u64>::at(element + LOCATION));
         let return_address = chip.stack.at(0);
         emit.block(code.ask_one)?;
@@ -213,7 +213,7 @@ impl Anneal {
     }
 
     /// Total length of all nets.
-    fn total(&self, emit: &Emitter, chip: Chip) -> u64 {
+    fn total(&self, emit: &Emitter, chip: AnnealArrays) -> u64 {
         let read = |address: u64| emit.peek(ValueAddress::<u64>::at(address));
         let location = |element: u64| read(read(element + LOCATION));
         let nets = (0..self.elements).map(|number| self.element(chip, number)).map(|element| {
@@ -252,7 +252,7 @@ impl Program for Anneal {
         8 * self.elements * (ELEMENT_WORDS + 2 * self.nets + 1) + stack + line_ends
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let code = AnnealCode::declare(emit);
         let chip = self.allocate(emit, random);
         let temperatures_left = chip.stack.at(1);

@@ -6,7 +6,7 @@ mod code;
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::graph::{self, Graph, GraphShape};
 use super::parameters::{self, LOAD_VALUES, SKIP, Settings};
 use super::program::Program;
@@ -37,7 +37,7 @@ struct Bfs {
 
 /// Result of a search.
 #[derive(Clone, Copy)]
-struct Found {
+struct BfsArrays {
     parents: Array<u32>,
     queue: Array<u32>,
 }
@@ -53,9 +53,9 @@ impl Bfs {
         emit: &mut Emitter,
         code: &BfsCode,
         graph: Graph,
-        found: Found,
+        found: BfsArrays,
         root: u32,
-    ) -> Result<u64, Stopped> {
+    ) -> Result<u64, ClosedStream> {
         emit.block(code.clear_enter)?;
         for pair in 0..self.shape.vertices / 2 {
             emit.block(code.clear)?;
@@ -90,7 +90,7 @@ impl Bfs {
     }
 
     /// Returns the sum of the distances of all reached vertices from the root, computed from their parents.
-    fn distances(&self, emit: &Emitter, found: Found, reached: u64) -> u64 {
+    fn distances(&self, emit: &Emitter, found: BfsArrays, reached: u64) -> u64 {
         let mut distance = vec![0u64; self.shape.vertices as usize];
         for vertex in (1..reached).map(|place| emit.peek(found.queue.at(place))) {
             let parent = emit.peek(found.parents.at(u64::from(vertex)));
@@ -106,10 +106,10 @@ impl Program for Bfs {
         self.shape.arena_bytes() + 4 * (2 * self.shape.vertices) + line_ends
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let code = BfsCode::declare(emit);
         let graph = self.shape.build(emit, &code.build, random)?;
-        let found = Found { parents: emit.array(self.shape.vertices), queue: emit.array(self.shape.vertices) };
+        let found = BfsArrays { parents: emit.array(self.shape.vertices), queue: emit.array(self.shape.vertices) };
         let mut sum = 0;
         for _ in 0..self.searches {
             // The root is an end of a random edge, so it has neighbours.

@@ -15,14 +15,14 @@ mod tree;
 
 use super::KernelInfo;
 use super::durable::Recovery;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
 use code::BtreeCode;
 use layout::{MAX_KEYS, NODE_BYTES, NODES_OFFSET};
 use path::SPARE_NODES;
 use recovery::TreeRecovery;
-use tree::{Tree, UPPER_HALF};
+use tree::{ArenaTree, UPPER_HALF};
 use units::random::{Random, mix, scale_below};
 
 pub(super) const INFO: KernelInfo = KernelInfo {
@@ -67,7 +67,7 @@ struct BTree {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Operation {
+enum BtreeOperation {
     Insert { number: u64 },
     LookUp { number: u64 },
 }
@@ -83,12 +83,12 @@ impl BTree {
     }
 
     /// Returns the next operation on a tree with `keys` keys.
-    fn choose(&self, keys: u64, random: &mut Random) -> Operation {
+    fn choose(&self, keys: u64, random: &mut Random) -> BtreeOperation {
         let word = random.word();
         if scale_below(word, 100) < self.insert_percent {
-            Operation::Insert { number: keys }
+            BtreeOperation::Insert { number: keys }
         } else {
-            Operation::LookUp { number: scale_below(mix(word), keys) }
+            BtreeOperation::LookUp { number: scale_below(mix(word), keys) }
         }
     }
 }
@@ -102,9 +102,9 @@ impl Program for BTree {
         if self.persistent { NODES_OFFSET + NODE_BYTES * (nodes + SPARE_NODES) } else { NODE_BYTES * nodes + 2 * 64 }
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let code = BtreeCode::declare(emit, self.persistent);
-        let mut tree = Tree::plant(emit, &code);
+        let mut tree = ArenaTree::plant(emit, &code);
         let salt = random.word();
         let key = |number| mix(salt ^ number);
         emit.silently(|emit| (0..self.preload).try_for_each(|number| tree.insert(emit, key(number), number)))?;
@@ -113,11 +113,11 @@ impl Program for BTree {
         for _ in 0..self.operations {
             emit.block(code.choose)?;
             match self.choose(keys, random) {
-                Operation::Insert { number } => {
+                BtreeOperation::Insert { number } => {
                     tree.insert(emit, key(number), number)?;
                     keys += 1;
                 }
-                Operation::LookUp { number } => {
+                BtreeOperation::LookUp { number } => {
                     sum = sum.wrapping_add(tree.look_up(emit, key(number))?.unwrap_or(u64::MAX));
                 }
             }
@@ -145,8 +145,8 @@ mod tests {
         let mut sum = 0;
         for _ in 0..tree.operations {
             match tree.choose(map.len() as u64, &mut random) {
-                Operation::Insert { number } => drop(map.insert(mix(salt ^ number), number)),
-                Operation::LookUp { number } => sum += map[&mix(salt ^ number)],
+                BtreeOperation::Insert { number } => drop(map.insert(mix(salt ^ number), number)),
+                BtreeOperation::LookUp { number } => sum += map[&mix(salt ^ number)],
             }
         }
         sum

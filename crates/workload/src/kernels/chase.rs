@@ -13,7 +13,7 @@
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::listing::{Listing, reg::*};
 use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
@@ -111,7 +111,7 @@ impl Program for Chase {
         self.chains * self.lines_per_chain * LINE_BYTES as u64
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let pointers = &POINTERS[..self.chains as usize];
         let enter = pointers.iter().fold(Listing::new().lea(RCX, &[]), |code, pointer| code.lea(*pointer, &[]));
         let enter = emit.declare(enter);

@@ -6,7 +6,7 @@
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::graph::code::{BuildCode, row};
 use super::graph::{self, Graph, GraphShape, digest};
 use super::listing::{Listing, reg::*};
@@ -58,7 +58,7 @@ struct ColoringCode {
 
 impl Coloring {
     /// Removes the colour of all vertices: four vertices with each store instruction.
-    fn clear(&self, emit: &mut Emitter, code: &ColoringCode, colours: Colours) -> Result<(), Stopped> {
+    fn clear(&self, emit: &mut Emitter, code: &ColoringCode, colours: Colours) -> Result<(), ClosedStream> {
         emit.block(code.clear_enter)?;
         for vertex in (0..self.shape.vertices).step_by(4) {
             emit.block(code.clear)?;
@@ -77,7 +77,7 @@ impl Coloring {
         graph: Graph,
         colours: Colours,
         mut step: u64,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), ClosedStream> {
         let mut begin = 0;
         emit.block(code.pass)?;
         for vertex in 0..self.shape.vertices {
@@ -132,7 +132,7 @@ impl Program for Coloring {
         self.shape.arena_bytes() + 4 * self.shape.vertices + 8 * (self.shape.vertices + 1) + line_ends
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let vertices = self.shape.vertices;
         let code = declare(emit);
         let graph = self.shape.build(emit, &code.build, random)?;

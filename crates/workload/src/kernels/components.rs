@@ -6,7 +6,7 @@
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::graph::code::{BuildCode, row};
 use super::graph::{self, Graph, GraphShape, digest};
 use super::listing::{Listing, reg::*};
@@ -57,7 +57,7 @@ struct ComponentsCode {
 
 impl Components {
     /// Labels every vertex with its number: four vertices with each store instruction.
-    fn begin(&self, emit: &mut Emitter, code: &ComponentsCode, labels: Array<u32>) -> Result<(), Stopped> {
+    fn begin(&self, emit: &mut Emitter, code: &ComponentsCode, labels: Array<u32>) -> Result<(), ClosedStream> {
         emit.block(code.begin_enter)?;
         for vertex in (0..self.shape.vertices).step_by(4) {
             emit.block(code.begin)?;
@@ -75,7 +75,7 @@ impl Components {
         code: &ComponentsCode,
         graph: Graph,
         labels: Array<u32>,
-    ) -> Result<bool, Stopped> {
+    ) -> Result<bool, ClosedStream> {
         let (mut begin, mut changed) = (0, false);
         emit.block(code.round)?;
         for vertex in 0..self.shape.vertices {
@@ -104,7 +104,7 @@ impl Components {
     }
 
     /// Replaces every label by the root of its tree.
-    fn compress(&self, emit: &mut Emitter, code: &ComponentsCode, labels: Array<u32>) -> Result<(), Stopped> {
+    fn compress(&self, emit: &mut Emitter, code: &ComponentsCode, labels: Array<u32>) -> Result<(), ClosedStream> {
         emit.block(code.compress_enter)?;
         for vertex in 0..self.shape.vertices {
             emit.block(code.compress)?;
@@ -160,7 +160,7 @@ impl Program for Components {
         self.shape.arena_bytes() + 4 * self.shape.vertices + line_end
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let code = declare(emit);
         let graph = self.shape.build(emit, &code.build, random)?;
         let labels = emit.array(self.shape.vertices);

@@ -35,7 +35,7 @@ impl fmt::Display for Damage {
 
 /// An operation that the recovery has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Held {
+pub struct RecoveredOperation {
     /// Number of the operation, from the first.
     pub number: u64,
     /// Words that the operation left in memory.
@@ -84,7 +84,7 @@ pub trait Recovery: Send {
     ///
     /// # Errors
     /// If memory refuses a line that the recovery needs, or is inconsistent.
-    fn recover(&self, image: &mut Image<'_>) -> Result<(u64, Vec<Held>), Damage>;
+    fn recover(&self, image: &mut Image<'_>) -> Result<(u64, Vec<RecoveredOperation>), Damage>;
 
     /// Words that an operation should have left in memory.
     fn expected_words(&self, number: u64) -> Vec<u64>;

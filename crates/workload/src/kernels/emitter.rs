@@ -25,7 +25,7 @@ const BLOCK_SLACK_WORDS: usize = 256;
 /// Error: the consumer has closed the stream, and the kernel must return at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("the kernel's consumer is gone")]
-pub struct Stopped;
+pub struct ClosedStream;
 
 /// Properties of a block that the emitter needs at every entry.
 struct BlockEntry {
@@ -60,7 +60,7 @@ pub struct Emitter {
 
 /// Selection of the recorded instructions and values.
 #[derive(Clone, Copy, Default)]
-pub struct Extent {
+pub struct StreamSelection {
     /// Number of instructions to skip before the stream begins.
     pub skip: u64,
     /// True if loads carry their values.
@@ -69,7 +69,7 @@ pub struct Extent {
 
 impl Emitter {
     /// Creates an emitter for a program at `code` that works in `arena`.
-    pub fn new(arena: Arena, code: VirtAddr, extent: Extent, chunks: Sender<Arc<Chunk>>) -> Emitter {
+    pub fn new(arena: Arena, code: VirtAddr, extent: StreamSelection, chunks: Sender<Arc<Chunk>>) -> Emitter {
         Emitter {
             sent: vec![0; arena.lines().div_ceil(64)],
             arena,
@@ -126,9 +126,9 @@ impl Emitter {
     /// Enters a block. Its accesses must follow, in order, before the next block is entered.
     ///
     /// # Errors
-    /// [`Stopped`] if the consumer has closed the stream.
+    /// [`ClosedStream`] if the consumer has closed the stream.
     #[inline]
-    pub fn block(&mut self, block: BlockId) -> Result<(), Stopped> {
+    pub fn block(&mut self, block: BlockId) -> Result<(), ClosedStream> {
         debug_assert_eq!(self.cursor, self.cursor_end, "an access is missing before {block:?}");
         let number = block.0 as usize;
         let entry = &self.entries[number];
@@ -235,17 +235,17 @@ impl Emitter {
     /// Sends the remaining words and the end of the program.
     ///
     /// # Errors
-    /// [`Stopped`] if the consumer has closed the stream.
-    pub fn finish(mut self) -> Result<(), Stopped> {
+    /// [`ClosedStream`] if the consumer has closed the stream.
+    pub fn finish(mut self) -> Result<(), ClosedStream> {
         debug_assert_eq!(self.cursor, self.cursor_end, "an access of the last block is missing");
         self.words.push(word::control(Control::Ended, 0, 0));
         self.send()
     }
 
-    fn send(&mut self) -> Result<(), Stopped> {
+    fn send(&mut self) -> Result<(), ClosedStream> {
         let words = std::mem::replace(&mut self.words, empty_words());
         let new_blocks = std::mem::take(&mut self.new_blocks);
-        self.chunks.send(Arc::new(Chunk { strand: Strand::default(), new_blocks, words })).map_err(|_| Stopped)
+        self.chunks.send(Arc::new(Chunk { strand: Strand::default(), new_blocks, words })).map_err(|_| ClosedStream)
     }
 
     #[inline]

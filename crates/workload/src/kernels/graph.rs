@@ -9,7 +9,7 @@
 pub mod code;
 
 use super::arena::Array;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::parameters::{Parameter, ParameterKind, Settings};
 use code::BuildCode;
 use units::random::{Random, mix};
@@ -99,8 +99,8 @@ impl GraphShape {
     /// Takes memory for a graph, draws its edges and builds it, recorded or not.
     ///
     /// # Errors
-    /// [`Stopped`] if the consumer has closed the stream.
-    pub fn build(&self, emit: &mut Emitter, code: &BuildCode, random: &mut Random) -> Result<Graph, Stopped> {
+    /// [`ClosedStream`] if the consumer has closed the stream.
+    pub fn build(&self, emit: &mut Emitter, code: &BuildCode, random: &mut Random) -> Result<Graph, ClosedStream> {
         let graph = self.allocate(emit, random);
         emit.recorded_if(self.record_build, |emit| self.fill(emit, code, graph))?;
         Ok(graph)
@@ -126,7 +126,7 @@ impl GraphShape {
     }
 
     /// Counts degrees, sums them up, and stores every edge in the rows of both ends.
-    fn fill(&self, emit: &mut Emitter, code: &BuildCode, graph: Graph) -> Result<(), Stopped> {
+    fn fill(&self, emit: &mut Emitter, code: &BuildCode, graph: Graph) -> Result<(), ClosedStream> {
         for edge in 0..self.edges {
             emit.block(code.count)?;
             for end in 0..2 {

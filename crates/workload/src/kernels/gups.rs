@@ -4,7 +4,7 @@
 //! random numbers are the benchmark's own, the sequence of x^k modulo x^63 + x^2 + x + 1 over GF(2).
 
 use super::KernelInfo;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::listing::{Listing, reg::*};
 use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
@@ -56,7 +56,7 @@ impl Program for Gups {
         self.entries * 8
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let enter = emit.declare(Listing::new().lea(RBX, &[]).lea(RSI, &[]).lea(RCX, &[]).lea(RAX, &[]));
         let step = Listing::new().lea(RDX, &[RAX]).alu(RAX, &[RAX]).alu(RAX, &[RAX]).alu(RAX, &[RAX, RDX]);
         let step = step.lea(RDX, &[RAX]).alu(RDX, &[RDX, RSI]).update(8, &[RAX], &[RBX, RDX]);

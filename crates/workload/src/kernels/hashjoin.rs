@@ -6,7 +6,7 @@
 
 use super::KernelInfo;
 use super::arena::Array;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::listing::{Listing, reg::*};
 use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
@@ -65,7 +65,7 @@ struct HashjoinCode {
 }
 
 /// Tuples are pairs of a key and a payload; row numbers in `heads` and `nexts` count from one, zero ends a chain.
-struct Tables {
+struct JoinTables {
     build: Array<u32>,
     probe: Array<u32>,
     heads: Array<u32>,
@@ -84,8 +84,8 @@ impl HashJoin {
         u64::from(key.wrapping_mul(MULTIPLIER) >> (u32::BITS - self.hash_bits))
     }
 
-    fn tables(&self, emit: &mut Emitter, random: &mut Random) -> Tables {
-        let tables = Tables {
+    fn tables(&self, emit: &mut Emitter, random: &mut Random) -> JoinTables {
+        let tables = JoinTables {
             build: emit.array(2 * self.build_rows),
             probe: emit.array(2 * self.probe_rows),
             heads: emit.array(1 << self.hash_bits),
@@ -103,7 +103,7 @@ impl HashJoin {
         tables
     }
 
-    fn build(&self, emit: &mut Emitter, code: &HashjoinCode, tables: &Tables) -> Result<(), Stopped> {
+    fn build(&self, emit: &mut Emitter, code: &HashjoinCode, tables: &JoinTables) -> Result<(), ClosedStream> {
         emit.block(code.build_enter)?;
         for row in 0..self.build_rows {
             emit.block(code.build)?;
@@ -117,7 +117,7 @@ impl HashJoin {
     }
 
     /// Returns the sum of both payloads over all pairs with equal keys.
-    fn probe(&self, emit: &mut Emitter, code: &HashjoinCode, tables: &Tables) -> Result<u64, Stopped> {
+    fn probe(&self, emit: &mut Emitter, code: &HashjoinCode, tables: &JoinTables) -> Result<u64, ClosedStream> {
         let mut sum = 0u64;
         emit.block(code.probe_enter)?;
         for row in 0..self.probe_rows {
@@ -179,7 +179,7 @@ impl Program for HashJoin {
         TUPLE_BYTES * (self.build_rows + self.probe_rows) + 4 * (1 << self.hash_bits) + 4 * self.build_rows + line_ends
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let code = declare(emit);
         let tables = self.tables(emit, random);
         emit.recorded_if(self.record_build, |emit| self.build(emit, &code, &tables))?;

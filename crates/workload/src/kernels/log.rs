@@ -15,11 +15,11 @@ mod recovery;
 use super::KernelInfo;
 use super::arena::ValueAddress;
 use super::durable::Recovery;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings, repeated};
 use super::program::Program;
 use code::LogCode;
-use layout::{CommitWord, FRAME_WORDS, Halves, REGION_OFFSET, header};
+use layout::{CommitWord, FRAME_WORDS, LogHalves, REGION_OFFSET, header};
 use recovery::LogRecovery;
 use std::ops::Range;
 use units::random::{Random, mix, scale_below};
@@ -67,7 +67,7 @@ enum CommitOrder {
 }
 
 struct Log {
-    halves: Halves,
+    halves: LogHalves,
     records: u64,
     longest: u64,
     order: CommitOrder,
@@ -93,7 +93,7 @@ impl LogRecords {
 impl Log {
     fn new(settings: &Settings) -> Log {
         Log {
-            halves: Halves::of(settings.number("footprint")),
+            halves: LogHalves::of(settings.number("footprint")),
             records: settings.number("records"),
             longest: settings.number("longest"),
             order: match settings.word("order") {
@@ -114,7 +114,7 @@ impl Program for Log {
         REGION_OFFSET + self.halves.bytes()
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let code = LogCode::declare(emit, self.order);
         let base = emit.array::<u64>(self.arena_bytes() / 8).at(0).addr;
         let records = self.expected_words(random);
@@ -155,7 +155,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn append(&mut self, emit: &mut Emitter, start: u64, number: u64, records: LogRecords) -> Result<(), Stopped> {
+    fn append(&mut self, emit: &mut Emitter, start: u64, number: u64, records: LogRecords) -> Result<(), ClosedStream> {
         let code = &self.code;
         let length = records.length(number);
         let word_at = |word: u64| ValueAddress::<u64>::at(start + 8 * word);
@@ -184,7 +184,7 @@ impl Writer {
         Ok(())
     }
 
-    fn commit(&mut self, emit: &mut Emitter, commit: CommitWord) -> Result<(), Stopped> {
+    fn commit(&mut self, emit: &mut Emitter, commit: CommitWord) -> Result<(), ClosedStream> {
         emit.block(self.code.commit)?;
         emit.store(ValueAddress::<u64>::at(self.base), commit.word());
         if let Some(durable) = &self.code.durable {

@@ -204,7 +204,7 @@ mod tests {
         for chunk in record(kernel(name), settings, 3, false).1 {
             let mut rest = &chunk.words[..];
             while let Some(count) = word::record_words(rest) {
-                if !matches!(word::parse(rest[0]), word::Word::Control { .. }) {
+                if !matches!(word::parse(rest[0]), word::TraceWord::Control { .. }) {
                     found.extend_from_slice(&rest[..count]);
                 }
                 rest = &rest[count..];

@@ -6,7 +6,7 @@
 
 use super::KernelInfo;
 use super::arena::Array;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::graph::code::{BuildCode, row};
 use super::graph::{self, Graph, GraphShape, digest};
 use super::listing::{Listing, reg::*};
@@ -66,7 +66,7 @@ struct PagerankCode {
 
 impl PageRank {
     /// Stores the initial ranks, two with each store instruction.
-    fn begin(&self, emit: &mut Emitter, code: &PagerankCode, Ranks { ranks, .. }: Ranks) -> Result<(), Stopped> {
+    fn begin(&self, emit: &mut Emitter, code: &PagerankCode, Ranks { ranks, .. }: Ranks) -> Result<(), ClosedStream> {
         emit.block(code.begin_enter)?;
         for vertex in (0..self.shape.vertices).step_by(2) {
             emit.block(code.begin)?;
@@ -76,7 +76,13 @@ impl PageRank {
         Ok(())
     }
 
-    fn contribute(&self, emit: &mut Emitter, code: &PagerankCode, graph: Graph, all: Ranks) -> Result<(), Stopped> {
+    fn contribute(
+        &self,
+        emit: &mut Emitter,
+        code: &PagerankCode,
+        graph: Graph,
+        all: Ranks,
+    ) -> Result<(), ClosedStream> {
         let mut begin = 0;
         emit.block(code.contribute_enter)?;
         for vertex in 0..self.shape.vertices {
@@ -90,7 +96,7 @@ impl PageRank {
         Ok(())
     }
 
-    fn gather(&self, emit: &mut Emitter, code: &PagerankCode, graph: Graph, all: Ranks) -> Result<(), Stopped> {
+    fn gather(&self, emit: &mut Emitter, code: &PagerankCode, graph: Graph, all: Ranks) -> Result<(), ClosedStream> {
         let base = (1.0 - DAMPING) / self.shape.vertices as f64;
         let mut begin = 0;
         emit.block(code.gather_enter)?;
@@ -142,7 +148,7 @@ impl Program for PageRank {
         self.shape.arena_bytes() + 8 * (2 * self.shape.vertices) + line_ends
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let code = declare(emit);
         let graph = self.shape.build(emit, &code.build, random)?;
         let all = Ranks { ranks: emit.array(self.shape.vertices), contributions: emit.array(self.shape.vertices) };

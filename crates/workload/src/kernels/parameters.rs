@@ -43,18 +43,18 @@ impl fmt::Display for ParameterKind {
 }
 
 impl ParameterKind {
-    fn parse(self, text: &str) -> Option<Value> {
+    fn parse(self, text: &str) -> Option<ParameterValue> {
         match self {
             ParameterKind::Count { min, max, .. } => {
                 let count = text.trim().replace('_', "").parse().ok()?;
-                (min..=max).contains(&count).then_some(Value::Count(count))
+                (min..=max).contains(&count).then_some(ParameterValue::Count(count))
             }
             ParameterKind::Size { min, max } => {
                 let size = text.parse::<Bytes>().ok()?;
-                (min..=max).contains(&size).then_some(Value::Size(size))
+                (min..=max).contains(&size).then_some(ParameterValue::Size(size))
             }
             ParameterKind::Choice(words) => {
-                words.iter().find(|word| **word == text.trim()).map(|word| Value::Word(word))
+                words.iter().find(|word| **word == text.trim()).map(|word| ParameterValue::Word(word))
             }
         }
     }
@@ -144,25 +144,25 @@ fn hint(nearest: &Option<&str>) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Value {
+enum ParameterValue {
     Count(u64),
     Size(Bytes),
     Word(&'static str),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for ParameterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Count(count) => count.fmt(f),
-            Value::Size(size) => size.fmt(f),
-            Value::Word(word) => word.fmt(f),
+            ParameterValue::Count(count) => count.fmt(f),
+            ParameterValue::Size(size) => size.fmt(f),
+            ParameterValue::Word(word) => word.fmt(f),
         }
     }
 }
 
 /// A value for every parameter of a kernel.
 #[derive(Clone, Debug)]
-pub struct Settings(BTreeMap<&'static str, Value>);
+pub struct Settings(BTreeMap<&'static str, ParameterValue>);
 
 impl Settings {
     /// Returns the settings of `kernel`: the values in `given`, and defaults for the other parameters.
@@ -202,8 +202,8 @@ impl Settings {
     /// If the kernel has no parameter of this name, or if its value is a word.
     pub fn number(&self, name: &str) -> u64 {
         match self.0[name] {
-            Value::Count(number) | Value::Size(Bytes(number)) => number,
-            Value::Word(_) => panic!("{name} is a choice"),
+            ParameterValue::Count(number) | ParameterValue::Size(Bytes(number)) => number,
+            ParameterValue::Word(_) => panic!("{name} is a choice"),
         }
     }
 
@@ -213,8 +213,8 @@ impl Settings {
     /// If the kernel has no parameter of this name, or if its value is a number.
     pub fn word(&self, name: &str) -> &'static str {
         match self.0[name] {
-            Value::Word(word) => word,
-            Value::Count(_) | Value::Size(_) => panic!("{name} is a number"),
+            ParameterValue::Word(word) => word,
+            ParameterValue::Count(_) | ParameterValue::Size(_) => panic!("{name} is a number"),
         }
     }
 

@@ -6,7 +6,7 @@
 
 use super::arena::Arena;
 use super::durable::Recovery;
-use super::emitter::{Emitter, Extent, Stopped};
+use super::emitter::{ClosedStream, Emitter, StreamSelection};
 use super::parameters::Settings;
 use crate::stream::Chunk;
 use crate::{Finish, Medium, Origin, Persistent, Source, Values, WorkloadError};
@@ -31,8 +31,8 @@ pub trait Program: Send + 'static {
     /// Runs to the end and returns the result of the computation, reduced to one number.
     ///
     /// # Errors
-    /// [`Stopped`] from the emitter.
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped>;
+    /// [`ClosedStream`] from the emitter.
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream>;
 
     /// Returns the recovery of a program that survives a loss of power, for an arena at this address. `random` must be
     /// in the same state as for [`Program::run`].
@@ -44,8 +44,13 @@ pub trait Program: Send + 'static {
 /// Runs `program`, sends its execution to `chunks`, and returns its result.
 ///
 /// # Errors
-/// [`Stopped`] if the receiver of `chunks` was dropped.
-pub fn execute(program: &dyn Program, seed: u64, extent: Extent, chunks: Sender<Arc<Chunk>>) -> Result<u64, Stopped> {
+/// [`ClosedStream`] if the receiver of `chunks` was dropped.
+pub fn execute(
+    program: &dyn Program,
+    seed: u64,
+    extent: StreamSelection,
+    chunks: Sender<Arc<Chunk>>,
+) -> Result<u64, ClosedStream> {
     let arena = Arena::new(program.arena_bytes(), seed);
     // Draws 28 bits of the page number, as Linux does for address space layout randomisation.
     let code = VirtAddr(EXECUTABLES + (mix(seed) >> 36 << 12));
@@ -59,10 +64,10 @@ pub fn execute(program: &dyn Program, seed: u64, extent: Extent, chunks: Sender<
 pub struct KernelSource {
     origin: Origin,
     footprint: Bytes,
-    state: State,
+    state: KernelState,
 }
 
-enum State {
+enum KernelState {
     /// The kernel has not started and has no arena: a caller may drop it if its footprint is too large.
     Prepared {
         program: Box<dyn Program>,
@@ -94,26 +99,26 @@ impl KernelSource {
             suspects: Vec::new(),
         };
         let footprint = Bytes(program.arena_bytes());
-        KernelSource { origin, footprint, state: State::Prepared { program, seed } }
+        KernelSource { origin, footprint, state: KernelState::Prepared { program, seed } }
     }
 
-    fn start(program: Box<dyn Program>, seed: u64, extent: Extent) -> State {
+    fn start(program: Box<dyn Program>, seed: u64, extent: StreamSelection) -> KernelState {
         let (sender, chunks) = bounded(CHUNKS_IN_FLIGHT);
         let thread = thread::spawn(move || {
             // The result is ignored: the kernel either completed, or stopped because its consumer was dropped.
             let _ = execute(&*program, seed, extent, sender);
         });
-        State::Running { chunks, thread }
+        KernelState::Running { chunks, thread }
     }
 
     /// Stops the kernel if it runs. Returns the kernel's panic as an error.
     fn end(&mut self) -> thread::Result<()> {
-        match replace(&mut self.state, State::Ended) {
-            State::Running { chunks, thread } => {
+        match replace(&mut self.state, KernelState::Ended) {
+            KernelState::Running { chunks, thread } => {
                 drop(chunks);
                 thread.join()
             }
-            State::Prepared { .. } | State::Ended => Ok(()),
+            KernelState::Prepared { .. } | KernelState::Ended => Ok(()),
         }
     }
 }
@@ -122,14 +127,14 @@ impl Source for KernelSource {
     /// # Panics
     /// If the kernel panicked.
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        self.state = match replace(&mut self.state, State::Ended) {
-            State::Prepared { program, seed } => {
+        self.state = match replace(&mut self.state, KernelState::Ended) {
+            KernelState::Prepared { program, seed } => {
                 let Origin { skip, load_values, .. } = self.origin;
-                KernelSource::start(program, seed, Extent { skip, load_values })
+                KernelSource::start(program, seed, StreamSelection { skip, load_values })
             }
             other => other,
         };
-        let State::Running { chunks, .. } = &self.state else { return Ok(None) };
+        let KernelState::Running { chunks, .. } = &self.state else { return Ok(None) };
         let chunk = chunks.recv().ok();
         if chunk.is_none() {
             self.end().unwrap_or_else(|panic| resume_unwind(panic));

@@ -6,7 +6,7 @@
 
 use super::KernelInfo;
 use super::arena::Array;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::listing::{Listing, reg::*};
 use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
@@ -38,10 +38,10 @@ pub(super) const INFO: KernelInfo = KernelInfo {
         SKIP,
         LOAD_VALUES,
     ],
-    prepare: |settings| Box::new(Resident::new(settings)),
+    prepare: |settings| Box::new(ResidentKernel::new(settings)),
 };
 
-struct Resident {
+struct ResidentKernel {
     /// Number of rows and of columns. It is even, because the product computes two columns at a time.
     order: u64,
     rounds: u64,
@@ -66,14 +66,19 @@ struct Matrices {
     c: Array<f64>,
 }
 
-impl Resident {
-    fn new(settings: &Settings) -> Resident {
+impl ResidentKernel {
+    fn new(settings: &Settings) -> ResidentKernel {
         let order = (settings.number("footprint") / 24).isqrt() / 2 * 2;
-        Resident { order, rounds: settings.number("rounds") }
+        ResidentKernel { order, rounds: settings.number("rounds") }
     }
 
     /// Computes the product `c = a * b`.
-    fn multiply(&self, emit: &mut Emitter, code: &ResidentCode, Matrices { a, b, c }: Matrices) -> Result<(), Stopped> {
+    fn multiply(
+        &self,
+        emit: &mut Emitter,
+        code: &ResidentCode,
+        Matrices { a, b, c }: Matrices,
+    ) -> Result<(), ClosedStream> {
         let n = self.order;
         for row in 0..n {
             emit.block(code.row)?;
@@ -96,7 +101,7 @@ impl Resident {
     }
 
     /// Returns the hash of `c`.
-    fn hash(&self, emit: &mut Emitter, code: &ResidentCode, c: Array<f64>) -> Result<u64, Stopped> {
+    fn hash(&self, emit: &mut Emitter, code: &ResidentCode, c: Array<f64>) -> Result<u64, ClosedStream> {
         let mut hash = FNV_OFFSET;
         emit.block(code.hash_enter)?;
         for index in 0..self.order * self.order {
@@ -136,12 +141,12 @@ fn declare(emit: &mut Emitter) -> ResidentCode {
     }
 }
 
-impl Program for Resident {
+impl Program for ResidentKernel {
     fn arena_bytes(&self) -> u64 {
         3 * (self.order * self.order * 8).next_multiple_of(64)
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let code = declare(emit);
         let cells = self.order * self.order;
         let matrices = Matrices { a: emit.array(cells), b: emit.array(cells), c: emit.array(cells) };

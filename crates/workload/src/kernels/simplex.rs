@@ -15,11 +15,11 @@ mod tree;
 
 use super::KernelInfo;
 use super::arena::Array;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
 use code::{FinishCode, SimplexCode};
-use network::{AT_UPPER, ArcRecord, Network, NetworkRecords, NodeRecord};
+use network::{AT_UPPER, ArcRecord, FlowNetwork, NetworkRecords, NodeRecord};
 use pricing::Pricing;
 use units::LINE_BYTES;
 use units::random::Random;
@@ -85,11 +85,11 @@ fn memory_bytes(nodes: u64, arcs: u64) -> u64 {
 /// flow, and its cost.
 fn solve(
     emit: &mut Emitter,
-    network: &Network,
+    network: &FlowNetwork,
     refresh: u64,
     record_start: bool,
     random: &mut Random,
-) -> Result<(NetworkRecords, u64), Stopped> {
+) -> Result<(NetworkRecords, u64), ClosedStream> {
     let code = SimplexCode::declare(emit);
     let records = NetworkRecords::allocate(emit, network, random);
     let pricing = Pricing::allocate(emit, records);
@@ -111,7 +111,7 @@ fn solve(
 }
 
 /// Writes the flow of each arc into its record; returns the total cost.
-fn finish(emit: &mut Emitter, code: &FinishCode, records: NetworkRecords) -> Result<u64, Stopped> {
+fn finish(emit: &mut Emitter, code: &FinishCode, records: NetworkRecords) -> Result<u64, ClosedStream> {
     emit.block(code.enter)?;
     for arc in (0..records.arcs).map(|position| records.arc(position)) {
         emit.block(code.arc)?;
@@ -143,8 +143,8 @@ impl Program for Simplex {
         memory_bytes(self.nodes, self.nodes * self.arcs)
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
-        let network = Network::draw(self.nodes, self.arcs, random);
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
+        let network = FlowNetwork::draw(self.nodes, self.arcs, random);
         Ok(solve(emit, &network, self.refresh, self.record_start, random)?.1)
     }
 }

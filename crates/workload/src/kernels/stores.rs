@@ -8,7 +8,7 @@
 //! instructions are integer work with few dependencies.
 
 use super::KernelInfo;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::listing::{Listing, reg::*};
 use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
@@ -60,21 +60,21 @@ pub(super) const INFO: KernelInfo = KernelInfo {
         SKIP,
         LOAD_VALUES,
     ],
-    prepare: |settings| Box::new(Stores::new(settings)),
+    prepare: |settings| Box::new(StoresKernel::new(settings)),
 };
 
-struct Stores {
+struct StoresKernel {
     lines: u64,
     rate: u64,
     per_line: u64,
     stores: u64,
 }
 
-impl Stores {
-    fn new(settings: &Settings) -> Stores {
+impl StoresKernel {
+    fn new(settings: &Settings) -> StoresKernel {
         let [footprint, rate, per_line, stores] =
             ["footprint", "rate", "per_line", "stores"].map(|name| settings.number(name));
-        Stores { lines: footprint / LINE_BYTES as u64, rate, per_line, stores }
+        StoresKernel { lines: footprint / LINE_BYTES as u64, rate, per_line, stores }
     }
 
     /// Returns the index of the word that the store writes.
@@ -90,12 +90,12 @@ impl Stores {
     }
 }
 
-impl Program for Stores {
+impl Program for StoresKernel {
     fn arena_bytes(&self) -> u64 {
         self.lines * LINE_BYTES as u64
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let enter = emit.declare(Listing::new().lea(RBX, &[]).lea(RAX, &[]).lea(RCX, &[]).lea(RDX, &[]));
         let each = [RCX, RDX, RSI, RDI, RCX, RDX, RSI];
         let work = each.into_iter().fold(Listing::new(), |work, register| work.alu(register, &[register]));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_line_gets_the_requested_mean_number_of_stores_before_the_next() {
-        let stores = Stores { lines: 512, rate: 474, per_line: 21, stores: 0 };
+        let stores = StoresKernel { lines: 512, rate: 474, per_line: 21, stores: 0 };
         let lines: Vec<u64> = (0..2100).map(|store| stores.word_of(store) / WORDS_PER_LINE as u64).collect();
         let visits = 1 + lines.windows(2).filter(|pair| pair[0] != pair[1]).count();
         assert_eq!(visits, 1000);

@@ -6,7 +6,7 @@
 
 use super::KernelInfo;
 use super::arena::Array;
-use super::emitter::{Emitter, Stopped};
+use super::emitter::{ClosedStream, Emitter};
 use super::listing::{Listing, reg::*};
 use super::parameters::{self, LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
@@ -40,10 +40,10 @@ pub(super) const INFO: KernelInfo = KernelInfo {
         SKIP,
         LOAD_VALUES,
     ],
-    prepare: |settings| Box::new(Stream::new(settings)),
+    prepare: |settings| Box::new(StreamKernel::new(settings)),
 };
 
-struct Stream {
+struct StreamKernel {
     length: u64,
     operations: Vec<&'static str>,
     passes: u64,
@@ -63,15 +63,15 @@ struct Loop {
     body: BlockId,
 }
 
-impl Stream {
-    fn new(settings: &Settings) -> Stream {
+impl StreamKernel {
+    fn new(settings: &Settings) -> StreamKernel {
         let length = settings.number("footprint") / 24 / LANES * LANES;
         let chosen = settings.word("operation");
         let operations = OPERATIONS.into_iter().filter(|name| chosen == "all" || *name == chosen).collect();
-        Stream { length, operations, passes: settings.number("passes") }
+        StreamKernel { length, operations, passes: settings.number("passes") }
     }
 
-    fn pass(&self, emit: &mut Emitter, code: &Loop, Vectors { a, b, c }: Vectors) -> Result<(), Stopped> {
+    fn pass(&self, emit: &mut Emitter, code: &Loop, Vectors { a, b, c }: Vectors) -> Result<(), ClosedStream> {
         emit.block(code.enter)?;
         for at in (0..self.length).step_by(LANES as usize) {
             emit.block(code.body)?;
@@ -125,12 +125,12 @@ fn declare(emit: &mut Emitter, operation: &'static str) -> Loop {
     Loop { operation, enter, body: emit.declare(rest) }
 }
 
-impl Program for Stream {
+impl Program for StreamKernel {
     fn arena_bytes(&self) -> u64 {
         3 * (self.length * 8).next_multiple_of(64)
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let loops: Vec<_> = self.operations.iter().map(|operation| declare(emit, operation)).collect();
         let again = emit.declare(Listing::new().alu(R8, &[R8]).branch());
         let vectors = Vectors { a: emit.array(self.length), b: emit.array(self.length), c: emit.array(self.length) };

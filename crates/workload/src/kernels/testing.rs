@@ -1,14 +1,14 @@
 //! Runs a kernel and checks every word of its stream.
 
 use super::KernelInfo;
-use super::emitter::Extent;
+use super::emitter::StreamSelection;
 use super::program::{Program, execute};
 use crate::stream::Chunk;
 use isa::{Flow, Instruction};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use wire::word::{Control, Word, parse, record_words};
+use wire::word::{Control, TraceWord, parse, record_words};
 
 /// Content of a kernel's stream that has passed all checks.
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -39,7 +39,7 @@ pub fn record(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64, load_va
     let program = prepare(kernel, settings);
     let skip = kernel.settings(&given(settings)).unwrap().skip();
     let (sender, chunks) = crossbeam_channel::unbounded();
-    let answer = execute(&*program, seed, Extent { skip, load_values }, sender).unwrap();
+    let answer = execute(&*program, seed, StreamSelection { skip, load_values }, sender).unwrap();
     (answer, chunks.into_iter().collect())
 }
 
@@ -51,7 +51,7 @@ fn prepare(kernel: &KernelInfo, settings: &[(&str, &str)]) -> Box<dyn Program> {
 pub fn run(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64) -> Checked {
     let arena = super::arena::Arena::new(prepare(kernel, settings).arena_bytes(), seed).range();
     let (answer, chunks) = record(kernel, settings, seed, true);
-    let mut reader = Reader { arena, ..Reader::default() };
+    let mut reader = KernelReader { arena, ..KernelReader::default() };
     for chunk in chunks {
         reader.chunk(&chunk);
     }
@@ -60,7 +60,7 @@ pub fn run(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64) -> Checked
 }
 
 #[derive(Default)]
-struct Reader {
+struct KernelReader {
     arena: Range<u64>,
     blocks: Vec<Vec<Instruction>>,
     shadow: BTreeMap<u64, [u8; 64]>,
@@ -72,7 +72,7 @@ struct Reader {
     seen: Checked,
 }
 
-impl Reader {
+impl KernelReader {
     fn chunk(&mut self, chunk: &Chunk) {
         for block in &chunk.new_blocks {
             assert_eq!(block.id.0 as usize, self.blocks.len(), "blocks are numbered in order");
@@ -84,18 +84,20 @@ impl Reader {
             let (record, after) = rest.split_at(count);
             rest = after;
             match parse(record[0]) {
-                Word::Block { id, instructions } => self.enter(id as usize, instructions.into()),
-                Word::Control { which: Some(Control::Line), operand, .. } => self.line(operand, &record[1..]),
-                Word::Control { which: Some(Control::Process | Control::Thread), .. } => {
+                TraceWord::Block { id, instructions } => self.enter(id as usize, instructions.into()),
+                TraceWord::Control { which: Some(Control::Line), operand, .. } => self.line(operand, &record[1..]),
+                TraceWord::Control { which: Some(Control::Process | Control::Thread), .. } => {
                     assert_eq!(self.current, None, "the program begins before its first block");
                 }
-                Word::Control { which: Some(Control::Ended), .. } => self.ended = true,
-                Word::Control { which: Some(Control::Flush), detail, operand } => self.flush(detail.into(), operand),
-                Word::Control { which: Some(Control::Fence), detail, .. } => {
+                TraceWord::Control { which: Some(Control::Ended), .. } => self.ended = true,
+                TraceWord::Control { which: Some(Control::Flush), detail, operand } => {
+                    self.flush(detail.into(), operand)
+                }
+                TraceWord::Control { which: Some(Control::Fence), detail, .. } => {
                     assert!(self.instruction(detail.into()).address_sources.is_empty());
                     self.seen.fences += 1;
                 }
-                Word::Access { store, log2_bytes, index, addr, .. } => {
+                TraceWord::Access { store, log2_bytes, index, addr, .. } => {
                     self.access(store, index.into(), addr..addr + (1 << log2_bytes), record[1]);
                 }
                 other => panic!("no kernel sends {other:?}"),

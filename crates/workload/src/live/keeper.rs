@@ -11,9 +11,9 @@ pub struct Keeper(Ender);
 
 /// Handle that ends a program and every process that it started.
 #[derive(Clone)]
-pub struct Ender(Arc<Shared>);
+pub struct Ender(Arc<KeeperState>);
 
-struct Shared {
+struct KeeperState {
     /// Keeper process. Callers lock it to wait for it or to signal it: after the wait, another process may have its
     /// number.
     child: Mutex<Child>,
@@ -23,7 +23,7 @@ struct Shared {
 impl Keeper {
     /// Starts the keeper by this command.
     pub fn start(command: &mut Command) -> io::Result<Keeper> {
-        let shared = Shared { child: Mutex::new(command.spawn()?), end_requested: AtomicBool::new(false) };
+        let shared = KeeperState { child: Mutex::new(command.spawn()?), end_requested: AtomicBool::new(false) };
         Ok(Keeper(Ender(Arc::new(shared))))
     }
 

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wire::launch;
-use wire::program::{self, Program};
-use wire::ring::{Ring, Settings};
+use wire::program::{self, ExecutableKind};
+use wire::ring::{RecordingSettings, Ring};
 
 /// Environment variable with the path of the recorder.
 pub const RECORDER_VARIABLE: &str = "CASEMATE_RECORDER";
@@ -100,7 +100,7 @@ pub fn recorder_from_environment() -> Option<PathBuf> {
 }
 
 /// A program that was started.
-pub struct Started {
+pub struct LiveProgram {
     pub program: PathBuf,
     pub origin: Origin,
     pub ring: Ring,
@@ -109,7 +109,7 @@ pub struct Started {
 }
 
 /// Starts the program under QEMU.
-pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
+pub fn start(options: &LiveOptions) -> Result<LiveProgram, WorkloadError> {
     let name = options.program.first().ok_or(WorkloadError::NoProgram)?;
     let executable = find(name).ok_or_else(|| WorkloadError::ProgramNotFound(name.into()))?;
     let (program, called) = recordable(&executable, &options.program)?;
@@ -122,7 +122,7 @@ pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
     let version = qemu_version(&qemu)?;
     sweep::end_orphans();
 
-    let settings = Settings {
+    let settings = RecordingSettings {
         skip: options.skip,
         limit: options.limit.unwrap_or(u64::MAX),
         load_values: options.load_values,
@@ -141,7 +141,7 @@ pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
         .process_group(0);
     let complaints = redirect(&mut command, options.output)?;
     let keeper = Keeper::start(&mut command).map_err(WorkloadError::io("starting", &keeper))?;
-    Ok(Started { program: executable, origin: origin(options, version), ring, keeper, complaints })
+    Ok(LiveProgram { program: executable, origin: origin(options, version), ring, keeper, complaints })
 }
 
 fn keeper(options: &LiveOptions, recorder: &Path) -> Result<PathBuf, WorkloadError> {
@@ -227,9 +227,9 @@ fn recordable(path: &Path, called: &[OsString]) -> Result<(PathBuf, Vec<OsString
     };
     let (file, kind, called) = program::resolve(path, called).map_err(unreadable)?;
     match kind {
-        Program::X86_64 => Ok((file, called)),
-        Program::OtherMachine(machine) => Err(WorkloadError::OtherMachine { path: file, machine }),
-        Program::Script { .. } | Program::Unknown => Err(WorkloadError::NotAProgram(file)),
+        ExecutableKind::X86_64 => Ok((file, called)),
+        ExecutableKind::OtherMachine(machine) => Err(WorkloadError::OtherMachine { path: file, machine }),
+        ExecutableKind::Script { .. } | ExecutableKind::Unknown => Err(WorkloadError::NotAProgram(file)),
     }
 }
 

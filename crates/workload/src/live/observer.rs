@@ -2,23 +2,23 @@
 
 use std::io;
 use std::sync::Arc;
-use wire::host::Work;
+use wire::host::HostWork;
 use wire::ring::Ring;
 
 /// Observer of the QEMU process of a program.
 #[derive(Clone)]
-pub struct Observer(Arc<Ring>);
+pub struct QemuObserver(Arc<Ring>);
 
-impl Observer {
+impl QemuObserver {
     /// Opens the ring that the program writes to.
-    pub fn of(ring: &Ring) -> io::Result<Observer> {
+    pub fn of(ring: &Ring) -> io::Result<QemuObserver> {
         let path = ring.path().unwrap_or_default();
-        Ok(Observer(Arc::new(Ring::open(path.as_os_str())?)))
+        Ok(QemuObserver(Arc::new(Ring::open(path.as_os_str())?)))
     }
 
     /// Returns the long operation during which QEMU executes no instruction, and the bytes of the program's memory that
     /// it covers.
-    pub fn busy(&self) -> Option<(Work, u64)> {
+    pub fn busy(&self) -> Option<(HostWork, u64)> {
         self.0.host().busy()
     }
 

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn only_a_recorded_program_whose_ring_is_gone_counts_as_left_over() {
-        let ring = ring::Ring::create(ring::Settings::default()).unwrap();
+        let ring = ring::Ring::create(ring::RecordingSettings::default()).unwrap();
         assert!(!writes_to_nowhere(&arguments(&ring.path().unwrap())));
         assert!(writes_to_nowhere(&arguments(&PathBuf::from("/proc/0/fd/3"))));
         // Another process may have the number of a process that has ended, and have another file open.

@@ -1,7 +1,7 @@
 //! Traces of requests behind the caches: the text traces of Ramulator and DRAMsim3.
 //!
 //! A trace of this kind has no instructions of a program. It reads and writes lines, and its requests go to the memory
-//! controller without a cache; [`Pace`] determines their time. Each line of the file is one step of the machine's
+//! controller without a cache; [`RequestPace`] determines their time. Each line of the file is one step of the machine's
 //! stream. The step has a [`Control::Due`](wire::word::Control), an access to the line that it reads, and stores to all
 //! words of the line that it writes.
 
@@ -12,17 +12,17 @@ pub use form::{Form, TraceLine};
 
 use crate::error::WorkloadError;
 use crate::packed::Unpacked;
-use crate::source::{Finish, Medium, Origin, Pace, Persistent, Source, Values};
+use crate::source::{Finish, Medium, Origin, Persistent, RequestPace, Source, Values};
 use source::RequestSource;
 use std::path::Path;
 
 impl Form {
     /// Timing of the requests in a trace of this form.
-    pub fn pace(self) -> Pace {
+    pub fn pace(self) -> RequestPace {
         match self {
-            Form::RamulatorMemory | Form::RamulatorLoadStore => Pace::AtOnce,
-            Form::RamulatorCpu => Pace::AfterInstructions,
-            Form::Dramsim3 => Pace::AtClocks,
+            Form::RamulatorMemory | Form::RamulatorLoadStore => RequestPace::AtOnce,
+            Form::RamulatorCpu => RequestPace::AfterInstructions,
+            Form::Dramsim3 => RequestPace::AtClocks,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Converts lines of text to the stream that the machine reads.
 
 use super::form::{Form, TraceLine};
-use crate::drawn::{ACCESS_BYTES, Drawn};
+use crate::drawn::{ACCESS_BYTES, SeededContent};
 use crate::error::WorkloadError;
 use crate::packed::Unpacked;
 use crate::source::{Finish, Origin, Source};
@@ -22,14 +22,14 @@ pub(super) struct RequestSource {
     bytes: Unpacked,
     form: Form,
     origin: Origin,
-    drawn: Drawn,
+    drawn: SeededContent,
     /// Lines read so far.
     lines: u64,
 }
 
 impl RequestSource {
     pub(super) fn new(path: &Path, bytes: Unpacked, form: Form, (origin, seed): (Origin, u64)) -> RequestSource {
-        RequestSource { path: path.to_owned(), bytes, form, origin, drawn: Drawn::new(seed), lines: 0 }
+        RequestSource { path: path.to_owned(), bytes, form, origin, drawn: SeededContent::new(seed), lines: 0 }
     }
 
     /// Returns the next request, or `None` at the end.
@@ -97,7 +97,7 @@ impl Source for RequestSource {
 /// Returns the instruction that represents a request in the stream: no core executes it.
 fn request() -> Instruction {
     Instruction {
-        persist: isa::Persist::None,
+        persist: isa::PersistEffect::None,
         pc: VirtAddr(0),
         bytes: 1,
         class: Class::IntAlu,

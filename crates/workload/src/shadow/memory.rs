@@ -34,7 +34,7 @@ type SharedPage = Rc<RefCell<Page>>;
 
 /// Pages of all processes.
 #[derive(Default)]
-pub struct Memory {
+pub struct ShadowMemory {
     pages: FxHashMap<u32, FxHashMap<u64, SharedPage>>,
     objects: FxHashMap<(u64, u64), SharedPage>,
     forks: FxHashMap<(u32, u32), FxHashMap<u64, SharedPage>>,
@@ -42,7 +42,7 @@ pub struct Memory {
     kept: Vec<(u32, VirtAddr)>,
 }
 
-impl Memory {
+impl ShadowMemory {
     /// Applies an event. Instructions have no effect here; the caller applies their stores.
     pub fn follow(&mut self, event: &Event<'_>) {
         match event {

@@ -15,9 +15,9 @@ pub fn put_signed(out: &mut Vec<u8>, value: i64) {
 }
 
 /// Reader of numbers and bytes. Each method returns `None` if too few bytes are left.
-pub struct Bytes<'a>(pub &'a [u8]);
+pub struct ByteReader<'a>(pub &'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteReader<'a> {
     /// Reads `count` bytes unchanged.
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.0.split_at_checked(count)?;
@@ -62,8 +62,8 @@ impl<'a> Bytes<'a> {
     }
 
     /// Reads a section: its length, then its bytes.
-    pub fn section(&mut self) -> Option<Bytes<'a>> {
+    pub fn section(&mut self) -> Option<ByteReader<'a>> {
         let count = usize::try_from(self.varint()?).ok()?;
-        self.take(count).map(Bytes)
+        self.take(count).map(ByteReader)
     }
 }

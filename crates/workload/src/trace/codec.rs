@@ -3,19 +3,19 @@
 //! The bytes have four sections: code, decisions, values, lines. Each decision is the number of words that were guessed
 //! correctly, followed by one word that was not.
 
-use super::bytes::{Bytes, put_signed, put_varint};
-use super::predictor::{ADDRESS, Predictor};
+use super::bytes::{ByteReader, put_signed, put_varint};
+use super::predictor::{ADDRESS, WordPredictor};
 use crate::decode::BlockDecoder;
 use crate::stream::{BlockId, Chunk, Strand};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use units::VirtAddr;
-use wire::word::{self, Control, Word};
+use wire::word::{self, Control, TraceWord};
 
 /// Encoding of a word that was not guessed.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-enum Miss {
+enum EscapeCode {
     /// The guessed access at another address: distance from the guessed address.
     Elsewhere = 0,
     /// A block: its number and the number of its executed instructions.
@@ -33,7 +33,7 @@ enum Miss {
 /// State of an encoder or a decoder. Both learn in the same way, so each direction needs a separate state.
 #[derive(Default)]
 pub struct Codec {
-    predictors: FxHashMap<Strand, Predictor>,
+    predictors: FxHashMap<Strand, WordPredictor>,
     decoder: BlockDecoder,
 }
 
@@ -73,7 +73,7 @@ impl Codec {
 
     /// Decodes a chunk; returns `None` if the bytes are not a chunk.
     pub fn decode(&mut self, bytes: &[u8]) -> Option<Chunk> {
-        let mut bytes = Bytes(bytes);
+        let mut bytes = ByteReader(bytes);
         let mut code = bytes.section()?;
         let strand = Strand { process: code.varint()?.try_into().ok()?, thread: code.varint()?.try_into().ok()? };
         let mut chunk = Chunk { strand, ..Chunk::default() };
@@ -93,14 +93,14 @@ impl Codec {
     }
 }
 
-fn encode_words(predictor: &mut Predictor, words: &[u64], out: &mut Sections) {
+fn encode_words(predictor: &mut WordPredictor, words: &[u64], out: &mut Sections) {
     let (mut at, mut guessed) = (0, 0);
     while let Some(count) = word::record_words(&words[at..]) {
         let (first, payload) = (words[at], &words[at + 1..at + count]);
         at += count;
         let parsed = word::parse(first);
         match parsed {
-            Word::Access { log2_bytes, .. } => {
+            TraceWord::Access { log2_bytes, .. } => {
                 payload.iter().for_each(|value| out.values.extend(&value.to_le_bytes()[..value_bytes(log2_bytes)]));
             }
             _ => payload.iter().for_each(|word| out.lines.extend(word.to_le_bytes())),
@@ -117,42 +117,42 @@ fn encode_words(predictor: &mut Predictor, words: &[u64], out: &mut Sections) {
         }
     }
     put_varint(&mut out.decisions, guessed);
-    out.decisions.push(Miss::End as u8);
+    out.decisions.push(EscapeCode::End as u8);
 }
 
-fn encode_miss(predictor: &Predictor, word: u64, parsed: Word, out: &mut Vec<u8>) {
+fn encode_miss(predictor: &WordPredictor, word: u64, parsed: TraceWord, out: &mut Vec<u8>) {
     let guess = predictor.guess().filter(|guess| guess & !ADDRESS == word & !ADDRESS);
     match (parsed, guess) {
-        (Word::Access { addr, .. }, Some(guess)) => {
-            out.push(Miss::Elsewhere as u8);
+        (TraceWord::Access { addr, .. }, Some(guess)) => {
+            out.push(EscapeCode::Elsewhere as u8);
             put_signed(out, addr.wrapping_sub(guess & ADDRESS) as i64);
         }
-        (Word::Access { addr, .. }, None) => {
-            out.push(Miss::Access as u8);
+        (TraceWord::Access { addr, .. }, None) => {
+            out.push(EscapeCode::Access as u8);
             out.extend(((word >> 48) as u16).to_le_bytes());
             put_signed(out, addr.wrapping_sub(predictor.last_address()) as i64);
         }
-        (Word::Block { id, instructions }, _) => {
-            out.push(Miss::Block as u8);
+        (TraceWord::Block { id, instructions }, _) => {
+            out.push(EscapeCode::Block as u8);
             put_varint(out, id.into());
             put_varint(out, instructions.into());
         }
-        (Word::Control { which: Some(Control::Line), detail, operand }, _) => {
-            out.extend([Miss::Line as u8, detail]);
+        (TraceWord::Control { which: Some(Control::Line), detail, operand }, _) => {
+            out.extend([EscapeCode::Line as u8, detail]);
             put_signed(out, operand.wrapping_sub(predictor.last_address()) as i64);
         }
-        (Word::Control { .. }, _) => {
-            out.push(Miss::Word as u8);
+        (TraceWord::Control { .. }, _) => {
+            out.push(EscapeCode::Word as u8);
             out.extend(word.to_le_bytes());
         }
     }
 }
 
 fn decode_words(
-    predictor: &mut Predictor,
-    mut decisions: Bytes<'_>,
-    mut values: Bytes<'_>,
-    mut lines: Bytes<'_>,
+    predictor: &mut WordPredictor,
+    mut decisions: ByteReader<'_>,
+    mut values: ByteReader<'_>,
+    mut lines: ByteReader<'_>,
 ) -> Option<Vec<u64>> {
     let mut words = Vec::new();
     loop {
@@ -168,40 +168,40 @@ fn decode_words(
 }
 
 /// Returns the next word that was not guessed, or `Some(None)` at the end.
-fn decode_miss(predictor: &Predictor, decisions: &mut Bytes<'_>) -> Option<Option<u64>> {
+fn decode_miss(predictor: &WordPredictor, decisions: &mut ByteReader<'_>) -> Option<Option<u64>> {
     let near = |distance: i64| predictor.last_address().wrapping_add(distance as u64);
     Some(Some(match decisions.byte()? {
-        tag if tag == Miss::Elsewhere as u8 => {
+        tag if tag == EscapeCode::Elsewhere as u8 => {
             let guess = predictor.guess()?;
             guess & !ADDRESS | guess.wrapping_add(decisions.signed()? as u64) & ADDRESS
         }
-        tag if tag == Miss::Block as u8 => {
+        tag if tag == EscapeCode::Block as u8 => {
             word::block(decisions.varint()?.try_into().ok()?, decisions.varint()?.try_into().ok()?)
         }
-        tag if tag == Miss::Access as u8 => {
+        tag if tag == EscapeCode::Access as u8 => {
             let upper = decisions.little_endian(2)? << 48;
             upper | near(decisions.signed()?) & ADDRESS
         }
-        tag if tag == Miss::Line as u8 => {
+        tag if tag == EscapeCode::Line as u8 => {
             let detail = decisions.byte()?;
             word::control(Control::Line, detail, near(decisions.signed()?))
         }
-        tag if tag == Miss::Word as u8 => decisions.little_endian(8)?,
-        tag if tag == Miss::End as u8 => return Some(None),
+        tag if tag == EscapeCode::Word as u8 => decisions.little_endian(8)?,
+        tag if tag == EscapeCode::End as u8 => return Some(None),
         _ => return None,
     }))
 }
 
 fn put_record(
-    predictor: &mut Predictor,
+    predictor: &mut WordPredictor,
     first: u64,
-    values: &mut Bytes<'_>,
-    lines: &mut Bytes<'_>,
+    values: &mut ByteReader<'_>,
+    lines: &mut ByteReader<'_>,
     words: &mut Vec<u64>,
 ) -> Option<()> {
     words.push(first);
     match word::parse(first) {
-        Word::Access { value: true, log2_bytes, .. } => words.push(values.little_endian(value_bytes(log2_bytes))?),
+        TraceWord::Access { value: true, log2_bytes, .. } => words.push(values.little_endian(value_bytes(log2_bytes))?),
         parsed => {
             let count = payload_words(parsed);
             for _ in 0..count {
@@ -218,9 +218,9 @@ fn put_record(
 
 /// Returns the number of words after a control word. The predictor does not learn control words with further words,
 /// because they do not repeat with the program.
-fn payload_words(parsed: Word) -> usize {
+fn payload_words(parsed: TraceWord) -> usize {
     match parsed {
-        Word::Control { which: Some(which), .. } => which.payload_words(),
+        TraceWord::Control { which: Some(which), .. } => which.payload_words(),
         _ => 0,
     }
 }

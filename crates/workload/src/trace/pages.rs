@@ -7,13 +7,13 @@ use wire::word::Control;
 
 /// Pages of 4 KB in use, by process.
 #[derive(Default)]
-pub(super) struct Pages {
+pub(super) struct PageFootprint {
     in_use: FxHashMap<u32, BTreeSet<u64>>,
     count: u64,
     most: u64,
 }
 
-impl Pages {
+impl PageFootprint {
     /// Maximum number of pages in use at once.
     pub fn most(&self) -> u64 {
         self.most
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn unmapped_pages_do_not_count_as_used() {
-        let mut pages = Pages::default();
+        let mut pages = PageFootprint::default();
         let mut follow = |process, which, operand, words: &[u64]| {
             pages.follow(process, (which, operand), words);
             (pages.count, pages.most())

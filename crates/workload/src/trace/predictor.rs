@@ -5,7 +5,7 @@
 //! same block.
 
 use rustc_hash::FxHashMap;
-use wire::word::{self, Word};
+use wire::word::{self, TraceWord};
 
 /// Mask of the address in the word of an access.
 pub const ADDRESS: u64 = (1 << 48) - 1;
@@ -18,7 +18,7 @@ struct LinePosition {
 
 /// Predictor of one strand.
 #[derive(Default)]
-pub struct Predictor {
+pub struct WordPredictor {
     /// Positions of each block; blocks are in the order of their first entry.
     blocks: Vec<Vec<LinePosition>>,
     numbers: FxHashMap<u32, usize>,
@@ -27,7 +27,7 @@ pub struct Predictor {
     last_address: u64,
 }
 
-impl Predictor {
+impl WordPredictor {
     /// Returns the guess, if the position had a record before.
     #[inline]
     pub fn guess(&self) -> Option<u64> {
@@ -57,7 +57,7 @@ impl Predictor {
         self.at += 1;
         if is_access {
             self.last_address = word & ADDRESS;
-        } else if let Word::Block { id, .. } = word::parse(word) {
+        } else if let TraceWord::Block { id, .. } = word::parse(word) {
             self.enter(id);
         }
     }

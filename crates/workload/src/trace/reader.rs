@@ -2,7 +2,8 @@
 
 use super::codec::Codec;
 use super::{
-    Counter, End, KIND_CHUNK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, VERSION, VERSIONS,
+    KIND_CHUNK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, TraceCounter, TraceEnd, VERSION,
+    VERSIONS,
 };
 use crate::error::WorkloadError;
 use crate::source::{Medium, Origin, Persistent, Source};
@@ -23,7 +24,7 @@ pub struct TraceReader {
     file: BufReader<File>,
     origin: Origin,
     codec: Codec,
-    counter: Counter,
+    counter: TraceCounter,
     /// Totals of the end record, if the trace has one.
     whole: Option<Totals>,
     ended: bool,
@@ -57,7 +58,7 @@ impl TraceReader {
             file,
             origin: Origin { medium: Medium::Stored, ..origin },
             codec: Codec::default(),
-            counter: Counter::default(),
+            counter: TraceCounter::default(),
             whole: end.map(|end| end.totals),
             ended: false,
         })
@@ -103,9 +104,9 @@ impl TraceReader {
         let (kind, stored, plain_bytes) = self.read_record()?;
         let number = self.totals().chunks;
         if kind == KIND_END {
-            let end: Option<End> = serde_json::from_slice(&stored).ok();
+            let end: Option<TraceEnd> = serde_json::from_slice(&stored).ok();
             // An older trace does not contain the number of pages.
-            let known = |end: &End| if end.totals.pages == 0 { 0 } else { self.totals().pages };
+            let known = |end: &TraceEnd| if end.totals.pages == 0 { 0 } else { self.totals().pages };
             let end = end.filter(|end| end.totals == Totals { pages: known(end), ..self.totals() });
             let end = end.ok_or_else(|| damaged(&self.path, number, "the end record disagrees with the chunks"))?;
             if !read_up_to(&mut self.file, 1, &self.path)?.is_empty() {
@@ -139,7 +140,7 @@ impl Source for TraceReader {
 
 /// Reads the end record by its distance: skips the records before it and restores the file position. `None` if the
 /// trace has no end record; a read up to that point reports the defect.
-fn find_end(file: &mut BufReader<File>) -> io::Result<Option<End>> {
+fn find_end(file: &mut BufReader<File>) -> io::Result<Option<TraceEnd>> {
     let start = file.stream_position()?;
     let mut head = [0; RECORD_HEADER_BYTES];
     let mut end = None;

@@ -1,7 +1,7 @@
 //! Writes a trace. The file gets its name when it is complete.
 
 use super::codec::Codec;
-use super::{Counter, End, KIND_CHUNK, KIND_END, MAGIC, Totals, VERSION};
+use super::{KIND_CHUNK, KIND_END, MAGIC, Totals, TraceCounter, TraceEnd, VERSION};
 use crate::error::WorkloadError;
 use crate::source::{Finish, Origin, Source};
 use crate::stream::Chunk;
@@ -18,7 +18,7 @@ pub struct TraceWriter {
     partial: PathBuf,
     file: BufWriter<File>,
     codec: Codec,
-    counter: Counter,
+    counter: TraceCounter,
     finished: bool,
 }
 
@@ -47,7 +47,7 @@ impl TraceWriter {
             partial,
             file: BufWriter::new(file),
             codec: Codec::default(),
-            counter: Counter::default(),
+            counter: TraceCounter::default(),
             finished: false,
         };
         let origin = to_json(origin);
@@ -76,7 +76,7 @@ impl TraceWriter {
 
     /// Appends the end record and renames the file to its final name.
     pub fn finish(mut self, finish: Finish) -> Result<Totals, WorkloadError> {
-        let end = to_json(&End { totals: self.totals(), finish });
+        let end = to_json(&TraceEnd { totals: self.totals(), finish });
         self.put_record(KIND_END, &end, end.len())?;
         let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
         synced.map_err(WorkloadError::io("writing", &self.partial))?;

@@ -5,8 +5,8 @@
 //! alternate: both share one position and count the same instructions.
 
 use super::damage::{not_due, unknown};
-use super::leave::{Before, before};
-use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, known};
+use super::leave::{BlockExit, before};
+use super::{Event, PIECE_ACCESSES, StrandPosition, Walker, copy_line, known};
 use crate::error::WorkloadError;
 use crate::source::Supplier;
 use crate::stream::{Access, AccessKind, Block, Strand};
@@ -14,7 +14,7 @@ use isa::{Flow, Instruction};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use units::VirtAddr;
-use wire::word::{self, BLOCK_INSTRUCTIONS, Control, Word};
+use wire::word::{self, BLOCK_INSTRUCTIONS, Control, TraceWord};
 
 /// Receiver of skimmed events.
 pub trait Skimmer {
@@ -33,7 +33,7 @@ pub trait Skimmer {
 }
 
 /// Reason why skimming a chunk ended.
-enum Stop {
+enum SkimEnd {
     /// The chunk has no more words.
     ChunkEnd,
     /// Enough instructions were skimmed.
@@ -57,8 +57,8 @@ impl<S: Supplier> Walker<S> {
         self.hand_over(to);
         loop {
             match self.skim_chunk(most, &mut count, to)? {
-                Stop::ChunkEnd if self.drained => return Ok(count),
-                Stop::ChunkEnd => {
+                SkimEnd::ChunkEnd if self.drained => return Ok(count),
+                SkimEnd::ChunkEnd => {
                     if self.next_chunk()? && to.event(self.begun()).is_break() {
                         return Ok(count);
                     }
@@ -66,8 +66,8 @@ impl<S: Supplier> Walker<S> {
                         return Ok(count);
                     }
                 }
-                Stop::Enough => return Ok(count),
-                Stop::ControlWord(which, detail, operand) => {
+                SkimEnd::Enough => return Ok(count),
+                SkimEnd::ControlWord(which, detail, operand) => {
                     count += self.finish_before(which);
                     if self.apply(which, detail, operand, to)?.is_break() {
                         return Ok(count);
@@ -93,7 +93,7 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    fn skim_chunk(&mut self, most: u64, count: &mut u64, to: &mut impl Skimmer) -> Result<Stop, WorkloadError> {
+    fn skim_chunk(&mut self, most: u64, count: &mut u64, to: &mut impl Skimmer) -> Result<SkimEnd, WorkloadError> {
         let words = &self.chunk.words[..];
         let position = &mut self.positions[self.current];
         let (blocks, strand) = (&self.processes[position.process], position.strand);
@@ -102,9 +102,9 @@ impl<S: Supplier> Walker<S> {
         let kept = position.block.take();
         let mut current = kept.as_ref();
         let stop = loop {
-            let Some(&word) = words.get(self.at) else { break Ok(Stop::ChunkEnd) };
+            let Some(&word) = words.get(self.at) else { break Ok(SkimEnd::ChunkEnd) };
             match word::parse(word) {
-                Word::Access { store, log2_bytes, value, index, addr } => {
+                TraceWord::Access { store, log2_bytes, value, index, addr } => {
                     let index = usize::from(index);
                     let Some(block) = current.filter(|_| (position.due..position.ran).contains(&index)) else {
                         break Err(not_due(strand, index));
@@ -120,7 +120,7 @@ impl<S: Supplier> Walker<S> {
                     to.access(strand, block, index, position.skimmed, &access);
                     position.skimmed += 1;
                 }
-                Word::Block { id, instructions } => {
+                TraceWord::Block { id, instructions } => {
                     let (entered, entry) = match known(blocks, id, strand) {
                         Ok(found) => found,
                         Err(damaged) => break Err(damaged),
@@ -129,7 +129,7 @@ impl<S: Supplier> Walker<S> {
                     *count += left;
                     let ran = usize::from(instructions).min(entered.instructions.len());
                     if *count + if again { 1 } else { ran as u64 } > most {
-                        break Ok(Stop::Enough);
+                        break Ok(SkimEnd::Enough);
                     }
                     if !again {
                         position.skimmed = 0;
@@ -139,10 +139,10 @@ impl<S: Supplier> Walker<S> {
                     current = Some(entered);
                     self.at += 1;
                 }
-                Word::Control { which: None, .. } => break Err(unknown(strand, word)),
-                Word::Control { which: Some(which), detail, operand } => {
+                TraceWord::Control { which: None, .. } => break Err(unknown(strand, word)),
+                TraceWord::Control { which: Some(which), detail, operand } => {
                     self.at += 1;
-                    break Ok(Stop::ControlWord(which, detail, operand));
+                    break Ok(SkimEnd::ControlWord(which, detail, operand));
                 }
             }
         };
@@ -182,7 +182,7 @@ impl<S: Supplier> Walker<S> {
 #[inline]
 fn leave_whole(
     current: Option<&Arc<Block>>,
-    position: &mut Position,
+    position: &mut StrandPosition,
     entered: &Block,
     entry: VirtAddr,
     to: &mut impl Skimmer,
@@ -197,12 +197,12 @@ fn leave_whole(
         (position.due, position.skimmed) = (position.ran - 1, 0);
     }
     match before(&current.instructions[..position.ran], position.due, entered, entry) {
-        Before::Repeats => {
+        BlockExit::Repeats => {
             let full = position.skimmed >= PIECE_ACCESSES;
             position.skimmed = if full { 0 } else { position.skimmed };
             return (before_last + u64::from(full), true);
         }
-        Before::Ran(ran) => position.ran = ran,
+        BlockExit::Ran(ran) => position.ran = ran,
     }
     let due = std::mem::replace(&mut position.due, position.ran);
     if let Some(last) = current.instructions[due..position.ran].last()

@@ -10,7 +10,7 @@ use crate::common::compiled::Compiled;
 use crate::common::recorder;
 use casemate_workload::live::{Live, LiveOptions};
 use casemate_workload::shadow::check_values;
-use casemate_workload::shadow::memory::Memory;
+use casemate_workload::shadow::memory::ShadowMemory;
 use casemate_workload::stream::{Access, AccessKind};
 use casemate_workload::trace::{TraceReader, record};
 use casemate_workload::walker::{Event, Walker};
@@ -40,7 +40,7 @@ fn number_of(access: &Access) -> Option<(VirtAddr, u64)> {
 /// Returns the events of each process, in order, and the finish of the program.
 fn events_of(source: impl Source) -> (Vec<Vec<Durability>>, Finish) {
     let mut walker = Walker::new(source);
-    let mut memory = Memory::default();
+    let mut memory = ShadowMemory::default();
     let (mut found, mut lines, mut seen) = (BTreeMap::<u32, Vec<Durability>>::new(), BTreeMap::new(), BTreeSet::new());
     while let Some(event) = walker.next().unwrap() {
         match &event {

@@ -1,8 +1,8 @@
 //! Tests recoveries after a loss of power: a program finds its complete operations, and detects damage.
 
-use casemate_workload::kernels::durable::{Damage, Held, Image, Recovery};
+use casemate_workload::kernels::durable::{Damage, Image, RecoveredOperation, Recovery};
 use casemate_workload::kernels::{DurableKernel, open_durable};
-use casemate_workload::shadow::Shadow;
+use casemate_workload::shadow::ProcessShadow;
 use casemate_workload::stream::AccessKind;
 use casemate_workload::walker::{Event, Walker};
 use std::collections::BTreeMap;
@@ -26,10 +26,10 @@ struct Begun {
 }
 
 /// Runs a program, and calls `at_commit` with the content of its memory after each commit.
-fn memories(name: &str, settings: &[(&str, &str)], mut at_commit: impl FnMut(&Begun, u64, &mut Shadow)) {
+fn memories(name: &str, settings: &[(&str, &str)], mut at_commit: impl FnMut(&Begun, u64, &mut ProcessShadow)) {
     let DurableKernel { source, arena, recovery } = open_durable(name, &given(settings), 9).unwrap();
     let program = Begun { arena, recovery };
-    let (mut walker, mut shadow, mut commits) = (Walker::new(source), Shadow::default(), 0);
+    let (mut walker, mut shadow, mut commits) = (Walker::new(source), ProcessShadow::default(), 0);
     while let Some(event) = walker.next().unwrap() {
         match event {
             Event::Line { addr, content, .. } => shadow.show(addr, content),
@@ -48,7 +48,11 @@ fn memories(name: &str, settings: &[(&str, &str)], mut at_commit: impl FnMut(&Be
     assert!(commits >= 200);
 }
 
-fn recovered(program: &Begun, shadow: &mut Shadow, damaged: Option<u64>) -> Result<(u64, Vec<Held>), Damage> {
+fn recovered(
+    program: &Begun,
+    shadow: &mut ProcessShadow,
+    damaged: Option<u64>,
+) -> Result<(u64, Vec<RecoveredOperation>), Damage> {
     let mut read = |addr: u64| {
         let mut line = shadow.line(VirtAddr(addr)).unwrap_or([0; LINE_BYTES]);
         if let Some(bit) = damaged.filter(|bit| bit / 8 / 64 * 64 + program.arena.start == addr) {
@@ -81,7 +85,8 @@ fn a_flipped_bit_is_seldom_missed_by_a_tree_and_never_by_a_log_with_checksums() 
             let bit = 512 + random.below((program.arena.end - program.arena.start) * 8 - 512);
             match recovered(program, shadow, Some(bit)) {
                 Ok((operations, held)) => {
-                    let is_wrong = |held: &Held| held.words != program.recovery.expected_words(held.number);
+                    let is_wrong =
+                        |held: &RecoveredOperation| held.words != program.recovery.expected_words(held.number);
                     let differs = operations != commits || held.iter().any(is_wrong);
                     assert!(name == "btree" || !differs, "the log has checksums: bit {bit}");
                     noticed += u64::from(differs);

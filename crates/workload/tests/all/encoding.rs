@@ -3,9 +3,9 @@
 
 use casemate_workload::decode::BlockDecoder;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, Register};
-use isa::Persist;
+use isa::PersistEffect;
 use units::VirtAddr;
-use wire::encoding::{self, Address, Segment};
+use wire::encoding::{self, Address, SegmentBase};
 
 const PC: u64 = 0x40_1000;
 /// Bytes after an opcode and its ModRM byte: enough for a SIB byte and a displacement.
@@ -26,8 +26,8 @@ fn address(decoded: &iced_x86::Instruction) -> Address {
     let index =
         number(decoded.memory_index()).map(|index| (index, decoded.memory_index_scale().trailing_zeros() as u8));
     let segment = match decoded.memory_segment() {
-        Register::FS => Some(Segment::Fs),
-        Register::GS => Some(Segment::Gs),
+        Register::FS => Some(SegmentBase::Fs),
+        Register::GS => Some(SegmentBase::Gs),
         _ => None,
     };
     let is_short = short(decoded.memory_base())
@@ -54,16 +54,16 @@ fn agrees(bytes: &[u8]) -> bool {
                 expected.displacement = found.displacement;
             }
             assert_eq!(found, expected, "{bytes:02x?}: {decoded:?}");
-            if decoded.mnemonic() == Mnemonic::Clwb { Persist::Line } else { Persist::Evict }
+            if decoded.mnemonic() == Mnemonic::Clwb { PersistEffect::Line } else { PersistEffect::Evict }
         }
-        Some(encoding::Persist::Store) => Persist::Store,
+        Some(encoding::Persist::Store) => PersistEffect::Store,
         Some(encoding::Persist::Fence) => {
             assert!(matches!(decoded.mnemonic(), Mnemonic::Sfence | Mnemonic::Mfence), "{bytes:02x?}");
-            Persist::None
+            PersistEffect::None
         }
         None => {
             assert!(!matches!(decoded.mnemonic(), Mnemonic::Sfence | Mnemonic::Mfence), "{bytes:02x?}");
-            Persist::None
+            PersistEffect::None
         }
     };
     assert_eq!(kind, expected, "{bytes:02x?}: {decoded:?}");

@@ -3,7 +3,7 @@
 use crate::common::compiled::Compiled;
 use crate::common::recorder;
 use casemate_workload::live::{Input, Live, LiveOptions};
-use casemate_workload::shadow::memory::Memory;
+use casemate_workload::shadow::memory::ShadowMemory;
 use casemate_workload::shadow::{Report, check_values};
 use casemate_workload::stream::AccessKind;
 use casemate_workload::trace::{TraceReader, record};
@@ -69,7 +69,7 @@ fn threads_that_end_do_not_corrupt_the_values_of_other_threads() {
         for (int n = 0; n < 3; n++) pthread_join(adding[n], 0);",
     );
     let options = LiveOptions { load_values: true, ..program.options(recorder) };
-    let (mut walker, mut memory) = (Walker::new(Live::start(options).unwrap()), Memory::default());
+    let (mut walker, mut memory) = (Walker::new(Live::start(options).unwrap()), ShadowMemory::default());
     let (mut added, mut wrong) = (0, 0);
     while let Some(event) = walker.next().unwrap() {
         if let Event::Instruction(step) = &event {

@@ -10,17 +10,17 @@
 //! A loss of power discards the work that the controller has not completed; the battery of a persist buffer or of caches
 //! completes it.
 
-use super::script::Step;
+use super::script::ScriptStep;
 use crate::crash::bench::{Bench, BenchVerbs};
 use crate::crash::holder::Holder;
 use crate::crash::shown::Changes;
 use crate::crash::states;
 use crate::crash::storing;
-use protection::domain::{Queue, Registers};
+use protection::domain::{Registers, WritePendingQueue};
 use protection::ledger::Ledger;
 use protection::media::Media;
 use protection::persistence::{Order, Persistence};
-use protection::scheme::{Observers, PersistBuffer, Scheme, Sight};
+use protection::scheme::{ObservedState, Observers, PersistBufferHandle, Scheme};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -47,28 +47,28 @@ pub struct Reached {
 }
 
 /// State that outlives power, and the keystream that an attacker has seen until then.
-pub struct Kept {
+pub struct DurableState {
     pub media: Media,
     pub registers: Registers,
     pub shown: Ledger,
 }
 
-impl Kept {
+impl DurableState {
     /// Captures the current state of a bench.
-    fn of(bench: &Bench) -> Kept {
+    fn of(bench: &Bench) -> DurableState {
         let (media, registers) = (bench.memory.media().borrow().clone(), bench.memory.registers());
-        Kept { media, registers, shown: bench.memory.ledger().unwrap_or_default() }
+        DurableState { media, registers, shown: bench.memory.ledger().unwrap_or_default() }
     }
 }
 
 /// A core at work.
 pub enum Core {
     Held { holder: Rc<dyn Holder>, stores: Vec<usize> },
-    Controlled { caches: Rc<Caches>, start: Box<Kept> },
+    Controlled { caches: Rc<ControllerCore>, start: Box<DurableState> },
 }
 
 /// A core in a design where stores are durable at the controller, or not at all.
-pub struct Caches {
+pub struct ControllerCore {
     clock: Clock,
     scheme: Rc<Scheme>,
     verbs: Rc<BenchVerbs>,
@@ -83,14 +83,14 @@ pub struct Caches {
 
 impl Core {
     /// Starts the core on these steps.
-    pub fn start(bench: &Bench, persistence: &Persistence, steps: &[Step], random: &mut Random) -> Core {
+    pub fn start(bench: &Bench, persistence: &Persistence, steps: &[ScriptStep], random: &mut Random) -> Core {
         if persistence.has_battery() {
             let stores = steps.iter().enumerate().filter_map(|(number, step)| Some((number, step.stored()?)));
             let (stores, contents) = stores.unzip();
             return Core::Held { holder: storing::feed(bench, persistence, contents, random), stores };
         }
-        let start = Kept::of(bench);
-        let caches = Rc::new(Caches {
+        let start = DurableState::of(bench);
+        let caches = Rc::new(ControllerCore {
             clock: bench.executor.clock().clone(),
             scheme: bench.scheme.clone(),
             verbs: bench.verbs.clone(),
@@ -123,33 +123,35 @@ impl Core {
 
     /// Crashes the program while the machine continues. The persist buffer drains before the machine admits the program's
     /// recovery. Returns the progress, and the state of memory after the drain.
-    pub fn crash(&self, bench: &mut Bench) -> Option<(Reached, Kept)> {
+    pub fn crash(&self, bench: &mut Bench) -> Option<(Reached, DurableState)> {
         let Core::Held { holder, stores } = self else { return None };
         holder.stop(bench);
         let (scheme, verbs, seen) = (bench.scheme.clone(), bench.verbs.clone(), Rc::new(Cell::new(None)));
         let note = seen.clone();
-        bench.run(async move { note.set(Some(PersistBuffer::of(&scheme).admit(&*verbs, Observers::Blocked).await)) });
-        assert_eq!(seen.get(), Some(Sight::Consistent), "an observer is let in when there is nothing to come");
+        bench.run(
+            async move { note.set(Some(PersistBufferHandle::of(&scheme).admit(&*verbs, Observers::Blocked).await)) },
+        );
+        assert_eq!(seen.get(), Some(ObservedState::Consistent), "an observer is let in when there is nothing to come");
         let steps = behind(stores, holder.taken().len());
-        Some((Reached { durable: steps, begun: steps }, Kept::of(bench)))
+        Some((Reached { durable: steps, begun: steps }, DurableState::of(bench)))
     }
 
     /// Cuts the power; returns the progress of the program and the state of memory.
-    pub fn lose_power(self, mut bench: Bench, random: &mut Random) -> (Reached, Kept) {
+    pub fn lose_power(self, mut bench: Bench, random: &mut Random) -> (Reached, DurableState) {
         match self {
             Core::Held { holder, stores } => {
                 holder.die(&mut bench);
                 let steps = behind(&stores, holder.taken().len());
                 let media = bench.memory.media().replace(Media::new(0));
-                (Reached { durable: steps, begun: steps }, Kept { media, ..Kept::of(&bench) })
+                (Reached { durable: steps, begun: steps }, DurableState { media, ..DurableState::of(&bench) })
             }
             Core::Controlled { caches, start } => {
                 let changes = Changes::among(bench.verbs.take_operations());
                 let reached = Reached { durable: caches.durable.get(), begun: caches.begun.get() };
                 // Keystream of an incomplete tuple has not left the chip.
-                let shown = changes.shown_at_last(&start.shown, Queue::Inside);
+                let shown = changes.shown_at_last(&start.shown, WritePendingQueue::Inside);
                 let (media, registers) = states::left_behind(&changes, start.media, start.registers, random);
-                (reached, Kept { media, registers, shown })
+                (reached, DurableState { media, registers, shown })
             }
         }
     }
@@ -160,25 +162,25 @@ fn behind(stores: &[usize], count: usize) -> usize {
     count.checked_sub(1).map_or(0, |last| stores[last] + 1)
 }
 
-impl Caches {
-    async fn run(self: Rc<Self>, steps: Vec<Step>, mut random: Random) {
+impl ControllerCore {
+    async fn run(self: Rc<Self>, steps: Vec<ScriptStep>, mut random: Random) {
         for (number, step) in steps.into_iter().enumerate() {
             self.begun.set(number + 1);
             match step {
-                Step::Store(line, content) if self.is_strict => {
+                ScriptStep::Store(line, content) if self.is_strict => {
                     self.wait_for(WRITES_MAX).await;
                     self.write(line, content, number + 1);
                 }
-                Step::Flush(_) | Step::Fence if self.is_strict => {}
-                Step::Store(line, content) => {
+                ScriptStep::Flush(_) | ScriptStep::Fence if self.is_strict => {}
+                ScriptStep::Store(line, content) => {
                     self.dirty.borrow_mut().insert(line, content);
                     if random.below(STORES_PER_EVICTION) == 0 {
                         let dirty: Vec<LineAddr> = self.dirty.borrow().keys().copied().collect();
                         random.pick(&dirty).into_iter().for_each(|line| self.write_back(line));
                     }
                 }
-                Step::Flush(line) => self.write_back(line),
-                Step::Fence => {
+                ScriptStep::Flush(line) => self.write_back(line),
+                ScriptStep::Fence => {
                     self.wait_for(1).await;
                     self.durable.set(number + 1);
                 }
@@ -219,12 +221,12 @@ impl Caches {
 mod tests {
     use super::*;
     use crate::crash::workload::LINES;
-    use protection::planted::Planted;
+    use protection::planted::PlantedBug;
 
     /// Returns a machine of a design and its idle core after these steps.
-    fn idle_after(under: &str, steps: &[Step]) -> (Bench, Core, Random) {
+    fn idle_after(under: &str, steps: &[ScriptStep]) -> (Bench, Core, Random) {
         let parts = catalogue::design(under).unwrap().parts;
-        let (mut bench, mut random) = (Bench::new(&parts, 1, Planted::NONE), Random::new(1));
+        let (mut bench, mut random) = (Bench::new(&parts, 1, PlantedBug::NONE), Random::new(1));
         let core = Core::start(&bench, &parts.persistence, steps, &mut random);
         bench.run_until(|| core.is_idle());
         (bench, core, random)
@@ -232,15 +234,18 @@ mod tests {
 
     #[test]
     fn under_epochs_only_lines_flushed_before_a_fence_are_certainly_durable() {
-        let store = |line| Step::Store(line, [1; 64]);
+        let store = |line| ScriptStep::Store(line, [1; 64]);
         let [flushed, later] = [LINES[0], LINES[1]];
-        let reached = |steps: &[Step]| {
+        let reached = |steps: &[ScriptStep]| {
             let (bench, core, mut random) = idle_after("plp-coalesced", steps);
             core.lose_power(bench, &mut random).0
         };
-        let epoch = [store(flushed), Step::Flush(flushed), Step::Fence, store(later)];
+        let epoch = [store(flushed), ScriptStep::Flush(flushed), ScriptStep::Fence, store(later)];
         assert_eq!(reached(&epoch), Reached { durable: 3, begun: 4 });
-        assert_eq!(reached(&[store(flushed), Step::Flush(flushed), store(later)]), Reached { durable: 0, begun: 3 });
+        assert_eq!(
+            reached(&[store(flushed), ScriptStep::Flush(flushed), store(later)]),
+            Reached { durable: 0, begun: 3 }
+        );
     }
 
     /// A buffer that has accepted two stores. Its core has not continued after the second.
@@ -275,7 +280,7 @@ mod tests {
     #[test]
     fn an_accepted_store_is_durable_before_its_core_continues() {
         let parts = catalogue::design("secpb-nogap").unwrap().parts;
-        let bench = || Bench::new(&parts, 1, Planted::NONE);
+        let bench = || Bench::new(&parts, 1, PlantedBug::NONE);
         let core = || Core::Held { holder: Rc::new(SecondEnters), stores: vec![0, 3, 5] };
         assert_eq!(core().begun(), 1);
         let expected = Reached { durable: 4, begun: 4 };

@@ -12,7 +12,7 @@
 //!
 //! The ledger of keystream survives a loss if the keys do, with all keystream that had left the chip by then.
 
-use super::core::{Core, Kept, Reached};
+use super::core::{Core, DurableState, Reached};
 use super::script::Script;
 use crate::crash::bench::Bench;
 use crate::crash::revival::OTHER_KEYS;
@@ -22,14 +22,14 @@ use catalogue::{Design, Verdict};
 use protection::counter::Age;
 use protection::design::Parts;
 use protection::execution::{AtOnce, Receiver, run_now};
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::verbs::{Fault, Plaintext};
 use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr, ZERO_LINE};
-use workload::kernels::durable::{Damage, Held};
+use workload::kernels::durable::{Damage, RecoveredOperation};
 
 /// Upper bound of the operations until power fails.
 const OPERATIONS_MAX: u64 = 4;
@@ -83,29 +83,29 @@ pub struct Life<'a> {
     parts: Parts,
     script: &'a Script,
     seed: u64,
-    planted: Planted,
+    planted: PlantedBug,
     random: Random,
 }
 
 /// State that the program's recovery finds after a stop.
-struct Stop {
+struct CrashStop {
     /// Numbers of operations that recovery may find.
     expected: RangeInclusive<u64>,
     /// After a crash of the program, a fresh chip over a copy of memory, which only reads.
-    observer: Option<Machine>,
+    observer: Option<PoweredMachine>,
     /// Machine with which the program continues. After a loss of power, a fresh chip that has recovered.
-    machine: Machine,
+    machine: PoweredMachine,
 }
 
 /// A machine that is switched on.
-struct Machine {
+struct PoweredMachine {
     bench: Bench,
     alarm: Rc<Alarm>,
 }
 
 impl<'a> Life<'a> {
     /// Creates a life at its beginning.
-    pub fn new(design: &Design, script: &'a Script, seed: u64, planted: Planted) -> Life<'a> {
+    pub fn new(design: &Design, script: &'a Script, seed: u64, planted: PlantedBug) -> Life<'a> {
         let tiny = seed % 2 == 1;
         let parts = if tiny { with_tiny_caches(&design.parts) } else { design.parts.clone() };
         Life { parts, script, seed, planted, random: Random::for_purpose(seed, LIFE) }
@@ -131,8 +131,8 @@ impl<'a> Life<'a> {
     }
 
     /// Returns a machine over blank memory with the initial content of the program written.
-    fn first_machine(&self) -> Machine {
-        let machine = Machine::new(&self.parts, self.seed, self.planted, Rc::default());
+    fn first_machine(&self) -> PoweredMachine {
+        let machine = PoweredMachine::new(&self.parts, self.seed, self.planted, Rc::default());
         let (scheme, verbs) = (&machine.bench.scheme, machine.at_once());
         if self.seed % 4 == 3 {
             run_now(scheme.age(&verbs, LineAddr(0), Age::BeforeRenewal));
@@ -142,7 +142,7 @@ impl<'a> Life<'a> {
     }
 
     /// Runs the program behind the operations that are done, until power fails or it crashes.
-    fn until_it_stops(&mut self, machine: Machine, done: usize) -> Stop {
+    fn until_it_stops(&mut self, machine: PoweredMachine, done: usize) -> CrashStop {
         let first = self.script.resumed_after(done);
         let end = self.script.behind(done + self.random.below(OPERATIONS_MAX) as usize).max(first);
         let step = self.random.below((end - first) as u64 + 1) as usize;
@@ -151,7 +151,7 @@ impl<'a> Life<'a> {
         // end.
         let is_last = first + step == self.script.steps.len() && !self.parts.persistence.has_battery();
         let events = if is_last { u64::MAX } else { drawn };
-        let Machine { mut bench, alarm } = machine;
+        let PoweredMachine { mut bench, alarm } = machine;
         let steps = &self.script.steps[first..];
         let core = Core::start(&bench, &self.parts.persistence, steps, &mut self.random);
         bench.run_until(|| core.begun() >= step || core.is_idle());
@@ -168,17 +168,17 @@ impl<'a> Life<'a> {
         let crashes = self.parts.persistence.has_buffer() && self.random.below(STOPS_PER_CRASH) == 0;
         if crashes && let Some((reached, kept)) = core.crash(&mut bench) {
             let observer = Some(self.revived(kept, Rc::default()));
-            return Stop { expected: expected(reached), observer, machine: Machine { bench, alarm } };
+            return CrashStop { expected: expected(reached), observer, machine: PoweredMachine { bench, alarm } };
         }
         let (reached, kept) = core.lose_power(bench, &mut self.random);
-        Stop { expected: expected(reached), observer: None, machine: self.revived(kept, alarm) }
+        CrashStop { expected: expected(reached), observer: None, machine: self.revived(kept, alarm) }
     }
 
     /// Returns a fresh chip over the state that outlived power, after its recovery.
-    fn revived(&self, kept: Kept, alarm: Rc<Alarm>) -> Machine {
+    fn revived(&self, kept: DurableState, alarm: Rc<Alarm>) -> PoweredMachine {
         let durable = self.parts.persistence.exists();
         let keys = if durable { self.seed } else { self.seed ^ OTHER_KEYS };
-        let machine = Machine::new(&self.parts, keys, self.planted, alarm);
+        let machine = PoweredMachine::new(&self.parts, keys, self.planted, alarm);
         machine.bench.memory.media().replace(kept.media);
         machine.bench.memory.go_on_with(kept.registers.clone());
         if durable {
@@ -190,7 +190,7 @@ impl<'a> Life<'a> {
     }
 
     /// Returns the number of operations that the program finds, if they are as requested; else the verdict and the reason.
-    fn judge(&self, machine: &Machine, stop: &Stop) -> Result<u64, (Verdict, String)> {
+    fn judge(&self, machine: &PoweredMachine, stop: &CrashStop) -> Result<u64, (Verdict, String)> {
         let (least, most) = (*stop.expected.start(), *stop.expected.end());
         let why = if stop.observer.is_some() { "the program crashed" } else { "power failed" };
         let committed = match (least, most) {
@@ -227,7 +227,11 @@ impl<'a> Life<'a> {
 
 /// Describes the error in the operations that a program holds, if any: one is out of order, or has other content than requested.
 /// Each operation contains its number. Without the check of the order, a misplaced operation would be compared with its original.
-fn wrong_among(held: &[Held], operations: u64, expected_words: impl Fn(u64) -> Vec<u64>) -> Option<String> {
+fn wrong_among(
+    held: &[RecoveredOperation],
+    operations: u64,
+    expected_words: impl Fn(u64) -> Vec<u64>,
+) -> Option<String> {
     let (first, last) = (held.first()?.number, held.last()?.number);
     if let Some((number, held)) = (first..).zip(held).find(|(number, held)| held.number != *number) {
         return Some(format!("operation {} is where {number} was", held.number));
@@ -239,10 +243,10 @@ fn wrong_among(held: &[Held], operations: u64, expected_words: impl Fn(u64) -> V
     Some(format!("operation {} is not what was asked for", wrong.number))
 }
 
-impl Machine {
+impl PoweredMachine {
     /// Creates a machine that reports its faults to this alarm.
-    fn new(parts: &Parts, seed: u64, planted: Planted, alarm: Rc<Alarm>) -> Machine {
-        Machine { bench: Bench::facing(alarm.clone(), parts, (PROGRAM_LINES, true), seed, planted), alarm }
+    fn new(parts: &Parts, seed: u64, planted: PlantedBug, alarm: Rc<Alarm>) -> PoweredMachine {
+        PoweredMachine { bench: Bench::facing(alarm.clone(), parts, (PROGRAM_LINES, true), seed, planted), alarm }
     }
 
     fn at_once(&self) -> AtOnce {
@@ -258,7 +262,7 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::script::{Choice, Step};
+    use super::super::script::{Choice, ScriptStep};
     use super::*;
 
     fn script(name: &str, seed: u64) -> Script {
@@ -267,13 +271,13 @@ mod tests {
 
     /// Verdict of a program's judge on a memory in which all steps of a script are durable, for a range of expected operations.
     fn judged(judge: &Script, durable: &Script, expected: RangeInclusive<u64>) -> Result<u64, (Verdict, String)> {
-        let life = Life::new(&catalogue::design("secpb-cobcm").unwrap(), judge, 0, Planted::NONE);
+        let life = Life::new(&catalogue::design("secpb-cobcm").unwrap(), judge, 0, PlantedBug::NONE);
         let machine = life.first_machine();
         let (scheme, verbs) = (&machine.bench.scheme, machine.at_once());
-        for (line, content) in durable.steps.iter().filter_map(Step::stored) {
+        for (line, content) in durable.steps.iter().filter_map(ScriptStep::stored) {
             run_now(scheme.write(&verbs, line, &content));
         }
-        let stop = Stop { expected, observer: None, machine };
+        let stop = CrashStop { expected, observer: None, machine };
         life.judge(&stop.machine, &stop)
     }
 
@@ -305,15 +309,17 @@ mod tests {
     fn recovered_records_must_have_the_numbers_of_the_last_operations_in_order() {
         let expected_words = |number: u64| vec![100 + number];
         let wrong = |numbers: &[u64], operations| {
-            let held: Vec<Held> =
-                numbers.iter().map(|number| Held { number: *number, words: expected_words(*number) }).collect();
+            let held: Vec<RecoveredOperation> = numbers
+                .iter()
+                .map(|number| RecoveredOperation { number: *number, words: expected_words(*number) })
+                .collect();
             wrong_among(&held, operations, expected_words)
         };
         assert_eq!((wrong(&[], 7), wrong(&[5, 6], 7), wrong(&[0, 1, 2], 2)), (None, None, None));
         assert_eq!(wrong(&[6, 5], 6).as_deref(), Some("operation 5 is where 7 was"));
         assert_eq!(wrong(&[4, 6], 7).as_deref(), Some("operation 6 is where 5 was"));
         assert_eq!(wrong(&[4, 5], 7).as_deref(), Some("its recovery finds 7, and holds none behind operation 5"));
-        let other = [Held { number: 6, words: expected_words(5) }];
+        let other = [RecoveredOperation { number: 6, words: expected_words(5) }];
         assert_eq!(wrong_among(&other, 7, expected_words).as_deref(), Some("operation 6 is not what was asked for"));
     }
 
@@ -321,9 +327,9 @@ mod tests {
     fn the_ledger_of_a_life_survives_losses_if_its_keys_do() {
         let script = script("btree", 3);
         let pads = |under: &str| {
-            let mut life = Life::new(&catalogue::design(under).unwrap(), &script, 0, Planted::NONE);
+            let mut life = Life::new(&catalogue::design(under).unwrap(), &script, 0, PlantedBug::NONE);
             let machine = life.first_machine();
-            let pads = |machine: &Machine| machine.bench.memory.ledger().unwrap().pads();
+            let pads = |machine: &PoweredMachine| machine.bench.memory.ledger().unwrap().pads();
             let before = pads(&machine);
             (before, pads(&life.until_it_stops(machine, 0).machine))
         };
@@ -339,7 +345,7 @@ mod tests {
     #[test]
     fn under_epochs_a_committed_operation_that_memory_has_lost_is_stale() {
         let script = script("log", 3);
-        let mut life = Life::new(&catalogue::design("plp-coalesced").unwrap(), &script, 0, Planted::NONE);
+        let mut life = Life::new(&catalogue::design("plp-coalesced").unwrap(), &script, 0, PlantedBug::NONE);
         let verdicts = (0..8).map(|_| {
             let machine = life.first_machine();
             let stop = life.until_it_stops(machine, 0);

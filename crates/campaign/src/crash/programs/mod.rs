@@ -15,7 +15,7 @@ pub mod script;
 use crate::report::Histogram;
 use catalogue::{Design, End, Loss, Verdict};
 use life::Life;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use script::{Choice, Script};
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub struct ProgramOptions {
     /// Seed of the first life; each later life has the next seed.
     pub seed: u64,
     /// A deliberate weakness, if any.
-    pub planted: Planted,
+    pub planted: PlantedBug,
 }
 
 /// Results of a program's losses of power.

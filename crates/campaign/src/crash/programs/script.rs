@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, VirtAddr, ZERO_LINE, nearest};
 use workload::WorkloadError;
-use workload::kernels::durable::{Damage, Held, Image, Recovery};
+use workload::kernels::durable::{Damage, Image, RecoveredOperation, Recovery};
 use workload::kernels::{DurableKernel, list, open_durable};
-use workload::shadow::Shadow;
+use workload::shadow::ProcessShadow;
 use workload::stream::AccessKind;
 use workload::walker::{Event, Walker};
 
@@ -39,7 +39,7 @@ impl Choice {
 
 /// One memory operation of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum ScriptStep {
     /// A store, with the line and its content afterwards.
     Store(LineAddr, Line),
     /// A flush of a line.
@@ -48,12 +48,12 @@ pub enum Step {
     Fence,
 }
 
-impl Step {
+impl ScriptStep {
     /// Returns the line and content of a store; `None` for another step.
     pub fn stored(&self) -> Option<(LineAddr, Line)> {
         match self {
-            Step::Store(line, content) => Some((*line, *content)),
-            Step::Flush(_) | Step::Fence => None,
+            ScriptStep::Store(line, content) => Some((*line, *content)),
+            ScriptStep::Flush(_) | ScriptStep::Fence => None,
         }
     }
 }
@@ -61,7 +61,7 @@ impl Step {
 /// Steps of a program, with its recovery.
 pub struct Script {
     /// Steps in program order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
     /// Indices of the steps that commit an operation each.
     commits: Vec<usize>,
     /// Content of memory before the first step.
@@ -98,7 +98,7 @@ impl Script {
             ));
         }
         let mut script = Script { steps: Vec::new(), commits: Vec::new(), before: BTreeMap::new(), arena, recovery };
-        let (mut walker, mut shadow) = (Walker::new(source), Shadow::default());
+        let (mut walker, mut shadow) = (Walker::new(source), ProcessShadow::default());
         while let Some(event) = walker.next().map_err(said)? {
             script.take(event, &mut shadow);
         }
@@ -108,14 +108,14 @@ impl Script {
         Ok(script)
     }
 
-    fn take(&mut self, event: Event<'_>, shadow: &mut Shadow) {
+    fn take(&mut self, event: Event<'_>, shadow: &mut ProcessShadow) {
         match event {
             Event::Line { addr, content, .. } => {
                 shadow.show(addr, content);
                 self.before.insert(self.line(addr.0), *content);
             }
-            Event::Flush { addr, .. } => self.steps.push(Step::Flush(self.line(addr.0))),
-            Event::Fence { .. } => self.steps.push(Step::Fence),
+            Event::Flush { addr, .. } => self.steps.push(ScriptStep::Flush(self.line(addr.0))),
+            Event::Fence { .. } => self.steps.push(ScriptStep::Fence),
             Event::Instruction(step) => {
                 for store in step.accesses.iter().filter(|access| access.kind == AccessKind::Store) {
                     shadow.store(store.addr, store.bytes, store.value.unwrap_or_default());
@@ -123,7 +123,7 @@ impl Script {
                         self.commits.push(self.steps.len());
                     }
                     let content = shadow.line(VirtAddr(store.addr.line_start().0)).unwrap_or(ZERO_LINE);
-                    self.steps.push(Step::Store(self.line(store.addr.0), content));
+                    self.steps.push(ScriptStep::Store(self.line(store.addr.0), content));
                 }
             }
             _ => {}
@@ -148,7 +148,7 @@ impl Script {
     pub fn resumed_after(&self, operations: usize) -> usize {
         let Some(last) = operations.checked_sub(1) else { return 0 };
         let behind = self.commits[last] + 1;
-        let next = self.steps[behind..].iter().position(|step| matches!(step, Step::Store(..)));
+        let next = self.steps[behind..].iter().position(|step| matches!(step, ScriptStep::Store(..)));
         next.map_or(self.steps.len(), |next| behind + next)
     }
 
@@ -161,7 +161,10 @@ impl Script {
     ///
     /// # Errors
     /// If memory refuses a line that it needs, or is inconsistent.
-    pub fn recover(&self, read: &mut dyn FnMut(LineAddr) -> Option<Line>) -> Result<(u64, Vec<Held>), Damage> {
+    pub fn recover(
+        &self,
+        read: &mut dyn FnMut(LineAddr) -> Option<Line>,
+    ) -> Result<(u64, Vec<RecoveredOperation>), Damage> {
         let mut by_address = |addr: u64| read(self.line(addr));
         self.recovery.recover(&mut Image::new(&mut by_address))
     }
@@ -189,7 +192,7 @@ mod tests {
             assert_eq!((script.resumed_after(0), script.resumed_after(48)), (0, script.steps.len()), "{name}");
             for operations in 1..48 {
                 let next = script.resumed_after(operations);
-                assert!(matches!(script.steps[next], Step::Store(..)));
+                assert!(matches!(script.steps[next], ScriptStep::Store(..)));
                 assert_eq!(script.committed_by(next), operations);
                 assert_eq!(script.committed_by(script.behind(operations - 1)), operations);
             }
@@ -201,8 +204,8 @@ mod tests {
         let before_commit = |order: &str| {
             let script = script("log", &[("order", order)]);
             let first = &script.steps[..script.behind(0)];
-            let fences = first.iter().filter(|step| **step == Step::Fence).count();
-            (fences, first.iter().filter(|step| matches!(step, Step::Flush(_))).count() > 0)
+            let fences = first.iter().filter(|step| **step == ScriptStep::Fence).count();
+            (fences, first.iter().filter(|step| matches!(step, ScriptStep::Flush(_))).count() > 0)
         };
         assert_eq!(before_commit("record-first"), (1, true));
         assert_eq!(before_commit("commit-first"), (0, false));

@@ -17,7 +17,7 @@ use protection::design::Parts;
 use protection::domain::Registers;
 use protection::execution::{Functional, OverflowLimits, Receiver, Timed, run_now};
 use protection::ledger::Ledger;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use protection::scheme::{Demand, Scheme};
 use protection::slot::Kind;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
@@ -224,7 +224,7 @@ pub struct Scene {
     pub age: Option<Age>,
     /// Limits of concurrent re-encryption on the machine; the crowd must reach them.
     pub limits: Option<OverflowLimits>,
-    pub planted: Planted,
+    pub planted: PlantedBug,
 }
 
 /// Returns an error if the condition does not hold.

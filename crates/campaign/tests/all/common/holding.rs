@@ -1,10 +1,10 @@
 //! Holder of the crowd's stores until power fails: a persist buffer or durable caches, in which a few lines remain, or no
 //! holder.
 
-use protection::design::{Battery, Parts, Point};
+use protection::design::{BatteryAction, Parts, Point};
 use protection::execution::Functional;
 use protection::execution::run_now;
-use protection::scheme::{DurableCaches, PersistBuffer, Scheme};
+use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
 use protection::verbs::Verbs;
 use std::cell::RefCell;
 use units::{Line, LineAddr};
@@ -25,7 +25,7 @@ impl Holding {
     /// Creates the holder of a machine with these parts. If the battery would leave lines without their metadata, stores are
     /// written at once.
     pub fn of(parts: &Parts) -> Holding {
-        let comes_back = parts.persistence.battery == Battery::Tuples;
+        let comes_back = parts.persistence.battery == BatteryAction::Tuples;
         let point = if comes_back { parts.persistence.point } else { Point::Controller };
         Holding { point, dirty: RefCell::default() }
     }
@@ -45,7 +45,7 @@ impl Holding {
         match self.point {
             Point::Controller => scheme.write(verbs, line, content).await,
             Point::Buffer => {
-                let buffer = PersistBuffer::of(scheme);
+                let buffer = PersistBufferHandle::of(scheme);
                 buffer.accept(verbs, line, content).await;
                 if let [oldest, rest @ ..] = &buffer.lines()[..]
                     && rest.len() >= ROOM
@@ -64,7 +64,7 @@ impl Holding {
     /// Sends a line to memory if it is here, as if another core had requested it.
     pub async fn leaves<V: Verbs>(&self, scheme: &Scheme, verbs: &V, line: LineAddr) {
         if self.point == Point::Buffer {
-            PersistBuffer::of(scheme).drain(verbs, line).await;
+            PersistBufferHandle::of(scheme).drain(verbs, line).await;
         }
         let dirty = self.dirty.borrow_mut().extract_if(.., |(dirty, _)| *dirty == line).next();
         if let Some((line, content)) = dirty {
@@ -82,14 +82,14 @@ impl Holding {
 
     /// Returns the number of lines that memory does not have yet.
     pub fn resident(&self, scheme: &Scheme) -> usize {
-        PersistBuffer::of(scheme).lines().len() + self.dirty.borrow().len()
+        PersistBufferHandle::of(scheme).lines().len() + self.dirty.borrow().len()
     }
 
     /// Drains all lines to memory on battery after a loss of power.
     pub fn drain_on_battery(&self, scheme: &Scheme, memory: &Functional) {
         match self.point {
             Point::Controller => {}
-            Point::Buffer => run_now(PersistBuffer::of(scheme).drain_on_battery(memory)),
+            Point::Buffer => run_now(PersistBufferHandle::of(scheme).drain_on_battery(memory)),
             Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(memory, self.dirty.take())),
         }
     }

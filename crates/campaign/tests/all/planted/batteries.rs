@@ -3,7 +3,7 @@
 
 use casemate_campaign::{CrashOptions, crash};
 use catalogue::{End, Loss, Verdict, design};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 
 /// One write, several lines, before an overflow; in turn and at once.
 const WORKLOADS: [usize; 6] = [0, 1, 13, 37, 50, 83];
@@ -16,7 +16,7 @@ fn ends(name: &str, loss: Loss, bug: Bug) -> End {
     let design = design(name).unwrap();
     let workloads = if loss == Loss::TamperingOnBattery { &ON_BATTERY[..] } else { &WORKLOADS };
     let worst = |workload| {
-        let planted = Planted::new(bug);
+        let planted = PlantedBug::new(bug);
         let options = CrashOptions {
             rows: vec![loss],
             workload: Some(workload),

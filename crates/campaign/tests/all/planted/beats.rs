@@ -5,7 +5,7 @@ use crate::common::{DATA_LINES, Machine, engines};
 use catalogue::Design;
 use protection::design::CipherChoice;
 use protection::execution::{CipherEngine, Engine, Engines, Receiver, Timed};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::probe::Probe;
 use protection::verbs::{Fault, Plaintext};
 use std::cell::{Cell, RefCell};
@@ -55,11 +55,16 @@ impl Receiver for Core {
 
 /// Reads a line with its metadata on the chip. Returns when its last word crossed the pins, the first words of the core
 /// with their time, and the time of the whole line.
-fn read(design: &Design, word: Word, planted: Planted) -> (Time, Option<(Words, Time)>, Time) {
+fn read(design: &Design, word: Word, planted: PlantedBug) -> (Time, Option<(Words, Time)>, Time) {
     read_with(&engines(), design, word, planted)
 }
 
-fn read_with(engines: &Engines, design: &Design, word: Word, planted: Planted) -> (Time, Option<(Words, Time)>, Time) {
+fn read_with(
+    engines: &Engines,
+    design: &Design,
+    word: Word,
+    planted: PlantedBug,
+) -> (Time, Option<(Words, Time)>, Time) {
     let scheme = design.parts.build_with(DATA_LINES, 1, planted).unwrap();
     let slot = scheme.layout().data_slot(LINE).slot();
     let (line, _) = scheme.layout().shape().lines(slot);
@@ -88,7 +93,7 @@ fn read_with(engines: &Engines, design: &Design, word: Word, planted: Planted) -
 }
 
 /// Returns true if all words had arrived before the core used them, and the core got some before the remaining ones.
-fn in_time(design: &Design, planted: Planted) -> bool {
+fn in_time(design: &Design, planted: PlantedBug) -> bool {
     Words::ALL.iter().all(|word| {
         let (crossed, first, line) = read(design, word, planted);
         let (words, at) = first.unwrap();
@@ -107,13 +112,13 @@ fn designs() -> impl Iterator<Item = Design> {
 #[test]
 fn no_word_leaves_the_controller_before_it_has_crossed_the_pins() {
     for design in designs() {
-        assert!(in_time(&design, Planted::NONE), "{}", design.name);
+        assert!(in_time(&design, PlantedBug::NONE), "{}", design.name);
     }
 }
 
 #[test]
 fn words_that_are_not_awaited_leave_before_their_arrival() {
-    let caught = designs().filter(|design| !in_time(design, Planted::new(Bug::WordsNotAwaited))).count();
+    let caught = designs().filter(|design| !in_time(design, PlantedBug::new(Bug::WordsNotAwaited))).count();
     // A cipher or a tag that takes longer than the burst hides the bug.
     assert!(caught >= 2, "{caught}");
 }
@@ -127,7 +132,7 @@ fn a_block_that_is_chained_to_the_one_before_it_waits_until_that_has_crossed_the
         let mut design = catalogue::design("ctr-only").unwrap();
         design.parts.cipher = cipher;
         for word in 0..8 {
-            let (crossed, first, _) = read_with(&engines, &design, Word::at(8 * word), Planted::NONE);
+            let (crossed, first, _) = read_with(&engines, &design, Word::at(8 * word), PlantedBug::NONE);
             let (_, at) = first.unwrap();
             let start = word / block * block;
             // The n-th word to arrive is the one with a number that differs from the first's in the bits of n.

@@ -12,7 +12,7 @@ use catalogue::{Attack, Verdict};
 use protection::counter::Age;
 use protection::design::{CacheDesign, CounterChoice, Parts};
 use protection::execution::{Receiver, Timed};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::scheme::Release;
 use protection::slot::Kind;
 use protection::speculation::{Target, Tracking};
@@ -48,7 +48,7 @@ pub const BUGS: [Bug; 4] =
 
 /// Returns the errors of crowds over re-ordered lines, with and without renewed counters, released with their verdict or
 /// before it.
-fn wrongs(planted: Planted) -> Vec<String> {
+fn wrongs(planted: PlantedBug) -> Vec<String> {
     let mut wrongs = Vec::new();
     for seed in 0..8 {
         for (counters, age) in [(CounterChoice::Rv64, None), (CounterChoice::Sc64, Some(Age::BeforeRenewal))] {
@@ -76,8 +76,8 @@ fn reordered(release: Release) -> Parts {
 
 #[test]
 fn re_ordered_lines_keep_their_order_in_a_crowd_also_when_they_are_renewed() {
-    assert_eq!(wrongs(Planted::NONE), Vec::<String>::new());
-    assert!(!wrongs(Planted::new(Bug::BitmapDepartureUnchecked)).is_empty());
+    assert_eq!(wrongs(PlantedBug::NONE), Vec::<String>::new());
+    assert!(!wrongs(PlantedBug::new(Bug::BitmapDepartureUnchecked)).is_empty());
 }
 
 /// A core that records releases and refusals.
@@ -133,7 +133,7 @@ fn start_flips(machine: &Machine<Core>, seed: u64) {
 
 /// Counts the reads that returned a wrong line without a refusal, and the refused reads. Meanwhile bitmaps change in memory
 /// and leave a cache of one line all the time.
-fn wrong_and_refused(release: Release, seed: u64, planted: Planted) -> (u64, u64) {
+fn wrong_and_refused(release: Release, seed: u64, planted: PlantedBug) -> (u64, u64) {
     let mut parts = reordered(release);
     (parts.speculation.tracking, parts.speculation.list) = (Tracking::Fixed, VALUES.map(u64::cast_signed).to_vec());
     let scheme = with_caches(&parts, 2).build_with(DATA_LINES, seed, planted).unwrap();
@@ -186,9 +186,9 @@ fn alternating(random: &mut Random) -> Line {
 #[test]
 fn a_bitmap_that_changes_during_a_read_moves_no_words_of_an_accepted_line() {
     for release in [Release::Verified, Release::Speculative] {
-        let (wrong, refused) = wrong_and_refused(release, 1, Planted::NONE);
+        let (wrong, refused) = wrong_and_refused(release, 1, PlantedBug::NONE);
         assert!(wrong == 0 && refused > 20, "{release:?}: {wrong} wrong, {refused} refused");
     }
-    let (wrong, _) = wrong_and_refused(Release::Speculative, 1, Planted::new(Bug::ReleasedOrderUnjudged));
+    let (wrong, _) = wrong_and_refused(Release::Speculative, 1, PlantedBug::new(Bug::ReleasedOrderUnjudged));
     assert!(wrong > 0);
 }

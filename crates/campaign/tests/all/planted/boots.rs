@@ -5,7 +5,7 @@ use casemate_campaign::oracle::Wish;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
 use catalogue::{Attack, Verdict};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use units::LineAddr;
 
 /// Bugs that are caught here.
@@ -13,7 +13,7 @@ pub const BUGS: [Bug; 3] = [Bug::BootTrustsMemory, Bug::TagOverBlankLines, Bug::
 
 /// Reads a line for the first time while its counters are those of a line that was written once; then restores the counters and
 /// writes the line. Returns whether the first read left any content in memory, and whether keystream was used twice.
-fn first_read_under_forged_counters(planted: Planted) -> (bool, bool) {
+fn first_read_under_forged_counters(planted: PlantedBug) -> (bool, bool) {
     let (target, ahead) = (LineAddr(5), LineAddr(64 + 5));
     let parts = catalogue::design("sc64-bmt").unwrap().parts;
     let mut victim = Victim::booting(&parts, &[target, ahead], 1, planted).unwrap();
@@ -36,16 +36,16 @@ fn first_read_under_forged_counters(planted: Planted) -> (bool, bool) {
 
 #[test]
 fn counters_forged_during_a_first_read_leave_no_line_under_their_pad() {
-    assert_eq!(first_read_under_forged_counters(Planted::NONE), (false, false));
-    assert_eq!(first_read_under_forged_counters(Planted::new(Bug::BootTrustsMemory)), (true, true));
+    assert_eq!(first_read_under_forged_counters(PlantedBug::NONE), (false, false));
+    assert_eq!(first_read_under_forged_counters(PlantedBug::new(Bug::BootTrustsMemory)), (true, true));
 }
 
 #[test]
 fn a_boot_that_trusts_memory_is_found_by_the_row_that_forges_and_not_without_an_attacker() {
-    let planted = Planted::new(Bug::BootTrustsMemory);
+    let planted = PlantedBug::new(Bug::BootTrustsMemory);
     let design = catalogue::design("sc64-bmt").unwrap();
     let forged = |planted| attack(&design, Attack::ForgedBoot, &Options { trials: 60, seed: 1, planted }).worst;
-    assert_eq!(forged(Planted::NONE), Verdict::Detected);
+    assert_eq!(forged(PlantedBug::NONE), Verdict::Detected);
     assert!(forged(planted).leaks(), "{}", forged(planted));
     assert_eq!(honest(&design.parts, 2_000, 1, planted).unwrap().finding, None);
 }
@@ -56,16 +56,16 @@ fn a_tag_over_blank_lines_reuses_their_masks_when_they_boot() {
         let mut parts = catalogue::design("sc64-bmt-mac4").unwrap().parts;
         parts.mac.lines = lines;
         let found = |planted| honest(&parts, 2_000, 1, planted).unwrap().finding;
-        assert_eq!(found(Planted::NONE), None, "{lines}");
-        assert_eq!(found(Planted::new(Bug::TagOverBlankLines)), Some(Finding::MaskReuse), "{lines}");
+        assert_eq!(found(PlantedBug::NONE), None, "{lines}");
+        assert_eq!(found(PlantedBug::new(Bug::TagOverBlankLines)), Some(Finding::MaskReuse), "{lines}");
     }
     let alone = catalogue::design("sc64-bmt").unwrap().parts;
-    assert_eq!(honest(&alone, 2_000, 1, Planted::new(Bug::TagOverBlankLines)).unwrap().finding, None);
+    assert_eq!(honest(&alone, 2_000, 1, PlantedBug::new(Bug::TagOverBlankLines)).unwrap().finding, None);
 }
 
 /// Flips a line, then reads another line under the same tag for the first time, so that both get a new tag. Returns the verdict
 /// on the first line.
-fn tampered_during_a_boot(lines: u64, planted: Planted) -> Verdict {
+fn tampered_during_a_boot(lines: u64, planted: PlantedBug) -> Verdict {
     const BIT: usize = 99;
     let mut parts = catalogue::design("sc64-bmt-mac4").unwrap().parts;
     parts.mac.lines = lines;
@@ -81,9 +81,9 @@ fn tampered_during_a_boot(lines: u64, planted: Planted) -> Verdict {
 
 #[test]
 fn a_forgery_gets_a_valid_tag_if_the_boot_of_a_neighbour_does_not_check_it() {
-    let planted = Planted::new(Bug::BootDuringForgery);
+    let planted = PlantedBug::new(Bug::BootDuringForgery);
     for lines in [2, 4] {
-        assert_eq!(tampered_during_a_boot(lines, Planted::NONE), Verdict::Detected, "{lines}");
+        assert_eq!(tampered_during_a_boot(lines, PlantedBug::NONE), Verdict::Detected, "{lines}");
         assert_eq!(tampered_during_a_boot(lines, planted), Verdict::Forged, "{lines}");
     }
     let design = catalogue::design("sc64-bmt-mac4").unwrap();

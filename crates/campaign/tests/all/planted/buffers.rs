@@ -3,7 +3,7 @@
 use casemate_campaign::crash::workload::{LINES, Workload, all};
 use casemate_campaign::{CrashOptions, crash};
 use catalogue::{End, Loss, Verdict, design};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A few workloads of each kind: one store, several lines, before an overflow, in turn and at once.
@@ -16,7 +16,7 @@ fn ends(name: &str, loss: Loss, bug: Bug) -> End {
 
 /// Returns the worst end of a row over one workload.
 fn end(name: &str, loss: Loss, bug: Bug, workload: usize) -> End {
-    let planted = Planted::new(bug);
+    let planted = PlantedBug::new(bug);
     let options = CrashOptions { rows: vec![loss], workload: Some(workload), planted, ..CrashOptions::default() };
     crash(&design(name).unwrap(), &options, &mut |_, _| {}).rows[0].worst
 }

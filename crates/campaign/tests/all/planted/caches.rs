@@ -7,7 +7,7 @@ use casemate_campaign::crash::states::DeadMemory;
 use casemate_campaign::crash::workload::{LINES, Workload};
 use casemate_campaign::{CrashOptions, crash};
 use catalogue::{End, Loss, Verdict, design};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 
 /// A few workloads of each kind: one store, several lines, before an overflow, in turn and at once.
 const WORKLOADS: [usize; 6] = [0, 1, 37, 50, 83, 100];
@@ -15,7 +15,7 @@ const WORKLOADS: [usize; 6] = [0, 1, 37, 50, 83, 100];
 /// Returns the worst end of a row over these workloads.
 fn ends(name: &str, loss: Loss, bug: Bug) -> End {
     let worst = |workload| {
-        let (rows, planted) = (vec![loss], Planted::new(bug));
+        let (rows, planted) = (vec![loss], PlantedBug::new(bug));
         let options = CrashOptions { rows, workload: Some(workload), planted, ..CrashOptions::default() };
         crash(&design(name).unwrap(), &options, &mut |_, _| {}).rows[0].worst
     };
@@ -25,7 +25,7 @@ fn ends(name: &str, loss: Loss, bug: Bug) -> End {
 /// Returns the memory that the battery leaves at the end of a workload's stores, with its history.
 fn left(bug: Option<Bug>) -> (History, DeadMemory) {
     let workload = Workload::of_one_core(LINES.to_vec(), true, false);
-    let planted = bug.map_or(Planted::NONE, Planted::new);
+    let planted = bug.map_or(PlantedBug::NONE, PlantedBug::new);
     let history = History::of(&design("secure-eadr").unwrap(), &workload, 1, planted);
     let last = dying::left(&history, 1).pop().unwrap();
     (history, last)

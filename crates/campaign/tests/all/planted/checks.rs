@@ -5,7 +5,7 @@ use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, ageing, attack, exhaustive_with, honest, overflow, tamper_before_overflow};
 use catalogue::{Attack, Design, End, Verdict};
 use protection::counter::Age;
-use protection::planted::Planted;
+use protection::planted::PlantedBug;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// A named check of a design.
@@ -65,7 +65,7 @@ const AGEING_WRITES: u64 = 6_000;
 /// Three overflows of a 7-bit counter that was already advanced to one when the page was filled.
 pub const OVERFLOW_WRITES: u64 = 127 + 128 + 128;
 
-pub fn run(check: Check, design: &Design, planted: Planted) -> Found {
+pub fn run(check: Check, design: &Design, planted: PlantedBug) -> Found {
     let parts = &design.parts;
     match check {
         Check::Row(row, trials) => {
@@ -124,7 +124,7 @@ pub fn run(check: Check, design: &Design, planted: Planted) -> Found {
 /// Lines of a small memory that were written once, and so have equal counters.
 const WRITTEN: [LineAddr; 4] = [LineAddr(3), LineAddr(3 + 1), LineAddr(3 + 8), LineAddr(3 + 64)];
 
-fn written_once(design: &Design, planted: Planted) -> Victim {
+fn written_once(design: &Design, planted: PlantedBug) -> Victim {
     let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
     for line in WRITTEN {
         victim.write(line, &[line.0 as u8; 64]);
@@ -134,7 +134,7 @@ fn written_once(design: &Design, planted: Planted) -> Victim {
 }
 
 /// Returns the verdict on the first line after tampering.
-fn tampered(design: &Design, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>, LineAddr)) -> Found {
+fn tampered(design: &Design, planted: PlantedBug, tamper: impl FnOnce(&mut Bus<'_>, LineAddr)) -> Found {
     let victim = written_once(design, planted);
     victim.attacked(|bus| tamper(bus, WRITTEN[0]));
     match victim.oracle().judge(WRITTEN[0], &victim.read(WRITTEN[0]).0, None) {
@@ -161,14 +161,14 @@ fn swap_chunks(bus: &mut Bus<'_>, structure: Structure, line: LineAddr) {
 }
 
 /// Checks a line with four equal blocks.
-fn equal_blocks(design: &Design, planted: Planted) -> Found {
+fn equal_blocks(design: &Design, planted: PlantedBug) -> Found {
     let victim = written_once(design, planted);
     let stored = victim.attacked(|bus| bus.read_structure(Structure::Data, WRITTEN[0])).unwrap();
     if stored[..16] == stored[16..32] { Found::Alike } else { Found::Nothing }
 }
 
 /// A write under counters that are zero again must be refused: it would use the pad of the first write.
-fn zero_counters(design: &Design, planted: Planted) -> Found {
+fn zero_counters(design: &Design, planted: PlantedBug) -> Found {
     let mut victim = written_once(design, planted);
     victim.attacked(|bus| {
         let (slot, _) = bus.map().slot_bytes(Structure::Counter, WRITTEN[0]).unwrap();
@@ -183,7 +183,7 @@ fn zero_counters(design: &Design, planted: Planted) -> Found {
 
 /// With one key for data and tweaks, a line of zeros opens to its address, which is known, and its mask (Rogaway, ASIACRYPT
 /// 2004, section 6). An attacker with the mask can choose lines that open to a known text.
-fn chosen_ciphertext(design: &Design, planted: Planted) -> Found {
+fn chosen_ciphertext(design: &Design, planted: PlantedBug) -> Found {
     let (target, victim) = (WRITTEN[0], written_once(design, planted));
     let read_as = |content: Line| {
         victim.attacked(|bus| bus.write(victim.data_slot(target), &content));
@@ -206,18 +206,18 @@ fn chosen_ciphertext(design: &Design, planted: Planted) -> Found {
 }
 
 /// Counts the bits of a structure that affect no access, beyond those that serve no line in use.
-fn every_bit(design: &Design, structure: &str, planted: Planted) -> Found {
+fn every_bit(design: &Design, structure: &str, planted: PlantedBug) -> Found {
     let harmless = |planted| {
         let report = exhaustive_with(design, planted, &mut |_, _| ());
         let row = report.rows.into_iter().find(|row| row.structure == structure).unwrap();
         (row.histogram.get(&Verdict::Harmless).copied().unwrap_or(0), row.worst().unwrap())
     };
-    let (found, control) = (harmless(planted), harmless(Planted::NONE));
+    let (found, control) = (harmless(planted), harmless(PlantedBug::NONE));
     if found == control { Found::Nothing } else { Found::Unnoticed(found.0 - control.0, found.1) }
 }
 
 /// Two pages with one write each, to the same line of each, have equal neighbouring lines of counters.
-fn equal_nodes(design: &Design, planted: Planted) -> Found {
+fn equal_nodes(design: &Design, planted: PlantedBug) -> Found {
     let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
     let lines = [LineAddr(3), LineAddr(64 + 3)];
     for line in lines {

@@ -4,7 +4,7 @@ use crate::common::crowd::{Scene, crowd};
 use crate::common::with_caches;
 use casemate_campaign::honest;
 use protection::design::Parts;
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::tree::ForestDesign;
 
 /// Bugs that are caught here.
@@ -37,7 +37,7 @@ fn parts(bug: Bug) -> Parts {
 }
 
 /// Returns the errors of crowds with this bug, or without one.
-fn wrongs(bug: Bug, planted: Planted) -> Vec<String> {
+fn wrongs(bug: Bug, planted: PlantedBug) -> Vec<String> {
     let parts = parts(bug);
     let crowds = (0..SEEDS).map(|seed| crowd(&with_caches(&parts, seed), Scene { seed, planted, ..Scene::default() }));
     crowds.filter_map(Result::err).collect()
@@ -46,7 +46,7 @@ fn wrongs(bug: Bug, planted: Planted) -> Vec<String> {
 #[test]
 fn a_crowd_notices_changes_to_lines_that_are_in_flight() {
     for bug in BUGS {
-        let found = wrongs(bug, Planted::new(bug));
+        let found = wrongs(bug, PlantedBug::new(bug));
         assert!(found.len() as u64 > SEEDS / 2, "{bug:?}: {} of {SEEDS}", found.len());
         assert!(
             found.iter().all(|wrong| ["a false alarm", "another version"].iter().any(|word| wrong.contains(word))),
@@ -58,13 +58,13 @@ fn a_crowd_notices_changes_to_lines_that_are_in_flight() {
 #[test]
 fn crowds_without_a_bug_run_correctly_on_the_same_designs() {
     for bug in [Bug::BootUnderNextCounter, Bug::OutdatedCopyEnters, Bug::FoldLosesNews, Bug::UnreadyGathered] {
-        assert_eq!(wrongs(bug, Planted::NONE), Vec::<String>::new());
+        assert_eq!(wrongs(bug, PlantedBug::NONE), Vec::<String>::new());
     }
 }
 
 #[test]
 fn bugs_of_concurrency_do_not_show_in_sequential_accesses() {
     for bug in [Bug::OutdatedCopyEnters, Bug::VoidCountersServe, Bug::FoldLosesNews] {
-        assert_eq!(honest(&parts(bug), 2_000, 1, Planted::new(bug)).unwrap().finding, None, "{bug:?}");
+        assert_eq!(honest(&parts(bug), 2_000, 1, PlantedBug::new(bug)).unwrap().finding, None, "{bug:?}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::{DATA_LINES, Machine};
 use catalogue::Design;
 use protection::execution::{ReadPart, Receiver, Timed};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::verbs::{Fault, Plaintext};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -30,11 +30,11 @@ impl Receiver for Core {
 }
 
 /// Mean time of a read in nanoseconds, by part. The reads run one after the other, each with an idle memory.
-fn parts(planted: Planted) -> Vec<(ReadPart, f64)> {
+fn parts(planted: PlantedBug) -> Vec<(ReadPart, f64)> {
     parts_of(&catalogue::design("sc64-bmt").unwrap(), planted)
 }
 
-fn parts_of(design: &Design, planted: Planted) -> Vec<(ReadPart, f64)> {
+fn parts_of(design: &Design, planted: PlantedBug) -> Vec<(ReadPart, f64)> {
     let scheme = design.parts.build_with(DATA_LINES, 1, planted).unwrap();
     let mut machine = Machine::in_beats(scheme, Core);
     let (scheme, memory, done) = (machine.scheme.clone(), machine.memory.clone(), Rc::new(Cell::new(false)));
@@ -65,7 +65,7 @@ fn parts_of(design: &Design, planted: Planted) -> Vec<(ReadPart, f64)> {
 
 #[test]
 fn a_node_that_is_fetched_twice_shows_as_time_for_the_tree_and_no_other_part_grows() {
-    let [once, twice] = [Planted::default(), Planted::new(Bug::NodesFetchedTwice)].map(parts);
+    let [once, twice] = [PlantedBug::default(), PlantedBug::new(Bug::NodesFetchedTwice)].map(parts);
     let longer: Vec<_> = once.iter().zip(&twice).map(|((part, once), (_, twice))| (*part, twice - once)).collect();
     for (part, ns) in &longer {
         match part {
@@ -78,7 +78,7 @@ fn a_node_that_is_fetched_twice_shows_as_time_for_the_tree_and_no_other_part_gro
 
 #[test]
 fn the_second_line_of_a_fetch_counts_its_wait_for_the_first_as_data() {
-    let parts = parts_of(&catalogue::design("sc64-bmt-beside").unwrap(), Planted::NONE);
+    let parts = parts_of(&catalogue::design("sc64-bmt-beside").unwrap(), PlantedBug::NONE);
     let of = |part| parts.iter().find(|(of, _)| *of == part).map(|(_, ns)| *ns).unwrap();
     // A single line arrives 30 ns after its row was closed, and another burst takes 2.5 ns.
     assert!(of(ReadPart::MemoryQueue) < 1.5 && of(ReadPart::Data) > 32.5, "{parts:?}");

@@ -2,7 +2,7 @@
 
 use casemate_campaign::{Finding, Options, attack, honest};
 use catalogue::{Attack, Design, End, Verdict};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::tree::ForestDesign;
 
 /// The bug that is caught here.
@@ -15,25 +15,25 @@ fn design() -> Design {
     design
 }
 
-fn goes_wrong(planted: Planted) -> Option<Finding> {
+fn goes_wrong(planted: PlantedBug) -> Option<Finding> {
     honest(&design().parts, 2_000, 1, planted).unwrap().finding
 }
 
-fn ends(row: Attack, planted: Planted) -> End {
+fn ends(row: Attack, planted: PlantedBug) -> End {
     attack(&design(), row, &Options { trials: 60, seed: 1, planted }).worst
 }
 
 #[test]
 fn a_tree_without_a_bug_detects_every_attack_and_raises_no_false_alarm() {
     for row in [Attack::ReplayDataTagCounter, Attack::ReplayBelowLevel, Attack::SpoofNode, Attack::FlipNode] {
-        assert_eq!(ends(row, Planted::NONE), Verdict::Detected, "{row}");
+        assert_eq!(ends(row, PlantedBug::NONE), Verdict::Detected, "{row}");
     }
-    assert_eq!(goes_wrong(Planted::NONE), None);
+    assert_eq!(goes_wrong(PlantedBug::NONE), None);
 }
 
 #[test]
 fn a_root_dropped_without_folding_loses_its_updates() {
-    let planted = Planted::new(Bug::RootDropped);
+    let planted = PlantedBug::new(Bug::RootDropped);
     // An older copy of the root returns, and passes; its later updates do not match it.
     let expected = [Finding::FalseAlarmOfCounter, Finding::FalseAlarmOfNode(0), Finding::FalseAlarmOfNode(1)];
     assert!(goes_wrong(planted).is_some_and(|finding| expected.contains(&finding)), "{:?}", goes_wrong(planted));
@@ -43,6 +43,6 @@ fn a_root_dropped_without_folding_loses_its_updates() {
 #[test]
 fn roots_that_ignore_updates_raise_a_false_alarm() {
     for bug in [Bug::ParentNotUpdated, Bug::RootNotUpdated] {
-        assert_ne!(goes_wrong(Planted::new(bug)), None, "{bug:?}");
+        assert_ne!(goes_wrong(PlantedBug::new(bug)), None, "{bug:?}");
     }
 }

@@ -3,7 +3,7 @@
 use casemate_campaign::{Options, attack};
 use catalogue::{Attack, Verdict};
 use protection::design::CipherChoice;
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 
 /// Bugs that only a stolen module reveals.
 pub const BUGS: [Bug; 2] = [Bug::ScheduleSpilled, Bug::KeySpilled];
@@ -11,7 +11,7 @@ pub const BUGS: [Bug; 2] = [Bug::ScheduleSpilled, Bug::KeySpilled];
 const TRIALS: u64 = 12;
 
 /// Returns the end of the row with this cipher in a design with a tree, and the value of this count.
-fn stolen(cipher: CipherChoice, planted: Planted, counted: &str) -> (Verdict, u64) {
+fn stolen(cipher: CipherChoice, planted: PlantedBug, counted: &str) -> (Verdict, u64) {
     let mut design = catalogue::design("sc64-bmt").unwrap();
     design.parts.cipher = cipher;
     let outcome = attack(&design, Attack::ColdBoot, &Options { trials: TRIALS, seed: 1, planted });
@@ -22,8 +22,8 @@ fn stolen(cipher: CipherChoice, planted: Planted, counted: &str) -> (Verdict, u6
 fn round_keys_in_memory_are_found_for_every_size_of_aes() {
     for cipher in [CipherChoice::Aes128Counter, CipherChoice::Aes192Counter, CipherChoice::Aes256Counter] {
         let found = |planted| stolen(cipher, planted, "key schedules found");
-        assert_eq!(found(Planted::new(Bug::ScheduleSpilled)), (Verdict::Leaked, TRIALS), "{cipher:?}");
-        assert_eq!(found(Planted::NONE), (Verdict::Hidden, 0), "{cipher:?}");
+        assert_eq!(found(PlantedBug::new(Bug::ScheduleSpilled)), (Verdict::Leaked, TRIALS), "{cipher:?}");
+        assert_eq!(found(PlantedBug::NONE), (Verdict::Hidden, 0), "{cipher:?}");
     }
 }
 
@@ -32,8 +32,8 @@ fn a_key_in_memory_is_found_also_if_it_is_not_expanded_or_not_one_of_aes() {
     let aes = [CipherChoice::Aes128Counter, CipherChoice::Aes192Counter, CipherChoice::Aes256Counter];
     for cipher in aes.into_iter().chain([CipherChoice::TdesCounter]) {
         let found = |planted| stolen(cipher, planted, "keys found");
-        assert_eq!(found(Planted::new(Bug::KeySpilled)), (Verdict::Leaked, TRIALS), "{cipher:?}");
-        assert_eq!(found(Planted::NONE), (Verdict::Hidden, 0), "{cipher:?}");
+        assert_eq!(found(PlantedBug::new(Bug::KeySpilled)), (Verdict::Leaked, TRIALS), "{cipher:?}");
+        assert_eq!(found(PlantedBug::NONE), (Verdict::Hidden, 0), "{cipher:?}");
     }
 }
 
@@ -41,7 +41,7 @@ fn a_key_in_memory_is_found_also_if_it_is_not_expanded_or_not_one_of_aes() {
 fn rows_that_tamper_do_not_find_a_key_in_memory() {
     for bug in BUGS {
         let design = catalogue::design("sc64-bmt").unwrap();
-        let options = Options { trials: TRIALS, seed: 1, planted: Planted::new(bug) };
+        let options = Options { trials: TRIALS, seed: 1, planted: PlantedBug::new(bug) };
         assert!(attack(&design, Attack::ReplayDataTag, &options).agrees, "{bug:?}");
     }
 }
@@ -54,6 +54,6 @@ fn keys_that_survive_a_reset_reuse_the_pads_of_the_previous_boot() {
     let leaks = |planted| {
         attack(&design, Attack::RollbackThenReboot, &Options { trials: TRIALS, seed: 1, planted }).worst.leaks()
     };
-    assert!(leaks(Planted::new(Bug::KeysSurviveReset)));
-    assert!(!leaks(Planted::NONE));
+    assert!(leaks(PlantedBug::new(Bug::KeysSurviveReset)));
+    assert!(!leaks(PlantedBug::NONE));
 }

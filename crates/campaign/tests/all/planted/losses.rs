@@ -2,7 +2,7 @@
 
 use casemate_campaign::{CrashOptions, Histogram, crash};
 use catalogue::{End, Loss, Verdict};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 
 /// A few workloads of each kind: one write, several lines, before an overflow, in turn and at once.
 const WORKLOADS: [usize; 6] = [0, 1, 13, 37, 50, 83];
@@ -20,7 +20,7 @@ fn ends_with(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> End 
 /// Returns all ends of a row over these workloads.
 fn histogram(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> Histogram {
     let design = catalogue::design(design).unwrap();
-    let planted = bug.map_or(Planted::NONE, Planted::new);
+    let planted = bug.map_or(PlantedBug::NONE, PlantedBug::new);
     let mut all = Histogram::new();
     for workload in WORKLOADS {
         let options =

@@ -38,7 +38,7 @@ mod version_trees;
 use casemate_campaign::{Options, attack};
 use catalogue::Design;
 use checks::{Check, Found, run};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use std::collections::BTreeSet;
 
 /// A bug, the check that catches it, the finding, and a check that the bug passes.
@@ -84,7 +84,7 @@ fn cases() -> Vec<Case> {
 fn every_planted_bug_is_caught_for_the_expected_reason() {
     let mut wrong = Vec::new();
     for case in cases() {
-        let found = run(case.check, &case.design(), Planted::new(case.bug));
+        let found = run(case.check, &case.design(), PlantedBug::new(case.bug));
         if found != case.finds {
             wrong.push(format!("{:?}: {:?} found {found:?}, expected {:?}", case.bug, case.check, case.finds));
         }
@@ -101,7 +101,7 @@ fn a_sweep_with_its_usual_trials_complains_about_every_bug_that_a_row_catches() 
         if let Check::Row(row, trials) = case.check
             && trials <= usual.trials
         {
-            let outcome = attack(&case.design(), row, &Options { planted: Planted::new(case.bug), ..usual });
+            let outcome = attack(&case.design(), row, &Options { planted: PlantedBug::new(case.bug), ..usual });
             assert!(outcome.complaint(case.design).is_some(), "{:?}: {row}", case.bug);
             caught += 1;
         }
@@ -112,7 +112,7 @@ fn a_sweep_with_its_usual_trials_complains_about_every_bug_that_a_row_catches() 
 #[test]
 fn every_planted_bug_passes_a_check_meant_for_other_bugs() {
     for case in cases() {
-        let found = run(case.passes, &case.design(), Planted::new(case.bug));
+        let found = run(case.passes, &case.design(), PlantedBug::new(case.bug));
         assert_eq!(found, Found::Nothing, "{:?}: {:?}", case.bug, case.passes);
     }
 }
@@ -121,7 +121,7 @@ fn every_planted_bug_passes_a_check_meant_for_other_bugs() {
 fn the_design_without_a_bug_passes_the_same_checks() {
     for case in cases() {
         for check in [case.check, case.passes] {
-            assert_eq!(run(check, &case.design(), Planted::NONE), Found::Nothing, "{}: {check:?}", case.design);
+            assert_eq!(run(check, &case.design(), PlantedBug::NONE), Found::Nothing, "{}: {check:?}", case.design);
         }
     }
 }

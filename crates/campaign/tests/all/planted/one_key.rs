@@ -5,7 +5,7 @@ use casemate_campaign::scenes::change_of_tag;
 use casemate_campaign::victim::with_tiny_caches;
 use protection::execution::{Receiver, Timed};
 use protection::placement::Placement;
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::verbs::{Fault, Plaintext, Slot};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -59,7 +59,7 @@ fn run(machine: &mut Machine<Core>, written: Option<Line>, line: LineAddr) {
 /// Reads the first line with its start-up content. The first block of its pad then serves as the hash key of the tags.
 /// The attacker changes another line, and its tag by the effect of the change under this key. Returns true if the changed
 /// line is released.
-fn forged_with_the_first_pad(planted: Planted) -> bool {
+fn forged_with_the_first_pad(planted: PlantedBug) -> bool {
     let parts = with_tiny_caches(&catalogue::design("sc64-bmt").unwrap().parts);
     let mut machine = Machine::new(&parts, 1, Core::default());
     machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, 1, planted).unwrap());
@@ -91,6 +91,6 @@ fn forged_with_the_first_pad(planted: Planted) -> bool {
 
 #[test]
 fn a_known_pad_is_the_hash_key_of_the_tags_if_one_key_does_both() {
-    assert!(!forged_with_the_first_pad(Planted::NONE));
-    assert!(forged_with_the_first_pad(Planted::new(Bug::OneKeyForDataAndTags)));
+    assert!(!forged_with_the_first_pad(PlantedBug::NONE));
+    assert!(forged_with_the_first_pad(PlantedBug::new(Bug::OneKeyForDataAndTags)));
 }

@@ -5,8 +5,8 @@ use crate::common::{DATA_LINES, Machine};
 use protection::counter::Age;
 use protection::design::{CounterChoice, Parts};
 use protection::execution::{OverflowLimits, Receiver, Timed};
-use protection::planted::{Bug, Planted};
-use protection::scheme::{PersistBuffer, Scheme};
+use protection::planted::{Bug, PlantedBug};
+use protection::scheme::{PersistBufferHandle, Scheme};
 use protection::verbs::{Fault, MemoryVerbs, Plaintext, Role, Slot};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -85,12 +85,12 @@ impl Access {
     /// Puts a store into the persist buffer.
     async fn accept(&self, line: u64, content: u8) {
         let content = || self.core.stores(LineAddr(line), [content; 64]);
-        PersistBuffer::of(&self.scheme).accept_when_taken(&self.verbs, LineAddr(line), content).await;
+        PersistBufferHandle::of(&self.scheme).accept_when_taken(&self.verbs, LineAddr(line), content).await;
     }
 
     /// Drains an entry of the persist buffer.
     async fn drain(&self, line: u64) {
-        PersistBuffer::of(&self.scheme).drain(&self.verbs, LineAddr(line)).await;
+        PersistBufferHandle::of(&self.scheme).drain(&self.verbs, LineAddr(line)).await;
     }
 }
 
@@ -100,11 +100,11 @@ type Task = Pin<Box<dyn Future<Output = ()>>>;
 struct Scene(Machine<Core>);
 
 impl Scene {
-    fn of(parts: &Parts, planted: Planted) -> Scene {
+    fn of(parts: &Parts, planted: PlantedBug) -> Scene {
         Scene::limited(parts, planted, None)
     }
 
-    fn limited(parts: &Parts, planted: Planted, limits: Option<OverflowLimits>) -> Scene {
+    fn limited(parts: &Parts, planted: PlantedBug, limits: Option<OverflowLimits>) -> Scene {
         let machine = Machine::limited(parts, 1, Core::default(), limits);
         let memory = Rc::into_inner(machine.memory).unwrap().with_planted(planted);
         let scheme = Rc::new(parts.build_with(DATA_LINES, 1, planted).unwrap());
@@ -149,14 +149,14 @@ fn design(name: &str) -> Parts {
 
 /// Checks that a scene never fails without its bug, and more than once with it. Its second access begins `each` ns later every
 /// time.
-fn caught(bug: Bug, each: u64, goes_wrong: impl Fn(Planted, Duration) -> bool) {
+fn caught(bug: Bug, each: u64, goes_wrong: impl Fn(PlantedBug, Duration) -> bool) {
     let wrong =
         |planted, each| (0..DELAYS).filter(|delay| goes_wrong(planted, Duration::from_ns(delay * each))).count();
-    assert_eq!(wrong(Planted::NONE, each), 0, "{bug:?}: the scene without it");
-    assert!(wrong(Planted::new(bug), each) > 1, "{bug:?}");
+    assert_eq!(wrong(PlantedBug::NONE, each), 0, "{bug:?}: the scene without it");
+    assert!(wrong(PlantedBug::new(bug), each) > 1, "{bug:?}");
     // The other bugs do not affect the scene.
     for other in BUGS.into_iter().filter(|other| *other != bug) {
-        assert_eq!(wrong(Planted::new(other), 7 * each), 0, "{other:?} in the scene of {bug:?}");
+        assert_eq!(wrong(PlantedBug::new(other), 7 * each), 0, "{other:?} in the scene of {bug:?}");
     }
 }
 
@@ -283,7 +283,7 @@ async fn grow_old(access: &Access) {
 
 /// Returns the number of writes of each hot line before the one that makes its counters overflow.
 fn writes_left(parts: &Parts) -> [usize; 2] {
-    let mut scene = Scene::of(parts, Planted::NONE);
+    let mut scene = Scene::of(parts, PlantedBug::NONE);
     let left = Rc::new(Cell::new([0; 2]));
     let counted = left.clone();
     scene.alone(async move |access| {

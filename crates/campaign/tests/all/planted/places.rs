@@ -6,7 +6,7 @@ use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
 use catalogue::{Attack, Verdict};
 use protection::execution::{Explained, Receiver, Timed};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::verbs::{Fault, Plaintext};
 use sim::span::Verb;
 use std::cell::{Cell, RefCell};
@@ -19,7 +19,7 @@ pub const BUGS: [Bug; 4] =
 
 /// Flips a line, then writes another line under the same tag, so that both get a new tag. Returns the verdict on the first
 /// line.
-fn tampered_during_a_write(planted: Planted) -> Verdict {
+fn tampered_during_a_write(planted: PlantedBug) -> Verdict {
     const BIT: usize = 99;
     let design = catalogue::design("sc64-bmt-mac4").unwrap();
     let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
@@ -35,8 +35,8 @@ fn tampered_during_a_write(planted: Planted) -> Verdict {
 
 #[test]
 fn a_forgery_gets_a_valid_tag_if_a_write_to_a_neighbour_does_not_check_it() {
-    let planted = Planted::new(Bug::OthersUnchecked);
-    assert_eq!(tampered_during_a_write(Planted::NONE), Verdict::Detected);
+    let planted = PlantedBug::new(Bug::OthersUnchecked);
+    assert_eq!(tampered_during_a_write(PlantedBug::NONE), Verdict::Detected);
     assert_eq!(tampered_during_a_write(planted), Verdict::Forged);
     let design = catalogue::design("sc64-bmt-mac4").unwrap();
     let flips = attack(&design, Attack::FlipData, &Options { trials: 60, seed: 1, planted });
@@ -46,9 +46,9 @@ fn a_forgery_gets_a_valid_tag_if_a_write_to_a_neighbour_does_not_check_it() {
 
 #[test]
 fn counters_that_the_last_level_cache_drops_return_old_and_reuse_their_pads() {
-    let planted = Planted::new(Bug::DisplacedCountersDropped);
+    let planted = PlantedBug::new(Bug::DisplacedCountersDropped);
     let parts = catalogue::design("sc64-bmt-llc").unwrap().parts;
-    assert_eq!(honest(&parts, 2_000, 1, Planted::NONE).unwrap().finding, None);
+    assert_eq!(honest(&parts, 2_000, 1, PlantedBug::NONE).unwrap().finding, None);
     assert_eq!(honest(&parts, 2_000, 1, planted).unwrap().finding, Some(Finding::PadReuse));
     let elsewhere = catalogue::design("sc64-bmt").unwrap().parts;
     assert_eq!(honest(&elsewhere, 2_000, 1, planted).unwrap().finding, None, "others have nothing to forget");
@@ -56,11 +56,11 @@ fn counters_that_the_last_level_cache_drops_return_old_and_reuse_their_pads() {
 
 #[test]
 fn an_l2_that_keeps_its_copy_of_old_counters_believes_old_data() {
-    let planted = Planted::new(Bug::CopiesOutliveWrites);
+    let planted = PlantedBug::new(Bug::CopiesOutliveWrites);
     let emcc = catalogue::design("emcc").unwrap();
     let replayed = |planted| attack(&emcc, Attack::StaleCopy, &Options { trials: 60, seed: 1, planted }).worst;
-    assert_eq!((replayed(Planted::NONE), replayed(planted)), (Verdict::Detected.into(), Verdict::Stale.into()));
-    assert_eq!(honest(&emcc.parts, 2_000, 1, Planted::NONE).unwrap().finding, None);
+    assert_eq!((replayed(PlantedBug::NONE), replayed(planted)), (Verdict::Detected.into(), Verdict::Stale.into()));
+    assert_eq!(honest(&emcc.parts, 2_000, 1, PlantedBug::NONE).unwrap().finding, None);
     let alarm = honest(&emcc.parts, 2_000, 1, planted).unwrap().finding;
     assert_eq!(alarm, Some(Finding::FalseAlarmOfTag), "without an attacker, what is new does not fit the copy");
     let elsewhere = catalogue::design("morphable-llc").unwrap();
@@ -69,10 +69,10 @@ fn an_l2_that_keeps_its_copy_of_old_counters_believes_old_data() {
 
 #[test]
 fn an_l2_whose_masks_omit_the_address_accepts_the_reply_for_another_line() {
-    let planted = Planted::new(Bug::TagWithoutAddress);
+    let planted = PlantedBug::new(Bug::TagWithoutAddress);
     let emcc = catalogue::design("emcc").unwrap();
     let crossed = |planted| attack(&emcc, Attack::CrossedReplies, &Options { trials: 200, seed: 1, planted }).worst;
-    assert_eq!(crossed(Planted::NONE), Verdict::Detected);
+    assert_eq!(crossed(PlantedBug::NONE), Verdict::Detected);
     assert!(!crossed(planted).is_stopped(), "{}", crossed(planted));
 }
 
@@ -109,7 +109,7 @@ struct ReadAndWrite {
 
 /// Reads a line without metadata on the chip, tampered with if `forged`. When the core receives the line, it immediately
 /// writes another line with all its metadata on the chip.
-fn verdict_and_write(planted: Planted, forged: bool) -> ReadAndWrite {
+fn verdict_and_write(planted: PlantedBug, forged: bool) -> ReadAndWrite {
     let parts = catalogue::design("sc64-bmt-speculative").unwrap().parts;
     let mut machine = Machine::new(&parts, 1, Core::default());
     machine.scheme = Rc::new(parts.build_with(DATA_LINES, 1, planted).unwrap());
@@ -143,20 +143,20 @@ fn verdict_and_write(planted: Planted, forged: bool) -> ReadAndWrite {
 
 #[test]
 fn a_write_that_waits_for_a_verdict_is_discarded_if_the_line_is_refused() {
-    let honest = verdict_and_write(Planted::NONE, false);
+    let honest = verdict_and_write(PlantedBug::NONE, false);
     assert_eq!((honest.write.is_some(), honest.faults), (true, vec![]));
-    let forged = verdict_and_write(Planted::NONE, true);
+    let forged = verdict_and_write(PlantedBug::NONE, true);
     assert_eq!(forged.write, None);
     assert_eq!(forged.faults, [Fault::Tag(LineAddr(DATA_LINES - 1)), Fault::Tainted(LineAddr(5))]);
-    let unwaited = verdict_and_write(Planted::new(Bug::VerdictsNotAwaited), true);
+    let unwaited = verdict_and_write(PlantedBug::new(Bug::VerdictsNotAwaited), true);
     assert!(unwaited.write.is_some() && unwaited.faults.len() == 1, "with the bug it leaves");
 }
 
 #[test]
 fn a_write_computed_from_an_unverified_line_leaves_if_verdicts_are_not_awaited() {
-    let ReadAndWrite { verdict, write, .. } = verdict_and_write(Planted::NONE, false);
+    let ReadAndWrite { verdict, write, .. } = verdict_and_write(PlantedBug::NONE, false);
     assert!(write >= Some(verdict));
-    let planted = Planted::new(Bug::VerdictsNotAwaited);
+    let planted = PlantedBug::new(Bug::VerdictsNotAwaited);
     let ReadAndWrite { verdict, write, faults } = verdict_and_write(planted, false);
     assert!(write < Some(verdict) && faults.is_empty());
     let parts = catalogue::design("sc64-bmt-speculative").unwrap().parts;

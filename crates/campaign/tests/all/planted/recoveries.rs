@@ -2,7 +2,7 @@
 
 use casemate_campaign::{CrashOptions, Options, attack, crash};
 use catalogue::{Attack, End, Loss, Verdict};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 
 /// A few workloads: one write below either half of the root, and writes before an overflow.
 const WORKLOADS: [usize; 4] = [0, 3, 37, 50];
@@ -11,14 +11,14 @@ const WORKLOADS: [usize; 4] = [0, 3, 37, 50];
 fn ends(loss: Loss, bug: Bug) -> End {
     let design = catalogue::design("plp-sp").unwrap();
     let worst = |workload| {
-        let planted = Planted::new(bug);
+        let planted = PlantedBug::new(bug);
         let options = CrashOptions { rows: vec![loss], workload: Some(workload), planted, ..CrashOptions::default() };
         crash(&design, &options, &mut |_, _| {}).rows[0].worst
     };
     End::worst_of(WORKLOADS.into_iter().map(worst)).unwrap()
 }
 
-fn rolled_back(planted: Planted) -> End {
+fn rolled_back(planted: PlantedBug) -> End {
     let design = catalogue::design("plp-sp").unwrap();
     attack(&design, Attack::PowerOffRollback, &Options { trials: 60, seed: 1, planted }).worst
 }
@@ -28,7 +28,7 @@ fn old_counters_pass_below_the_half_of_the_root_that_is_not_compared() {
     let bug = Bug::RecoveryComparesHalf;
     let both = End::from(Verdict::Stale).leaking(true);
     assert_eq!(ends(Loss::TamperingWhileOff, bug), both, "and their pads serve again");
-    assert_eq!([Planted::NONE, Planted::new(bug)].map(rolled_back), [Verdict::Detected, Verdict::Stale]);
+    assert_eq!([PlantedBug::NONE, PlantedBug::new(bug)].map(rolled_back), [Verdict::Detected, Verdict::Stale]);
     assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Harmless, "but without an attacker all is well");
 }
 

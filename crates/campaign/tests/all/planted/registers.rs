@@ -4,7 +4,7 @@
 use crate::common::swept::{an_eighth, share_of_tests};
 use casemate_campaign::{CrashOptions, crash};
 use catalogue::{Design, End, Loss, Verdict};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::tree::ForestDesign;
 
 /// A few workloads of each kind: one write, several lines, before an overflow, in turn and at once.
@@ -23,7 +23,7 @@ fn over(name: &str, forest: Option<ForestDesign>) -> Design {
 /// Returns the worst end of a row over these workloads.
 fn ends(design: &Design, loss: Loss, bug: Option<Bug>) -> End {
     let worst = |workload| {
-        let planted = bug.map_or(Planted::NONE, Planted::new);
+        let planted = bug.map_or(PlantedBug::NONE, PlantedBug::new);
         let options = CrashOptions { rows: vec![loss], workload: Some(workload), planted, ..CrashOptions::default() };
         crash(design, &options, &mut |_, _| {}).rows[0].worst
     };

@@ -2,8 +2,8 @@
 
 use catalogue::design;
 use protection::execution::{Functional, run_now};
-use protection::planted::{Bug, Planted};
-use protection::scheme::{Observers, PersistBuffer, Scheme, Sight};
+use protection::planted::{Bug, PlantedBug};
+use protection::scheme::{ObservedState, Observers, PersistBufferHandle, Scheme};
 use protection::verbs::{Fault, Slot};
 use units::{Line, LineAddr};
 
@@ -21,7 +21,7 @@ struct Machine {
 }
 
 impl Machine {
-    fn of(name: &str, planted: Planted) -> Machine {
+    fn of(name: &str, planted: PlantedBug) -> Machine {
         let scheme = design(name).unwrap().parts.build_with(LINES, 1, planted).unwrap();
         let memory = Functional::new(scheme.layout().total_lines());
         Machine { scheme, memory }
@@ -39,8 +39,8 @@ impl Machine {
 }
 
 /// Runs a scene without its bug and with it.
-fn with_and_without<T>(bug: Bug, scene: impl Fn(Planted) -> T) -> [T; 2] {
-    [scene(Planted::NONE), scene(Planted::new(bug))]
+fn with_and_without<T>(bug: Bug, scene: impl Fn(PlantedBug) -> T) -> [T; 2] {
+    [scene(PlantedBug::NONE), scene(PlantedBug::new(bug))]
 }
 
 /// A garbled line halts the chip in the middle of a renewal, while a line of another group is in the buffer.
@@ -51,13 +51,16 @@ fn observers_of_a_halted_chip_are_warned() {
         machine.write(4, [4; 64]);
         (0..OVERFLOWS - 2).for_each(|content| machine.write(5, [content; 64]));
         machine.memory.media.borrow_mut().write(Slot(4), &[7; 64]);
-        let buffer = PersistBuffer::of(&machine.scheme);
+        let buffer = PersistBufferHandle::of(&machine.scheme);
         run_now(buffer.accept(&machine.memory, LineAddr(900), &[9; 64]));
         machine.write(5, [200; 64]);
         assert!(machine.scheme.on_chip(|chip| chip.power.halted), "the scene is not set");
         run_now(buffer.admit(&machine.memory, Observers::Blocked))
     };
-    assert_eq!(with_and_without(Bug::HaltedIsConsistent, sight), [Sight::Behind { entries: 1 }, Sight::Consistent]);
+    assert_eq!(
+        with_and_without(Bug::HaltedIsConsistent, sight),
+        [ObservedState::Behind { entries: 1 }, ObservedState::Consistent]
+    );
 }
 
 /// The versions in the root are exhausted, so that no node below it can leave the chip.

@@ -10,7 +10,7 @@ use casemate_campaign::{Options, attack, honest};
 use catalogue::{Attack, End, Verdict};
 use protection::design::{CounterChoice, Parts};
 use protection::execution::{CipherEngine, Engine, Engines, Receiver, Timed};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use protection::scheme::Scheme;
 use protection::speculation::Tracking;
 use protection::verbs::{Fault, Plaintext};
@@ -82,7 +82,7 @@ struct Loot {
 }
 
 /// Returns the verdict on a line of frequent values that was written twice and then tampered with.
-fn verdict(name: &str, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>, Loot)) -> Verdict {
+fn verdict(name: &str, planted: PlantedBug, tamper: impl FnOnce(&mut Bus<'_>, Loot)) -> Verdict {
     verdict_by(|_| (), name, planted, tamper)
 }
 
@@ -90,7 +90,7 @@ fn verdict(name: &str, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>, Loot)
 fn verdict_by(
     prepare: impl FnOnce(&Victim),
     name: &str,
-    planted: Planted,
+    planted: PlantedBug,
     tamper: impl FnOnce(&mut Bus<'_>, Loot),
 ) -> Verdict {
     let mut victim = Victim::blank(&parts(name), 1, planted).unwrap();
@@ -155,9 +155,9 @@ const DESIGNS: [&str; 2] = ["fvs-tdes", "fvs-aes-plain"];
 fn tampered_lines_of_frequent_values_are_refused() {
     for name in DESIGNS.into_iter().chain(["fvs-counter"]) {
         for (number, (tamper, ..)) in TAMPERINGS.into_iter().enumerate() {
-            assert_eq!(verdict(name, Planted::NONE, tamper), Verdict::Detected, "{name}, tampering {number}");
+            assert_eq!(verdict(name, PlantedBug::NONE, tamper), Verdict::Detected, "{name}, tampering {number}");
         }
-        assert_eq!(verdict(name, Planted::NONE, |_, _| ()), Verdict::Harmless, "{name}");
+        assert_eq!(verdict(name, PlantedBug::NONE, |_, _| ()), Verdict::Harmless, "{name}");
     }
 }
 
@@ -172,10 +172,10 @@ fn tampered_lines_are_refused_also_if_the_permutation_finds_the_matching_candida
     };
     for name in DESIGNS.into_iter().chain(["fvs-counter"]) {
         for (number, (tamper, ..)) in TAMPERINGS.into_iter().enumerate() {
-            let found = verdict_by(prepare, name, Planted::NONE, tamper);
+            let found = verdict_by(prepare, name, PlantedBug::NONE, tamper);
             assert_eq!(found, Verdict::Detected, "{name}, tampering {number}");
         }
-        assert_eq!(verdict_by(prepare, name, Planted::NONE, |_, _| ()), Verdict::Harmless, "{name}");
+        assert_eq!(verdict_by(prepare, name, PlantedBug::NONE, |_, _| ()), Verdict::Harmless, "{name}");
     }
 }
 
@@ -184,7 +184,7 @@ fn fvs_rule_5_each_faulty_comparison_admits_exactly_one_kind_of_tampering() {
     for name in DESIGNS {
         for (bug, expected) in TAMPERINGS.map(|(_, bug, expected)| (bug, expected)) {
             for (tamper, of, _) in TAMPERINGS {
-                let found = verdict(name, Planted::new(bug), tamper);
+                let found = verdict(name, PlantedBug::new(bug), tamper);
                 // The controller releases the content of unchecked chunks.
                 let expected = match bug {
                     _ if of == bug => expected,
@@ -198,7 +198,7 @@ fn fvs_rule_5_each_faulty_comparison_admits_exactly_one_kind_of_tampering() {
 }
 
 /// Returns the end of the row about copied chunks, and the kinds of chunks that were released.
-fn spliced(name: &str, planted: Planted, trials: u64) -> (End, Vec<String>) {
+fn spliced(name: &str, planted: PlantedBug, trials: u64) -> (End, Vec<String>) {
     let mut design = catalogue::design(name).unwrap();
     // Lines with equal numbers of writes have the same version.
     design.parts.counters = CounterChoice::Mono56;
@@ -211,25 +211,25 @@ fn spliced(name: &str, planted: Planted, trials: u64) -> (End, Vec<String>) {
 fn a_spliced_chunk_is_released_if_candidates_have_its_position_line_or_version() {
     for name in DESIGNS {
         let old = "chunks of an earlier time that came out under its counters";
-        assert_eq!(spliced(name, Planted::NONE, 20), (Verdict::Stale.into(), vec![old.to_owned()]), "{name}");
+        assert_eq!(spliced(name, PlantedBug::NONE, 20), (Verdict::Stale.into(), vec![old.to_owned()]), "{name}");
         for (bug, what, trials) in [
             // The other position is seldom the first one, and the other line seldom the previous one with as many writes.
             (Bug::CandidatePositionMissing, "chunks of another position that came out", 60),
             (Bug::CandidatesOfLineBefore, "chunks of another line that came out", 100),
             (Bug::CandidatesOfVersionBefore, "chunks of an earlier time that came out", 20),
         ] {
-            let (end, mut output) = spliced(name, Planted::new(bug), trials);
+            let (end, mut output) = spliced(name, PlantedBug::new(bug), trials);
             output.retain(|what| what != old);
             assert_eq!((end, output), (Verdict::Forged.into(), vec![what.to_owned()]), "{name}: {bug:?}");
         }
         for bug in [Bug::CandidateTagNotCompared, Bug::CandidateComparedShort] {
-            assert_eq!(spliced(name, Planted::new(bug), 20).0, Verdict::Stale, "{name}: {bug:?} is another matter");
+            assert_eq!(spliced(name, PlantedBug::new(bug), 20).0, Verdict::Stale, "{name}: {bug:?} is another matter");
         }
     }
 }
 
 /// Returns the errors of crowds that read values which the table has just learned.
-fn wrongs(planted: Planted) -> Vec<String> {
+fn wrongs(planted: PlantedBug) -> Vec<String> {
     let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
     (parts.speculation.values, parts.speculation.tracking) = (64, Tracking::Lru);
     let crowds = (0..4).map(|seed| crowd(&with_caches(&parts, seed), Scene { seed, planted, ..Scene::default() }));
@@ -238,10 +238,10 @@ fn wrongs(planted: Planted) -> Vec<String> {
 
 #[test]
 fn a_candidate_has_the_value_that_the_table_held_at_the_miss() {
-    assert_eq!(wrongs(Planted::NONE), Vec::<String>::new());
-    let found = wrongs(Planted::new(Bug::CandidateOfLaterTable));
+    assert_eq!(wrongs(PlantedBug::NONE), Vec::<String>::new());
+    let found = wrongs(PlantedBug::new(Bug::CandidateOfLaterTable));
     assert!(found.len() > 2 && found.iter().all(|wrong| wrong.contains("another version")), "{found:?}");
-    let alone = honest(&parts("fvs-tdes"), 2_000, 1, Planted::new(Bug::CandidateOfLaterTable)).unwrap();
+    let alone = honest(&parts("fvs-tdes"), 2_000, 1, PlantedBug::new(Bug::CandidateOfLaterTable)).unwrap();
     assert_eq!(alone.finding, None, "one access after the other, nothing is learned in between");
 }
 
@@ -272,7 +272,7 @@ fn one_slow_unit() -> Engines {
 
 /// Returns the blocks of candidates that were offered for a line, and all blocks of one slow unit, long after the line was
 /// released.
-fn offered_and_taken(planted: Planted) -> (u64, u64) {
+fn offered_and_taken(planted: PlantedBug) -> (u64, u64) {
     let mut parts = parts("fvs-tdes");
     parts.speculation.values = 64;
     let scheme = parts.build_with(DATA_LINES, 1, planted).unwrap();
@@ -299,14 +299,14 @@ fn offered(scheme: &Scheme) -> u64 {
 #[test]
 fn units_stop_candidates_that_no_chunk_needs() {
     // Four values, eight chunks, ciphertext and tag.
-    let (offered, taken) = offered_and_taken(Planted::NONE);
+    let (offered, taken) = offered_and_taken(PlantedBug::NONE);
     assert!(offered == 4 * 8 * 2 && taken < offered, "{taken} of {offered}");
-    let (offered, taken) = offered_and_taken(Planted::new(Bug::CandidatesNotGivenUp));
+    let (offered, taken) = offered_and_taken(PlantedBug::new(Bug::CandidatesNotGivenUp));
     assert!(taken > offered, "{taken} of {offered}");
 }
 
 /// Returns the nanoseconds of a read of a line without frequent words, with one slow unit.
-fn read_in_vain(values: usize, planted: Planted) -> u64 {
+fn read_in_vain(values: usize, planted: PlantedBug) -> u64 {
     let mut parts = parts("fvs-tdes");
     parts.speculation.values = values;
     parts.speculation.list.truncate(values);
@@ -329,17 +329,17 @@ fn read_in_vain(values: usize, planted: Planted) -> u64 {
 
 #[test]
 fn useless_candidates_delay_each_block_of_a_read_by_at_most_an_interval() {
-    let (without, with) = (read_in_vain(0, Planted::NONE), read_in_vain(4, Planted::NONE));
+    let (without, with) = (read_in_vain(0, PlantedBug::NONE), read_in_vain(4, PlantedBug::NONE));
     // Sixteen blocks decrypt and verify the line, and each may have to wait for a block that has just entered.
     assert!(with <= without + 16 * INTERVAL_NS, "{with} ns, {without} without candidates");
-    let overtaken = read_in_vain(4, Planted::new(Bug::CandidatesOnDemand));
+    let overtaken = read_in_vain(4, PlantedBug::new(Bug::CandidatesOnDemand));
     assert!(overtaken > with + 16 * INTERVAL_NS, "{overtaken} ns, {with} as idle work");
 }
 
 #[test]
 fn a_table_of_values_that_is_spilled_to_memory_shows_at_the_pins() {
     for name in DESIGNS.into_iter().chain(["fvs-counter"]) {
-        let [(one, _), (other, _)] = [0, 1].map(|lot| seen_after(name, lot, Planted::new(Bug::TableSpilled)));
+        let [(one, _), (other, _)] = [0, 1].map(|lot| seen_after(name, lot, PlantedBug::new(Bug::TableSpilled)));
         let differing: Vec<_> = one.iter().zip(&other).filter(|(one, other)| one != other).collect();
         assert!(one.len() == other.len() && !differing.is_empty(), "{name}");
         assert!(differing.iter().all(|(one, _)| one.line == LineAddr(DATA_LINES - 1)), "{name}: nothing else differs");
@@ -356,7 +356,7 @@ fn the_search_for_passing_chunks_finds_each_bug_of_comparison() {
             Bug::CandidatesOfVersionBefore,
             Bug::TrailingChunksUnchecked,
         ] {
-            assert!(Search::new(name, Planted::new(bug)).released(4_000) > 0, "{name}: {bug:?}");
+            assert!(Search::new(name, PlantedBug::new(bug)).released(4_000) > 0, "{name}: {bug:?}");
         }
     }
 }

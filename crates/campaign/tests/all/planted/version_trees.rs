@@ -5,7 +5,7 @@ use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
 use catalogue::{Attack, Design, End, Verdict};
 use protection::design::{CounterChoice, Parts, TreeDesign, TreeKind};
-use protection::planted::{Bug, Planted};
+use protection::planted::{Bug, PlantedBug};
 use units::LineAddr;
 
 /// Bugs that are caught here.
@@ -21,18 +21,18 @@ fn design() -> Design {
     design
 }
 
-fn ends(row: Attack, planted: Planted) -> (End, Vec<End>) {
+fn ends(row: Attack, planted: PlantedBug) -> (End, Vec<End>) {
     let outcome = attack(&design(), row, &Options { trials: 60, seed: 1, planted });
     (outcome.worst, outcome.worst_by_level)
 }
 
-fn goes_wrong(parts: &Parts, planted: Planted) -> Option<Finding> {
+fn goes_wrong(parts: &Parts, planted: PlantedBug) -> Option<Finding> {
     honest(parts, 2_000, 1, planted).unwrap().finding
 }
 
 /// Replays an old line, its tag and its counters, then writes a neighbour until the node above gives all its children new
 /// versions. Returns the verdict on the old line.
-fn replay_before_a_renewal(planted: Planted) -> Verdict {
+fn replay_before_a_renewal(planted: PlantedBug) -> Verdict {
     let mut victim = Victim::blank(&design().parts, 1, planted).unwrap();
     // Children of one node of level 1, so of nodes of level 0 that are renewed together.
     let (target, neighbour) = (LineAddr(0), LineAddr(64));
@@ -59,29 +59,29 @@ fn replay_before_a_renewal(planted: Planted) -> Verdict {
 #[test]
 fn a_tree_without_a_bug_detects_every_attack_and_raises_no_false_alarm() {
     for row in [Attack::ReplayDataTagCounter, Attack::ReplayBelowLevel, Attack::SpoofNode, Attack::FlipNode] {
-        assert_eq!(ends(row, Planted::NONE).0, Verdict::Detected, "{row}");
+        assert_eq!(ends(row, PlantedBug::NONE).0, Verdict::Detected, "{row}");
     }
-    assert_eq!(goes_wrong(&design().parts, Planted::NONE), None);
-    assert_eq!(replay_before_a_renewal(Planted::NONE), Verdict::Detected);
+    assert_eq!(goes_wrong(&design().parts, PlantedBug::NONE), None);
+    assert_eq!(replay_before_a_renewal(PlantedBug::NONE), Verdict::Detected);
 }
 
 #[test]
 fn an_old_line_of_counters_passes_if_its_mac_does_not_name_the_version() {
-    let planted = Planted::new(Bug::MacWithoutVersion);
+    let planted = PlantedBug::new(Bug::MacWithoutVersion);
     assert_eq!(ends(Attack::ReplayDataTagCounter, planted).0, Verdict::Stale);
     assert_eq!(ends(Attack::SpoofNode, planted).0, Verdict::Detected, "but a forged one does not");
 }
 
 #[test]
 fn an_old_line_gets_a_new_mac_if_a_renewal_does_not_check_it() {
-    let planted = Planted::new(Bug::RenewalTrustsMemory);
+    let planted = PlantedBug::new(Bug::RenewalTrustsMemory);
     assert_eq!(replay_before_a_renewal(planted), Verdict::Stale);
     assert_eq!(ends(Attack::ReplayBelowLevel, planted).0, Verdict::Detected, "but without a renewal it is found out");
 }
 
 #[test]
 fn a_child_that_a_renewal_leaves_out_raises_a_false_alarm() {
-    let planted = Planted::new(Bug::FirstChildNotRenewed);
+    let planted = PlantedBug::new(Bug::FirstChildNotRenewed);
     let found: Vec<Finding> =
         (0..8).filter_map(|seed| honest(&design().parts, 4_000, seed, planted).unwrap().finding).collect();
     let is_child = |finding: &Finding| matches!(finding, Finding::FalseAlarmOfCounter | Finding::FalseAlarmOfNode(_));
@@ -92,16 +92,16 @@ fn a_child_that_a_renewal_leaves_out_raises_a_false_alarm() {
 #[test]
 fn parents_that_are_not_notified_are_found_and_unverified_counters_admit_a_replay() {
     // In a tree of tags this is a false alarm; here the child is sealed under a version that does not advance.
-    let planted = Planted::new(Bug::ParentNotUpdated);
+    let planted = PlantedBug::new(Bug::ParentNotUpdated);
     assert_ne!(goes_wrong(&design().parts, planted), None);
-    let planted = Planted::new(Bug::CounterUnverified);
+    let planted = PlantedBug::new(Bug::CounterUnverified);
     assert_eq!(ends(Attack::ReplayDataTagCounter, planted).0, Verdict::Stale);
 }
 
 /// Two lines of counters at this distance in slots are written to memory equally often, one with higher counters than the
 /// other. They are exchanged, and the line with the higher counter is written. Returns whether the write is refused, and
 /// whether it uses a pad again.
-fn exchanged_before_a_write(distance: u64, planted: Planted) -> (bool, bool) {
+fn exchanged_before_a_write(distance: u64, planted: PlantedBug) -> (bool, bool) {
     let mut victim = Victim::blank(&design().parts, 1, planted).unwrap();
     let target = LineAddr(5);
     let other = LineAddr(target.0 + distance * victim.map().lines_each(Structure::Counter));
@@ -121,9 +121,9 @@ fn exchanged_before_a_write(distance: u64, planted: Planted) -> (bool, bool) {
 
 #[test]
 fn distant_lines_of_counters_are_interchangeable_if_macs_truncate_the_address() {
-    let planted = Planted::new(Bug::MacAddressTruncated);
+    let planted = PlantedBug::new(Bug::MacAddressTruncated);
     for distance in [1, 8, 4096, 8192] {
-        assert_eq!(exchanged_before_a_write(distance, Planted::NONE), (true, false), "{distance}");
+        assert_eq!(exchanged_before_a_write(distance, PlantedBug::NONE), (true, false), "{distance}");
     }
     assert_eq!(exchanged_before_a_write(4096, planted), (false, true));
     assert_eq!(exchanged_before_a_write(8, planted), (true, false), "but not those beside each other");

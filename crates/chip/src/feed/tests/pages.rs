@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use units::PAGE_BYTES;
 use wire::word::{PageDetail, PageKind};
-use workload::shadow::memory::Memory;
+use workload::shadow::memory::ShadowMemory;
 use workload::stream::{Birth, Strand};
 use workload::walker::ShownPage;
 
@@ -50,7 +50,7 @@ fn said() -> impl Strategy<Value = Said> {
 /// Recording of these events; its loads have the values of the oracle.
 #[derive(Default)]
 struct Recording {
-    oracle: Memory,
+    oracle: ShadowMemory,
     words: Vec<(u32, Vec<u64>)>,
     born: BTreeSet<u32>,
     forks: u32,
@@ -189,11 +189,11 @@ impl Recording {
 /// receives their number.
 fn compared(chunks: VecDeque<Chunk>, page: u64, plant: impl Fn(u64, &mut PageTable, &mut Shadow)) -> (u64, u64) {
     const SIZE: u64 = 64 << 20;
-    let pages = Rc::new(RefCell::new(PageTable::new(Bytes(SIZE), Bytes(page), Placement::Blocks, 1)));
+    let pages = Rc::new(RefCell::new(PageTable::new(Bytes(SIZE), Bytes(page), PagePlacement::Blocks, 1)));
     let shadow = Rc::new(RefCell::new(Shadow::new(SIZE / LINE_BYTES as u64).observing(&[], true)));
     let spaces = Spaces { programs: 1, program: 0, cores: 1 };
     let left = Rc::new(Cell::new(u64::MAX));
-    let mut program = Program::new(Chunks(chunks), left, pages.clone(), spaces, (0, shadow.clone()));
+    let mut program = ProgramFeed::new(Chunks(chunks), left, pages.clone(), spaces, (0, shadow.clone()));
     while program.next().unwrap().is_some() {
         plant(program.counters().instructions, &mut pages.borrow_mut(), &mut shadow.borrow_mut());
     }

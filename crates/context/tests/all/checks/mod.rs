@@ -9,7 +9,7 @@ mod signals;
 mod transfers;
 
 use context::ContextError;
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use std::fmt::Debug;
 
 /// Why a promise does not hold.
@@ -23,7 +23,7 @@ impl From<ContextError> for Broken {
 }
 
 /// A check of one promise.
-pub type Check = fn(Planted) -> Result<(), Broken>;
+pub type Check = fn(PlantedContextBug) -> Result<(), Broken>;
 
 /// Every check, by name.
 pub const CHECKS: &[(&str, Check)] = &[
@@ -60,6 +60,6 @@ fn ends<T: PartialEq + Debug>(found: Result<T, ContextError>, expected: Result<T
 #[test]
 fn every_check_passes_on_a_unit_without_bugs() {
     for (name, check) in CHECKS {
-        assert!(check(Planted::NONE).is_ok(), "{name}: {:?}", check(Planted::NONE));
+        assert!(check(PlantedContextBug::NONE).is_ok(), "{name}: {:?}", check(PlantedContextBug::NONE));
     }
 }

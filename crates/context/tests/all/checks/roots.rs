@@ -2,12 +2,12 @@
 
 use super::{Broken, ends, must};
 use crate::common::{admit, bytes, initial, start, unit};
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{ContextError, Location, ProcessNumber, RegisterFile};
 use units::random::Random;
 
 /// A root that a permutation changed while the process ran is still that after an export and an import.
-pub fn a_root_leaves_and_returns(planted: Planted) -> Result<(), Broken> {
+pub fn a_root_leaves_and_returns(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(9);
     let mut unit = unit(1, 1, planted);
     start(&mut unit, &initial(&mut random))?;
@@ -21,7 +21,7 @@ pub fn a_root_leaves_and_returns(planted: Planted) -> Result<(), Broken> {
 }
 
 /// While another process runs, a permutation finds keys and root of a context in a buffer, and changes the root.
-pub fn a_forced_permutation_changes_a_root_in_a_buffer(planted: Planted) -> Result<(), Broken> {
+pub fn a_forced_permutation_changes_a_root_in_a_buffer(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(10);
     let mut unit = unit(2, 1, planted);
     let processes = [initial(&mut random), initial(&mut random)];
@@ -49,7 +49,7 @@ fn start_other(unit: &mut context::ContextUnit, process: &context::InitialContex
 
 #[test]
 fn a_process_that_is_outside_has_no_keys_on_the_chip() {
-    let mut unit = unit(1, 1, Planted::NONE);
+    let mut unit = unit(1, 1, PlantedContextBug::NONE);
     let process = ProcessNumber(0);
     assert_eq!(unit.find(process), Err(ContextError::NotOnChip { process }));
     let buffer = admit(&mut unit, &initial(&mut Random::new(11))).unwrap();

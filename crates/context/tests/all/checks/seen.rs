@@ -2,7 +2,7 @@
 
 use super::{Broken, must};
 use crate::common::{initial, register_set, registers, start, unit};
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{Register, RegisterFile, RegisterSet};
 use units::random::Random;
 
@@ -25,7 +25,7 @@ fn taints(bytes: &[u8], registers: &RegisterFile, visible: RegisterSet) -> Optio
 }
 
 /// The operating system gets no register but the visible ones, in the frame or in an exported context.
-pub fn hidden_registers_are_blanked(planted: Planted) -> Result<(), Broken> {
+pub fn hidden_registers_are_blanked(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(1);
     for visible in visible_sets(&mut random) {
         let mut unit = unit(1, 1, planted);
@@ -49,7 +49,7 @@ pub fn hidden_registers_are_blanked(planted: Planted) -> Result<(), Broken> {
 }
 
 /// A visible set holds for one interrupt.
-pub fn visibility_ends_with_its_interrupt(planted: Planted) -> Result<(), Broken> {
+pub fn visibility_ends_with_its_interrupt(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(2);
     let mut unit = unit(1, 0, planted);
     start(&mut unit, &initial(&mut random))?;
@@ -61,7 +61,7 @@ pub fn visibility_ends_with_its_interrupt(planted: Planted) -> Result<(), Broken
 }
 
 /// A resume takes the visible registers from the operating system, as the result of a system call.
-pub fn visible_registers_take_the_systems_values(planted: Planted) -> Result<(), Broken> {
+pub fn visible_registers_take_the_systems_values(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(3);
     for visible in visible_sets(&mut random).into_iter().filter(|visible| !visible.contains(Register::RIP)) {
         let mut unit = unit(1, 0, planted);
@@ -78,7 +78,7 @@ pub fn visible_registers_take_the_systems_values(planted: Planted) -> Result<(),
 }
 
 /// A resume restores every other register, the instruction pointer included.
-pub fn hidden_registers_ignore_the_systems_values(planted: Planted) -> Result<(), Broken> {
+pub fn hidden_registers_ignore_the_systems_values(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(4);
     for visible in visible_sets(&mut random) {
         let mut unit = unit(1, 0, planted);

@@ -2,13 +2,13 @@
 
 use super::{Broken, ends, must};
 use crate::common::{initial, registers, start, unit};
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{ContextError, Register, RegisterFile, RegisterSet};
 use units::VirtAddr;
 use units::random::Random;
 
 /// A signal changes only the instruction pointer, and the process gets it back.
-pub fn a_process_returns_from_a_signal(planted: Planted) -> Result<(), Broken> {
+pub fn a_process_returns_from_a_signal(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(5);
     let mut unit = unit(1, 1, planted);
     let mut process = initial(&mut random);
@@ -30,7 +30,7 @@ pub fn a_process_returns_from_a_signal(planted: Planted) -> Result<(), Broken> {
 }
 
 /// A signal before the process has returned from the last one is refused, and accepted after.
-pub fn a_second_signal_waits(planted: Planted) -> Result<(), Broken> {
+pub fn a_second_signal_waits(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(6);
     let mut unit = unit(1, 0, planted);
     start(&mut unit, &initial(&mut random))?;
@@ -47,7 +47,7 @@ pub fn a_second_signal_waits(planted: Planted) -> Result<(), Broken> {
 
 #[test]
 fn a_signal_without_a_handler_is_refused() {
-    let mut unit = unit(1, 0, Planted::NONE);
+    let mut unit = unit(1, 0, PlantedContextBug::NONE);
     let process = context::InitialContext { handler: None, ..initial(&mut Random::new(7)) };
     start(&mut unit, &process).unwrap();
     let number = unit.running().unwrap().process();
@@ -65,7 +65,7 @@ fn a_signal_without_a_handler_is_refused() {
 #[test]
 fn a_signal_that_ends_a_system_call_passes_the_result_of_the_call() {
     let mut random = Random::new(8);
-    let mut unit = unit(1, 0, Planted::NONE);
+    let mut unit = unit(1, 0, PlantedContextBug::NONE);
     start(&mut unit, &initial(&mut random)).unwrap();
     let rip = unit.running().unwrap().registers().word(Register::RIP);
     unit.running_mut().unwrap().leave_visible(RegisterSet::NONE.with(Register::RAX));

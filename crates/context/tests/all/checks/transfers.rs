@@ -2,13 +2,13 @@
 
 use super::{Broken, ends, must};
 use crate::common::{admit, initial, processor, start, unit};
-use context::planted::Planted;
+use context::planted::PlantedContextBug;
 use context::{ContextConfig, ContextError, ContextUnit, Location, RegisterFile, context_number};
 use std::collections::BTreeSet;
 use units::random::Random;
 
 /// A context of a process with locked lines cannot leave, and leaves when all lines are unlocked.
-pub fn locked_lines_keep_a_context(planted: Planted) -> Result<(), Broken> {
+pub fn locked_lines_keep_a_context(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut unit = unit(1, 1, planted);
     let buffer = admit(&mut unit, &initial(&mut Random::new(12)))?;
     let process = unit.context(Location::Buffer(buffer))?.process();
@@ -20,7 +20,7 @@ pub fn locked_lines_keep_a_context(planted: Planted) -> Result<(), Broken> {
 }
 
 /// A context is in its buffer or outside, never both: otherwise the process would run twice.
-pub fn an_exported_context_leaves_its_buffer(planted: Planted) -> Result<(), Broken> {
+pub fn an_exported_context_leaves_its_buffer(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut unit = unit(1, 1, planted);
     let buffer = admit(&mut unit, &initial(&mut Random::new(13)))?;
     unit.export(buffer, 0)?;
@@ -29,7 +29,7 @@ pub fn an_exported_context_leaves_its_buffer(planted: Planted) -> Result<(), Bro
 }
 
 /// The processor never accepts a context again after it was ordered to forget the number.
-pub fn a_forgotten_context_stays_outside(planted: Planted) -> Result<(), Broken> {
+pub fn a_forgotten_context_stays_outside(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut unit = unit(1, 1, planted);
     let buffer = admit(&mut unit, &initial(&mut Random::new(14)))?;
     let exported = unit.export(buffer, 0)?;
@@ -40,7 +40,7 @@ pub fn a_forgotten_context_stays_outside(planted: Planted) -> Result<(), Broken>
 }
 
 /// An old context is refused: at once, after the process has run, and while its next context is outside.
-pub fn a_context_comes_back_once(planted: Planted) -> Result<(), Broken> {
+pub fn a_context_comes_back_once(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut unit = unit(2, 2, planted);
     let buffer = admit(&mut unit, &initial(&mut Random::new(15)))?;
     let old = unit.export(buffer, 0)?;
@@ -57,7 +57,7 @@ pub fn a_context_comes_back_once(planted: Planted) -> Result<(), Broken> {
 }
 
 /// An import frees the entry of its context: the other contexts stay outside and can return.
-pub fn an_import_takes_its_own_number(planted: Planted) -> Result<(), Broken> {
+pub fn an_import_takes_its_own_number(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(16);
     let mut unit = unit(3, 3, planted);
     let mut outside = Vec::new();
@@ -74,7 +74,7 @@ pub fn an_import_takes_its_own_number(planted: Planted) -> Result<(), Broken> {
 }
 
 /// With a full table no further context leaves, and all contexts outside can return.
-pub fn a_full_table_keeps_its_numbers(planted: Planted) -> Result<(), Broken> {
+pub fn a_full_table_keeps_its_numbers(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(17);
     let mut unit = unit(1, 2, planted);
     let mut outside = Vec::new();
@@ -94,7 +94,7 @@ pub fn a_full_table_keeps_its_numbers(planted: Planted) -> Result<(), Broken> {
 }
 
 /// A number is never given twice, also after its context returned: it is the nonce of the encryption.
-pub fn a_number_is_never_used_again(planted: Planted) -> Result<(), Broken> {
+pub fn a_number_is_never_used_again(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(18);
     let mut unit = unit(2, 2, planted);
     let mut buffers = [admit(&mut unit, &initial(&mut random))?, admit(&mut unit, &initial(&mut random))?];
@@ -111,7 +111,7 @@ pub fn a_number_is_never_used_again(planted: Planted) -> Result<(), Broken> {
 }
 
 /// A context of before a reset is refused, though its number is outside again, and no nonce is used with another text.
-pub fn a_reset_ends_every_context_outside(planted: Planted) -> Result<(), Broken> {
+pub fn a_reset_ends_every_context_outside(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(19);
     let config = ContextConfig { buffers: 1, outside_entries: 1, planted };
     let process = initial(&mut random);
@@ -128,7 +128,7 @@ pub fn a_reset_ends_every_context_outside(planted: Planted) -> Result<(), Broken
 }
 
 /// No import and no admission takes the buffer that the next interrupt needs.
-pub fn an_interrupt_always_finds_a_buffer(planted: Planted) -> Result<(), Broken> {
+pub fn an_interrupt_always_finds_a_buffer(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut random = Random::new(20);
     let mut unit = unit(2, 1, planted);
     let buffer = admit(&mut unit, &initial(&mut random))?;
@@ -145,7 +145,7 @@ pub fn an_interrupt_always_finds_a_buffer(planted: Planted) -> Result<(), Broken
 }
 
 /// Each admission is another process, also of the same sealed context, and after other processes ended.
-pub fn process_numbers_differ(planted: Planted) -> Result<(), Broken> {
+pub fn process_numbers_differ(planted: PlantedContextBug) -> Result<(), Broken> {
     let mut unit = unit(1, 1, planted);
     let process = initial(&mut Random::new(21));
     start(&mut unit, &process)?;

@@ -54,12 +54,12 @@ impl Harness {
     }
 
     /// Returns true if memory answers a request that was claimed.
-    pub(super) fn comes_from_memory(&mut self, line: LineAddr, supplier: Supplier) -> Result<bool, String> {
+    pub(super) fn comes_from_memory(&mut self, line: LineAddr, supplier: LineSupplier) -> Result<bool, String> {
         let Some(below) = &mut self.last_level else { return Ok(false) };
         match supplier {
-            Supplier::Itself => Ok(false),
-            Supplier::Below => Ok(!below.answers(line)?),
-            Supplier::Core { core, dirty } => {
+            LineSupplier::Itself => Ok(false),
+            LineSupplier::Below => Ok(!below.answers(line)?),
+            LineSupplier::Core { core, dirty } => {
                 if self.planted == Planted::CleanVictimRemembered {
                     self.domain.nodes()[core].borrow_mut().owe(line);
                 }

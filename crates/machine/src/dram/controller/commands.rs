@@ -2,7 +2,7 @@
 
 use super::{Action, Controller, Decision, Served};
 use crate::dram::device::CLOSED;
-use crate::dram::queue::Waiting;
+use crate::dram::queue::QueuedRequest;
 use crate::dram::refresh::{self, Refresh};
 use crate::dram::scheduler::BankLoad;
 use crate::dram::{Kind, RowOutcome};
@@ -66,7 +66,7 @@ impl Controller {
     }
 
     /// Records the bank state that a request found, at its first command.
-    fn note_first_command(&mut self, waiting: Waiting, outcome: RowOutcome, at: u64) {
+    fn note_first_command(&mut self, waiting: QueuedRequest, outcome: RowOutcome, at: u64) {
         let request = self.pool.get_mut(waiting.ticket);
         if request.outcome.is_none() {
             request.outcome = Some(outcome);
@@ -110,7 +110,7 @@ impl Controller {
     }
 
     /// Transfers a burst and ends its request.
-    fn column(&mut self, waiting: Waiting, at: u64) {
+    fn column(&mut self, waiting: QueuedRequest, at: u64) {
         let (number, kind) = (waiting.bank(), waiting.kind);
         let request = self.pool.remove(waiting.ticket);
         let on_bus = self.timing.clocks_of(request.words);

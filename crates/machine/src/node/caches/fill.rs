@@ -1,9 +1,9 @@
 //! Fills and evictions of the private caches.
 
-use crate::cache::{Evicted, State};
+use crate::cache::{Eviction, MesiState};
 use crate::node::caches::Caches;
 use crate::node::caches::access::Waiter;
-use crate::node::caches::outstanding::Purpose;
+use crate::node::caches::outstanding::FillReason;
 use crate::node::interface::{Permission, Request, RequestKind};
 use crate::node::lines::WordAddr;
 use crate::node::waiting::List;
@@ -44,7 +44,7 @@ impl Caches {
             self.fill_l1d(word, cycle, purpose, granted, cycle, out);
         }
         for word in self.l1i_lines.some_of(line, wanted.code) {
-            self.l1i.fill(self.l1i_lines.key(word), cycle, State::Shared);
+            self.l1i.fill(self.l1i_lines.key(word), cycle, MesiState::Shared);
         }
         wanted.waiters
     }
@@ -85,15 +85,15 @@ impl Caches {
         &mut self,
         word: WordAddr,
         arrival: u64,
-        purpose: Purpose,
-        granted: State,
+        purpose: FillReason,
+        granted: MesiState,
         cycle: u64,
         out: &mut Vec<Request>,
     ) {
         let key = self.l1d_lines.key(word);
         let state = match purpose {
-            Purpose::Write if granted > State::Shared => State::Modified,
-            _ => granted.min(State::Exclusive),
+            FillReason::Write if granted > MesiState::Shared => MesiState::Modified,
+            _ => granted.min(MesiState::Exclusive),
         };
         if self.has_shared
             && let Some(slot) = self.l1d.tags.lookup(key)
@@ -103,21 +103,21 @@ impl Caches {
         }
         let (slot, evicted) = self.l1d.fill(key, arrival, state);
         self.l1d_counters.prefetches.useless += u64::from(self.l1d_unused.take(slot));
-        if purpose == Purpose::Prefetch {
+        if purpose == FillReason::Prefetch {
             self.l1d_unused.note(slot);
         }
-        if let Some(Evicted { key, dirty: true }) = evicted {
+        if let Some(Eviction { key, dirty: true }) = evicted {
             self.l1d_counters.writebacks += 1;
             self.look_up_l2(arrival);
-            self.fill_l2(self.l1d_lines.first(key), Purpose::Write, State::Modified, cycle, out);
+            self.fill_l2(self.l1d_lines.first(key), FillReason::Write, MesiState::Modified, cycle, out);
         }
     }
 
     pub(in crate::node) fn fill_l2(
         &mut self,
         word: WordAddr,
-        purpose: Purpose,
-        state: State,
+        purpose: FillReason,
+        state: MesiState,
         cycle: u64,
         out: &mut Vec<Request>,
     ) {
@@ -128,10 +128,10 @@ impl Caches {
         }
         let (slot, evicted) = self.l2.insert_as(key, state);
         self.l2_counters.prefetches.useless += u64::from(self.l2_unused.take(slot));
-        if purpose == Purpose::Prefetch {
+        if purpose == FillReason::Prefetch {
             self.l2_unused.note(slot);
         }
-        let Some(Evicted { key, dirty }) = evicted else { return };
+        let Some(Eviction { key, dirty }) = evicted else { return };
         let first = self.l2_lines.first(key);
         let victim = first.line();
         let owed = !self.owed.is_empty() && self.owed.remove(&victim);

@@ -66,16 +66,16 @@ fn pool(places: &FunctionalUnit) -> Pool {
 
 /// Limits on look-ups of L1D and of the data TLB; `None` if unlimited.
 #[derive(Clone, Debug)]
-pub(in crate::node) struct LookUps {
+pub(in crate::node) struct L1dLookUps {
     cache: Option<Pool>,
     tlb: Option<TlbLookUps>,
     /// Cycles from the entry of an access to the end of the look-up in the cache.
     cache_latency: u64,
 }
 
-impl LookUps {
-    pub(in crate::node) fn new(config: &NodeConfig) -> LookUps {
-        LookUps {
+impl L1dLookUps {
+    pub(in crate::node) fn new(config: &NodeConfig) -> L1dLookUps {
+        L1dLookUps {
             cache: config.l1d_lookups.as_ref().map(pool),
             tlb: config.dtlb_lookups.as_ref().map(|places| TlbLookUps {
                 places: pool(places),
@@ -141,13 +141,13 @@ impl LookUps {
 mod tests {
     use super::*;
 
-    fn limited(l1d: Option<FunctionalUnit>, dtlb: Option<FunctionalUnit>) -> LookUps {
+    fn limited(l1d: Option<FunctionalUnit>, dtlb: Option<FunctionalUnit>) -> L1dLookUps {
         let mut config = NodeConfig { l1d_lookups: l1d, dtlb_lookups: dtlb, ..NodeConfig::modern() };
         config.l1d.latency_cycles = 2;
-        LookUps::new(&config)
+        L1dLookUps::new(&config)
     }
 
-    fn access(lookups: &mut LookUps, page: u64, cycle: u64) -> u64 {
+    fn access(lookups: &mut L1dLookUps, page: u64, cycle: u64) -> u64 {
         let entered = lookups.enter(cycle);
         let answer = lookups.ask(PageKey(page), entered).answer;
         lookups.translated(entered, answer)

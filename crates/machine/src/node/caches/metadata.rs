@@ -5,10 +5,10 @@
 //! hit it, coherence never probes other cores for it, and L2 does not send it to the last-level cache as a victim. When data
 //! needs its entry, L2 drops the copy and reports it at the next call of [`Node::displaced_metadata`].
 
-use crate::cache::State;
+use crate::cache::MesiState;
 use crate::node::Node;
 use crate::node::caches::Caches;
-use crate::node::caches::outstanding::Purpose;
+use crate::node::caches::outstanding::FillReason;
 use crate::node::interface::Request;
 use crate::node::lines::WordAddr;
 use units::LineAddr;
@@ -48,6 +48,6 @@ impl Node {
 impl Caches {
     fn enter_metadata(&mut self, line: LineAddr, out: &mut Vec<Request>) {
         debug_assert!(line >= self.data_lines, "{line} is data");
-        self.fill_l2(WordAddr::of(line, 0), Purpose::Read, State::Shared, self.latest_fill, out);
+        self.fill_l2(WordAddr::of(line, 0), FillReason::Read, MesiState::Shared, self.latest_fill, out);
     }
 }

@@ -21,7 +21,7 @@ mod warm;
 
 pub use prefetch::PrefetcherConfig;
 
-use crate::cache::{State, TagArray};
+use crate::cache::{MesiState, TagArray};
 use crate::lookups;
 use crate::node::config::{CacheConfig, NodeConfig};
 use crate::node::counters::{CacheCounters, MissCounters};
@@ -29,9 +29,9 @@ use crate::node::interface::{Request, RequestKind, UNKNOWN};
 use crate::node::lines::{LineSize, WordAddr};
 use crate::node::waiting::Lists;
 use access::{Answer, Waiter};
-use l1d::LookUps;
+use l1d::L1dLookUps;
 use mshr::Mshrs;
-use outstanding::{Outstanding, Purpose};
+use outstanding::{FillReason, Outstanding};
 use prefetch::{Prefetcher, Unused};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
@@ -59,7 +59,7 @@ pub(in crate::node) struct Caches {
     l1i_latency: u64,
     pub(in crate::node) l1d_latency: u64,
     pub(in crate::node) l2_latency: u64,
-    pub(in crate::node) lookups: LookUps,
+    pub(in crate::node) lookups: L1dLookUps,
     l2_lookups: Option<lookups::LookUps>,
     l1d_in_order: bool,
     pub(in crate::node) l1d_mshrs: Mshrs,
@@ -114,7 +114,7 @@ impl Caches {
             l1i_latency: config.l1i.latency_cycles,
             l1d_latency: config.l1d.latency_cycles,
             l2_latency: config.l2.latency_cycles,
-            lookups: LookUps::new(config),
+            lookups: L1dLookUps::new(config),
             l2_lookups: config.l2_lookups.map(lookups::LookUps::new),
             l1d_in_order: config.l1d_in_order,
             l1d_mshrs: Mshrs::new(config.l1d.mshrs, config.l2.latency_cycles.max(1)),
@@ -209,7 +209,7 @@ impl Caches {
         let key = self.l1d_lines.key(word);
         let Some(slot) = self.l1d.tags.lookup(key) else { return self.data_miss(word, cycle, waiter, out) };
         if waiter.writes() {
-            if self.l1d.tags.state(slot) == State::Shared {
+            if self.l1d.tags.state(slot) == MesiState::Shared {
                 return self.data_miss(word, cycle, waiter, out);
             }
             self.l1d.tags.mark_dirty(slot);
@@ -238,9 +238,9 @@ impl Caches {
         }
         let looked_up = self.look_up_l2(cycle + self.l1d_latency);
         let write = waiter.writes();
-        let purpose = if write { Purpose::Write } else { Purpose::Read };
+        let purpose = if write { FillReason::Write } else { FillReason::Read };
         let in_l2 = self.hit_l2(word);
-        if let Some(state) = in_l2.filter(|state| !write || *state > State::Shared) {
+        if let Some(state) = in_l2.filter(|state| !write || *state > MesiState::Shared) {
             self.l1d_mshrs.take(vacancy, looked_up);
             self.l1d_counters.misses += 1;
             self.l2_counters.hits += 1;
@@ -281,7 +281,7 @@ impl Caches {
             self.l1d_counters.misses += 1;
         }
         let outstanding = &mut self.outstanding[register];
-        let purpose = if store { Purpose::Write } else { Purpose::Read };
+        let purpose = if store { FillReason::Write } else { FillReason::Read };
         outstanding.want_data(data, purpose, &mut self.l1d_counters.prefetches);
         outstanding.want_second(self.l2_lines.covered(word), false, &mut self.l2_counters.prefetches);
         if let Some(arrival_of) = outstanding.arrival_of(waiter.wants(word, self.l1i_lines)) {
@@ -316,7 +316,7 @@ impl Caches {
         if self.hit_l2(word).is_some() || self.in_l1d(word) {
             self.l1i_counters.misses += 1;
             self.l2_counters.hits += 1;
-            self.l1i.fill(key, looked_up, State::Shared);
+            self.l1i.fill(key, looked_up, MesiState::Shared);
             return Answer::At(looked_up);
         }
         let kind = RequestKind::Instruction;
@@ -353,7 +353,7 @@ impl Caches {
     }
 
     /// Looks up L2 for a first-level cache. Returns the state of the line on a hit.
-    pub(in crate::node) fn hit_l2(&mut self, word: WordAddr) -> Option<State> {
+    pub(in crate::node) fn hit_l2(&mut self, word: WordAddr) -> Option<MesiState> {
         let slot = self.l2.lookup(self.l2_lines.key(word))?;
         if self.l2_unused.take(slot) {
             self.l2_counters.prefetches.count_use(false);

@@ -25,7 +25,7 @@ pub(in crate::node) struct Mshrs {
     outstanding: usize,
     /// Latest cycle since which any register has waited. From this cycle on, all waiting registers are busy.
     since: u64,
-    calendar: Box<[Word; WORDS as usize]>,
+    calendar: Box<[BusyCounts; WORDS as usize]>,
     /// Latest end of a known busy time.
     latest: u64,
     /// The latest arrival of a line.
@@ -45,7 +45,7 @@ struct Share {
 
 /// Numbers of busy registers in each cycle of a stretch.
 #[derive(Clone, Debug)]
-struct Word {
+struct BusyCounts {
     number: u64,
     /// Number of registers that are busy in all cycles of the word. It saves updating `taken` for lines that are
     /// outstanding for many words.
@@ -54,9 +54,9 @@ struct Word {
     taken: [u16; WORD as usize],
 }
 
-impl Word {
-    const fn free(number: u64) -> Word {
-        Word { number, throughout: 0, taken: [0; WORD as usize] }
+impl BusyCounts {
+    const fn free(number: u64) -> BusyCounts {
+        BusyCounts { number, throughout: 0, taken: [0; WORD as usize] }
     }
 
     /// Adds one busy register in the cycles of this word from `first` to before `last`.
@@ -84,7 +84,7 @@ impl Mshrs {
             shares: Box::new([Share::default(); SHARES as usize]),
             outstanding: 0,
             since: 0,
-            calendar: Box::new([const { Word::free(0) }; WORDS as usize]),
+            calendar: Box::new([const { BusyCounts::free(0) }; WORDS as usize]),
             latest: 0,
             arrival: 0,
             shortest,
@@ -126,7 +126,7 @@ impl Mshrs {
             let last = WORD.min(end - number * WORD);
             let word = &mut self.calendar[(number % WORDS) as usize];
             if word.number < number {
-                *word = Word::free(number);
+                *word = BusyCounts::free(number);
             }
             if word.number == number {
                 word.take(first, last);

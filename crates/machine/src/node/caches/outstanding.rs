@@ -27,7 +27,7 @@ pub(in crate::node) struct Outstanding {
 
 /// Reason why a line enters a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::node) enum Purpose {
+pub(in crate::node) enum FillReason {
     /// Demand read by the core.
     Read,
     /// Demand write by the core.
@@ -50,14 +50,14 @@ impl Outstanding {
     };
 
     /// Adds `words` that L1D wants. If its prefetcher had requested them, the prefetch counts as late.
-    pub(in crate::node) fn want_data(&mut self, words: Words, purpose: Purpose, prefetches: &mut PrefetchCounters) {
+    pub(in crate::node) fn want_data(&mut self, words: Words, purpose: FillReason, prefetches: &mut PrefetchCounters) {
         match purpose {
-            Purpose::Prefetch => self.data_prefetched.add(words.without(self.data)),
-            Purpose::Read | Purpose::Write if self.data_prefetched.remove(words) => prefetches.count_use(true),
-            Purpose::Read | Purpose::Write => {}
+            FillReason::Prefetch => self.data_prefetched.add(words.without(self.data)),
+            FillReason::Read | FillReason::Write if self.data_prefetched.remove(words) => prefetches.count_use(true),
+            FillReason::Read | FillReason::Write => {}
         }
         self.data.add(words);
-        if purpose == Purpose::Write {
+        if purpose == FillReason::Write {
             self.written.add(words);
         }
     }
@@ -79,18 +79,18 @@ impl Outstanding {
     }
 
     /// Returns the purpose for which some words enter L1D.
-    pub(in crate::node) fn data_purpose(&self, words: Words) -> Purpose {
+    pub(in crate::node) fn data_purpose(&self, words: Words) -> FillReason {
         if self.written.overlap(words) {
-            Purpose::Write
+            FillReason::Write
         } else if self.data_prefetched.overlap(words) {
-            Purpose::Prefetch
+            FillReason::Prefetch
         } else {
-            Purpose::Read
+            FillReason::Read
         }
     }
 
     /// Returns the purpose for which some words enter L2.
-    pub(in crate::node) fn second_purpose(&self, words: Words) -> Purpose {
-        if self.second_prefetched.overlap(words) { Purpose::Prefetch } else { Purpose::Read }
+    pub(in crate::node) fn second_purpose(&self, words: Words) -> FillReason {
+        if self.second_prefetched.overlap(words) { FillReason::Prefetch } else { FillReason::Read }
     }
 }

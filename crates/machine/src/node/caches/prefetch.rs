@@ -14,7 +14,7 @@
 
 mod stream;
 
-use crate::cache::{Slot, TagArray};
+use crate::cache::{EntryIndex, TagArray};
 use crate::node::interface::Touch;
 use crate::node::lines::LineSize;
 use serde::{Deserialize, Serialize};
@@ -204,13 +204,13 @@ impl Unused {
     }
 
     /// Marks the entry as prefetched.
-    pub(in crate::node) fn note(&mut self, slot: Slot) {
+    pub(in crate::node) fn note(&mut self, slot: EntryIndex) {
         self.0[slot.index()] = true;
     }
 
     /// Removes the mark of the entry; returns true if it was marked.
     #[inline]
-    pub(in crate::node) fn take(&mut self, slot: Slot) -> bool {
+    pub(in crate::node) fn take(&mut self, slot: EntryIndex) -> bool {
         self.0.get_mut(slot.index()).is_some_and(std::mem::take)
     }
 }

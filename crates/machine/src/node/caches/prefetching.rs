@@ -10,7 +10,7 @@
 
 use crate::node::caches::Caches;
 use crate::node::caches::access::Waiter;
-use crate::node::caches::outstanding::{Outstanding, Purpose};
+use crate::node::caches::outstanding::{FillReason, Outstanding};
 use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{Request, RequestKind, Touch};
 use crate::node::lines::WordAddr;
@@ -18,7 +18,7 @@ use units::Words;
 
 /// An instruction, as identified by the prefetchers.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::node) struct Origin {
+pub(in crate::node) struct PrefetchTrigger {
     /// Position of the instruction in program order.
     pub(in crate::node) number: u64,
     /// The low 32 bits of its address.
@@ -30,7 +30,7 @@ impl Caches {
     #[inline]
     pub(in crate::node) fn load(
         &mut self,
-        origin: Origin,
+        origin: PrefetchTrigger,
         shared: bool,
         touch: &Touch,
         cycle: u64,
@@ -50,7 +50,13 @@ impl Caches {
 
     /// Trains the prefetchers with a store, when its address is known.
     #[inline]
-    pub(in crate::node) fn see_store(&mut self, origin: Origin, touch: &Touch, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn see_store(
+        &mut self,
+        origin: PrefetchTrigger,
+        touch: &Touch,
+        cycle: u64,
+        out: &mut Vec<Request>,
+    ) {
         if self.prefetches {
             let missed = !self.in_l1d(WordAddr::touched(touch));
             self.see(origin, touch, missed, cycle, out);
@@ -58,7 +64,7 @@ impl Caches {
     }
 
     /// Trains L1D's prefetcher with an access, and that of L2 if it missed.
-    fn see(&mut self, origin: Origin, touch: &Touch, missed: bool, cycle: u64, out: &mut Vec<Request>) {
+    fn see(&mut self, origin: PrefetchTrigger, touch: &Touch, missed: bool, cycle: u64, out: &mut Vec<Request>) {
         let latest = &mut self.latest_seen[usize::from(touch.store)];
         if *latest == origin.number {
             return;
@@ -97,12 +103,12 @@ impl Caches {
         let in_l2 = if register.is_none() { self.hit_l2(word) } else { None };
         if let Some(state) = in_l2 {
             self.l1d_mshrs.take(vacancy, looked_up);
-            self.fill_l1d(word, looked_up, Purpose::Prefetch, state, looked_up, out);
+            self.fill_l1d(word, looked_up, FillReason::Prefetch, state, looked_up, out);
         } else {
             let Some(register) = register.or_else(|| self.request_prefetch(word, looked_up, out)) else { return false };
             self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(word));
             let outstanding = &mut self.outstanding[register];
-            outstanding.want_data(data, Purpose::Prefetch, &mut self.l1d_counters.prefetches);
+            outstanding.want_data(data, FillReason::Prefetch, &mut self.l1d_counters.prefetches);
             outstanding.want_second(second, false, &mut self.l2_counters.prefetches);
         }
         self.l1d_counters.prefetches.issued += 1;

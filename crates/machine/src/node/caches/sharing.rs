@@ -5,7 +5,7 @@
 //! the node through [`Node::answered`], [`Node::downgrade`] and [`Node::invalidate`]. The node sends a request before
 //! it writes to a shared line.
 
-use crate::cache::{State, TagArray};
+use crate::cache::{MesiState, TagArray};
 use crate::node::Node;
 use crate::node::caches::Caches;
 use crate::node::lines::{LineSize, WordAddr};
@@ -107,29 +107,29 @@ impl Caches {
             lines.within(line).filter_map(move |word| Some(tags.state(tags.probe(lines.key(word))?)))
         });
         let highest = states.max()?;
-        Some(if highest == State::Shared { Permission::Shared } else { Permission::Exclusive })
+        Some(if highest == MesiState::Shared { Permission::Shared } else { Permission::Exclusive })
     }
 
     /// Applies the permission of an arriving line to every part of it that the caches hold already. Returns its state.
-    pub(in crate::node) fn granted(&mut self, line: LineAddr, permission: Permission) -> State {
+    pub(in crate::node) fn granted(&mut self, line: LineAddr, permission: Permission) -> MesiState {
         match permission {
             Permission::Shared => {
                 self.has_shared = true;
-                State::Shared
+                MesiState::Shared
             }
             Permission::Exclusive => {
                 if self.has_shared {
                     let own = |tags: &mut TagArray, lines: LineSize| {
                         for word in lines.within(line) {
                             if let Some(slot) = tags.probe(lines.key(word)) {
-                                tags.raise(slot, State::Exclusive);
+                                tags.raise(slot, MesiState::Exclusive);
                             }
                         }
                     };
                     own(&mut self.l1d.tags, self.l1d_lines);
                     own(&mut self.l2, self.l2_lines);
                 }
-                State::Exclusive
+                MesiState::Exclusive
             }
         }
     }

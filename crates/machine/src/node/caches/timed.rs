@@ -3,7 +3,7 @@
 //! A hit in the tags may be a line that arrives a few cycles later. The arrival cycle next to the tag merges these
 //! accesses without a search of the miss registers.
 
-use crate::cache::{Evicted, Replacement, Slot, State, TagArray};
+use crate::cache::{EntryIndex, Eviction, MesiState, Replacement, TagArray};
 
 #[derive(Clone, Debug)]
 pub(in crate::node) struct TimedTags {
@@ -19,7 +19,7 @@ impl TimedTags {
     }
 
     /// Enters `key`, which arrives at `arrival`; returns its entry and the evicted line.
-    pub(in crate::node) fn fill(&mut self, key: u64, arrival: u64, state: State) -> (Slot, Option<Evicted>) {
+    pub(in crate::node) fn fill(&mut self, key: u64, arrival: u64, state: MesiState) -> (EntryIndex, Option<Eviction>) {
         let (slot, evicted) = self.tags.insert_as(key, state);
         self.arrivals[slot.index()] = arrival;
         (slot, evicted)
@@ -31,7 +31,7 @@ impl TimedTags {
     /// Instructions are scheduled in program order, so an older one with late operands may have fetched the entry at a
     /// later cycle than this access. In this case, this access fetches the entry.
     #[inline]
-    pub(in crate::node) fn ready(&mut self, slot: Slot, looked_up: u64, longest: u64) -> u64 {
+    pub(in crate::node) fn ready(&mut self, slot: EntryIndex, looked_up: u64, longest: u64) -> u64 {
         let arrival = &mut self.arrivals[slot.index()];
         if *arrival <= looked_up {
             return looked_up;

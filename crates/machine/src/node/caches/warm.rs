@@ -4,8 +4,8 @@
 //! free register. No line may be outstanding.
 
 use super::Caches;
-use crate::cache::State;
-use crate::node::caches::outstanding::Purpose;
+use crate::cache::MesiState;
+use crate::node::caches::outstanding::FillReason;
 use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{Request, RequestKind};
 use crate::node::lines::WordAddr;
@@ -36,18 +36,21 @@ impl Caches {
 
     #[cold]
     fn warm_data_miss(&mut self, word: WordAddr, store: bool, out: &mut Vec<Request>) {
-        let (kind, purpose) =
-            if store { (RequestKind::ReadForOwnership, Purpose::Write) } else { (RequestKind::Read, Purpose::Read) };
+        let (kind, purpose) = if store {
+            (RequestKind::ReadForOwnership, FillReason::Write)
+        } else {
+            (RequestKind::Read, FillReason::Read)
+        };
         if self.hit_l2(word).is_none() {
-            self.ask_warm(word, kind, Purpose::Read, out);
+            self.ask_warm(word, kind, FillReason::Read, out);
         }
-        self.fill_l1d(word, LONG_AGO, purpose, State::Exclusive, LONG_AGO, out);
+        self.fill_l1d(word, LONG_AGO, purpose, MesiState::Exclusive, LONG_AGO, out);
     }
 
     /// Fetches a line into L2 from beyond.
-    fn ask_warm(&mut self, word: WordAddr, kind: RequestKind, purpose: Purpose, out: &mut Vec<Request>) {
+    fn ask_warm(&mut self, word: WordAddr, kind: RequestKind, purpose: FillReason, out: &mut Vec<Request>) {
         self.send(word, LONG_AGO, kind, out);
-        self.fill_l2(word, purpose, State::Exclusive, LONG_AGO, out);
+        self.fill_l2(word, purpose, MesiState::Exclusive, LONG_AGO, out);
     }
 
     /// Warms L1I with a line of code.
@@ -61,9 +64,9 @@ impl Caches {
     #[cold]
     fn warm_code_miss(&mut self, word: WordAddr, out: &mut Vec<Request>) {
         if self.hit_l2(word).is_none() && !self.in_l1d(word) {
-            self.ask_warm(word, RequestKind::Instruction, Purpose::Read, out);
+            self.ask_warm(word, RequestKind::Instruction, FillReason::Read, out);
         }
-        self.l1i.fill(self.code_key(word), LONG_AGO, State::Shared);
+        self.l1i.fill(self.code_key(word), LONG_AGO, MesiState::Shared);
     }
 
     /// Trains the prefetchers with an access that missed in L1D or not; predicted lines arrive at once.
@@ -76,9 +79,9 @@ impl Caches {
             let word = WordAddr::at(address);
             if !self.in_l1d(word) {
                 if self.hit_l2(word).is_none() {
-                    self.ask_warm(word, RequestKind::Prefetch, Purpose::Read, out);
+                    self.ask_warm(word, RequestKind::Prefetch, FillReason::Read, out);
                 }
-                self.fill_l1d(word, LONG_AGO, Purpose::Prefetch, State::Exclusive, LONG_AGO, out);
+                self.fill_l1d(word, LONG_AGO, FillReason::Prefetch, MesiState::Exclusive, LONG_AGO, out);
                 self.warm_l2_prefetch(Seen { address, ..seen }, out);
             }
         }
@@ -89,7 +92,7 @@ impl Caches {
         for address in prefetcher.expect(seen) {
             let word = WordAddr::at(address);
             if !self.in_l1d(word) && self.l2.probe(self.l2_lines.key(word)).is_none() {
-                self.ask_warm(word, RequestKind::Prefetch, Purpose::Prefetch, out);
+                self.ask_warm(word, RequestKind::Prefetch, FillReason::Prefetch, out);
             }
         }
     }

@@ -32,7 +32,7 @@ struct Combined {
 
 /// A line that is still incomplete.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct PartialLine {
     /// The first word that was stored to.
     word: WordAddr,
     bytes: u64,
@@ -42,7 +42,7 @@ struct Open {
 #[derive(Clone, Debug, Default)]
 pub(in crate::node) struct Combining {
     /// Incomplete lines, oldest first.
-    open: VecDeque<Open>,
+    open: VecDeque<PartialLine>,
     /// Buffers with a line that has left but that the memory controller has not accepted.
     sent: usize,
     /// Incomplete lines that have left and still have bytes to read.
@@ -99,7 +99,7 @@ impl Combining {
         if self.open.len() + self.sent == BUFFERS {
             return None;
         }
-        self.open.push_back(Open { word, bytes });
+        self.open.push_back(PartialLine { word, bytes });
         Some(self.open.len() - 1)
     }
 }
@@ -137,7 +137,7 @@ impl Core {
 
     /// Removes the line of the buffer at `index` at `cycle`: to memory if it is complete, else to the caches.
     fn close(&mut self, index: usize, cycle: u64, out: &mut Vec<Request>) {
-        let Some(Open { word, bytes }) = self.combining.open.remove(index) else { return };
+        let Some(PartialLine { word, bytes }) = self.combining.open.remove(index) else { return };
         if bytes == self.combining.whole {
             self.combining.sent += 1;
             self.caches.send(WordAddr::of(word.line(), 0), cycle, RequestKind::PastCaches, out);

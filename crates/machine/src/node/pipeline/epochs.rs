@@ -9,7 +9,7 @@ use crate::node::config::NodeConfig;
 use crate::node::counters::EpochCounters;
 use crate::node::interface::{Orders, Request, RequestKind, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
-use crate::node::pipeline::{Core, Plan, Role};
+use crate::node::pipeline::{Core, DependentInput, IssuePlan};
 use std::collections::VecDeque;
 use units::LineAddr;
 
@@ -140,7 +140,7 @@ impl Core {
         &mut self,
         (number, cycle): (u64, u64),
         orders: &Orders,
-        mut plan: Plan,
+        mut plan: IssuePlan,
         touches: &[Touch],
         out: &mut Vec<Request>,
     ) {
@@ -190,7 +190,7 @@ impl Core {
             epochs.answered(line, cycle);
         }
         while let Some((owner, cycle)) = self.epochs.as_mut().and_then(|epochs| epochs.next_fence()) {
-            self.input_arrives(owner, Role::Operand, cycle, out);
+            self.input_arrives(owner, DependentInput::Operand, cycle, out);
         }
         self.cascade(out);
         self.retire(out);

@@ -7,7 +7,7 @@
 
 use crate::node::caches::access::Waiter;
 use crate::node::config::NodeConfig;
-use crate::node::interface::{Request, Step, Touch};
+use crate::node::interface::{NodeStep, Request, Touch};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::Core;
 use crate::node::pipeline::branch::{Prediction, Predictor};
@@ -93,7 +93,7 @@ impl Core {
     #[inline]
     pub(in crate::node) fn admit(
         &mut self,
-        step: &Step<'_>,
+        step: &NodeStep<'_>,
         loads: u32,
         stores: u32,
         out: &mut Vec<Request>,
@@ -141,7 +141,7 @@ impl Core {
     /// Returns the cycle at which physical registers are free for the results. Each architectural register in use keeps
     /// one.
     #[inline]
-    fn room_for_results(&mut self, step: &Step<'_>) -> Option<u64> {
+    fn room_for_results(&mut self, step: &NodeStep<'_>) -> Option<u64> {
         let Some(results) = &self.results else { return Some(0) };
         let instruction = step.instruction;
         let bits = |list: &[Reg]| list.iter().fold(0u64, |bits, register| bits | 1 << register.0);
@@ -214,7 +214,7 @@ impl Core {
     }
 
     /// Blocks the front end behind an instruction that serialises or that is mispredicted.
-    pub(in crate::node) fn follow(&mut self, number: u64, step: &Step<'_>, cycle: u64) {
+    pub(in crate::node) fn follow(&mut self, number: u64, step: &NodeStep<'_>, cycle: u64) {
         if step.instruction.class == Class::Serial {
             self.front.barrier = Some(Barrier { number, delay: 0, branch: false });
         }

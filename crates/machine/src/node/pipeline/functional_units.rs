@@ -1,7 +1,7 @@
 //! Functional units and ports, with their number and latency.
 
 use crate::node::config::{FunctionalUnit, NodeConfig};
-use crate::node::pipeline::Plan;
+use crate::node::pipeline::IssuePlan;
 use crate::pool::Pool;
 use isa::Class;
 
@@ -11,7 +11,7 @@ fn pool(unit: &FunctionalUnit) -> Pool {
 
 /// All units of one core.
 #[derive(Clone, Debug)]
-pub(in crate::node) struct Units {
+pub(in crate::node) struct UnitPools {
     int_alu: Pool,
     int_mul: Pool,
     int_div: Pool,
@@ -26,10 +26,10 @@ pub(in crate::node) struct Units {
     pub(in crate::node) store_ports: Pool,
 }
 
-impl Units {
-    pub(in crate::node) fn new(config: &NodeConfig) -> Units {
+impl UnitPools {
+    pub(in crate::node) fn new(config: &NodeConfig) -> UnitPools {
         let units = &config.units;
-        Units {
+        UnitPools {
             int_alu: pool(&units.int_alu),
             int_mul: pool(&units.int_mul),
             int_div: pool(&units.int_div),
@@ -47,7 +47,7 @@ impl Units {
 
     /// Books the work of an instruction with known operands; returns its completion cycle.
     #[inline]
-    pub(in crate::node) fn execute(&mut self, plan: &Plan) -> u64 {
+    pub(in crate::node) fn execute(&mut self, plan: &IssuePlan) -> u64 {
         let ready = plan.operands.max(plan.addresses);
         let done = if plan.plain {
             ready

@@ -1,6 +1,6 @@
 //! Path of a load: through the read queue to its translation and its look-up, or to the store that has its data.
 //!
-//! L1D admits no access while the maximum number of accesses waits for translations (`Walker::has_room`), or while accesses
+//! L1D admits no access while the maximum number of accesses waits for translations (`PageWalker::has_room`), or while accesses
 //! that wait for miss registers occupy all its entries (`Caches::has_room`). Loads and stores then wait outside, in the order
 //! of their arrival.
 
@@ -9,7 +9,7 @@ use crate::node::interface::{PageKey, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
 use crate::node::pipeline::translated::{Side, Translated};
-use crate::node::pipeline::{Core, Role};
+use crate::node::pipeline::{Core, DependentInput};
 
 impl Core {
     /// Sends a load to L1D at `cycle`. Returns the cycle at which its data can be used, or `None` if the load will be
@@ -135,7 +135,7 @@ impl Core {
                         self.look_up(number, &touch, forward, cycle, out)
                     };
                     if let Some(ready) = ready {
-                        self.input_arrives(number, Role::Operand, ready, out);
+                        self.input_arrives(number, DependentInput::Operand, ready, out);
                     }
                 }
                 Translated::Store { store } => {
@@ -188,7 +188,7 @@ impl Core {
         match self.completion(forward.owner) {
             Some(stored) => Some(start.max(stored) + delay),
             None => {
-                self.depend(number, forward.owner, Role::Operand, delay);
+                self.depend(number, forward.owner, DependentInput::Operand, delay);
                 None
             }
         }

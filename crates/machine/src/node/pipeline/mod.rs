@@ -28,18 +28,18 @@ pub(super) mod walk;
 use crate::node::caches::Caches;
 use crate::node::config::NodeConfig;
 use crate::node::counters::NodeCounters;
-use crate::node::interface::{Request, Step, Touch, UNKNOWN};
+use crate::node::interface::{NodeStep, Request, Touch, UNKNOWN};
 use crate::node::waiting::{List, Lists};
 use combining::Combining;
 use epochs::Epochs;
 use front::Front;
-use functional_units::Units;
+use functional_units::UnitPools;
 use isa::{Class, Instruction, Reg};
 use queue::{Pacer, Queue};
 use read_queue::ReadQueue;
 use stores::{Forward, StoreQueue};
 use tlb::Tlbs;
-use walk::Walker;
+use walk::PageWalker;
 
 /// Flag in a register's entry: the entry is the number of the instruction that produces the register, not a cycle.
 pub(in crate::node) const PENDING: u64 = 1 << 63;
@@ -50,7 +50,7 @@ const STACK_POINTER: Reg = Reg(Reg::GENERAL.0 + 4);
 
 /// One entry of the window.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::node) struct Entry {
+pub(in crate::node) struct WindowEntry {
     /// Cycle at which the work is done.
     pub(in crate::node) completed: u64,
     /// Instructions that wait for the completion.
@@ -65,11 +65,11 @@ pub(in crate::node) struct Entry {
     pub(in crate::node) pc: u32,
 }
 
-const FREE: Entry = Entry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0, results: 0, pc: 0 };
+const FREE: WindowEntry = WindowEntry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0, results: 0, pc: 0 };
 
 /// Known times of the inputs of an instruction.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::node) struct Plan {
+pub(in crate::node) struct IssuePlan {
     pub(in crate::node) class: Class,
     /// True if the instruction only loads or only stores, so it needs no functional unit.
     pub(in crate::node) plain: bool,
@@ -87,14 +87,14 @@ pub(in crate::node) struct Plan {
 
 /// Result of starting an access.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::node) enum Started {
+pub(in crate::node) enum AccessStart {
     /// Cycle of the translated address of a store, or `None` if not known yet.
     Store(Option<u64>),
     /// Cycle of the data of a load, or `None` if not known yet.
     Load(Option<u64>),
 }
 
-impl Plan {
+impl IssuePlan {
     /// Returns true if the times of all inputs are known.
     #[inline(always)]
     pub(in crate::node) fn is_complete(&self) -> bool {
@@ -103,19 +103,19 @@ impl Plan {
 
     /// Records that one of its accesses has started.
     #[inline(always)]
-    pub(in crate::node) fn note(&mut self, started: Started) {
+    pub(in crate::node) fn note(&mut self, started: AccessStart) {
         match started {
-            Started::Store(Some(translated)) => self.stores = self.stores.max(translated + 1),
-            Started::Load(Some(ready)) => self.operands = self.operands.max(ready),
-            Started::Store(None) | Started::Load(None) => self.operands_missing += 1,
+            AccessStart::Store(Some(translated)) => self.stores = self.stores.max(translated + 1),
+            AccessStart::Load(Some(ready)) => self.operands = self.operands.max(ready),
+            AccessStart::Store(None) | AccessStart::Load(None) => self.operands_missing += 1,
         }
     }
 }
 
 /// An instruction that cannot be scheduled yet.
 #[derive(Clone, Debug)]
-pub(in crate::node) struct Pending {
-    pub(in crate::node) plan: Plan,
+pub(in crate::node) struct UnscheduledInstruction {
+    pub(in crate::node) plan: IssuePlan,
     /// Accesses of the instruction, while they wait for addresses.
     pub(in crate::node) touches: Vec<(Touch, Option<Forward>)>,
 }
@@ -124,14 +124,14 @@ pub(in crate::node) struct Pending {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Dependent {
     pub(in crate::node) number: u64,
-    pub(in crate::node) role: Role,
+    pub(in crate::node) role: DependentInput,
     /// Cycles from that completion to the arrival of the operand.
     pub(in crate::node) delay: u64,
 }
 
 /// Input of a dependent instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::node) enum Role {
+pub(in crate::node) enum DependentInput {
     Address,
     Operand,
     /// The translated address of a store.
@@ -142,8 +142,8 @@ pub(in crate::node) enum Role {
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Core {
     pub(in crate::node) window: Queue,
-    pub(in crate::node) entries: Box<[Entry]>,
-    pub(in crate::node) pending: Box<[Pending]>,
+    pub(in crate::node) entries: Box<[WindowEntry]>,
+    pub(in crate::node) pending: Box<[UnscheduledInstruction]>,
     pub(in crate::node) dependents: Lists<Dependent>,
     /// Instructions completed in this cascade, with dependents still to be woken.
     pub(in crate::node) resolved: Vec<u64>,
@@ -159,9 +159,9 @@ pub(in crate::node) struct Core {
     /// wait to leave.
     pub(in crate::node) next_flush: u64,
     pub(in crate::node) flushes_wait: bool,
-    pub(in crate::node) units: Units,
+    pub(in crate::node) units: UnitPools,
     pub(in crate::node) tlbs: Tlbs,
-    pub(in crate::node) walker: Option<Walker>,
+    pub(in crate::node) walker: Option<PageWalker>,
     pub(in crate::node) caches: Caches,
     pub(in crate::node) retirement: Pacer,
     pub(in crate::node) counters: NodeCounters,
@@ -181,7 +181,7 @@ pub(in crate::node) struct Core {
 impl Core {
     pub(in crate::node) fn new(config: &NodeConfig) -> Core {
         let places = config.rob.next_power_of_two() as usize;
-        let idle = Plan {
+        let idle = IssuePlan {
             class: Class::Nop,
             plain: false,
             addresses_missing: 0,
@@ -193,7 +193,7 @@ impl Core {
         Core {
             window: Queue::new(config.rob),
             entries: vec![FREE; places].into(),
-            pending: vec![Pending { plan: idle, touches: Vec::new() }; places].into(),
+            pending: vec![UnscheduledInstruction { plan: idle, touches: Vec::new() }; places].into(),
             dependents: Lists::new(),
             resolved: Vec::new(),
             loads: Queue::new(config.load_queue),
@@ -203,9 +203,9 @@ impl Core {
             combining: Combining::new(config.memory_line),
             next_flush: UNKNOWN,
             flushes_wait: false,
-            units: Units::new(config),
+            units: UnitPools::new(config),
             tlbs: Tlbs::new(config),
-            walker: Walker::new(config),
+            walker: PageWalker::new(config),
             caches: Caches::new(config),
             retirement: Pacer::new(config.retire_width),
             counters: NodeCounters::default(),
@@ -223,7 +223,7 @@ impl Core {
 
     /// Enters an instruction into the window and schedules it. Returns false if that was impossible; it must be tried
     /// again after a line has arrived.
-    pub(in crate::node) fn enter(&mut self, step: &Step<'_>, out: &mut Vec<Request>) -> bool {
+    pub(in crate::node) fn enter(&mut self, step: &NodeStep<'_>, out: &mut Vec<Request>) -> bool {
         let stores = step.touches.iter().filter(|touch| touch.store).count() as u32;
         let loads = step.touches.len() as u32 - stores;
         let Some(cycle) = self.admit(step, loads, stores, out) else { return false };
@@ -231,7 +231,8 @@ impl Core {
         let entry_index = self.entry_index(number);
         let results = step.instruction.destinations.len() as u32;
         let pc = step.instruction.pc.0 as u32;
-        self.entries[entry_index] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
+        self.entries[entry_index] =
+            WindowEntry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
         let plan = self.plan(number, step, cycle);
         match step.orders {
             None => self.schedule(number, plan, step.touches, out),
@@ -246,9 +247,9 @@ impl Core {
 
     /// Collects the inputs of the instruction.
     #[inline]
-    fn plan(&mut self, number: u64, step: &Step<'_>, cycle: u64) -> Plan {
+    fn plan(&mut self, number: u64, step: &NodeStep<'_>, cycle: u64) -> IssuePlan {
         let instruction = step.instruction;
-        let mut plan = Plan {
+        let mut plan = IssuePlan {
             class: instruction.class,
             plain: is_plain(instruction, step.touches),
             addresses_missing: 0,
@@ -258,13 +259,13 @@ impl Core {
             stores: 0,
         };
         for &register in &instruction.address_sources {
-            match self.source(register, number, Role::Address) {
+            match self.source(register, number, DependentInput::Address) {
                 Some(ready) => plan.addresses = plan.addresses.max(ready),
                 None => plan.addresses_missing += 1,
             }
         }
         for &register in &instruction.sources {
-            match self.source(register, number, Role::Operand) {
+            match self.source(register, number, DependentInput::Operand) {
                 Some(ready) => plan.operands = plan.operands.max(ready),
                 None => plan.operands_missing += 1,
             }
@@ -274,7 +275,7 @@ impl Core {
 
     /// Returns the cycle at which the register is ready, or `None` if `number` will be woken.
     #[inline(always)]
-    fn source(&mut self, register: Reg, number: u64, role: Role) -> Option<u64> {
+    fn source(&mut self, register: Reg, number: u64, role: DependentInput) -> Option<u64> {
         let known = self.registers[usize::from(register.0)];
         if known < PENDING {
             return Some(known);
@@ -290,12 +291,12 @@ impl Core {
 
     /// Adds `number` to the list of instructions that wait for `maker`.
     #[inline(always)]
-    pub(in crate::node) fn depend(&mut self, number: u64, maker: u64, role: Role, delay: u64) {
+    pub(in crate::node) fn depend(&mut self, number: u64, maker: u64, role: DependentInput, delay: u64) {
         let entry_index = self.entry_index(maker);
         self.dependents.push(&mut self.entries[entry_index].waiters, Dependent { number, role, delay });
     }
 
-    fn write_registers(&mut self, number: u64, step: &Step<'_>) {
+    fn write_registers(&mut self, number: u64, step: &NodeStep<'_>) {
         let completed = self.entries[self.entry_index(number)].completed;
         let value = if completed == UNKNOWN { PENDING | number } else { completed };
         let instruction = step.instruction;

@@ -2,7 +2,7 @@
 //!
 //! SecPB (HPCA 2023, section IV-B): a store leaves the store queue when it has entered the buffer. Stores enter in program
 //! order, one at a time. The next one is looked up when the one before was accepted and L1D has its line. Depending on the
-//! scheme ([`Waits`]), each store, or each store that allocates an entry, waits until the protection engine has answered. If
+//! scheme ([`StoreHold`]), each store, or each store that allocates an entry, waits until the protection engine has answered. If
 //! the buffer is full, or the entry of the line is being drained, the store waits until a drain has ended. Entries are
 //! chosen for draining when a store is accepted, so an entry with a store that waits for its answer is never chosen.
 //!
@@ -17,7 +17,7 @@
 //! moves it into another buffer. Both act on the current entries at the time of the request, even if the store that made an
 //! entry is scheduled for a little later.
 
-use crate::node::config::{NodeConfig, Waits};
+use crate::node::config::{NodeConfig, StoreHold};
 use crate::node::counters::PersistCounters;
 use crate::node::interface::PersistRequest;
 use crate::node::pipeline::pieces::Pieces;
@@ -27,7 +27,7 @@ use units::{Clock, Cycles, LineAddr, Time};
 
 /// The event that the next store waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Waiting {
+enum StoreWait {
     /// Only L1D must have the store.
     No,
     /// The store was looked up by `reached`, and the buffer is full or the entry of its line is being drained.
@@ -52,8 +52,8 @@ pub(in crate::node) struct PersistPath {
     clock: Clock,
     buffer: PersistBuffer,
     latency: u64,
-    waits: Waits,
-    waiting: Waiting,
+    waits: StoreHold,
+    waiting: StoreWait,
     /// Number of the next store that the buffer accepts.
     next: u64,
     /// The next store and later ones; `None` for those that L1D does not hold yet.
@@ -75,7 +75,7 @@ impl PersistPath {
             buffer: PersistBuffer::new(persist.buffer),
             latency: persist.latency_cycles,
             waits: persist.waits,
-            waiting: Waiting::No,
+            waiting: StoreWait::No,
             next: 0,
             in_l1d: VecDeque::new(),
             pieces: Pieces::default(),
@@ -113,7 +113,7 @@ impl PersistPath {
 
     /// Returns true if the oldest store is in L1D and waits for room or for an answer.
     pub(in crate::node) fn is_waiting(&self) -> bool {
-        self.waiting != Waiting::No
+        self.waiting != StoreWait::No
     }
 
     /// Returns true if the buffer has an entry of the line that is not being drained.
@@ -134,7 +134,7 @@ impl PersistPath {
     /// Records the answer for the latest store at `cycle`. Returns the number of the store and the cycle of its
     /// acceptance.
     pub(in crate::node) fn persisted(&mut self, cycle: u64) -> (u64, u64) {
-        let Waiting::Answer { entered } = self.waiting else { panic!("no store waits for an answer") };
+        let StoreWait::Answer { entered } = self.waiting else { panic!("no store waits for an answer") };
         self.answered(cycle);
         let cycle = cycle.max(entered);
         self.counters.answer_cycles += cycle - entered;
@@ -163,7 +163,7 @@ impl PersistPath {
         if self.buffer.flush(line) {
             self.answered(cycle);
             self.counters.flushed += 1;
-            let entered = if let Waiting::Answer { entered } = self.waiting { entered } else { 0 };
+            let entered = if let StoreWait::Answer { entered } = self.waiting { entered } else { 0 };
             let at = self.time(entered.max(self.accepted).max(self.latest_answer));
             self.requests.push(PersistRequest::Drain { at, line });
         }
@@ -172,9 +172,9 @@ impl PersistPath {
     /// Retries the waiting store after an entry has left at `cycle`.
     fn has_room(&mut self, cycle: u64) -> (bool, Option<(u64, u64)>) {
         self.answered(cycle);
-        let Waiting::Room { line, reached, .. } = self.waiting else { return (false, None) };
+        let StoreWait::Room { line, reached, .. } = self.waiting else { return (false, None) };
         let accepted = self.look_up(line, reached);
-        (!matches!(self.waiting, Waiting::Room { .. }) && reached < cycle, accepted)
+        (!matches!(self.waiting, StoreWait::Room { .. }) && reached < cycle, accepted)
     }
 
     /// Enters a store between two windows of a sampled run. Entries that must leave for it do so at once.
@@ -193,20 +193,20 @@ impl PersistPath {
     fn look_up(&mut self, line: LineAddr, reached: u64) -> Option<(u64, u64)> {
         let finds = self.buffer.store(line);
         if matches!(finds, Finds::Full | Finds::Leaving) {
-            self.waiting = Waiting::Room { line, reached, finds };
+            self.waiting = StoreWait::Room { line, reached, finds };
             return None;
         }
         let (entered, allocates) = (reached.max(self.latest_answer), finds == Finds::Allocated);
         match self.waiting {
-            Waiting::Room { finds: Finds::Full, .. } => self.counters.full_cycles += entered - reached,
-            Waiting::Room { .. } => self.counters.leaving_cycles += entered - reached,
+            StoreWait::Room { finds: Finds::Full, .. } => self.counters.full_cycles += entered - reached,
+            StoreWait::Room { .. } => self.counters.leaving_cycles += entered - reached,
             _ => {}
         }
         self.counters.stores += 1;
         self.counters.allocations += u64::from(allocates);
         self.requests.push(PersistRequest::Persist { at: self.time(entered), line, allocates });
         if self.waits.hold(allocates) {
-            self.waiting = Waiting::Answer { entered };
+            self.waiting = StoreWait::Answer { entered };
             return None;
         }
         Some(self.accept(entered))
@@ -215,7 +215,7 @@ impl PersistPath {
     /// Accepts the next store at `cycle`, so it leaves the store queue.
     fn accept(&mut self, cycle: u64) -> (u64, u64) {
         let store = self.next;
-        (self.waiting, self.accepted) = (Waiting::No, cycle);
+        (self.waiting, self.accepted) = (StoreWait::No, cycle);
         self.in_l1d.pop_front();
         self.next += 1;
         while let Some(line) = self.buffer.next_to_drain() {

@@ -1,21 +1,27 @@
 //! Scheduling of instructions: at entry if all times are known, else when memory answers.
 
 use crate::node::caches::access::{Answer, Waiter};
-use crate::node::caches::prefetching::Origin;
+use crate::node::caches::prefetching::PrefetchTrigger;
 use crate::node::interface::Request;
 use crate::node::interface::{PageKey, Permission, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
 use crate::node::pipeline::tlb::Looked;
 use crate::node::pipeline::translated::{Side, Translated};
-use crate::node::pipeline::walk::Next;
-use crate::node::pipeline::{Core, Plan, Role, Started};
+use crate::node::pipeline::walk::WalkAction;
+use crate::node::pipeline::{AccessStart, Core, DependentInput, IssuePlan};
 use units::{LineAddr, Words};
 
 impl Core {
     /// Schedules an instruction that has just entered, as far as is possible.
     #[inline(always)]
-    pub(in crate::node) fn schedule(&mut self, number: u64, mut plan: Plan, touches: &[Touch], out: &mut Vec<Request>) {
+    pub(in crate::node) fn schedule(
+        &mut self,
+        number: u64,
+        mut plan: IssuePlan,
+        touches: &[Touch],
+        out: &mut Vec<Request>,
+    ) {
         let entry_index = self.entry_index(number);
         if plan.addresses_missing == 0 {
             for touch in touches {
@@ -46,7 +52,7 @@ impl Core {
         forward: Option<Forward>,
         address: u64,
         out: &mut Vec<Request>,
-    ) -> Started {
+    ) -> AccessStart {
         if touch.store {
             let issued = self.units.issue(address);
             let start = self.units.store_ports.start(issued);
@@ -54,16 +60,16 @@ impl Core {
             if !touch.past_caches {
                 self.caches.see_store(self.origin(number), touch, translated.unwrap_or(start), out);
             }
-            return Started::Store(translated);
+            return AccessStart::Store(translated);
         }
         let issued = self.units.issue(address) + self.load_start;
-        Started::Load(self.send_load(number, touch, forward, issued, out))
+        AccessStart::Load(self.send_load(number, touch, forward, issued, out))
     }
 
     /// Returns the instruction as the prefetchers know it.
     #[inline]
-    pub(in crate::node) fn origin(&self, number: u64) -> Origin {
-        Origin { number, pc: self.entries[self.entry_index(number)].pc }
+    pub(in crate::node) fn origin(&self, number: u64) -> PrefetchTrigger {
+        PrefetchTrigger { number, pc: self.entries[self.entry_index(number)].pc }
     }
 
     /// Returns the cycle at which a store's address is translated. With a walker, the translation is delayed until the
@@ -127,11 +133,11 @@ impl Core {
     }
 
     /// Advances a walk while its entries are available. Returns the cycle at which it is done, if it is.
-    fn walk_on(&mut self, entry_index: usize, mut next: Next, out: &mut Vec<Request>) -> Option<u64> {
+    fn walk_on(&mut self, entry_index: usize, mut next: WalkAction, out: &mut Vec<Request>) -> Option<u64> {
         loop {
             match next {
-                Next::Done(cycle) => return Some(cycle),
-                Next::Read(line, cycle) => {
+                WalkAction::Done(cycle) => return Some(cycle),
+                WalkAction::Read(line, cycle) => {
                     let answer = self.caches.access(WordAddr::of(line, 0), cycle, Waiter::Walk(entry_index), out);
                     let ready = answer.known()?;
                     next = self.walker.as_mut()?.go_on(entry_index, ready);
@@ -183,11 +189,13 @@ impl Core {
     /// Continues an access that waited for a translation.
     fn translated(&mut self, goal: Translated, cycle: u64, out: &mut Vec<Request>) {
         match goal {
-            Translated::StoreAddress { number, .. } => self.input_arrives(number, Role::StoreAddress, cycle, out),
+            Translated::StoreAddress { number, .. } => {
+                self.input_arrives(number, DependentInput::StoreAddress, cycle, out)
+            }
             Translated::Load { number, touch, forward, shared } => {
                 let cycle = if shared { cycle } else { self.caches.lookups.enter(cycle) };
                 if let Some(ready) = self.load(number, &touch, forward, shared, cycle, out) {
-                    self.input_arrives(number, Role::Operand, ready, out);
+                    self.input_arrives(number, DependentInput::Operand, ready, out);
                 }
             }
             Translated::Store { store } => {
@@ -263,7 +271,7 @@ impl Core {
     fn answer(&mut self, waiter: Waiter, cycle: u64, out: &mut Vec<Request>) {
         match waiter {
             Waiter::Load(number, _) | Waiter::SharedLoad(number, _) => {
-                self.input_arrives(number, Role::Operand, cycle + self.load_return, out)
+                self.input_arrives(number, DependentInput::Operand, cycle + self.load_return, out)
             }
             // A buffered store was released when its miss got a register.
             Waiter::Store(_) if self.stores.is_buffered() => {}
@@ -294,19 +302,25 @@ impl Core {
 
     /// Records that an input of instruction `number` arrives at `cycle`. The plan is read in place, field by field: a copy would
     /// stall until the host has stored the fields that have just changed.
-    pub(in crate::node) fn input_arrives(&mut self, number: u64, role: Role, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn input_arrives(
+        &mut self,
+        number: u64,
+        role: DependentInput,
+        cycle: u64,
+        out: &mut Vec<Request>,
+    ) {
         let entry_index = self.entry_index(number);
         let plan = &mut self.pending[entry_index].plan;
         match role {
-            Role::Operand => {
+            DependentInput::Operand => {
                 plan.operands = plan.operands.max(cycle);
                 plan.operands_missing -= 1;
             }
-            Role::StoreAddress => {
+            DependentInput::StoreAddress => {
                 plan.stores = plan.stores.max(cycle + 1);
                 plan.operands_missing -= 1;
             }
-            Role::Address => {
+            DependentInput::Address => {
                 plan.addresses = plan.addresses.max(cycle);
                 plan.addresses_missing -= 1;
                 if plan.addresses_missing == 0 {

@@ -130,7 +130,7 @@ pub(in crate::node) struct Tage {
 }
 
 /// Look-up result of one branch: its entry in every table, and the table that decides.
-struct Finding {
+struct TageLookUp {
     places: [TableEntry; TABLES],
     provider: Option<usize>,
     alternate: bool,
@@ -157,9 +157,9 @@ impl Tage {
         finding.predicted
     }
 
-    fn find(&self, pc: u64) -> Finding {
+    fn find(&self, pc: u64) -> TageLookUp {
         let mut finding =
-            Finding { places: [(0, 0); TABLES], provider: None, alternate: self.base.peek(pc), predicted: false };
+            TageLookUp { places: [(0, 0); TABLES], provider: None, alternate: self.base.peek(pc), predicted: false };
         let mut answer = finding.alternate;
         for (number, table) in self.tables.iter().enumerate() {
             let (index, tag) = table.entry_of(pc);
@@ -178,7 +178,7 @@ impl Tage {
         finding
     }
 
-    fn learn(&mut self, pc: u64, finding: &Finding, taken: bool) {
+    fn learn(&mut self, pc: u64, finding: &TageLookUp, taken: bool) {
         match finding.provider {
             None => self.base.learn(pc, taken),
             Some(provider) => {
@@ -206,7 +206,7 @@ impl Tage {
 
     /// Allocates an entry under a longer history, replacing one that is not useful. If all are useful, makes all of
     /// them less so.
-    fn allocate(&mut self, finding: &Finding, taken: bool) {
+    fn allocate(&mut self, finding: &TageLookUp, taken: bool) {
         let longer = finding.provider.map_or(0, |provider| provider + 1);
         let places = &finding.places[longer..];
         let mut candidates = self.tables[longer..].iter_mut().zip(places);

@@ -4,7 +4,7 @@
 //! and its end is not known in advance. If pages have records (`page_records.rs`), a translation is complete when the record of its
 //! page arrives.
 
-use crate::cache::{Evicted, Replacement, State};
+use crate::cache::{Eviction, MesiState, Replacement};
 use crate::node::caches::timed::TimedTags;
 use crate::node::config::{NodeConfig, TlbConfig};
 use crate::node::counters::HitCounters;
@@ -87,7 +87,7 @@ impl Tlbs {
         self.counters[side as usize].misses += counted;
         let looked = self.second_level(page, looked_up + self.second_latency);
         if let Looked::Up(ready) = looked {
-            let (_, evicted) = self.first(side).fill(page.0, ready, State::Shared);
+            let (_, evicted) = self.first(side).fill(page.0, ready, MesiState::Shared);
             self.displaced(evicted, ready);
         }
         looked
@@ -112,7 +112,7 @@ impl Tlbs {
             Walks::Fixed(latency) => {
                 let walked = looked_up + latency;
                 self.counters[2].misses += 1;
-                self.second.fill(page.0, walked, State::Shared);
+                self.second.fill(page.0, walked, MesiState::Shared);
                 Looked::Up(walked)
             }
             Walks::Recorded(latency) => Looked::Missed(looked_up + latency),
@@ -135,11 +135,11 @@ impl Tlbs {
 
     /// Enters the translation of a finished walk.
     pub(in crate::node) fn walked(&mut self, sides: impl Iterator<Item = Side>, page: PageKey, cycle: u64) {
-        let (_, evicted) = self.second.fill(page.0, cycle, State::Shared);
+        let (_, evicted) = self.second.fill(page.0, cycle, MesiState::Shared);
         self.displaced(evicted, cycle);
         for side in sides {
             if self.first(side).tags.probe(page.0).is_none() {
-                let (_, evicted) = self.first(side).fill(page.0, cycle, State::Shared);
+                let (_, evicted) = self.first(side).fill(page.0, cycle, MesiState::Shared);
                 self.displaced(evicted, cycle);
             }
         }
@@ -147,8 +147,8 @@ impl Tlbs {
 
     /// Handles the eviction of a page from a TLB. Its record is given up, unless another TLB holds the page.
     #[inline]
-    fn displaced(&mut self, evicted: Option<Evicted>, cycle: u64) {
-        let (Some(records), Some(Evicted { key, .. })) = (&mut self.records, evicted) else { return };
+    fn displaced(&mut self, evicted: Option<Eviction>, cycle: u64) {
+        let (Some(records), Some(Eviction { key, .. })) = (&mut self.records, evicted) else { return };
         if [&self.code, &self.data, &self.second].iter().all(|tlb| tlb.tags.probe(key).is_none()) {
             records.give_up(PageKey(key), cycle);
         }

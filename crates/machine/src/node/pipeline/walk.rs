@@ -27,7 +27,7 @@ const LINE_ENTRIES: u64 = 8;
 
 /// A walk that is active or waits for its turn.
 #[derive(Clone, Debug)]
-pub(in crate::node) struct Walk {
+pub(in crate::node) struct PageWalk {
     pub(in crate::node) page: PageKey,
     /// Cycle at which the walk was requested.
     pub(in crate::node) requested: u64,
@@ -46,7 +46,7 @@ struct StructureCache {
 
 /// Next action of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::node) enum Next {
+pub(in crate::node) enum WalkAction {
     /// Read this line at this cycle.
     Read(LineAddr, u64),
     /// The walk is done at this cycle.
@@ -55,13 +55,13 @@ pub(in crate::node) enum Next {
 
 /// The walker of one core.
 #[derive(Clone, Debug)]
-pub(in crate::node) struct Walker {
+pub(in crate::node) struct PageWalker {
     config: WalkerConfig,
     tables: FxHashMap<PageKey, ArrayVec<LineAddr, WALK_LEVELS_MAX>>,
     caches: Vec<StructureCache>,
-    walks: Vec<Option<Walk>>,
+    walks: Vec<Option<PageWalk>>,
     by_page: FxHashMap<PageKey, usize>,
-    waiting: VecDeque<Walk>,
+    waiting: VecDeque<PageWalk>,
     /// Accesses that wait for walks.
     inside: usize,
     /// Accesses for which there is no room, and the cycles of their arrival.
@@ -73,12 +73,12 @@ pub(in crate::node) struct Walker {
     awaited_served: bool,
 }
 
-impl Walker {
-    pub(in crate::node) fn new(config: &NodeConfig) -> Option<Walker> {
+impl PageWalker {
+    pub(in crate::node) fn new(config: &NodeConfig) -> Option<PageWalker> {
         let config = config.walker.clone()?;
         let cache =
             |&entries: &usize| StructureCache { tags: TagArray::new(1, entries), frames: vec![0; entries].into() };
-        Some(Walker {
+        Some(PageWalker {
             caches: config.structure_caches.iter().map(cache).collect(),
             walks: vec![None; config.outstanding],
             config,
@@ -139,8 +139,8 @@ impl Walker {
         page: PageKey,
         cycle: u64,
         waiter: (Side, Translated),
-    ) -> Option<(usize, Next)> {
-        let walk = Walk { page, requested: cycle, step: 0, first: None, waiters: vec![waiter] };
+    ) -> Option<(usize, WalkAction)> {
+        let walk = PageWalk { page, requested: cycle, step: 0, first: None, waiters: vec![waiter] };
         self.inside += waiter.1.counted();
         let Some(position) = self.walks.iter().position(Option::is_none) else {
             self.waiting.push_back(walk);
@@ -150,20 +150,20 @@ impl Walker {
     }
 
     /// Starts the walk that has waited for longest, after another one ended at `cycle`.
-    pub(in crate::node) fn begin_waiting(&mut self, cycle: u64) -> Option<(usize, Next)> {
+    pub(in crate::node) fn begin_waiting(&mut self, cycle: u64) -> Option<(usize, WalkAction)> {
         let position = self.walks.iter().position(Option::is_none)?;
         let walk = self.waiting.pop_front()?;
         let cycle = cycle.max(walk.requested);
         Some((position, self.start(position, walk, cycle)))
     }
 
-    fn start(&mut self, position: usize, mut walk: Walk, cycle: u64) -> Next {
+    fn start(&mut self, position: usize, mut walk: PageWalk, cycle: u64) -> WalkAction {
         let page = walk.page;
         (walk.step, walk.first) = self.shortcut(page);
         let line = walk.first.unwrap_or_else(|| self.lines(page)[walk.step]);
         self.by_page.insert(page, position);
         self.walks[position] = Some(walk);
-        Next::Read(line, cycle + self.config.step_cycles)
+        WalkAction::Read(line, cycle + self.config.step_cycles)
     }
 
     /// Returns the step at which a walk may start, thanks to the structure caches.
@@ -194,21 +194,21 @@ impl Walker {
     }
 
     /// Returns the next action of the walk at `position`, after its line arrived at `cycle`.
-    pub(in crate::node) fn go_on(&mut self, position: usize, cycle: u64) -> Next {
+    pub(in crate::node) fn go_on(&mut self, position: usize, cycle: u64) -> WalkAction {
         let Some(walk) = &mut self.walks[position] else { unreachable!("only a walk under way is answered") };
         let (page, step) = (walk.page, walk.step);
         walk.step += 1;
         let lines = &self.tables[&page];
         let Some(&line) = lines.get(step + 1) else {
             let penalty = self.penalty(!page.0);
-            return Next::Done(cycle + penalty + self.config.latency_cycles);
+            return WalkAction::Done(cycle + penalty + self.config.latency_cycles);
         };
         let (frame, steps) = (line.0 / PAGE_LINES, lines.len());
         let cache = &mut self.caches[step];
         let key = part(page, steps - 1 - step);
         let slot = cache.tags.lookup(key).unwrap_or_else(|| cache.tags.insert(key, false).0);
         cache.frames[slot.index()] = frame;
-        Next::Read(line, cycle + self.penalty(frame) + self.config.step_cycles)
+        WalkAction::Read(line, cycle + self.penalty(frame) + self.config.step_cycles)
     }
 
     /// Returns the additional cycles of a first touch.
@@ -218,10 +218,10 @@ impl Walker {
 
     /// Returns the lines that a walk for `page` reads, if every read returns at once. No walk may be active.
     pub(in crate::node) fn walk_at_once(&mut self, page: PageKey) -> ArrayVec<LineAddr, { WALK_LEVELS_MAX + 1 }> {
-        let walk = Walk { page, requested: 0, step: 0, first: None, waiters: Vec::new() };
+        let walk = PageWalk { page, requested: 0, step: 0, first: None, waiters: Vec::new() };
         let mut next = self.start(0, walk, 0);
         let mut lines = ArrayVec::new();
-        while let Next::Read(line, _) = next {
+        while let WalkAction::Read(line, _) = next {
             lines.push(line);
             next = self.go_on(0, 0);
         }
@@ -230,7 +230,7 @@ impl Walker {
     }
 
     /// Removes the finished walk from its entry.
-    pub(in crate::node) fn end(&mut self, position: usize) -> Walk {
+    pub(in crate::node) fn end(&mut self, position: usize) -> PageWalk {
         let Some(walk) = self.walks[position].take() else { unreachable!("only a walk under way ends") };
         self.by_page.remove(&walk.page);
         self.inside -= walk.waiters.iter().map(|waiter| waiter.1.counted()).sum::<usize>();

@@ -108,7 +108,7 @@ fn any_other_access_of_the_core_to_a_line_closes_its_buffer() {
 #[test]
 fn with_a_persist_buffer_stores_past_the_caches_are_ordinary_stores() {
     let buffer = PersistBufferConfig { entries: 8, drain_from: 6, drain_to: 4 };
-    let persist = PersistConfig { buffer, latency_cycles: 2, waits: Waits::Never };
+    let persist = PersistConfig { buffer, latency_cycles: 2, waits: StoreHold::Never };
     let mut bench = Bench::warm(&NodeConfig { persist_buffer: Some(persist), ..small() }, &[]);
     bench.run(&whole(70));
     assert_eq!((bench.sent(70, PastCaches), bench.sent(70, ReadForOwnership)), (0, 1));

@@ -113,16 +113,16 @@ struct Script<'a> {
     ops: std::slice::Iter<'a, Op>,
 }
 
-fn step(op: &Op) -> Step<'_> {
+fn step(op: &Op) -> NodeStep<'_> {
     let code = touch(op.code, op.code_offset, op.instruction.bytes, false);
     let Op { instruction, touches, orders, next, .. } = op;
-    Step { instruction, code, touches, orders: orders.as_ref(), tables: &[], next: *next, switches_to: None }
+    NodeStep { instruction, code, touches, orders: orders.as_ref(), tables: &[], next: *next, switches_to: None }
 }
 
 impl Feed for Script<'_> {
     type Error = std::convert::Infallible;
 
-    fn next(&mut self) -> Result<Option<Step<'_>>, Self::Error> {
+    fn next(&mut self) -> Result<Option<NodeStep<'_>>, Self::Error> {
         Ok(self.ops.next().map(step))
     }
 }

@@ -5,14 +5,14 @@ use crate::persist::PersistBufferConfig;
 use ::units::random::Random;
 
 /// A core with a persist buffer. Its store queue and window are small enough that the buffer can hold it up.
-pub(super) fn with_buffer(entries: u32, drain_from: u32, drain_to: u32, waits: Waits) -> NodeConfig {
+pub(super) fn with_buffer(entries: u32, drain_from: u32, drain_to: u32, waits: StoreHold) -> NodeConfig {
     let mut config = small();
     let buffer = PersistBufferConfig { entries, drain_from, drain_to };
     config.persist_buffer = Some(PersistConfig { buffer, latency_cycles: 2, waits });
     config
 }
 
-pub(super) fn roomy(waits: Waits) -> NodeConfig {
+pub(super) fn roomy(waits: StoreHold) -> NodeConfig {
     with_buffer(8, 8, 0, waits)
 }
 
@@ -30,7 +30,7 @@ enum Event {
 /// Owner of a core: it answers each request after a fixed latency per kind, in order of time.
 struct Owner {
     bench: Bench,
-    waits: Waits,
+    waits: StoreHold,
     answer: u64,
     drain: u64,
     /// Difference between the drain latencies of neighbouring lines, in cycles.
@@ -46,7 +46,7 @@ impl Owner {
     /// Creates an owner with `lines` in L1D.
     fn warm(config: &NodeConfig, lines: &[u64]) -> Owner {
         let bench = Bench::warm(config, lines);
-        let waits = config.persist_buffer.map_or(Waits::Never, |persist| persist.waits);
+        let waits = config.persist_buffer.map_or(StoreHold::Never, |persist| persist.waits);
         Owner {
             bench,
             waits,
@@ -148,7 +148,7 @@ fn cycles_of(config: &NodeConfig, lines: &[u64], answer: u64) -> u64 {
 #[test]
 fn stores_enter_one_after_the_other_and_each_takes_the_latency_of_the_buffer() {
     let of = |latency, lines: &[u64]| {
-        let mut config = roomy(Waits::Never);
+        let mut config = roomy(StoreHold::Never);
         config.persist_buffer.as_mut().unwrap().latency_cycles = latency;
         cycles_of(&config, lines, 0)
     };
@@ -162,18 +162,18 @@ fn stores_enter_one_after_the_other_and_each_takes_the_latency_of_the_buffer() {
 #[test]
 fn a_store_waits_for_the_answers_that_its_scheme_requires() {
     let of = |waits, answer| cycles_of(&roomy(waits), &[64, 65, 64], answer);
-    let plain = of(Waits::Never, 0);
+    let plain = of(StoreHold::Never, 0);
     for answer in [39, 40] {
-        assert_eq!(of(Waits::Never, answer), plain);
-        assert_eq!(of(Waits::NewEntries, answer), plain + 2 * answer, "two of three allocate");
-        assert_eq!(of(Waits::EveryStore, answer), plain + 3 * answer);
+        assert_eq!(of(StoreHold::Never, answer), plain);
+        assert_eq!(of(StoreHold::NewEntries, answer), plain + 2 * answer, "two of three allocate");
+        assert_eq!(of(StoreHold::EveryStore, answer), plain + 3 * answer);
     }
 }
 
 #[test]
 fn a_store_that_finds_all_entries_taken_waits_until_one_has_left() {
     let of = |entries, drain| {
-        let mut owner = Owner::warm(&with_buffer(entries, 2, 1, Waits::Never), &[64, 65, 66]);
+        let mut owner = Owner::warm(&with_buffer(entries, 2, 1, StoreHold::Never), &[64, 65, 66]);
         owner.drain = drain;
         (owner.cycles(&stores(&[64, 65, 66])), counted(&owner))
     };
@@ -188,7 +188,7 @@ fn a_store_that_finds_all_entries_taken_waits_until_one_has_left() {
 #[test]
 fn a_store_to_an_entry_that_is_leaving_waits_and_allocates_a_new_one() {
     let of = |line, drain| {
-        let mut owner = Owner::warm(&with_buffer(8, 2, 1, Waits::Never), &[64, 65, 66]);
+        let mut owner = Owner::warm(&with_buffer(8, 2, 1, StoreHold::Never), &[64, 65, 66]);
         owner.drain = drain;
         (owner.cycles(&stores(&[64, 65, line])), counted(&owner))
     };
@@ -202,7 +202,7 @@ fn a_store_to_an_entry_that_is_leaving_waits_and_allocates_a_new_one() {
 
 #[test]
 fn a_later_store_is_in_l1d_first_and_enters_second() {
-    let mut owner = Owner::warm(&roomy(Waits::Never), &[64]);
+    let mut owner = Owner::warm(&roomy(StoreHold::Never), &[64]);
     owner.cycles(&stores(&[200, 64, 201]));
     assert_eq!(owner.lines().0, [200, 64, 201]);
     let (PersistRequest::Persist { at: first, .. }, PersistRequest::Persist { at: second, .. }) =
@@ -215,7 +215,7 @@ fn a_later_store_is_in_l1d_first_and_enters_second() {
 
 #[test]
 fn the_oldest_entries_are_drained_when_the_store_that_fills_the_buffer_has_its_answer() {
-    let mut owner = Owner::warm(&with_buffer(4, 3, 1, Waits::NewEntries), &[64, 65, 66]);
+    let mut owner = Owner::warm(&with_buffer(4, 3, 1, StoreHold::NewEntries), &[64, 65, 66]);
     owner.cycles(&stores(&[66, 64, 66, 65]));
     assert_eq!(owner.lines(), (vec![66, 64, 66, 65], vec![66, 64]));
     let [.., PersistRequest::Persist { at: entered, .. }, PersistRequest::Drain { at: drained, .. }, _] =
@@ -229,7 +229,7 @@ fn the_oldest_entries_are_drained_when_the_store_that_fills_the_buffer_has_its_a
 #[test]
 fn the_additional_cycles_of_a_slower_persist_answer_are_lost_only_to_the_buffer() {
     let at_work = |answer| {
-        let mut owner = Owner::warm(&roomy(Waits::NewEntries), &[64, 65, 66, 67]);
+        let mut owner = Owner::warm(&roomy(StoreHold::NewEntries), &[64, 65, 66, 67]);
         owner.answer = answer;
         let ops: Vec<Op> = [64, 65, 66, 67, 64].map(|line| store(1, line, 0)).into();
         (owner.cycles(&ops), owner.lost())
@@ -243,7 +243,7 @@ fn the_additional_cycles_of_a_slower_persist_answer_are_lost_only_to_the_buffer(
 #[test]
 fn waits_for_a_full_buffer_are_lost_to_it_and_unawaited_drains_are_not() {
     let at_work = |entries, drain| {
-        let mut owner = Owner::warm(&with_buffer(entries, 2, 1, Waits::Never), &[64, 65, 66, 67]);
+        let mut owner = Owner::warm(&with_buffer(entries, 2, 1, StoreHold::Never), &[64, 65, 66, 67]);
         owner.drain = drain;
         let cycles = owner.cycles(&stores(&[64, 65, 66]));
         (cycles, owner.lost())
@@ -255,7 +255,7 @@ fn waits_for_a_full_buffer_are_lost_to_it_and_unawaited_drains_are_not() {
 
 #[test]
 fn only_the_drain_that_frees_the_store_counts_as_having_held_up_the_core() {
-    let mut owner = Owner::warm(&with_buffer(4, 3, 0, Waits::Never), &[64, 65, 66, 67]);
+    let mut owner = Owner::warm(&with_buffer(4, 3, 0, StoreHold::Never), &[64, 65, 66, 67]);
     owner.spread = 50;
     owner.cycles(&stores(&[64, 65, 66, 66]));
     let of: Vec<_> = owner.lost.iter().map(|(_, lost, _)| *lost).collect();
@@ -266,7 +266,7 @@ fn only_the_drain_that_frees_the_store_counts_as_having_held_up_the_core() {
 #[test]
 fn a_drain_that_ends_while_a_store_is_still_entering_has_not_held_up_the_core() {
     let lost = |latency, drain| {
-        let mut config = with_buffer(2, 2, 1, Waits::Never);
+        let mut config = with_buffer(2, 2, 1, StoreHold::Never);
         config.persist_buffer.as_mut().unwrap().latency_cycles = latency;
         let mut owner = Owner::warm(&config, &[64, 65, 66]);
         owner.drain = drain;
@@ -281,7 +281,7 @@ fn a_drain_that_ends_while_a_store_is_still_entering_has_not_held_up_the_core() 
 
 #[test]
 fn a_line_that_arrives_while_a_store_waits_for_the_buffer_loses_no_time() {
-    let mut owner = Owner::warm(&roomy(Waits::NewEntries), &[64]);
+    let mut owner = Owner::warm(&roomy(StoreHold::NewEntries), &[64]);
     owner.answer = 400;
     owner.cycles(&stores(&[64, 200]));
     let of: Vec<_> = owner.lost.iter().map(|(_, lost, persist)| (*persist, *lost > 0)).collect();
@@ -290,7 +290,7 @@ fn a_line_that_arrives_while_a_store_waits_for_the_buffer_loses_no_time() {
 
 #[test]
 fn a_store_across_short_lines_enters_once_and_when_l1d_has_all_of_it() {
-    let mut config = roomy(Waits::EveryStore);
+    let mut config = roomy(StoreHold::EveryStore);
     config.l1d.line = ::units::Bytes(32);
     let mut owner = Owner::warm(&config, &[64, 65]);
     let across = |line| Op { touches: vec![touch(line, 28, 8, true)], ..store(1, line, 0) };
@@ -304,7 +304,7 @@ fn a_store_across_short_lines_enters_once_and_when_l1d_has_all_of_it() {
 
 #[test]
 fn a_store_stays_in_the_write_buffer_until_it_has_entered_the_persist_buffer() {
-    let mut config = roomy(Waits::Never);
+    let mut config = roomy(StoreHold::Never);
     config.write_buffer = Some(4);
     let mut owner = Owner::warm(&config, &[64]);
     let cycles = owner.cycles(&stores(&[200]));
@@ -326,7 +326,7 @@ fn warming_leaves_the_same_entries_as_detail() {
     let mut random = Random::new(5);
     let lines: Vec<u64> = (0..300).map(|_| 64 + random.below(9)).collect();
     for (entries, from, to) in [(8, 6, 4), (2, 1, 0), (5, 5, 1)] {
-        let config = with_buffer(entries, from, to, Waits::Never);
+        let config = with_buffer(entries, from, to, StoreHold::Never);
         let mut owner = Owner::warm(&config, &[]);
         lines.iter().for_each(|&line| owner.run(&stores(&[line])));
         let (mut node, mut out) = (Node::new(&config), Vec::new());
@@ -360,7 +360,7 @@ fn random_programs_keep_the_order_of_stores_and_lose_no_cycle_twice() {
                 }
             })
             .collect();
-        let waits = [Waits::Never, Waits::NewEntries, Waits::EveryStore][random.below(3) as usize];
+        let waits = [StoreHold::Never, StoreHold::NewEntries, StoreHold::EveryStore][random.below(3) as usize];
         let entries = 1 + random.below(5) as u32;
         let drain_from = 1 + random.below(entries.into()) as u32;
         let config = with_buffer(entries, drain_from, random.below(drain_from.into()) as u32, waits);

@@ -5,7 +5,7 @@ use super::*;
 
 #[test]
 fn an_entry_that_another_core_reads_leaves_behind_the_store_that_waits_for_its_answer() {
-    let mut bench = Bench::warm(&roomy(Waits::NewEntries), &[64]);
+    let mut bench = Bench::warm(&roomy(StoreHold::NewEntries), &[64]);
     let mut out = Vec::new();
     let ops = stores(&[64]);
     let mut feed = Script { ops: ops.iter() };
@@ -26,7 +26,7 @@ fn an_entry_that_another_core_reads_leaves_behind_the_store_that_waits_for_its_a
 
 #[test]
 fn an_entry_that_another_core_writes_makes_room_for_the_store_that_waits() {
-    let mut bench = Bench::warm(&with_buffer(1, 1, 0, Waits::NewEntries), &[64, 65]);
+    let mut bench = Bench::warm(&with_buffer(1, 1, 0, StoreHold::NewEntries), &[64, 65]);
     let mut out = Vec::new();
     let ops = stores(&[64, 65]);
     let mut feed = Script { ops: ops.iter() };

@@ -112,11 +112,11 @@ fn meets(remote: Remote, entries: &mut Vec<Entry>, leaves: u64, counters: &mut P
     Some(remote.writes)
 }
 
-fn awaits_answer(waits: Waits, allocates: bool) -> bool {
+fn awaits_answer(waits: StoreHold, allocates: bool) -> bool {
     match waits {
-        Waits::Never => false,
-        Waits::NewEntries => allocates,
-        Waits::EveryStore => true,
+        StoreHold::Never => false,
+        StoreHold::NewEntries => allocates,
+        StoreHold::EveryStore => true,
     }
 }
 
@@ -205,7 +205,7 @@ fn some_stores() -> impl Strategy<Value = Vec<Store>> {
 }
 
 fn some_buffer() -> impl Strategy<Value = PersistConfig> {
-    let waits = prop_oneof![Just(Waits::Never), Just(Waits::NewEntries), Just(Waits::EveryStore)];
+    let waits = prop_oneof![Just(StoreHold::Never), Just(StoreHold::NewEntries), Just(StoreHold::EveryStore)];
     (1..7u32, any::<u32>(), any::<u32>(), 0..4u64, waits).prop_map(|(entries, from, to, latency_cycles, waits)| {
         let drain_from = 1 + from % entries;
         let buffer = PersistBufferConfig { entries, drain_from, drain_to: to % drain_from };

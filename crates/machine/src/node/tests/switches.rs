@@ -12,10 +12,10 @@ struct Switching<'a> {
 impl Feed for Switching<'_> {
     type Error = std::convert::Infallible;
 
-    fn next(&mut self) -> Result<Option<Step<'_>>, Self::Error> {
+    fn next(&mut self) -> Result<Option<NodeStep<'_>>, Self::Error> {
         let number = self.next;
         self.next += 1;
-        Ok(self.ops.get(number).map(|op| Step { switches_to: (number == self.at).then_some(7), ..step(op) }))
+        Ok(self.ops.get(number).map(|op| NodeStep { switches_to: (number == self.at).then_some(7), ..step(op) }))
     }
 }
 

@@ -1,15 +1,15 @@
 //! The verbs over a timed memory: each waits for its resources, and its effect is visible at the moment it has them.
 
 use super::{Timed, pass};
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 use crate::execution::reads::{ReadPart, part_of};
-use crate::execution::watch::Account;
+use crate::execution::watch::VerbReport;
 use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
 use crate::slot::Part;
 use crate::verbs::{
-    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
-    LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream, Known, Leg,
+    LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::lock::{Guard, Mode};
 use sim::span::Cause;
@@ -57,7 +57,7 @@ impl MemoryVerbs for Timed {
         ready(())
     }
 
-    fn complete(&self, completion: Completion) {
+    fn complete(&self, completion: RegisterUpdate) {
         self.memory.complete(&completion);
     }
 
@@ -86,14 +86,14 @@ impl EngineVerbs for Timed {
         self.working(Some(ReadPart::Engine), (ready, done), waited)
     }
 
-    fn offer(&self, blocks: Blocks, Known(known): Known) -> Offered {
+    fn offer(&self, blocks: Blocks, Known(known): Known) -> IdleBlocks {
         let now = self.memory.clock.now();
         let ready = now.max(known);
         let units = self.memory.units.of_cipher(AesUnits::Controller, blocks.cipher);
-        Offered { blocks, ready, batch: Some(units.pipe.offer(now, ready, blocks.parallel)) }
+        IdleBlocks { blocks, ready, batch: Some(units.pipe.offer(now, ready, blocks.parallel)) }
     }
 
-    async fn await_offered(&self, offered: &Offered, block: u32) -> bool {
+    async fn await_offered(&self, offered: &IdleBlocks, block: u32) -> bool {
         let Some((pipe, batch)) = self.idle_work(offered) else { return true };
         let clock = &self.memory.clock;
         let requested = clock.now();
@@ -108,11 +108,12 @@ impl EngineVerbs for Timed {
         out <= requested
     }
 
-    fn give_up(&self, offered: &Offered) -> u32 {
+    fn give_up(&self, offered: &IdleBlocks) -> u32 {
         let Some((pipe, batch)) = self.idle_work(offered) else { return 0 };
         let now = self.memory.clock.now();
         let (entered, out) = pipe.entered(now, batch);
-        self.account.set(Account { done: out.filter(|_| entered == offered.blocks.parallel), ..Account::default() });
+        self.account
+            .set(VerbReport { done: out.filter(|_| entered == offered.blocks.parallel), ..VerbReport::default() });
         pipe.give_up(now, batch)
     }
 
@@ -236,7 +237,7 @@ impl ExitVerbs for Timed {
 
     async fn await_verdicts(&self) -> bool {
         let Settled { waited, all_good } = self.memory.windows.all_settled(&self.memory.clock).await;
-        self.account.set(Account { waited_for: waited.then_some(Cause::Verdict), ..Account::default() });
+        self.account.set(VerbReport { waited_for: waited.then_some(Cause::Verdict), ..VerbReport::default() });
         all_good
     }
 

@@ -1,8 +1,8 @@
 //! First steps of a read once the controller has the line's counter. They are the work that needs only the nonce, and the
 //! candidates of a speculation, unless these wait for a bitmap.
 
-use super::{Access, Read};
-use crate::codec::{Begun, EarlyBlocks, OfferedCandidates};
+use super::{DataAccess, Read};
+use crate::codec::{EarlyBlocks, OfferedCandidates, OpeningWork};
 use crate::scheme::bitmap::LineBitmap;
 use crate::scheme::offsets;
 use crate::verbs::{Known, Verbs};
@@ -10,21 +10,21 @@ use units::{Line, Word};
 
 impl<V: Verbs> Read<'_, V> {
     /// Begins the steps that need only the line's counter.
-    pub(super) fn begin(&self) -> Begun {
+    pub(super) fn begin(&self) -> OpeningWork {
         let early = self.begin_pad();
         let candidates = self.offer(early.as_ref()).unwrap_or_default();
-        Begun { early, candidates }
+        OpeningWork { early, candidates }
     }
 
     /// Begins the blocks that need only the counter, without the line's first offset if the chip has it.
     fn begin_pad(&self) -> Option<EarlyBlocks> {
-        let Access { scheme, verbs, at, .. } = self.access;
+        let DataAccess { scheme, verbs, at, .. } = self.access;
         scheme.codec.work.begin_pad(verbs, offsets::is_kept(scheme, at.line()))
     }
 
     /// Offers the candidates of a speculation, if there is one. If their tags bind the line's bitmap, the chip must have it.
     fn offer(&self, early: Option<&EarlyBlocks>) -> Option<OfferedCandidates> {
-        let Access { scheme, verbs, at, .. } = self.access;
+        let DataAccess { scheme, verbs, at, .. } = self.access;
         let speculation = scheme.codec.speculation.as_ref()?;
         let offset = early.filter(|_| !offsets::is_kept(scheme, at.line()));
         let offset = offset.map_or(Known::default(), offset_known);
@@ -47,7 +47,7 @@ impl<V: Verbs> Read<'_, V> {
 
     /// Keeps the first offset of an opened and verified line, and passes its plaintext to the table of values.
     pub(super) fn opened(&self, plaintext: &Line) {
-        let Access { scheme, at, .. } = self.access;
+        let DataAccess { scheme, at, .. } = self.access;
         offsets::keep(scheme, at.line());
         scheme.codec.learn(plaintext);
     }

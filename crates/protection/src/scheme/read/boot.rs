@@ -7,7 +7,7 @@
 //! Lines that share a tag boot one by one. The tag covers the lines that memory has, and each adds a separate mask. So no
 //! two tags of a group have the same masks. The other lines are checked first, since the new tag covers them too.
 
-use super::Access;
+use super::DataAccess;
 use crate::codec::{Arrived, Sealed};
 use crate::counter::Counter;
 use crate::mac::Mac;
@@ -17,7 +17,7 @@ use crate::verbs::{Fault, Verbs, Wanted};
 use crypto::Tag;
 use units::Line;
 
-impl<V: Verbs> Access<'_, V> {
+impl<V: Verbs> DataAccess<'_, V> {
     /// Puts a line of the initial content into memory, under the counter that it arrived with. Memory must not have the line
     /// yet, and the caller must hold its lock.
     pub(super) async fn boot(&self, arrived: &mut Arrived<'_>, plaintext: &Line) -> Result<(), Fault> {

@@ -9,7 +9,7 @@
 //! other read. The controller drops a line that turns out to be on the chip. The fetched line is valid if no write changed
 //! its slot in between, which the read checks under the line's lock; otherwise the read fetches the line again.
 
-use super::Access;
+use super::DataAccess;
 use crate::planted::Bug;
 use crate::slot::Untrusted;
 use crate::verbs::{Verbs, Wanted};
@@ -18,21 +18,21 @@ use std::future::Future;
 
 /// A fetch on a prediction.
 #[derive(Default)]
-pub(in crate::scheme) struct Early {
+pub(in crate::scheme) struct PredictedFetch {
     /// True if the fetch was made; false if the request arrived first, or if the line was on the chip.
     made: Once<bool>,
     /// The line that memory returned.
     stored: Once<Untrusted>,
 }
 
-impl Early {
+impl PredictedFetch {
     /// Prevents a later fetch: the request has arrived, or needs no line from memory.
     pub fn settle(&self) {
         self.made.set(false);
     }
 
     /// Fetches a line's ciphertext when the prediction arrives at the controller, unless the request arrived earlier.
-    pub async fn fetch<V: Verbs>(&self, access: &Access<'_, V>, prediction: Option<impl Future<Output = ()>>) {
+    pub async fn fetch<V: Verbs>(&self, access: &DataAccess<'_, V>, prediction: Option<impl Future<Output = ()>>) {
         let Some(prediction) = prediction else { return };
         prediction.await;
         if self.made.get().is_some() {
@@ -51,7 +51,10 @@ impl Early {
     }
 
     /// Returns the fetched line, if it is still valid.
-    pub async fn fetched<V: Verbs>(&self, Access { scheme, verbs, at, .. }: Access<'_, V>) -> Option<Untrusted> {
+    pub async fn fetched<V: Verbs>(
+        &self,
+        DataAccess { scheme, verbs, at, .. }: DataAccess<'_, V>,
+    ) -> Option<Untrusted> {
         let fetched = *self.stored.wait().await;
         let anyway = scheme.planted.has(Bug::EarlyFetchUnchecked) && !fetched.is_blank();
         if anyway { Some(fetched) } else { verbs.still_stored(at.slot(), fetched) }

@@ -10,8 +10,8 @@
 //! last-level cache or from the controller. An L2 that would have to wait long for its AES units leaves the line to the
 //! controller with the request. This file holds the L2's part of the work; the controller's is in the [stages of a read](super).
 
-use super::early::Early;
-use super::{Access, Scheme};
+use super::early::PredictedFetch;
+use super::{DataAccess, Scheme};
 use crate::codec::Arrived;
 use crate::metadata::FoundIn;
 use crate::ownership::Asker;
@@ -45,7 +45,7 @@ impl Demand {
 
 /// Part of the read that an L2 can do for a line that it misses.
 #[derive(Clone, Copy)]
-pub(super) enum Found {
+pub(super) enum L2LookUp {
     /// The L2 has the counters, from this place, and computes the pads.
     Counters(Line, FoundIn),
     /// Neither the L2 nor the last-level cache has the counters, and the controller has been notified.
@@ -55,15 +55,15 @@ pub(super) enum Found {
 }
 
 /// A read that an L2 has begun.
-pub(in crate::scheme) struct Begun<'a, V> {
-    access: Access<'a, V>,
+pub(in crate::scheme) struct L2Read<'a, V> {
+    access: DataAccess<'a, V>,
     core: usize,
-    /// The line's counters.
+    /// Slot of the line's counters.
     slot: Slot,
     /// True if the L2 has sent the controller its prediction that the line is in memory.
     predicted: bool,
     /// First result of the L2's part; later results are ignored.
-    found: Once<Found>,
+    found: Once<L2LookUp>,
     padded: Once<()>,
     /// Set once the source of the line is known: true if it is memory, false if the L2 need not decrypt the line.
     from_memory: Once<bool>,
@@ -102,14 +102,14 @@ impl Scheme {
             }
             return;
         }
-        let early = Early::default();
+        let early = PredictedFetch::default();
         let answered = pin!(async {
             let comes = request.await;
             early.settle();
             comes
         });
         let predicted = prediction.is_some();
-        let access = Access { word, ..Access::new(self, verbs, line) };
+        let access = DataAccess { word, ..DataAccess::new(self, verbs, line) };
         // The fetch is polled first: its line must have arrived when the read checks for it.
         let read = async {
             let outcome = read_requested(access, (core, predicted), answered, &early).await;
@@ -121,13 +121,13 @@ impl Scheme {
 
 /// Reads a line after its request; `early` may already fetch the line.
 async fn read_requested<'a, V: Verbs>(
-    access: Access<'a, V>,
+    access: DataAccess<'a, V>,
     (core, predicted): (usize, bool),
     request: impl Future<Output = bool>,
-    early: &Early,
+    early: &PredictedFetch,
 ) -> Result<(), Fault> {
     let at_controller = |begun| access.read(Asker::tenant(access.line()), begun, early);
-    let Some(begun) = Begun::new(access, core, predicted) else {
+    let Some(begun) = L2Read::new(access, core, predicted) else {
         // Boxed: the enclosing future is moved for every request, and most need no memory.
         return if request.await { Box::pin(at_controller(None)).await } else { Ok(()) };
     };
@@ -148,22 +148,22 @@ async fn read_requested<'a, V: Verbs>(
     outcome
 }
 
-impl<'a, V: Verbs> Begun<'a, V> {
+impl<'a, V: Verbs> L2Read<'a, V> {
     /// Returns a read that the L2 of this core begins; `None` if the L2 begins no read.
-    fn new(access: Access<'a, V>, core: usize, predicted: bool) -> Option<Begun<'a, V>> {
+    fn new(access: DataAccess<'a, V>, core: usize, predicted: bool) -> Option<L2Read<'a, V>> {
         let slot = access.counter_slot()?;
         let changed = access.scheme.metadata.on_copies(|copies| copies.begin(core, slot))??;
         let (found, padded, from_memory, requested_in_vain) = Default::default();
-        Some(Begun { access, core, slot, predicted, found, padded, from_memory, requested_in_vain, changed })
+        Some(L2Read { access, core, slot, predicted, found, padded, from_memory, requested_in_vain, changed })
     }
 
     /// Waits for the part of the read that the L2 can do.
-    pub(super) async fn found(&self) -> &Found {
+    pub(super) async fn found(&self) -> &L2LookUp {
         self.found.wait().await
     }
 
     fn found_nothing(&self) -> bool {
-        matches!(self.found.get(), Some(Found::Nothing))
+        matches!(self.found.get(), Some(L2LookUp::Nothing))
     }
 
     /// Returns true if the counters that the L2 found have changed.
@@ -179,11 +179,11 @@ impl<'a, V: Verbs> Begun<'a, V> {
     /// Does the L2's part of the read. The L2 uses its AES units only after the wait for the last-level cache's hit, and only
     /// for counters that were on the chip.
     async fn work_in_l2(&self) {
-        let Access { scheme, verbs, .. } = self.access;
+        let DataAccess { scheme, verbs, .. } = self.access;
         let (line, blocks) = (self.access.line(), scheme.codec.work.blocks());
         let left = !verbs.take_on(self.core, line, blocks, self.predicted);
         if left {
-            self.found.set(Found::LeftToController);
+            self.found.set(L2LookUp::LeftToController);
         }
         let hit_is_over = verbs.outwait_hit(self.core, line);
         if !self.copy_of_counters().await || left {
@@ -201,11 +201,11 @@ impl<'a, V: Verbs> Begun<'a, V> {
     /// Returns true if the L2 gets the counters, from its copy or from the last-level cache, which also sends it a copy. The L2
     /// notifies the controller only if both miss. If counters travel to the L2, the controller sends the line as ciphertext.
     async fn copy_of_counters(&self) -> bool {
-        let Begun { access: Access { scheme, verbs, .. }, core, slot, .. } = *self;
+        let L2Read { access: DataAccess { scheme, verbs, .. }, core, slot, .. } = *self;
         verbs.look_up(Cache::L2(Role::Counter)).await;
         let copy = scheme.metadata.on_copies(|copies| copies.look_up(core, slot)).flatten();
         if let Some(counters) = copy {
-            self.found.set(Found::Counters(counters, FoundIn::L2));
+            self.found.set(L2LookUp::Counters(counters, FoundIn::L2));
             return true;
         }
         verbs.travel(Leg::Request(core, slot.on_chip())).await;
@@ -213,10 +213,10 @@ impl<'a, V: Verbs> Begun<'a, V> {
         let Some(counters) = scheme.metadata.on_chip(|chip| chip.shared(slot)) else {
             self.requested_in_vain.set(true);
             verbs.travel(Leg::ToController).await;
-            self.found.set(Found::Nothing);
+            self.found.set(L2LookUp::Nothing);
             return false;
         };
-        self.found.set(Found::Counters(counters, FoundIn::LastLevel));
+        self.found.set(L2LookUp::Counters(counters, FoundIn::LastLevel));
         verbs.travel(Leg::Answer(core, slot.on_chip())).await;
         self.enter_copy(&counters);
         true
@@ -224,7 +224,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
 
     /// Sends a copy from the controller to the L2 that requested the counters, if the controller's cache has them.
     async fn send_copy(&self) {
-        let Access { scheme, verbs, .. } = self.access;
+        let DataAccess { scheme, verbs, .. } = self.access;
         let peek = scheme.metadata.on_chip(|chip| chip.caches.peek(Role::Counter, self.slot));
         let Some(counters) = peek else { return };
         verbs.travel(Leg::FromController).await;

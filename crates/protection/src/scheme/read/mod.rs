@@ -22,15 +22,15 @@ mod speculative;
 mod verified;
 
 use super::Scheme;
-use super::access::{Access, Arrivals};
-use crate::codec::{Arrived, Order};
+use super::access::{DataAccess, LineArrival};
+use crate::codec::{Arrived, BitmapOrder};
 use crate::metadata::{FoundIn, Sought};
 use crate::planted::Bug;
 use crate::release::Release;
 use crate::slot::{Role, Slot, Untrusted};
 use crate::verbs::{Arriving, Cache, Fault, Verbs, Wanted};
-use early::Early;
-use in_l2::{Begun, Found};
+use early::PredictedFetch;
+use in_l2::{L2LookUp, L2Read};
 use sim::{Once, join};
 use std::cell::OnceCell;
 use std::pin::pin;
@@ -38,13 +38,13 @@ use units::{Line, ZERO_LINE};
 
 /// A read, with the results of its stages so far.
 struct Read<'a, V: Verbs> {
-    access: Access<'a, V>,
+    access: DataAccess<'a, V>,
     /// The part of the read that an L2 has done, if an L2 began it.
-    begun: Option<&'a Begun<'a, V>>,
+    begun: Option<&'a L2Read<'a, V>>,
     /// The fetch on a prediction.
-    early: &'a Early,
+    early: &'a PredictedFetch,
     /// The order of the line's words. It may arrive later than the line.
-    order: Order<'a>,
+    order: BitmapOrder<'a>,
     /// Place that held its verified counters; `None` if there are no counters.
     found: Once<Option<FoundIn>>,
     /// Initial content of the line, once the read has requested it.
@@ -57,18 +57,23 @@ struct Read<'a, V: Verbs> {
 struct Complete<'r, 'a, V: Verbs> {
     arrived: &'r Arrived<'a>,
     /// The L2's read, if the L2 continues with the line.
-    in_l2: Option<&'a Begun<'a, V>>,
+    in_l2: Option<&'a L2Read<'a, V>>,
 }
 
 /// The valid line of counters for a line.
 struct Version<'a, V: Verbs> {
     counters: Line,
     /// The L2's read, if the L2 has the line of counters.
-    in_l2: Option<&'a Begun<'a, V>>,
+    in_l2: Option<&'a L2Read<'a, V>>,
 }
 
 impl<'a, V: Verbs> Read<'a, V> {
-    fn new(access: Access<'a, V>, begun: Option<&'a Begun<'a, V>>, early: &'a Early, order: Order<'a>) -> Read<'a, V> {
+    fn new(
+        access: DataAccess<'a, V>,
+        begun: Option<&'a L2Read<'a, V>>,
+        early: &'a PredictedFetch,
+        order: BitmapOrder<'a>,
+    ) -> Read<'a, V> {
         let (found, started_with, arrived) = Default::default();
         Read { access, begun, early, order, found, started_with, arrived }
     }
@@ -105,7 +110,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         {
             return Arriving::whole(stored);
         }
-        let Access { scheme, .. } = self.access;
+        let DataAccess { scheme, .. } = self.access;
         let wanted = match scheme.release {
             Release::Verified => scheme.codec.wanted(self.likely_position()),
             Release::Speculative => Wanted::LINE,
@@ -117,7 +122,7 @@ impl<'a, V: Verbs> Read<'a, V> {
     async fn complete(
         &self,
         &Version { ref counters, in_l2 }: &Version<'a, V>,
-        arrivals: &Arrivals,
+        arrivals: &LineArrival,
     ) -> Result<Complete<'_, 'a, V>, Fault> {
         let unchanged = || arrivals.under(self.access.scheme, counters, self.order);
         if let Some(plaintext) = self.started_with(&arrivals.stored) {
@@ -138,7 +143,7 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// Returns true if a blank line still has its initial content: false after a recovery.
     fn may_boot(&self) -> bool {
-        let Access { scheme, .. } = self.access;
+        let DataAccess { scheme, .. } = self.access;
         scheme.planted.has(Bug::BootsAfterRecovery) || !scheme.on_chip(|chip| chip.power.recovered)
     }
 
@@ -154,12 +159,12 @@ impl<'a, V: Verbs> Read<'a, V> {
             Some(begun) => {
                 let look_up = self.access.verbs.look_up(Cache::Controller(Role::Counter));
                 match *join!(begun.found(), look_up).0 {
-                    Found::Counters(counters, place) => {
+                    L2LookUp::Counters(counters, place) => {
                         self.found.set(Some(place));
                         return Ok(Version { counters, in_l2: Some(begun) });
                     }
-                    Found::Nothing => Sought::Everywhere,
-                    Found::LeftToController => Sought::InItsCache,
+                    L2LookUp::Nothing => Sought::Everywhere,
+                    L2LookUp::LeftToController => Sought::InItsCache,
                 }
             }
         };
@@ -170,7 +175,7 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// Returns a line of counters from the controller's side, and the place that held it.
     async fn counters_for(&self, slot: Slot, sought: Sought, seen: impl Fn(&Line)) -> Result<(Line, FoundIn), Fault> {
-        let Access { scheme, verbs, .. } = self.access;
+        let DataAccess { scheme, verbs, .. } = self.access;
         let found = scheme.metadata.get_for(verbs, slot, Role::Counter, sought, seen).await?;
         let goes_on = scheme.metadata.goes_on(Role::Counter);
         let looked_up = goes_on && found.1 != FoundIn::Controller && sought != Sought::Everywhere;

@@ -1,9 +1,9 @@
 //! Choice of the policy that reads: the condition and the place of release.
 
-use super::early::Early;
-use super::in_l2::Begun;
-use super::{Access, Read};
-use crate::codec::Order;
+use super::early::PredictedFetch;
+use super::in_l2::L2Read;
+use super::{DataAccess, Read};
+use crate::codec::BitmapOrder;
 use crate::ownership::Asker;
 use crate::planted::Bug;
 use crate::release::Release;
@@ -11,15 +11,15 @@ use crate::scheme::bitmap::LineBitmap;
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
 use sim::lock::Mode;
 
-impl<'a, V: Verbs> Access<'a, V> {
+impl<'a, V: Verbs> DataAccess<'a, V> {
     /// Reads a line at the controller. An L2 may have begun the read, and a prediction may have fetched the line `early`.
     pub(in crate::scheme) async fn read(
         self,
         asker: Asker,
-        begun: Option<&'a Begun<'a, V>>,
-        early: &'a Early,
+        begun: Option<&'a L2Read<'a, V>>,
+        early: &'a PredictedFetch,
     ) -> Result<(), Fault> {
-        let Access { scheme, verbs, .. } = self;
+        let DataAccess { scheme, verbs, .. } = self;
         verbs.come_in().await;
         let line = self.lock_line().await;
         self.admit(asker).await?;
@@ -39,7 +39,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         // The group's lock is held: later changes do not affect this line's counter.
         let begun = begun.filter(|begun| !begun.is_void() || scheme.planted.has(Bug::VoidCountersServe));
         match LineBitmap::of(scheme, verbs, self.line()) {
-            None => Read::new(self, begun, early, Order::AS_IT_IS).by_policy().await,
+            None => Read::new(self, begun, early, BitmapOrder::AS_IT_IS).by_policy().await,
             Some(bitmap) => Box::pin(read_by(self, bitmap, begun, early, (line, group))).await,
         }
     }
@@ -48,10 +48,10 @@ impl<'a, V: Verbs> Access<'a, V> {
 /// Reads a re-ordered line, and fetches its bitmap in parallel. If the bitmap missed, then releases the locks and prefetches
 /// the next line of bitmaps.
 async fn read_by<'a, V: Verbs>(
-    access: Access<'a, V>,
+    access: DataAccess<'a, V>,
     bitmap: LineBitmap<'a, V>,
-    begun: Option<&Begun<'a, V>>,
-    early: &Early,
+    begun: Option<&L2Read<'a, V>>,
+    early: &PredictedFetch,
     locks: impl Sized,
 ) -> Result<(), Fault> {
     let was_missed = bitmap.on_chip().is_none();

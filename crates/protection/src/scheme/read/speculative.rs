@@ -17,8 +17,8 @@
 //! Release does not depend on the progress of the verdict. So a run without time, with all results known at once, releases
 //! the same lines as a run with the slowest verdict.
 
-use super::{Access, Complete, Read};
-use crate::codec::{Arrived, Begun, Brought, Order};
+use super::{Complete, DataAccess, Read};
+use crate::codec::{Arrived, BitmapOrder, Brought, OpeningWork};
 use crate::planted::Bug;
 use crate::slot::Untrusted;
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
@@ -37,7 +37,7 @@ struct UnverifiedInputs {
 
 /// Plaintext of a decrypted line.
 #[derive(Default)]
-struct Opened {
+struct DecryptedLine {
     /// Words in their order in memory.
     lying: Once<Line>,
     /// Words in the order of release.
@@ -47,7 +47,7 @@ struct Opened {
 impl<V: Verbs> Read<'_, V> {
     /// Releases the line when it is decrypted, under the counter that arrived, and settles it after its verdict.
     pub(super) async fn speculative(&self) -> Result<(), Fault> {
-        let (begun, complete, opened) = (Cell::new(Begun::default()), Once::default(), Opened::default());
+        let (begun, complete, opened) = (Cell::new(OpeningWork::default()), Once::default(), DecryptedLine::default());
         let inputs = UnverifiedInputs::default();
         let begin = |counters: &Line| {
             inputs.counters.set(Some(*counters));
@@ -70,8 +70,8 @@ impl<V: Verbs> Read<'_, V> {
         verdict
     }
 
-    async fn open_unverified_line(&self, inputs: &UnverifiedInputs, begun: &Cell<Begun>, opened: &Opened) {
-        let Access { scheme, verbs, at, .. } = self.access;
+    async fn open_unverified_line(&self, inputs: &UnverifiedInputs, begun: &Cell<OpeningWork>, opened: &DecryptedLine) {
+        let DataAccess { scheme, verbs, at, .. } = self.access;
         let stored = inputs.stored.wait().await;
         let Some(counters) = inputs.counters.wait().await else { return };
         let started_with = self.started_with(stored).copied();
@@ -80,7 +80,7 @@ impl<V: Verbs> Read<'_, V> {
             (Some(_), _) => self.order.booted(),
             (None, Some(bitmap)) if scheme.planted.has(Bug::ReleasedOrderUnjudged) => {
                 looked_up_again.set(bitmap.get().await);
-                Order::by(&looked_up_again)
+                BitmapOrder::by(&looked_up_again)
             }
             _ => self.order,
         };
@@ -97,7 +97,11 @@ impl<V: Verbs> Read<'_, V> {
         opened.released.set(bytes);
     }
 
-    async fn verdict(&self, complete: &Once<Result<Complete<'_, '_, V>, Fault>>, opened: &Opened) -> Result<(), Fault> {
+    async fn verdict(
+        &self,
+        complete: &Once<Result<Complete<'_, '_, V>, Fault>>,
+        opened: &DecryptedLine,
+    ) -> Result<(), Fault> {
         let Complete { arrived, in_l2 } = complete.wait().await.as_ref().map_err(|fault| *fault)?;
         if let Some(begun) = in_l2 {
             return begun.release(arrived).await;

@@ -1,7 +1,7 @@
 //! The usual policy: the core receives a line after its verdict.
 
-use super::{Access, Complete, Read};
-use crate::codec::Begun;
+use super::{Complete, DataAccess, Read};
+use crate::codec::OpeningWork;
 use crate::planted::Bug;
 use crate::verbs::{Exit, Fault, Verbs};
 use std::cell::Cell;
@@ -10,8 +10,8 @@ impl<V: Verbs> Read<'_, V> {
     /// Opens, checks and releases the line after all inputs have arrived. The L2 does so if it began the read and has the
     /// counters.
     pub(super) async fn verified(&self) -> Result<(), Fault> {
-        let Access { scheme, verbs, at, .. } = self.access;
-        let begun = Cell::new(Begun::default());
+        let DataAccess { scheme, verbs, at, .. } = self.access;
+        let begun = Cell::new(OpeningWork::default());
         let brought = self.bring(|_| (), |_| begun.set(self.begin())).await;
         let begun = begun.take();
         let Complete { arrived, in_l2 } = match brought {

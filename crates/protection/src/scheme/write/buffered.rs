@@ -23,15 +23,15 @@
 use super::reshape::reshape;
 use super::tuple::Tuple;
 use super::{Write, await_verdicts};
-use crate::buffer::Entry;
+use crate::buffer::BufferEntry;
 use crate::codec::Others;
 use crate::counter::Overflow;
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 use crate::metadata::Lines;
-use crate::persistence::{Battery, Early, Step};
-use crate::planted::{Bug, Planted};
+use crate::persistence::{BatteryAction, EarlySteps, Step};
+use crate::planted::{Bug, PlantedBug};
 use crate::scheme::Scheme;
-use crate::scheme::access::Access;
+use crate::scheme::access::DataAccess;
 use crate::slot::{Role, Slot};
 use crate::tree::Node;
 use crate::verbs::{Fault, LockName, Verbs};
@@ -44,12 +44,12 @@ type OrOverflow<T> = Result<Result<T, (Slot, Overflow)>, Fault>;
 
 /// A scheme's persist buffer, as its owners use it: the core that stores, and the battery.
 #[derive(Clone, Copy)]
-pub struct PersistBuffer<'a>(&'a Scheme);
+pub struct PersistBufferHandle<'a>(&'a Scheme);
 
-impl<'a> PersistBuffer<'a> {
+impl<'a> PersistBufferHandle<'a> {
     /// The persist buffer of this scheme.
-    pub fn of(scheme: &'a Scheme) -> PersistBuffer<'a> {
-        PersistBuffer(scheme)
+    pub fn of(scheme: &'a Scheme) -> PersistBufferHandle<'a> {
+        PersistBufferHandle(scheme)
     }
 
     /// Accepts a store that gives the line this content. The core continues when this returns. The store is durable earlier,
@@ -64,8 +64,8 @@ impl<'a> PersistBuffer<'a> {
         self.0.finish(verbs, Ok(())).await;
     }
 
-    /// Like [`PersistBuffer::accept`], but calls `content` when the entry takes the store; from then on, reads return it. A
-    /// halted chip does not call `content`. The next drain or [`PersistBuffer::write_back`] writes back evicted metadata: the
+    /// Like [`PersistBufferHandle::accept`], but calls `content` when the entry takes the store; from then on, reads return it. A
+    /// halted chip does not call `content`. The next drain or [`PersistBufferHandle::write_back`] writes back evicted metadata: the
     /// core continues when this returns.
     pub async fn accept_when_taken<V: Verbs>(&self, verbs: &V, line: LineAddr, content: impl FnOnce() -> Line) {
         if let Err(fault) = Box::pin(Tuple::new(self.0, verbs).accept(line, content)).await {
@@ -95,8 +95,8 @@ impl<'a> PersistBuffer<'a> {
         self.plan(&lines);
         for line in lines {
             let outcome = match self.0.persistence.battery(self.0.planted) {
-                Battery::Tuples => Box::pin(Tuple::new(self.0, verbs).drain(line)).await,
-                Battery::Data => move_data(Access::new(self.0, verbs, line)).await,
+                BatteryAction::Tuples => Box::pin(Tuple::new(self.0, verbs).drain(line)).await,
+                BatteryAction::Data => move_data(DataAccess::new(self.0, verbs, line)).await,
             };
             self.0.finish(verbs, outcome).await;
             self.0.on_chip(|chip| chip.power.updated(self.nodes_above(line)));
@@ -128,7 +128,7 @@ impl<'a> PersistBuffer<'a> {
             return;
         }
         let lost = self.0.on_chip(|chip| chip.power.loses(resident));
-        verbs.complete(Completion { lost: Some(lost), ..Completion::default() });
+        verbs.complete(RegisterUpdate { lost: Some(lost), ..RegisterUpdate::default() });
     }
 
     /// Returns the resident lines, oldest first.
@@ -137,7 +137,7 @@ impl<'a> PersistBuffer<'a> {
     }
 
     /// Returns the planted bugs, for tests.
-    pub fn planted(&self) -> Planted {
+    pub fn planted(&self) -> PlantedBug {
         self.0.planted
     }
 
@@ -154,7 +154,7 @@ impl<'a> PersistBuffer<'a> {
 
 /// Drains a line on a battery that moves no metadata. The controller encrypts the line and stores it in memory, with its tag
 /// if tags travel with lines. The new counter, and a tag in the region of tags, are lost.
-async fn move_data<V: Verbs>(access: Access<'_, V>) -> Result<(), Fault> {
+async fn move_data<V: Verbs>(access: DataAccess<'_, V>) -> Result<(), Fault> {
     let Some(entry) = access.scheme.pending.entry(access.line()) else { return Ok(()) };
     let write = Write::resumed(access, &entry);
     if let (Some(slot), None) = (access.counter_slot(), entry.counter) {
@@ -175,7 +175,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// Accepts a store into an entry.
     pub(super) async fn accept(mut self, line: LineAddr, content: impl FnOnce() -> Line) -> Result<(), Fault> {
         let (scheme, verbs) = (self.scheme, self.verbs);
-        let (access, early) = (Access::new(scheme, verbs, line), scheme.persistence.early);
+        let (access, early) = (DataAccess::new(scheme, verbs, line), scheme.persistence.early);
         await_verdicts(scheme, verbs, line).await?;
         let mut content = Some(content);
         let mut ask = || content.take().map(|content| content());
@@ -207,7 +207,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
 
     /// Drains the entry of a line.
     pub(super) async fn drain(mut self, line: LineAddr) -> Result<(), Fault> {
-        let access = Access::new(self.scheme, self.verbs, line);
+        let access = DataAccess::new(self.scheme, self.verbs, line);
         if self.scheme.persistence.early.has(Step::Root) {
             // The remaining work needs stages only to complete, so other tuples use them during this call.
             self.make_value(&access).await;
@@ -226,7 +226,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Encrypts the line of an entry with an advanced counter, and computes its tag.
-    async fn make_value(&self, access: &Access<'a, V>) {
+    async fn make_value(&self, access: &DataAccess<'a, V>) {
         let unlocked = self.scheme.planted.has(Bug::ValueWithoutLock);
         let _line = if unlocked { None } else { Some(access.lock_line().await) };
         let _group = access.lock_group(Mode::Shared).await;
@@ -248,7 +248,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
 
     /// Does the early steps that the entry of a line still lacks. The caller must hold the line, its group, and the first
     /// stage if the root is early and the entry's root is not updated.
-    async fn make_early(&mut self, access: &Access<'a, V>, early: Early) -> OrOverflow<()> {
+    async fn make_early(&mut self, access: &DataAccess<'a, V>, early: EarlySteps) -> OrOverflow<()> {
         let (scheme, line) = (self.scheme, access.line());
         let Some(entry) = scheme.pending.entry(line).filter(|_| early.has(Step::Counter)) else { return Ok(Ok(())) };
         if let Err(overflow) = self.make_counter(access, &entry).await? {
@@ -277,7 +277,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Advances the counter of an entry's line, unless the entry already has it.
-    async fn make_counter(&self, access: &Access<'a, V>, entry: &Entry) -> OrOverflow<()> {
+    async fn make_counter(&self, access: &DataAccess<'a, V>, entry: &BufferEntry) -> OrOverflow<()> {
         let (scheme, Some(slot)) = (self.scheme, access.counter_slot()) else { return Ok(Ok(())) };
         if entry.counter.is_some() && !scheme.planted.has(Bug::CountedOnceMore) {
             return Ok(Ok(()));
@@ -297,7 +297,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Updates the path above the line's counters, and sets the register. The first stage must be held.
-    async fn raise_root(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
+    async fn raise_root(&mut self, access: &DataAccess<'a, V>) -> Result<(), Fault> {
         let (scheme, verbs) = (self.scheme, self.verbs);
         let Some(slot) = access.counter_slot() else { return Ok(()) };
         let counters = Lines::from([(slot, scheme.metadata.get(verbs, slot, Role::Counter).await?)]);
@@ -311,7 +311,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// Completes the tuple of an entry with an overflowed counter under new counters, then renews its group.
     async fn complete_and_renew(
         &mut self,
-        access: Access<'a, V>,
+        access: DataAccess<'a, V>,
         slot: Slot,
         overflow: &Overflow,
     ) -> Result<(), Fault> {

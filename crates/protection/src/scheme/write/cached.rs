@@ -22,7 +22,7 @@
 //! The owner of the caches passes the lines that are dirty in them.
 
 use crate::design::Point;
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 use crate::planted::Bug;
 use crate::scheme::Scheme;
 use crate::verbs::Verbs;
@@ -35,7 +35,7 @@ pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
         && !scheme.planted.has(Bug::RootOutlivesSession)
         && scheme.on_chip(|chip| chip.power.outdates_root());
     if outdates {
-        verbs.complete(Completion { outdates_root: true, ..Completion::default() });
+        verbs.complete(RegisterUpdate { outdates_root: true, ..RegisterUpdate::default() });
     }
 }
 
@@ -75,7 +75,7 @@ impl<'a> DurableCaches<'a> {
                 let root = if save_any { Some(&*chip.root) } else { chip.vouching_root() };
                 root.filter(|_| has_left || save_any).map(Box::from)
             });
-            verbs.complete(Completion { root, ..Completion::default() });
+            verbs.complete(RegisterUpdate { root, ..RegisterUpdate::default() });
         }
     }
 }

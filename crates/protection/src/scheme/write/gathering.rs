@@ -3,7 +3,7 @@
 //! If writes are coalesced, the first waiting write takes later ones into its tuple. A tuple takes a write only after the
 //! write holds the lock of its line, and never takes a later write before an earlier one.
 
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, PlantedBug};
 use crate::verbs::Fault;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use units::{Line, LineAddr};
 pub(super) type Fate = Rc<Cell<Option<Result<(), Fault>>>>;
 
 /// A write that waits to become durable.
-pub(super) struct Waiting {
+pub(super) struct GatheredWrite {
     /// Address of the line.
     pub line: LineAddr,
     /// Plaintext to be written.
@@ -25,7 +25,7 @@ pub(super) struct Waiting {
     pub fate: Fate,
 }
 
-impl Waiting {
+impl GatheredWrite {
     /// Sets the outcome of the write.
     pub(super) fn ends(&self, outcome: Result<(), Fault>) {
         self.fate.set(Some(outcome));
@@ -34,18 +34,18 @@ impl Waiting {
 
 /// Queue of all waiting writes.
 #[derive(Default)]
-pub(crate) struct Gathering(VecDeque<Waiting>);
+pub(crate) struct Gathering(VecDeque<GatheredWrite>);
 
 impl Gathering {
     /// Adds a write to the queue. Returns its `ready` flag, for the caller to set, and the cell of its outcome.
     pub(super) fn enter(&mut self, line: LineAddr, plaintext: &Line) -> (Rc<Cell<bool>>, Fate) {
         let (ready, fate) = (Rc::default(), Fate::default());
-        self.0.push_back(Waiting { line, plaintext: *plaintext, ready: Rc::clone(&ready), fate: fate.clone() });
+        self.0.push_back(GatheredWrite { line, plaintext: *plaintext, ready: Rc::clone(&ready), fate: fate.clone() });
         (ready, fate)
     }
 
     /// Removes the writes of the next tuple, at most `most` of them.
-    pub(super) fn take(&mut self, most: usize, planted: Planted) -> Vec<Waiting> {
+    pub(super) fn take(&mut self, most: usize, planted: PlantedBug) -> Vec<GatheredWrite> {
         let unready = planted.has(Bug::UnreadyGathered);
         let ready = self.0.iter().take(most).take_while(|waiting| waiting.ready.get() || unready).count();
         self.0.drain(..ready).collect()
@@ -66,7 +66,7 @@ mod tests {
         let mut gathering = Gathering::default();
         let ready: Vec<_> = (0..6).map(|line| gathering.enter(LineAddr(line), &[0; 64]).0).collect();
         ready.iter().enumerate().for_each(|(number, ready)| ready.set(number != 4));
-        let mut taken = || gathering.take(3, Planted::NONE).iter().map(|waiting| waiting.line.0).collect::<Vec<_>>();
+        let mut taken = || gathering.take(3, PlantedBug::NONE).iter().map(|waiting| waiting.line.0).collect::<Vec<_>>();
         assert_eq!(taken(), [0, 1, 2]);
         assert_eq!(taken(), [3], "the fifth has no line of its own yet, and the sixth came after it");
         ready[4].set(true);

@@ -3,7 +3,7 @@
 use super::Write;
 use crate::codec::Others;
 use crate::planted::Bug;
-use crate::scheme::access::Access;
+use crate::scheme::access::DataAccess;
 use crate::scheme::renew::Renewer;
 use crate::verbs::{Fault, Verbs};
 use sim::join;
@@ -26,7 +26,7 @@ impl<'a, V: Verbs> Write<'a, V> {
 
     /// Advances the line's counter. The returned lock prevents re-encryption of the group until memory has the new version.
     async fn advance(&self) -> Result<Advanced<V::Guard<'a>>, Fault> {
-        let Access { scheme, verbs, .. } = self.access;
+        let DataAccess { scheme, verbs, .. } = self.access;
         let Some(slot) = self.access.counter_slot() else { return Ok((None, Others::new())) };
         let group = self.access.lock_group(Mode::Shared).await;
         if let Ok(counter) = self.access.advance(slot).await? {

@@ -20,16 +20,16 @@ mod policy;
 mod reshape;
 pub(super) mod tuple;
 
-pub use buffered::PersistBuffer;
+pub use buffered::PersistBufferHandle;
 pub use cached::DurableCaches;
 pub(super) use cached::outdate_root;
-pub use observed::{Observers, Sight};
-pub(crate) use pending::Pending;
+pub use observed::{ObservedState, Observers};
+pub(crate) use pending::PendingWrites;
 
-use super::access::Access;
+use super::access::DataAccess;
 use super::bitmap::LineBitmap;
 use super::{Scheme, offsets};
-use crate::buffer::Entry;
+use crate::buffer::BufferEntry;
 use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
 use crate::planted::Bug;
@@ -44,7 +44,7 @@ use units::{Line, LineAddr};
 
 /// A write, with the results of its steps so far.
 pub(super) struct Write<'a, V: Verbs> {
-    pub access: Access<'a, V>,
+    pub access: DataAccess<'a, V>,
     plaintext: Line,
     counter: Once<Counter>,
     /// True once the write has waited for the blocks that seal the line.
@@ -61,20 +61,20 @@ async fn await_verdicts<V: Verbs>(scheme: &Scheme, verbs: &V, written: LineAddr)
 
 impl<'a, V: Verbs> Write<'a, V> {
     /// A write with no completed steps.
-    pub fn new(access: Access<'a, V>, plaintext: &Line) -> Write<'a, V> {
+    pub fn new(access: DataAccess<'a, V>, plaintext: &Line) -> Write<'a, V> {
         let (counter, padded, sealed, tag) = Default::default();
         Write { access, plaintext: *plaintext, counter, padded, sealed, tag }
     }
 
     /// A write that has its new version already.
-    pub fn under(access: Access<'a, V>, counter: Counter, plaintext: &Line) -> Write<'a, V> {
+    pub fn under(access: DataAccess<'a, V>, counter: Counter, plaintext: &Line) -> Write<'a, V> {
         let write = Write::new(access, plaintext);
         write.counter.set(counter);
         write
     }
 
     /// A write that continues from the completed steps of its buffer entry.
-    fn resumed(access: Access<'a, V>, entry: &Entry) -> Write<'a, V> {
+    fn resumed(access: DataAccess<'a, V>, entry: &BufferEntry) -> Write<'a, V> {
         let write = Write::new(access, &entry.plaintext);
         entry.counter.into_iter().for_each(|counter| write.counter.set(counter));
         entry.sealed.clone().into_iter().for_each(|sealed| write.sealed.set(sealed));
@@ -122,7 +122,7 @@ impl<'a, V: Verbs> Write<'a, V> {
 
     /// Notes the keystream of the line, which leaves the chip.
     pub fn spend(&self, sealed: &Sealed, others: &Others) {
-        let Access { scheme, verbs, .. } = self.access;
+        let DataAccess { scheme, verbs, .. } = self.access;
         scheme.codec.spend_pad(verbs, sealed);
         scheme.codec.spend_masks(verbs, sealed, others);
     }
@@ -141,7 +141,7 @@ impl<'a, V: Verbs> Write<'a, V> {
 
     /// Stores the sealed line and its tag.
     async fn store_sealed(&self, sealed: &Sealed, others: &Others) -> Result<(), Fault> {
-        let Access { scheme, verbs, at, .. } = self.access;
+        let DataAccess { scheme, verbs, at, .. } = self.access;
         if scheme.codec.tags_travel() {
             let tag = self.tag(sealed, others).await.unwrap_or_default();
             verbs.store(at.slot(), Role::Data, sealed.with(tag)).await;

@@ -9,7 +9,7 @@
 //! power, while other programs run. It drains the entries of all processes (*drain-all*, the paper's choice), so that
 //! entries need no process tags.
 
-use super::PersistBuffer;
+use super::PersistBufferHandle;
 use crate::planted::Bug;
 use crate::verbs::Verbs;
 
@@ -24,7 +24,7 @@ pub enum Observers {
 
 /// State of memory, as reported to an observer that is let in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sight {
+pub enum ObservedState {
     /// It has every store that was accepted, with its tuple.
     Consistent,
     /// The warning: memory still lacks stores to this number of lines.
@@ -34,10 +34,10 @@ pub enum Sight {
     },
 }
 
-impl PersistBuffer<'_> {
+impl PersistBufferHandle<'_> {
     /// Lets an observer in, for example the recovery of a crashed application. Memory stays behind if the chip has halted,
     /// or if the oldest entry cannot leave because an attacker tampered with its metadata.
-    pub async fn admit<V: Verbs>(&self, verbs: &V, observers: Observers) -> Sight {
+    pub async fn admit<V: Verbs>(&self, verbs: &V, observers: Observers) -> ObservedState {
         while observers == Observers::Blocked && !self.has_halted() {
             // Other programs may store during the drain.
             let (oldest, accepted) = (self.lines().first().copied(), self.accepted());
@@ -49,9 +49,9 @@ impl PersistBuffer<'_> {
         }
         let halted = self.has_halted() && self.planted().has(Bug::HaltedIsConsistent);
         match self.lines().len() {
-            _ if halted => Sight::Consistent,
-            0 => Sight::Consistent,
-            entries => Sight::Behind { entries },
+            _ if halted => ObservedState::Consistent,
+            0 => ObservedState::Consistent,
+            entries => ObservedState::Behind { entries },
         }
     }
 }

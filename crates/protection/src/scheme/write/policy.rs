@@ -6,14 +6,14 @@ use super::tuple::Tuple;
 use super::{Write, await_verdicts};
 use crate::ownership::Asker;
 use crate::scheme::Scheme;
-use crate::scheme::access::Access;
+use crate::scheme::access::DataAccess;
 use crate::verbs::{Fault, Verbs};
 use units::{Line, LineAddr};
 
-impl<V: Verbs> Access<'_, V> {
+impl<V: Verbs> DataAccess<'_, V> {
     /// Writes the line, in place or in a tuple.
     pub(in crate::scheme) async fn write(self, plaintext: &Line, asker: Asker) -> Result<(), Fault> {
-        let Access { scheme, verbs, .. } = self;
+        let DataAccess { scheme, verbs, .. } = self;
         verbs.come_in().await;
         if scheme.persistence.has_buffer() {
             return Box::pin(through_buffer(scheme, verbs, self.line(), plaintext)).await;

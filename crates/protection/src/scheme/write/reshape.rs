@@ -17,12 +17,12 @@
 //! for any tuple.
 
 use super::tuple::Tuple;
-use crate::domain::Completion;
+use crate::domain::RegisterUpdate;
 use crate::metadata::{Lines, ParentUpdate};
 use crate::planted::Bug;
 use crate::scheme::Scheme;
 use crate::slot::{Role, Slot};
-use crate::tree::{Change, Node};
+use crate::tree::{ForestChange, Node};
 use crate::verbs::{Fault, Verbs};
 use units::{Line, ZERO_LINE};
 
@@ -49,7 +49,7 @@ impl<V: Verbs> Reshape<'_, V> {
             self.tuple.stages.enter_all(self.verbs, metadata.last_stage()).await;
         }
         let due = metadata.on_chip(|chip| if chip.power.halted { None } else { chip.forest.change() });
-        let Some(Change { fold, grow }) = due else { return Ok(()) };
+        let Some(ForestChange { fold, grow }) = due else { return Ok(()) };
         if let Some(root) = fold {
             self.fold(root).await?;
         }
@@ -67,7 +67,7 @@ impl<V: Verbs> Reshape<'_, V> {
     async fn promote(&mut self, node: Slot) -> Result<(), Fault> {
         let metadata = &self.scheme.metadata;
         self.update().promote(node).await?;
-        let mut reached = Completion::default();
+        let mut reached = RegisterUpdate::default();
         if !self.scheme.planted.has(Bug::PromotedStaysInParent) {
             reached = self.notify_above(node, ZERO_LINE).await?;
         }
@@ -82,7 +82,7 @@ impl<V: Verbs> Reshape<'_, V> {
         let (metadata, planted) = (&self.scheme.metadata, self.scheme.planted);
         let role = self.scheme.layout.role_and_index(root).0;
         while let Some(content) = metadata.on_chip(|chip| chip.forest.node(root).copied()) {
-            let mut reached = Completion::default();
+            let mut reached = RegisterUpdate::default();
             if !planted.has(Bug::RootDropped) {
                 reached = self.notify_above(root, content).await?;
             }
@@ -97,7 +97,7 @@ impl<V: Verbs> Reshape<'_, V> {
     }
 
     /// Updates the nodes above a root with its content, up to the next root.
-    async fn notify_above(&mut self, root: Slot, content: Line) -> Result<Completion, Fault> {
+    async fn notify_above(&mut self, root: Slot, content: Line) -> Result<RegisterUpdate, Fault> {
         let metadata = &self.scheme.metadata;
         let role: Role = self.scheme.layout.role_and_index(root).0;
         let climbed = metadata.climb(self.verbs, &mut self.tuple.stages, (role, Lines::from([(root, content)]))).await;

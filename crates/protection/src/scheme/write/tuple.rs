@@ -21,16 +21,16 @@
 //! memory would not match the register. So the chip *halts*: it still reads memory, but does not change it until power
 //! returns and recovery begins with the durable state. A write that fails earlier changes no counter and stops no other.
 
-use super::gathering::Waiting;
+use super::gathering::GatheredWrite;
 use super::{Write, await_verdicts};
-use crate::buffer::Entry;
+use crate::buffer::BufferEntry;
 use crate::codec::{Others, Sealed};
 use crate::counter::Overflow;
-use crate::domain::{Completion, Renewal, Renewing};
+use crate::domain::{RegisterUpdate, Renewal, Renewing};
 use crate::metadata::Lines;
 use crate::planted::Bug;
 use crate::scheme::Scheme;
-use crate::scheme::access::Access;
+use crate::scheme::access::DataAccess;
 use crate::scheme::renew::Renewer;
 use crate::slot::{Part, Role, Slot, Untrusted};
 use crate::stages::Stages;
@@ -82,14 +82,14 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Makes lines durable, and sets the outcome of each write.
-    async fn persist_batch(mut self, batch: &[Waiting]) {
+    async fn persist_batch(mut self, batch: &[GatheredWrite]) {
         let (mut begun, mut groups) = (Vec::new(), Vec::new());
         let Some(first) = batch.first() else { return };
         if let Err(fault) = await_verdicts(self.scheme, self.verbs, first.line).await {
             return batch.iter().for_each(|waiting| waiting.ends(Err(fault)));
         }
         for waiting in batch {
-            let access = Access::new(self.scheme, self.verbs, waiting.line);
+            let access = DataAccess::new(self.scheme, self.verbs, waiting.line);
             let Some(slot) = access.counter_slot() else { continue };
             groups.push(access.lock_group(Mode::Shared).await);
             match access.advance(slot).await {
@@ -109,8 +109,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Makes lines with advanced counters durable.
-    async fn persist_begun(&mut self, begun: Vec<(&Waiting, Write<'a, V>)>) {
-        let (waiting, writes): (Vec<&Waiting>, Vec<Write<'a, V>>) = begun.into_iter().unzip();
+    async fn persist_begun(&mut self, begun: Vec<(&GatheredWrite, Write<'a, V>)>) {
+        let (waiting, writes): (Vec<&GatheredWrite>, Vec<Write<'a, V>>) = begun.into_iter().unzip();
         let outcome = self.persist_lines(&writes, None).await;
         waiting.iter().for_each(|waiting| waiting.ends(outcome));
     }
@@ -118,7 +118,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// Makes a write with an overflowed counter durable, then renews the other lines of its group.
     pub(super) async fn persist_and_renew(
         &mut self,
-        access: Access<'a, V>,
+        access: DataAccess<'a, V>,
         slot: Slot,
         plaintext: &Line,
         overflow: &Overflow,
@@ -136,7 +136,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Completes the tuple of an entry with an advanced counter, and removes the entry in the same instant.
-    pub(super) async fn complete_entry(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
+    pub(super) async fn complete_entry(&mut self, access: &DataAccess<'a, V>) -> Result<(), Fault> {
         let scheme = self.scheme;
         let Some(entry) = scheme.pending.entry(access.line()) else { return Ok(()) };
         let knows = entry.root || scheme.planted.has(Bug::EntryDrainedBeforeRoot);
@@ -150,10 +150,10 @@ impl<'a, V: Verbs> Tuple<'a, V> {
 
     /// Completes the tuples of the group's other entries with advanced counters: memory's ciphertext must match its
     /// counters. The caller must hold the group's lock.
-    async fn complete_group(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
+    async fn complete_group(&mut self, access: &DataAccess<'a, V>) -> Result<(), Fault> {
         let scheme = self.scheme;
         let group = scheme.counters.group(access.line());
-        let has_advanced = |entry: &&Entry| {
+        let has_advanced = |entry: &&BufferEntry| {
             entry.counter.is_some() && entry.line != access.line() && scheme.counters.group(entry.line) == group
         };
         let advanced: Vec<LineAddr> =
@@ -162,7 +162,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             return Ok(());
         }
         for line in advanced {
-            self.complete_entry(&Access::new(scheme, self.verbs, line)).await?;
+            self.complete_entry(&DataAccess::new(scheme, self.verbs, line)).await?;
         }
         Ok(())
     }
@@ -209,11 +209,11 @@ impl<'a, V: Verbs> Tuple<'a, V> {
                 return metadata.climb(self.verbs, &mut self.stages, (Role::Counter, counters.clone())).await;
             }
             self.stages.enter_all(self.verbs, metadata.last_stage()).await;
-            Ok(Completion::default())
+            Ok(RegisterUpdate::default())
         };
         let (_, reached) = join!(join_all(sealing), climbing);
         let renewal = renewal.cloned().map_or(Renewing::AsBefore, Renewing::Begins);
-        self.complete(writes, (&counters, &parts), Completion { renewal, ..reached? }).await
+        self.complete(writes, (&counters, &parts), RegisterUpdate { renewal, ..reached? }).await
     }
 
     /// Returns the bits of a line of counters that belong only to this write's counter. The root covers the counter, so the
@@ -234,7 +234,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         &self,
         writes: &[Write<'a, V>],
         (counters, parts): (&Lines, &[(Slot, Part)]),
-        mut completion: Completion,
+        mut completion: RegisterUpdate,
     ) -> Result<(), Fault> {
         let (scheme, verbs, planted) = (self.scheme, self.verbs, self.scheme.planted);
         let sealed = join_all(writes.iter().map(Write::seal)).await;
@@ -325,14 +325,14 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let spared = !(resumed && scheme.planted.has(Bug::RecoveryRenewsWritten));
         let lines = renewer.renewed_lines(renewal, spared.then_some(renewal.written));
         let reseal = async |line| -> Result<Option<Write<'a, V>>, Fault> {
-            let access = Access::new(scheme, self.verbs, line);
+            let access = DataAccess::new(scheme, self.verbs, line);
             let Some(plaintext) = renewer.reopen(&access, &renewal.old, maybe_done).await? else { return Ok(None) };
             let write = Write::under(access, scheme.version(&new, line), &plaintext);
             write.seal().await;
             Ok(Some(write))
         };
         let registered = !resumed || !scheme.planted.has(Bug::RenewalForgottenEarly);
-        let with = |renewal| Completion { renewal, ..Completion::default() };
+        let with = |renewal| RegisterUpdate { renewal, ..RegisterUpdate::default() };
         for batch in renewer.by_line_of_tags(&lines) {
             let resealed = join_all(batch.iter().map(|&line| reseal(line))).await;
             let writes: Vec<Write<'a, V>> =

@@ -4,8 +4,8 @@ mod plain;
 mod plain_morphable;
 mod streams;
 
-use casemate_protection::counter::{Age, Counter, Counters, Organisation, Overflow, Split};
-use casemate_protection::planted::Planted;
+use casemate_protection::counter::{Age, Counter, CounterOrganisation, Counters, Overflow, Split};
+use casemate_protection::planted::PlantedBug;
 use plain::{Cases, Outcome, Rule};
 use plain_morphable::{Format, Morphable};
 use streams::Writes;
@@ -23,13 +23,13 @@ const VAULT32: (Split, usize, usize, usize) = (Split::VAULT32, 32, 12, 64);
 const VAULT16: (Split, usize, usize, usize) = (Split::VAULT16, 16, 24, 64);
 const SPLITS: [(Split, usize, usize, usize); 5] = [SC64, SC64_MAC, SC128, VAULT32, VAULT16];
 
-fn counters(organisation: Organisation) -> Counters {
-    Counters::new(organisation, Planted::NONE)
+fn counters(organisation: CounterOrganisation) -> Counters {
+    Counters::new(organisation, PlantedBug::NONE)
 }
 
 fn organisations() -> Vec<Counters> {
-    let splits = SPLITS.map(|split| Organisation::Split(split.0));
-    [Organisation::None, Organisation::Monolithic, Organisation::Morphable]
+    let splits = SPLITS.map(|split| CounterOrganisation::Split(split.0));
+    [CounterOrganisation::None, CounterOrganisation::Monolithic, CounterOrganisation::Morphable]
         .into_iter()
         .chain(splits)
         .map(counters)
@@ -106,7 +106,7 @@ fn monolithic(counters: [u128; 8]) -> plain::Monolithic {
 
 #[test]
 fn monolithic_counters_count_separately_to_2_to_the_56() {
-    let organisation = counters(Organisation::Monolithic);
+    let organisation = counters(CounterOrganisation::Monolithic);
     let mut rule = monolithic([0; 8]);
     run(&organisation, &mut rule, WRITES, 1);
     assert_cases(rule.cases(), &["grows"]);
@@ -120,7 +120,7 @@ fn plain_split((_, positions, minor_bits, mac_bits): (Split, usize, usize, usize
 }
 
 fn split(shape: (Split, usize, usize, usize)) {
-    let organisation = counters(Organisation::Split(shape.0));
+    let organisation = counters(CounterOrganisation::Split(shape.0));
     let mut rule = plain_split(shape, 0);
     // Minors of 24 bits do not reach their end in this number of writes, so they start just before it.
     rule.minors.fill((1 << shape.2) - (1 << shape.2.min(12)));
@@ -172,7 +172,7 @@ fn plain_morphable(format: Format) -> Morphable {
 #[test]
 fn morphable_counters_behave_as_plain_wide_counters_through_every_change_of_format() {
     let mut rule = plain_morphable(Format::Zcc { size: 0, major: 0 });
-    run(&counters(Organisation::Morphable), &mut rule, WRITES, 1);
+    run(&counters(CounterOrganisation::Morphable), &mut rule, WRITES, 1);
     assert_cases(
         rule.cases(),
         &[
@@ -193,7 +193,7 @@ fn morphable_counters_behave_as_plain_wide_counters_through_every_change_of_form
 
 #[test]
 fn morphable_counters_at_full_width_are_exhausted_in_either_format() {
-    let organisation = counters(Organisation::Morphable);
+    let organisation = counters(CounterOrganisation::Morphable);
     let mut rule = plain_morphable(Format::Zcc { size: 16, major: (1 << 57) - 65_533 });
     rule.minors[5] = 65_530;
     run(&organisation, &mut rule, NEAR_THE_END, 2);
@@ -209,12 +209,12 @@ fn morphable_counters_at_full_width_are_exhausted_in_either_format() {
 #[ignore = "takes minutes: make test-long"]
 fn packed_counters_behave_as_plain_wide_counters_under_many_more_streams() {
     for seed in 100..110 {
-        run(&counters(Organisation::Monolithic), &mut monolithic([0; 8]), WRITES, seed);
+        run(&counters(CounterOrganisation::Monolithic), &mut monolithic([0; 8]), WRITES, seed);
         for shape in SPLITS {
-            run(&counters(Organisation::Split(shape.0)), &mut plain_split(shape, 0), WRITES, seed);
+            run(&counters(CounterOrganisation::Split(shape.0)), &mut plain_split(shape, 0), WRITES, seed);
         }
         let mut rule = plain_morphable(Format::Zcc { size: 0, major: 0 });
-        run(&counters(Organisation::Morphable), &mut rule, WRITES, seed);
+        run(&counters(CounterOrganisation::Morphable), &mut rule, WRITES, seed);
     }
 }
 
@@ -304,9 +304,9 @@ fn a_mac_in_the_line_touches_no_counter_and_holds_all_its_bits() {
 #[test]
 fn the_lengths_of_embedded_macs_are_those_of_the_papers() {
     let bits = |organisation| counters(organisation).embedded_mac_bits();
-    assert_eq!(bits(Organisation::Monolithic), 56);
-    assert_eq!(bits(Organisation::Morphable), 64);
-    assert_eq!(SPLITS.map(|split| bits(Organisation::Split(split.0))), [0, 64, 64, 64, 64]);
+    assert_eq!(bits(CounterOrganisation::Monolithic), 56);
+    assert_eq!(bits(CounterOrganisation::Morphable), 64);
+    assert_eq!(SPLITS.map(|split| bits(CounterOrganisation::Split(split.0))), [0, 64, 64, 64, 64]);
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn every_shape_that_fills_a_line_is_a_split_organisation() {
     for (positions, minor_bits, mac_bits) in [(16, 28, 0), (7, 63, 7), (112, 4, 0), (49, 8, 56)] {
         let split = Split::new(positions, minor_bits, mac_bits);
         let shape = (split, positions, minor_bits as usize, mac_bits as usize);
-        run(&counters(Organisation::Split(split)), &mut plain_split(shape, 0), 50_000, 4);
+        run(&counters(CounterOrganisation::Split(split)), &mut plain_split(shape, 0), 50_000, 4);
     }
 }
 
@@ -327,7 +327,7 @@ fn a_split_organisation_that_does_not_fill_a_line_is_refused() {
 
 #[test]
 fn a_design_without_counters_has_groups_of_one_line_and_counts_no_write() {
-    let none = counters(Organisation::None);
+    let none = counters(CounterOrganisation::None);
     let mut line = [7; 64];
     assert_eq!(none.advance(&mut line, 0), Ok(Counter(0)));
     assert_eq!((line, none.lines_per_group()), ([7; 64], 1));

@@ -4,14 +4,14 @@
 use super::OnBattery;
 use crate::run::RunError;
 use chip::counts::Meters;
-use cost::tally::Tally;
+use cost::tally::OperationTally;
 use cost::{Energy, Profile};
 use protection::design::{Parts, Point};
 use protection::domain::Registers;
-use protection::execution::{AtOnce, Explained, Keep, Operation, Piece, TimedMemory, run_now};
+use protection::execution::{AtOnce, Explained, Keep, Operation, TimedMemory, UnitSpan, run_now};
 use protection::ledger::Ledger;
 use protection::media::Media;
-use protection::scheme::{DurableCaches, PersistBuffer};
+use protection::scheme::{DurableCaches, PersistBufferHandle};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::{LineAddr, Time};
@@ -20,24 +20,24 @@ use units::{LineAddr, Time};
 const PROFILE: &str = "secpb";
 
 /// Memory after a loss of power.
-pub(super) struct Memory {
+pub(super) struct SurvivingMemory {
     pub media: Media,
     pub registers: Registers,
     /// The keystream that the machine has shown, if a ledger recorded it.
     pub shown: Option<Ledger>,
 }
 
-impl Memory {
+impl SurvivingMemory {
     /// The memory that a loss of power would leave now.
-    fn after_loss(memory: &TimedMemory) -> Memory {
+    fn after_loss(memory: &TimedMemory) -> SurvivingMemory {
         let (media, registers) = memory.after_power_loss();
-        Memory { media, registers, shown: memory.ledger() }
+        SurvivingMemory { media, registers, shown: memory.ledger() }
     }
 }
 
 /// Memory and record of the battery after its work.
 pub(super) struct Left {
-    pub memory: Memory,
+    pub memory: SurvivingMemory,
     /// Work of the battery, if the design has one.
     pub battery: Option<OnBattery>,
 }
@@ -58,13 +58,13 @@ impl Battery<'_> {
     pub fn work(&self) -> Result<Left, RunError> {
         let Meters { chip, scheme, memory, .. } = self.meters;
         let profile = cost::profile(PROFILE).map_err(|error| RunError::PowerLoss(error.to_string()))?;
-        let (point, buffer) = (self.parts.persistence.point, PersistBuffer::of(scheme));
+        let (point, buffer) = (self.parts.persistence.point, PersistBufferHandle::of(scheme));
         let dirty = if point == Point::Caches { chip.take_dirty() } else { Vec::new() };
         let lines: Vec<LineAddr> = match point {
             Point::Controller | Point::Caches => dirty.iter().map(|(line, _)| *line).collect(),
             Point::Buffer => buffer.lines(),
         };
-        let tally = Tally::of(self.parts, &profile);
+        let tally = OperationTally::of(self.parts, &profile);
         tally.buffers(lines.iter().map(|line| scheme.layout().data_slot(*line).slot()));
         let meter = Meter {
             memory: memory.clone(),
@@ -83,7 +83,7 @@ impl Battery<'_> {
         let meter = verbs.kept();
         let (died_after, memory) = match meter.died.take() {
             Some((after, left)) => (Some(after), left),
-            None => (None, Memory::after_loss(memory)),
+            None => (None, SurvivingMemory::after_loss(memory)),
         };
         let has_battery = self.parts.persistence.has_battery();
         let battery = has_battery.then(|| OnBattery { lines: lines.len(), needed: meter.spent(), died_after });
@@ -94,11 +94,11 @@ impl Battery<'_> {
 /// Adds up the energy of the operations, and keeps a copy of memory from the moment when the battery is empty.
 struct Meter {
     memory: Rc<TimedMemory>,
-    tally: Tally,
+    tally: OperationTally,
     profile: Profile,
     holds: Option<Energy>,
     operations: Cell<usize>,
-    died: RefCell<Option<(usize, Memory)>>,
+    died: RefCell<Option<(usize, SurvivingMemory)>>,
 }
 
 impl Meter {
@@ -111,10 +111,12 @@ impl Keep for Meter {
     fn operation(&self, operation: impl FnOnce() -> Operation) {
         self.tally.operation(operation);
         if self.holds.is_some_and(|holds| self.spent() > holds) {
-            self.died.borrow_mut().get_or_insert_with(|| (self.operations.get(), Memory::after_loss(&self.memory)));
+            self.died
+                .borrow_mut()
+                .get_or_insert_with(|| (self.operations.get(), SurvivingMemory::after_loss(&self.memory)));
         }
         self.operations.set(self.operations.get() + 1);
     }
 
-    fn span(&self, _: Time, _: Time, _: impl FnOnce() -> Piece) {}
+    fn span(&self, _: Time, _: Time, _: impl FnOnce() -> UnitSpan) {}
 }

@@ -1,10 +1,10 @@
 //! A fresh chip on the memory after a loss of power.
 
-use super::battery::Memory;
+use super::battery::SurvivingMemory;
 use crate::run::{RunError, RunOptions};
 use protection::design::{Parts, Point};
 use protection::execution::{Functional, run_now};
-use protection::scheme::{DurableCaches, PersistBuffer, Scheme};
+use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
 use protection::verbs::Fault;
 use units::{Line, LineAddr};
 
@@ -21,7 +21,7 @@ impl Recovered {
     ///
     /// # Errors
     /// The errors of composing the design, which has succeeded once.
-    pub fn of(options: &RunOptions, left: &Memory) -> Result<Recovered, RunError> {
+    pub fn of(options: &RunOptions, left: &SurvivingMemory) -> Result<Recovered, RunError> {
         let scheme = options.compose()?;
         let memory = Functional::new(scheme.layout().total_lines());
         memory.media.replace(left.media.clone());
@@ -45,19 +45,19 @@ impl Recovered {
     }
 
     /// Continues the machine: it makes these stores, and power fails again. Returns the memory after this second loss.
-    pub fn goes_on(&self, parts: &Parts, stores: &[(LineAddr, Line)]) -> Memory {
+    pub fn goes_on(&self, parts: &Parts, stores: &[(LineAddr, Line)]) -> SurvivingMemory {
         let Recovered { scheme, memory, .. } = self;
         match parts.persistence.point {
             Point::Controller => stores.iter().for_each(|(line, text)| run_now(scheme.write(memory, *line, text))),
             Point::Buffer => {
-                let buffer = PersistBuffer::of(scheme);
+                let buffer = PersistBufferHandle::of(scheme);
                 stores.iter().for_each(|(line, text)| run_now(buffer.accept(memory, *line, text)));
                 run_now(buffer.drain_on_battery(memory));
             }
             Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(memory, stores.to_vec())),
         }
         let media = memory.media.borrow().clone();
-        Memory { media, registers: memory.registers(), shown: Some(memory.ledger().clone()) }
+        SurvivingMemory { media, registers: memory.registers(), shown: Some(memory.ledger().clone()) }
     }
 
     /// Returns true if a pad has encrypted two texts since the machine was new, according to the ledger.

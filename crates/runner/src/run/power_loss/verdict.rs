@@ -4,7 +4,7 @@ use super::Moment;
 use super::prefix::{Fit, first_without};
 use super::recovery::Recovered;
 use crate::run::{RunError, RunOptions};
-use chip::store_log::{Held, Store, StoreLog, Surviving};
+use chip::store_log::{CertainContent, Store, StoreLog, Surviving};
 use protection::design::Parts;
 use protection::verbs::Fault;
 use serde::Serialize;
@@ -254,7 +254,7 @@ impl<'a> Judge<'a> {
 }
 
 /// The numbers of stores for which the line matches `found`, together with any number of the changes from outside.
-fn counts_that_fit(held: &Held, (stores, from_outside): (&[Store], &[Store]), found: &Line) -> Vec<usize> {
+fn counts_that_fit(held: &CertainContent, (stores, from_outside): (&[Store], &[Store]), found: &Line) -> Vec<usize> {
     let fits = |count: &usize| {
         let with_stores = with(held, &stores[..*count]);
         (0..=from_outside.len()).any(|changes| with(&with_stores, &from_outside[..changes]).fits(found))
@@ -263,7 +263,7 @@ fn counts_that_fit(held: &Held, (stores, from_outside): (&[Store], &[Store]), fo
 }
 
 /// The line after these stores as well.
-fn with<'a>(held: &Held, stores: impl IntoIterator<Item = &'a Store>) -> Held {
+fn with<'a>(held: &CertainContent, stores: impl IntoIterator<Item = &'a Store>) -> CertainContent {
     let mut held = held.clone();
     stores.into_iter().for_each(|store| held.take(store));
     held

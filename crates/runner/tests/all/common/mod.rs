@@ -3,7 +3,7 @@
 #[path = "../../../../campaign/tests/all/common/swept.rs"]
 pub mod swept;
 
-use casemate_runner::{Control, Record, RunOptions, run};
+use casemate_runner::{Record, RunControl, RunOptions, run};
 use catalogue::Machine;
 use std::collections::BTreeMap;
 use workload::{Source, kernels};
@@ -52,5 +52,5 @@ pub fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&
 pub fn record_on(machine: Machine, workload: &str, design: &str, instructions: u64) -> Record {
     let options = RunOptions::new(machine, catalogue::design(design).unwrap(), instructions);
     let one_chain: &[_] = if workload == "chase" { &[("chains", "1")] } else { &[] };
-    run(&options, kernel(workload, one_chain, 1), |_| Control::GoOn).unwrap()
+    run(&options, kernel(workload, one_chain, 1), |_| RunControl::GoOn).unwrap()
 }

@@ -15,7 +15,7 @@ pub struct BtreeCode {
     /// Additional blocks of an insert into a tree that survives a loss of power.
     pub durable: Option<DurableBtreeCode>,
     pub next: BlockId,
-    pub split: Split,
+    pub split: SplitCode,
 }
 
 /// Counts the keys of a node that are not greater than the requested one.
@@ -76,7 +76,7 @@ pub struct CommitCode {
     pub replenish: BlockId,
 }
 
-pub struct Split {
+pub struct SplitCode {
     pub enter: BlockId,
     pub copy_key: BlockId,
     pub slots_enter: BlockId,
@@ -97,7 +97,7 @@ impl BtreeCode {
             look_up,
             insert,
             next: emit.declare(Listing::new().alu(R15, &[R15]).branch()),
-            split: Split::declare(emit, durable.is_some()),
+            split: SplitCode::declare(emit, durable.is_some()),
             durable,
         }
     }
@@ -224,11 +224,11 @@ impl CommitCode {
     }
 }
 
-impl Split {
-    fn declare(emit: &mut Emitter, durable: bool) -> Split {
+impl SplitCode {
+    fn declare(emit: &mut Emitter, durable: bool) -> SplitCode {
         let enter = allocate(Listing::new().load(8, R8, &[R12]), R13, durable).alu(R8, &[R8]).load(8, R10, &[R12, R8]);
         let write_entry = Listing::new().store(8, &[R10], &[RDX, RCX]).store(8, &[R13], &[RDX, RCX]).lea(R8, &[R8]);
-        Split {
+        SplitCode {
             enter: emit.declare(enter.store(8, &[R8], &[R12]).store(8, &[R8], &[R13]).alu(RCX, &[])),
             copy_key: emit.declare(moved(Listing::new(), R12, R13).count_up(RCX, R9)),
             slots_enter: emit.declare(Listing::new().lea(R9, &[R8]).alu(RCX, &[])),

@@ -22,9 +22,9 @@ pub const NODES_OFFSET: u64 = 2 * LINE_BYTES as u64 + 8 * RING_WORDS;
 
 /// Address of a node.
 #[derive(Clone, Copy)]
-pub struct Node(pub u64);
+pub struct BtreeNode(pub u64);
 
-impl Node {
+impl BtreeNode {
     /// Returns the address of the header: the leaf flag and the number of keys.
     pub fn header(self) -> ValueAddress<u64> {
         ValueAddress::at(self.0)

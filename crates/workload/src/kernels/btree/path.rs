@@ -8,16 +8,16 @@
 //! the copy is durable.
 
 use super::super::arena::{Array, ValueAddress};
-use super::super::emitter::{Emitter, Stopped};
+use super::super::emitter::{ClosedStream, Emitter};
 use super::code::{CommitCode, Copy};
-use super::layout::{NODE_BYTES, Node, RING_WORDS};
+use super::layout::{BtreeNode, NODE_BYTES, RING_WORDS};
 use units::LINE_BYTES;
 
 /// Free nodes in the ring between two inserts: more than an insert takes.
 pub const SPARE_NODES: u64 = RING_WORDS / 2;
 
 /// Nodes that an insert has allocated, and the ring of free nodes.
-pub struct Path {
+pub struct InsertPath {
     ring: Array<u64>,
     /// Number of nodes ever put into the ring, and number of nodes taken from it.
     given: u64,
@@ -25,21 +25,21 @@ pub struct Path {
     /// Value of `taken` at the start of the insert.
     began: u64,
     /// New root that the insert will commit.
-    root: Node,
+    root: BtreeNode,
 }
 
-impl Path {
+impl InsertPath {
     /// Fills the ring with the nodes from address `first` on; no insert is in progress.
-    pub fn new(emit: &mut Emitter, ring: Array<u64>, first: u64) -> Path {
+    pub fn new(emit: &mut Emitter, ring: Array<u64>, first: u64) -> InsertPath {
         (0..SPARE_NODES).for_each(|index| emit.poke(ring.at(index), first + NODE_BYTES * index));
-        Path { ring, given: SPARE_NODES, taken: 0, began: 0, root: Node(0) }
+        InsertPath { ring, given: SPARE_NODES, taken: 0, began: 0, root: BtreeNode(0) }
     }
 
     /// Takes a free node, by one access of the current block.
-    pub fn take(&mut self, emit: &mut Emitter) -> Node {
+    pub fn take(&mut self, emit: &mut Emitter) -> BtreeNode {
         let write_entry = self.write_entry(self.taken);
         self.taken += 1;
-        Node(emit.load(write_entry))
+        BtreeNode(emit.load(write_entry))
     }
 
     /// Copies a node, and puts the old one at the end of the ring. The code of the copy is a function with its return
@@ -48,9 +48,9 @@ impl Path {
         &mut self,
         emit: &mut Emitter,
         code: &Copy,
-        old: Node,
+        old: BtreeNode,
         stack: ValueAddress<u64>,
-    ) -> Result<Node, Stopped> {
+    ) -> Result<BtreeNode, ClosedStream> {
         emit.block(code.enter)?;
         let new = self.take(emit);
         emit.store(self.write_entry(self.given), old.0);
@@ -66,7 +66,7 @@ impl Path {
     }
 
     /// Sets the new root of the insert.
-    pub fn ends_in(&mut self, root: Node) {
+    pub fn ends_in(&mut self, root: BtreeNode) {
         self.root = root;
     }
 
@@ -77,7 +77,7 @@ impl Path {
         emit: &mut Emitter,
         code: &CommitCode,
         [root, free]: [ValueAddress<u64>; 2],
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), ClosedStream> {
         for taken in self.began..self.taken {
             emit.block(code.node)?;
             let node = emit.load(self.write_entry(taken));

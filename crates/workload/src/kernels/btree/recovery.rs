@@ -1,7 +1,7 @@
 //! Recovery of the tree: reads and checks its memory after a restart. It shares only the layout with the writer.
 
-use super::super::durable::{Damage, Held, Image, Recovery};
-use super::layout::{LEAF, MAX_KEYS, NODE_BYTES, NODES_OFFSET, Node};
+use super::super::durable::{Damage, Image, RecoveredOperation, Recovery};
+use super::layout::{BtreeNode, LEAF, MAX_KEYS, NODE_BYTES, NODES_OFFSET};
 use std::ops::Range;
 use units::random::mix;
 
@@ -19,7 +19,7 @@ pub struct TreeRecovery {
 }
 
 /// Walk over the tree, in the order of keys.
-struct Walk {
+struct KeyWalk {
     nodes: Range<u64>,
     /// Number of nodes that the walk may still visit.
     left: u64,
@@ -32,14 +32,14 @@ impl Recovery for TreeRecovery {
         self.base
     }
 
-    fn recover(&self, image: &mut Image) -> Result<(u64, Vec<Held>), Damage> {
+    fn recover(&self, image: &mut Image) -> Result<(u64, Vec<RecoveredOperation>), Damage> {
         let nodes = self.base + NODES_OFFSET..self.base + self.bytes;
         let left = (nodes.end - nodes.start) / NODE_BYTES;
-        let mut walk = Walk { nodes, left, leaf_level: None, found: Vec::new() };
+        let mut walk = KeyWalk { nodes, left, leaf_level: None, found: Vec::new() };
         let root = image.word(self.base)?;
         walk.node(image, root, 0, 0..=u64::MAX)?;
-        let mut held: Vec<Held> =
-            walk.found.into_iter().map(|(key, number)| Held { number, words: vec![key] }).collect();
+        let mut held: Vec<RecoveredOperation> =
+            walk.found.into_iter().map(|(key, number)| RecoveredOperation { number, words: vec![key] }).collect();
         held.sort_by_key(|held| held.number);
         if let Some((number, _)) = (0..).zip(&held).find(|(number, held)| held.number != *number) {
             return Err(Damage::found(format!("key {number} is not there, or another twice")));
@@ -54,7 +54,7 @@ impl Recovery for TreeRecovery {
     }
 }
 
-impl Walk {
+impl KeyWalk {
     /// Visits a node. All its keys must be in the range `keys`.
     fn node(
         &mut self,
@@ -68,7 +68,7 @@ impl Walk {
             return Err(Damage::found(format!("{addr:#x} is no node of a tree, on level {level}")));
         }
         self.left -= 1;
-        let (node, header) = (Node(addr), image.word(addr)?);
+        let (node, header) = (BtreeNode(addr), image.word(addr)?);
         let count = header & !LEAF;
         if count > MAX_KEYS {
             return Err(Damage::found(format!("the node at {addr:#x} has {count} keys")));
@@ -89,7 +89,7 @@ impl Walk {
         Ok(())
     }
 
-    fn leaf(&mut self, image: &mut Image, node: Node, level: usize, keys: &[u64]) -> Result<(), Damage> {
+    fn leaf(&mut self, image: &mut Image, node: BtreeNode, level: usize, keys: &[u64]) -> Result<(), Damage> {
         if *self.leaf_level.get_or_insert(level) != level {
             return Err(Damage::found(format!("the leaf at {:#x} is on another level than the first", node.0)));
         }
@@ -109,7 +109,7 @@ mod tests {
 
     /// Recovers a tree: a root with one key, and two leaves with one key each and the values 0 and 1.
     fn found(left: u64, root: u64, right: u64) -> Result<u64, Damage> {
-        let node = |write_entry: u64| Node(FIRST + write_entry * NODE_BYTES);
+        let node = |write_entry: u64| BtreeNode(FIRST + write_entry * NODE_BYTES);
         let mut words = BTreeMap::from([(0, FIRST)]);
         words.extend([(node(0).header().addr, 1), (node(0).key(0).addr, root)]);
         for (leaf, key) in [(1, left), (2, right)] {

@@ -1,17 +1,17 @@
 //! Operations of the B+-tree: the emitter records each step on the tree's bytes as an access of the program.
 
 use super::super::arena::{Array, ValueAddress};
-use super::super::emitter::{Emitter, Stopped};
+use super::super::emitter::{ClosedStream, Emitter};
 use super::code::{BtreeCode, Descent};
-use super::layout::{LEAF, MAX_KEYS, NODE_BYTES, Node, RING_WORDS};
-use super::path::{Path, SPARE_NODES};
+use super::layout::{BtreeNode, LEAF, MAX_KEYS, NODE_BYTES, RING_WORDS};
+use super::path::{InsertPath, SPARE_NODES};
 use crate::stream::BlockId;
 
 /// First index of the upper half of a full node.
 pub const UPPER_HALF: u64 = 8;
 
 /// Addresses of the tree; the arena contains all its bytes.
-pub struct Tree<'a> {
+pub struct ArenaTree<'a> {
     code: &'a BtreeCode,
     root: ValueAddress<u64>,
     /// Word that contains the address of the next new node.
@@ -19,30 +19,30 @@ pub struct Tree<'a> {
     /// Address of the top of the stack.
     stack: ValueAddress<u64>,
     /// Copied nodes of an insert, for a tree that survives a loss of power.
-    path: Option<Path>,
+    path: Option<InsertPath>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> ArenaTree<'a> {
     /// Creates a tree of one empty leaf. It takes the remaining arena as it grows.
-    pub fn plant(emit: &mut Emitter, code: &'a BtreeCode) -> Tree<'a> {
+    pub fn plant(emit: &mut Emitter, code: &'a BtreeCode) -> ArenaTree<'a> {
         let globals: Array<u64> = emit.array(8);
         let stack: Array<u64> = emit.array(8);
         let ring: Option<Array<u64>> = code.durable.as_ref().map(|_| emit.array(RING_WORDS));
         let nodes: Array<u64> = emit.array(NODE_BYTES / 8);
-        let leaf = Node(nodes.at(0).addr);
-        let path = ring.map(|ring| Path::new(emit, ring, leaf.0 + NODE_BYTES));
+        let leaf = BtreeNode(nodes.at(0).addr);
+        let path = ring.map(|ring| InsertPath::new(emit, ring, leaf.0 + NODE_BYTES));
         let in_use = 1 + path.as_ref().map_or(0, |_| SPARE_NODES);
         emit.poke(globals.at(0), leaf.0);
         emit.poke(globals.at(1), leaf.0 + in_use * NODE_BYTES);
         emit.poke(leaf.header(), LEAF);
-        Tree { code, root: globals.at(0), free: globals.at(1), stack: stack.at(7), path }
+        ArenaTree { code, root: globals.at(0), free: globals.at(1), stack: stack.at(7), path }
     }
 
     /// Returns the value of a key.
-    pub fn look_up(&self, emit: &mut Emitter, key: u64) -> Result<Option<u64>, Stopped> {
+    pub fn look_up(&self, emit: &mut Emitter, key: u64) -> Result<Option<u64>, ClosedStream> {
         let code = &self.code.look_up;
         emit.block(code.enter)?;
-        let mut node = Node(emit.load(self.root));
+        let mut node = BtreeNode(emit.load(self.root));
         loop {
             let (rank, is_leaf) = self.rank(emit, &code.descent, node, key)?;
             if is_leaf {
@@ -58,12 +58,12 @@ impl<'a> Tree<'a> {
                 return Ok(Some(emit.load(node.slot(rank - 1))));
             }
             emit.block(code.descend)?;
-            node = Node(emit.load(node.slot(rank)));
+            node = BtreeNode(emit.load(node.slot(rank)));
         }
     }
 
     /// Inserts a key that is not in the tree yet.
-    pub fn insert(&mut self, emit: &mut Emitter, key: u64, value: u64) -> Result<(), Stopped> {
+    pub fn insert(&mut self, emit: &mut Emitter, key: u64, value: u64) -> Result<(), ClosedStream> {
         let code = &self.code.insert;
         let (mut node, is_full) = self.enter(emit, code.enter, self.root)?;
         if is_full {
@@ -83,7 +83,7 @@ impl<'a> Tree<'a> {
                 emit.block(code.choose_half)?;
                 if emit.load(node.key(rank)) <= key {
                     emit.block(code.right_half)?;
-                    child = Node(emit.load(node.slot(rank + 1)));
+                    child = BtreeNode(emit.load(node.slot(rank + 1)));
                 }
             }
             emit.block(code.descend)?;
@@ -98,9 +98,9 @@ impl<'a> Tree<'a> {
         emit: &mut Emitter,
         block: BlockId,
         write_entry: ValueAddress<u64>,
-    ) -> Result<(Node, bool), Stopped> {
+    ) -> Result<(BtreeNode, bool), ClosedStream> {
         emit.block(block)?;
-        let mut node = Node(emit.load(write_entry));
+        let mut node = BtreeNode(emit.load(write_entry));
         if let Some((path, code)) = self.path.as_mut().zip(self.code.durable.as_ref()) {
             emit.store(self.stack, emit.end_of(block));
             node = path.copy(emit, &code.copy, node, self.stack)?;
@@ -116,7 +116,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Makes an insert durable if the tree survives a loss of power.
-    fn commit(&mut self, emit: &mut Emitter) -> Result<(), Stopped> {
+    fn commit(&mut self, emit: &mut Emitter) -> Result<(), ClosedStream> {
         match self.path.as_mut().zip(self.code.durable.as_ref()) {
             Some((path, code)) => path.commit(emit, &code.commit, [self.root, self.free]),
             None => Ok(()),
@@ -124,7 +124,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the number of keys of `node` that are not greater than `key`, and true if `node` is a leaf.
-    fn rank(&self, emit: &mut Emitter, code: &Descent, node: Node, key: u64) -> Result<(u64, bool), Stopped> {
+    fn rank(&self, emit: &mut Emitter, code: &Descent, node: BtreeNode, key: u64) -> Result<(u64, bool), ClosedStream> {
         emit.block(code.node)?;
         let header = emit.load(node.header());
         let count = header & MAX_KEYS;
@@ -142,13 +142,13 @@ impl<'a> Tree<'a> {
     }
 
     /// Inserts the key into an ordered leaf: moves the greater keys up first.
-    fn put(&self, emit: &mut Emitter, leaf: Node, rank: u64, key: u64, value: u64) -> Result<(), Stopped> {
+    fn put(&self, emit: &mut Emitter, leaf: BtreeNode, rank: u64, key: u64, value: u64) -> Result<(), ClosedStream> {
         let code = &self.code.insert;
         emit.block(code.leaf)?;
         let header = emit.load(leaf.header());
         for index in (rank..header & MAX_KEYS).rev() {
             emit.block(code.shift)?;
-            for write_entry in [Node::key, Node::slot] {
+            for write_entry in [BtreeNode::key, BtreeNode::slot] {
                 let moved = emit.load(write_entry(leaf, index));
                 emit.store(write_entry(leaf, index + 1), moved);
             }
@@ -161,7 +161,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Puts a new root above a full one, and returns the new root.
-    fn grow(&mut self, emit: &mut Emitter, old: Node) -> Result<Node, Stopped> {
+    fn grow(&mut self, emit: &mut Emitter, old: BtreeNode) -> Result<BtreeNode, ClosedStream> {
         let code = &self.code.insert;
         emit.block(code.grow)?;
         let root = self.allocate(emit);
@@ -174,11 +174,17 @@ impl<'a> Tree<'a> {
         emit.store(self.stack, emit.end_of(code.grow));
         self.split(emit, root, old, 0)?;
         emit.block(code.grown)?;
-        Ok(if self.path.is_some() { root } else { Node(emit.load(self.root)) })
+        Ok(if self.path.is_some() { root } else { BtreeNode(emit.load(self.root)) })
     }
 
     /// Moves the upper half of `child` into a new node, and makes it the next child of `parent`. `parent` is not full.
-    fn split(&mut self, emit: &mut Emitter, parent: Node, child: Node, position: u64) -> Result<(), Stopped> {
+    fn split(
+        &mut self,
+        emit: &mut Emitter,
+        parent: BtreeNode,
+        child: BtreeNode,
+        position: u64,
+    ) -> Result<(), ClosedStream> {
         let code = &self.code.split;
         emit.block(code.enter)?;
         let leaf = emit.load(child.header()) & LEAF;
@@ -217,12 +223,12 @@ impl<'a> Tree<'a> {
     }
 
     /// Takes the next free node, by the accesses of the current block that `code.rs` lists for an allocation.
-    fn allocate(&mut self, emit: &mut Emitter) -> Node {
+    fn allocate(&mut self, emit: &mut Emitter) -> BtreeNode {
         if let Some(path) = &mut self.path {
             return path.take(emit);
         }
         let node = emit.load(self.free);
         emit.store(self.free, node + NODE_BYTES);
-        Node(node)
+        BtreeNode(node)
     }
 }

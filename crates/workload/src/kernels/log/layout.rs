@@ -51,15 +51,15 @@ pub fn number_and_length(header: u64) -> (u64, u64) {
 
 /// Sizes of the two halves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Halves {
+pub struct LogHalves {
     /// Number of words of each half.
     pub words: u64,
 }
 
-impl Halves {
+impl LogHalves {
     /// Divides a region of `bytes` bytes into halves of whole lines.
-    pub fn of(bytes: u64) -> Halves {
-        Halves { words: bytes / 2 / LINE_BYTES as u64 * (LINE_BYTES as u64 / 8) }
+    pub fn of(bytes: u64) -> LogHalves {
+        LogHalves { words: bytes / 2 / LINE_BYTES as u64 * (LINE_BYTES as u64 / 8) }
     }
 
     /// Size of both halves, in bytes.
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_record_that_does_not_fit_is_stored_in_the_other_half() {
-        let halves = Halves::of(4096);
+        let halves = LogHalves::of(4096);
         assert_eq!((halves.words, halves.bytes()), (256, 4096));
         let last = CommitWord { records: 9, half: 1, words: 250 };
         assert_eq!(halves.next(last, 4), last);

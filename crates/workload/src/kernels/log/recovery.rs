@@ -1,18 +1,18 @@
 //! Recovery of the log: reads and checks its memory after a restart. It shares the layout and the expected records with
 //! the writer.
 
-use super::super::durable::{Damage, Held, Image, Recovery};
+use super::super::durable::{Damage, Image, RecoveredOperation, Recovery};
 use super::LogRecords;
-use super::layout::{CommitWord, FRAME_WORDS, Halves, number_and_length};
+use super::layout::{CommitWord, FRAME_WORDS, LogHalves, number_and_length};
 
 pub struct LogRecovery {
     pub base: u64,
-    pub halves: Halves,
+    pub halves: LogHalves,
     pub records: LogRecords,
 }
 
 impl LogRecovery {
-    fn record(&self, image: &mut Image, commit: CommitWord, at: u64) -> Result<Held, Damage> {
+    fn record(&self, image: &mut Image, commit: CommitWord, at: u64) -> Result<RecoveredOperation, Damage> {
         let start = self.base + self.halves.offset(CommitWord { words: at, ..commit });
         let (number, length) = number_and_length(image.word(start)?);
         if at + length + FRAME_WORDS > commit.words {
@@ -22,7 +22,7 @@ impl LogRecovery {
         if image.word(start + 8 * (length + 1))? != fnv_1a(&words) {
             return Err(Damage::found(format!("record {number} is not what its checksum was made of")));
         }
-        Ok(Held { number, words: words[1..].to_vec() })
+        Ok(RecoveredOperation { number, words: words[1..].to_vec() })
     }
 }
 
@@ -31,7 +31,7 @@ impl Recovery for LogRecovery {
         self.base
     }
 
-    fn recover(&self, image: &mut Image) -> Result<(u64, Vec<Held>), Damage> {
+    fn recover(&self, image: &mut Image) -> Result<(u64, Vec<RecoveredOperation>), Damage> {
         let commit = CommitWord::of(image.word(self.base)?);
         if commit.words > self.halves.words {
             return Err(Damage::found("more is committed than a half has room for".to_owned()));
@@ -76,7 +76,7 @@ mod tests {
         let words: Vec<u64> = [commit.word()].into_iter().chain(behind_commit).chain(framed).collect();
         let mut memory: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
         memory.resize(128, 0);
-        let log = LogRecovery { base: 0, halves: Halves::of(4096), records: LogRecords { salt: 0, longest: 1 } };
+        let log = LogRecovery { base: 0, halves: LogHalves::of(4096), records: LogRecords { salt: 0, longest: 1 } };
         let mut read = |addr: u64| memory[addr as usize..].first_chunk().copied();
         log.recover(&mut Image::new(&mut read)).map(|(records, _)| records)
     }

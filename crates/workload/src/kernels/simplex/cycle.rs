@@ -6,11 +6,11 @@
 //! Cunningham, "A network simplex method", Mathematical Programming 11, 1976.
 
 use super::super::arena::ValueAddress;
-use super::super::emitter::{Emitter, Stopped};
+use super::super::emitter::{ClosedStream, Emitter};
 use super::code::pivot::{LimitCode, PivotCode};
 use super::network::{AT_LOWER, AT_UPPER, ArcRecord, BASIC, DOWN, NodeRecord, UP};
 use super::pricing::Entering;
-use super::tree::{Change, Joint, push, reverse, shift};
+use super::tree::{FlowChange, Joint, push, reverse, shift};
 
 /// On each side of the cycle, the orientation of arcs that gain flow: flow moves down to the first end and up from the
 /// second.
@@ -18,7 +18,7 @@ const INCREASES: [u32; 2] = [DOWN, UP];
 
 /// Node below the arc that leaves the tree, and the node's side of the cycle.
 #[derive(Clone, Copy)]
-struct Leaving {
+struct LeavingArc {
     node: NodeRecord,
     /// Zero on the path from the first end, one on the path from the second.
     side: usize,
@@ -33,7 +33,7 @@ struct Cycle {
     /// Change of flow around the cycle.
     delta: i64,
     /// Arc that limits the change, unless the entering arc itself does.
-    leaving: Option<Leaving>,
+    leaving: Option<LeavingArc>,
 }
 
 /// Changes the flow around the cycle of the entering arc as far as capacities allow, and exchanges a basic arc.
@@ -43,7 +43,7 @@ pub fn pivot(
     code: &PivotCode,
     entering: Entering,
     spill: ValueAddress<u64>,
-) -> Result<(), Stopped> {
+) -> Result<(), ClosedStream> {
     let cycle = ratio(emit, code, entering.arc)?;
     emit.block(code.limited)?;
     let (from, growth) = match cycle.leaving {
@@ -55,14 +55,14 @@ pub fn pivot(
         Some(leaving) => exchange(emit, code, entering, &cycle, leaving, spill)?,
     };
     for side in 0..2 {
-        let change = Change { delta: cycle.delta, increases: INCREASES[side], growth: growth[side] };
+        let change = FlowChange { delta: cycle.delta, increases: INCREASES[side], growth: growth[side] };
         push(emit, &code.push[side], [from[side], cycle.join], change)?;
     }
     Ok(())
 }
 
 /// Finds the cycle of an arc, its largest change of flow, and the arc that limits it.
-fn ratio(emit: &mut Emitter, code: &PivotCode, arc: ArcRecord) -> Result<Cycle, Stopped> {
+fn ratio(emit: &mut Emitter, code: &PivotCode, arc: ArcRecord) -> Result<Cycle, ClosedStream> {
     emit.block(code.ends)?;
     let tail = NodeRecord(emit.load(arc.tail()));
     let head = NodeRecord(emit.load(arc.head()));
@@ -85,13 +85,18 @@ fn ratio(emit: &mut Emitter, code: &PivotCode, arc: ArcRecord) -> Result<Cycle, 
         emit.block(code.walk.smaller)?;
         let [one, other] = nodes.map(|node| emit.load(node.size()));
         let side = usize::from(one > other);
-        nodes[side] = limit(emit, &code.walk.limits[side], Leaving { node: nodes[side], side }, &mut cycle)?;
+        nodes[side] = limit(emit, &code.walk.limits[side], LeavingArc { node: nodes[side], side }, &mut cycle)?;
     }
 }
 
 /// Records the basic arc of a node as the leaving one if it limits the change; returns the parent.
-fn limit(emit: &mut Emitter, code: &LimitCode, candidate: Leaving, cycle: &mut Cycle) -> Result<NodeRecord, Stopped> {
-    let Leaving { node, side } = candidate;
+fn limit(
+    emit: &mut Emitter,
+    code: &LimitCode,
+    candidate: LeavingArc,
+    cycle: &mut Cycle,
+) -> Result<NodeRecord, ClosedStream> {
+    let LeavingArc { node, side } = candidate;
     emit.block(code.flow)?;
     let mut room = emit.load(node.flow());
     if emit.load(node.orientation()) == INCREASES[side] {
@@ -116,10 +121,10 @@ fn exchange(
     code: &PivotCode,
     entering: Entering,
     cycle: &Cycle,
-    leaving: Leaving,
+    leaving: LeavingArc,
     spill: ValueAddress<u64>,
-) -> Result<([NodeRecord; 2], [u32; 2]), Stopped> {
-    let Leaving { node: top, side } = leaving;
+) -> Result<([NodeRecord; 2], [u32; 2]), ClosedStream> {
+    let LeavingArc { node: top, side } = leaving;
     let (inner, outer) = (cycle.ends[side], cycle.ends[1 - side]);
     let arc = entering.arc;
     emit.block(code.leave)?;
@@ -135,7 +140,7 @@ fn exchange(
     let flow = if state == AT_LOWER { cycle.delta } else { capacity - cycle.delta };
     shift(emit, &code.shift, top, if up { entering.reduced } else { -entering.reduced })?;
     let joint = Joint { parent: outer, arc, flow, orientation: if up { UP } else { DOWN }, size };
-    let change = Change { delta: cycle.delta, increases: INCREASES[side], growth: 0 };
+    let change = FlowChange { delta: cycle.delta, increases: INCREASES[side], growth: 0 };
     let above = reverse(emit, &code.reverse, [inner, top], joint, change)?;
     emit.block(code.rest)?;
     emit.load(spill);

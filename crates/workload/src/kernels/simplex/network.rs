@@ -52,19 +52,19 @@ pub struct ArcData {
 }
 
 /// A minimum-cost flow problem.
-pub struct Network {
+pub struct FlowNetwork {
     /// Flow that enters the network at each node; demands are negative, and the sum is zero.
     pub supplies: Vec<i64>,
     /// The arcs, at least one.
     pub arcs: Vec<ArcData>,
 }
 
-impl Network {
+impl FlowNetwork {
     /// Draws a random network in which `arcs` arcs leave each node. A random flow determines the supplies, so the
     /// network has a solution.
-    pub fn draw(nodes: u64, arcs: u64, random: &mut Random) -> Network {
+    pub fn draw(nodes: u64, arcs: u64, random: &mut Random) -> FlowNetwork {
         let mut network =
-            Network { supplies: vec![0; nodes as usize], arcs: Vec::with_capacity((nodes * arcs) as usize) };
+            FlowNetwork { supplies: vec![0; nodes as usize], arcs: Vec::with_capacity((nodes * arcs) as usize) };
         for index in 0..nodes * arcs {
             let tail = index / arcs;
             let drawn = random.below(nodes - 1);
@@ -205,7 +205,7 @@ impl NetworkRecords {
 
     /// Allocates the records of a network and fills them. Nodes and arcs are in random order, so neighbours in the tree
     /// are on unrelated pages from the start.
-    pub fn allocate(emit: &mut Emitter, network: &Network, random: &mut Random) -> NetworkRecords {
+    pub fn allocate(emit: &mut Emitter, network: &FlowNetwork, random: &mut Random) -> NetworkRecords {
         let (nodes, arcs) = (network.supplies.len() as u64, network.arcs.len() as u64);
         let node_words: Array<u64> = emit.array(RECORD_WORDS * (nodes + 1));
         let records = NetworkRecords {

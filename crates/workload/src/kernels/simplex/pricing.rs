@@ -6,7 +6,7 @@
 //! sorts only the part that the next pivot uses.
 
 use super::super::arena::{Array, ValueAddress};
-use super::super::emitter::{Emitter, Stopped};
+use super::super::emitter::{ClosedStream, Emitter};
 use super::code::pricing::{KeepCode, PartitionCode, PriceCode, SortCode};
 use super::network::{ArcRecord, BASIC, NetworkRecords, NodeRecord};
 use crate::stream::BlockId;
@@ -62,7 +62,12 @@ impl Pricing {
     }
 
     /// Returns the candidate with the largest absolute reduced cost, or `None` if the tree is optimal.
-    pub fn choose(&self, emit: &mut Emitter, code: &PriceCode, sort: &SortCode) -> Result<Option<Entering>, Stopped> {
+    pub fn choose(
+        &self,
+        emit: &mut Emitter,
+        code: &PriceCode,
+        sort: &SortCode,
+    ) -> Result<Option<Entering>, ClosedStream> {
         emit.block(code.keep.enter)?;
         let size = emit.load(self.kept.at(1));
         let mut size = if size > 1 { self.keep(emit, &code.keep, size.min(KEPT))? } else { 0 };
@@ -104,7 +109,7 @@ impl Pricing {
 
     /// Prices the candidates of the last pivot again, without the one that entered. Keeps the candidates that still
     /// have a gain, and returns their number.
-    fn keep(&self, emit: &mut Emitter, code: &KeepCode, size: u64) -> Result<u64, Stopped> {
+    fn keep(&self, emit: &mut Emitter, code: &KeepCode, size: u64) -> Result<u64, ClosedStream> {
         let mut kept = 0;
         for index in 1..size {
             emit.block(code.price)?;
@@ -122,7 +127,7 @@ impl Pricing {
     }
 
     /// Adds each arc of a group if a change of its flow has a gain; returns the number of candidates.
-    fn scan(&self, emit: &mut Emitter, code: &PriceCode, group: u64, mut size: u64) -> Result<u64, Stopped> {
+    fn scan(&self, emit: &mut Emitter, code: &PriceCode, group: u64, mut size: u64) -> Result<u64, ClosedStream> {
         emit.block(code.group)?;
         for position in (group..self.records.arcs).step_by(self.groups as usize) {
             let arc = self.records.arc(position);
@@ -150,7 +155,13 @@ impl Pricing {
     }
 
     /// Sorts the candidates from `low` to `high`, the largest first; `frame` is the slot of the return address.
-    fn sort(&self, emit: &mut Emitter, code: &SortCode, [mut low, high]: [u64; 2], frame: u64) -> Result<(), Stopped> {
+    fn sort(
+        &self,
+        emit: &mut Emitter,
+        code: &SortCode,
+        [mut low, high]: [u64; 2],
+        frame: u64,
+    ) -> Result<(), ClosedStream> {
         loop {
             let [left, right] = self.partition(emit, &code.partition, low, high)?;
             emit.block(code.lower)?;
@@ -183,7 +194,13 @@ impl Pricing {
 
     /// Exchanges entries until every entry of the first part is at least as large as every entry of the second. Returns
     /// the first position of the second part, and the last position of the first.
-    fn partition(&self, emit: &mut Emitter, code: &PartitionCode, low: u64, high: u64) -> Result<[i64; 2], Stopped> {
+    fn partition(
+        &self,
+        emit: &mut Emitter,
+        code: &PartitionCode,
+        low: u64,
+        high: u64,
+    ) -> Result<[i64; 2], ClosedStream> {
         emit.block(code.enter)?;
         let middle = emit.load(self.order.at(low.midpoint(high)));
         let cut: u64 = emit.load(word(middle, ABSOLUTE));
@@ -215,7 +232,7 @@ impl Pricing {
         block: BlockId,
         [mut position, step]: [i64; 2],
         stop: impl Fn(u64) -> bool,
-    ) -> Result<(i64, u64), Stopped> {
+    ) -> Result<(i64, u64), ClosedStream> {
         loop {
             emit.block(block)?;
             let entry = emit.load(self.order.at(position as u64));

@@ -1,6 +1,6 @@
 //! Compares the optimal flow with successive shortest paths, and checks the conditions of optimality.
 
-use super::super::emitter::Extent;
+use super::super::emitter::StreamSelection;
 use super::super::program::execute;
 use super::super::testing::run;
 use super::network::{ArcData, BASIC, DOWN, UP};
@@ -26,7 +26,7 @@ struct Solved {
 
 /// Program that solves a given network and sends the final content of its memory.
 struct Given {
-    network: Network,
+    network: FlowNetwork,
     solutions: Sender<Solution>,
 }
 
@@ -35,7 +35,7 @@ impl Program for Given {
         memory_bytes(self.network.supplies.len() as u64, self.network.arcs.len() as u64)
     }
 
-    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
+    fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, ClosedStream> {
         let (records, cost) = solve(emit, &self.network, 20, true, random)?;
         check_tree(emit, records);
         let pointers: Vec<_> = (0..records.nodes).map(|index| emit.peek(records.node_pointer(index))).collect();
@@ -99,15 +99,16 @@ fn check_tree(emit: &Emitter, records: NetworkRecords) {
     }
 }
 
-fn solved(network: Network, seed: u64) -> Solution {
+fn solved(network: FlowNetwork, seed: u64) -> Solution {
     let (solutions, found) = channel();
     let (chunks, _consumer) = crossbeam_channel::unbounded();
-    execute(&Given { network, solutions }, seed, Extent { skip: u64::MAX, load_values: false }, chunks).unwrap();
+    execute(&Given { network, solutions }, seed, StreamSelection { skip: u64::MAX, load_values: false }, chunks)
+        .unwrap();
     found.recv().unwrap()
 }
 
 /// Returns the least cost, by successive shortest paths of Bellman and Ford.
-fn least_cost(network: &Network) -> i64 {
+fn least_cost(network: &FlowNetwork) -> i64 {
     let nodes = network.supplies.len();
     let mut left = network.supplies.clone();
     // Tail, head, cost and residual capacity; each arc is followed by its reverse.
@@ -149,7 +150,7 @@ fn least_cost(network: &Network) -> i64 {
 }
 
 /// Checks conservation, capacities and complementary slackness.
-fn check_optimal(network: &Network, solution: &Solution) {
+fn check_optimal(network: &FlowNetwork, solution: &Solution) {
     let mut left = network.supplies.clone();
     let mut cost = 0;
     for Solved { data, flow, state } in &solution.arcs {
@@ -168,8 +169,8 @@ fn check_optimal(network: &Network, solution: &Solution) {
 
 /// Draws a feasible network with costs below `costs` and capacities up to `capacity`. With `flows`, a random flow
 /// determines the supplies; otherwise all supplies are zero.
-fn drawn(nodes: u64, arcs: u64, costs: u64, capacity: u64, flows: bool, random: &mut Random) -> Network {
-    let mut network = Network::draw(nodes, arcs, random);
+fn drawn(nodes: u64, arcs: u64, costs: u64, capacity: u64, flows: bool, random: &mut Random) -> FlowNetwork {
+    let mut network = FlowNetwork::draw(nodes, arcs, random);
     network.supplies = vec![0; nodes as usize];
     for arc in &mut network.arcs {
         (arc.cost, arc.capacity) = (random.below(costs) as i64, 1 + random.below(capacity) as i64);
@@ -192,7 +193,7 @@ fn the_flow_is_feasible_and_optimal_and_costs_as_much_as_by_shortest_paths() {
         for seed in 0..20 {
             let (nodes, arcs) = (2 + random.below(40), 1 + random.below(7));
             let network = drawn(nodes, arcs, costs, capacity, flows, &mut random);
-            let copy = Network { supplies: network.supplies.clone(), arcs: network.arcs.clone() };
+            let copy = FlowNetwork { supplies: network.supplies.clone(), arcs: network.arcs.clone() };
             let solution = solved(network, seed);
             check_optimal(&copy, &solution);
             assert_eq!(solution.cost as i64, least_cost(&copy), "{nodes} nodes, {arcs} arcs, costs below {costs}");
@@ -203,7 +204,7 @@ fn the_flow_is_feasible_and_optimal_and_costs_as_much_as_by_shortest_paths() {
 #[test]
 fn a_cycle_of_negative_cost_carries_flow() {
     let arc = |tail, head, cost| ArcData { tail, head, cost, capacity: 3 };
-    let network = || Network { supplies: vec![0; 3], arcs: vec![arc(0, 1, -5), arc(1, 2, 1), arc(2, 0, 2)] };
+    let network = || FlowNetwork { supplies: vec![0; 3], arcs: vec![arc(0, 1, -5), arc(1, 2, 1), arc(2, 0, 2)] };
     let solution = solved(network(), 1);
     check_optimal(&network(), &solution);
     assert_eq!(solution.cost as i64, -6);
@@ -212,8 +213,8 @@ fn a_cycle_of_negative_cost_carries_flow() {
 #[test]
 fn a_network_with_several_groups_is_solved_optimally() {
     let mut random = Random::new(8);
-    let network = Network::draw(300, 5, &mut random);
-    let copy = Network { supplies: network.supplies.clone(), arcs: network.arcs.clone() };
+    let network = FlowNetwork::draw(300, 5, &mut random);
+    let copy = FlowNetwork { supplies: network.supplies.clone(), arcs: network.arcs.clone() };
     let solution = solved(network, 8);
     check_optimal(&copy, &solution);
     assert_eq!(solution.cost as i64, least_cost(&copy));
@@ -222,7 +223,7 @@ fn a_network_with_several_groups_is_solved_optimally() {
 #[test]
 fn the_kernel_solves_the_network_that_its_seed_draws_recorded_or_not() {
     for (nodes, arcs, seed) in [(2, 1, 1), (30, 2, 2), (100, 8, 3), (400, 4, 4)] {
-        let expected = least_cost(&Network::draw(nodes, arcs, &mut Random::new(seed)));
+        let expected = least_cost(&FlowNetwork::draw(nodes, arcs, &mut Random::new(seed)));
         for record in ["pivot", "all"] {
             let texts = [nodes, arcs].map(|number| number.to_string());
             let given = [("nodes", &*texts[0]), ("arcs", &*texts[1]), ("record", record)];
@@ -250,7 +251,7 @@ fn a_refresh_stores_every_potential_and_changes_no_answer() {
 
 #[test]
 fn no_arc_of_a_drawn_network_is_a_loop() {
-    let network = Network::draw(20, 6, &mut Random::new(4));
+    let network = FlowNetwork::draw(20, 6, &mut Random::new(4));
     assert!(network.arcs.iter().all(|arc| arc.tail != arc.head && arc.head < 20));
     assert!((0..20).all(|node| network.arcs.iter().filter(|arc| arc.tail == node).count() == 6));
     assert_eq!(network.supplies.iter().sum::<i64>(), 0);

@@ -5,7 +5,7 @@
 //! Each step is a load that depends on the previous load.
 
 use super::super::arena::ValueAddress;
-use super::super::emitter::{Emitter, Stopped};
+use super::super::emitter::{ClosedStream, Emitter};
 use super::code::pivot::{PushCode, ReverseCode, ShiftCode};
 use super::code::{RefreshCode, StartCode};
 use super::network::{AT_LOWER, ArcRecord, BASIC, DOWN, NetworkRecords, NodeRecord, UP};
@@ -27,7 +27,7 @@ pub struct Joint {
 
 /// Change of flow along a path of the tree.
 #[derive(Clone, Copy)]
-pub struct Change {
+pub struct FlowChange {
     /// Amount of the change.
     pub delta: i64,
     /// Orientation of the arcs that gain flow; arcs of the other orientation lose flow.
@@ -36,7 +36,7 @@ pub struct Change {
     pub growth: u32,
 }
 
-impl Change {
+impl FlowChange {
     /// Returns the new flow of an arc with this orientation.
     fn of(self, flow: i64, orientation: u32) -> i64 {
         if orientation == self.increases { flow + self.delta } else { flow - self.delta }
@@ -45,7 +45,7 @@ impl Change {
 
 /// Builds the first tree: an artificial arc between each node and the root carries the node's supply or demand.
 /// Arcs without flow lead to the root, so the tree is strongly feasible.
-pub fn start(emit: &mut Emitter, code: &StartCode, records: NetworkRecords) -> Result<(), Stopped> {
+pub fn start(emit: &mut Emitter, code: &StartCode, records: NetworkRecords) -> Result<(), ClosedStream> {
     let root = records.root;
     emit.block(code.enter)?;
     for position in 0..records.arcs {
@@ -86,7 +86,7 @@ pub fn start(emit: &mut Emitter, code: &StartCode, records: NetworkRecords) -> R
 }
 
 /// Computes all potentials anew, from the root down. Integer potentials do not change by this, but mcf does it too.
-pub fn refresh(emit: &mut Emitter, code: &RefreshCode, root: NodeRecord) -> Result<(), Stopped> {
+pub fn refresh(emit: &mut Emitter, code: &RefreshCode, root: NodeRecord) -> Result<(), ClosedStream> {
     emit.block(code.enter)?;
     let mut node = NodeRecord(emit.load(root.child()));
     loop {
@@ -118,7 +118,7 @@ pub fn refresh(emit: &mut Emitter, code: &RefreshCode, root: NodeRecord) -> Resu
 }
 
 /// Adds `difference` to the potentials of the subtree of `top`, `top` included.
-pub fn shift(emit: &mut Emitter, code: &ShiftCode, top: NodeRecord, difference: i64) -> Result<(), Stopped> {
+pub fn shift(emit: &mut Emitter, code: &ShiftCode, top: NodeRecord, difference: i64) -> Result<(), ClosedStream> {
     let mut node = top;
     loop {
         emit.block(code.visit)?;
@@ -148,8 +148,8 @@ pub fn reverse(
     code: &ReverseCode,
     [mut node, top]: [NodeRecord; 2],
     mut joint: Joint,
-    change: Change,
-) -> Result<NodeRecord, Stopped> {
+    change: FlowChange,
+) -> Result<NodeRecord, ClosedStream> {
     let all = joint.size;
     emit.block(code.enter)?;
     loop {
@@ -185,7 +185,7 @@ pub fn reverse(
 }
 
 /// Takes a node from the list of its parent's children.
-fn unlink(emit: &mut Emitter, code: &ReverseCode, node: NodeRecord, parent: NodeRecord) -> Result<(), Stopped> {
+fn unlink(emit: &mut Emitter, code: &ReverseCode, node: NodeRecord, parent: NodeRecord) -> Result<(), ClosedStream> {
     let sibling = NodeRecord(emit.load(node.sibling()));
     let previous = NodeRecord(emit.load(node.previous()));
     if sibling != NodeRecord::NONE {
@@ -209,8 +209,8 @@ pub fn push(
     emit: &mut Emitter,
     code: &PushCode,
     [mut node, end]: [NodeRecord; 2],
-    change: Change,
-) -> Result<(), Stopped> {
+    change: FlowChange,
+) -> Result<(), ClosedStream> {
     emit.block(code.enter)?;
     while node != end {
         emit.block(code.node)?;
