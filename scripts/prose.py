@@ -350,11 +350,29 @@ def listed(kind: str, prefix: str) -> Iterator[str]:
                 yield f"{at} [{hit[0]}] {sentence[max(0, hit.start() - 50) : hit.end() + 50]}"
 
 
+def with_code(text: str) -> list[str]:
+    """The sentences of a passage with their code spans."""
+    spans: list[str] = []
+
+    def hide(span: re.Match[str]) -> str:
+        spans.append(span[0])
+        return f"X{len(spans) - 1}X"
+
+    hidden = sentences(re.sub(r"``[^`]*``|`[^`\n]*`", hide, text))
+    return [re.sub(r"X(\d+)X", lambda at: spans[int(at[1])], sentence) for sentence in hidden]
+
+
 def sample(seed: int) -> Iterator[str]:
-    """Ten sentences of each kind, drawn with this seed, with their places."""
+    """Ten sentences of each kind, of at least four words each and no cells of tables, drawn with this seed."""
     draw = random.Random(seed)
     for kind in ("README", "docs", "help", "Rust", "Python"):
-        found = [(passage, sentence) for passage in passages(kind) for sentence in sentences(passage.text)]
+        prose = (passage for passage in passages(kind) if not passage.is_cell)
+        found = [
+            (passage, sentence)
+            for passage in prose
+            for sentence in with_code(passage.text)
+            if len(sentence.split()) >= SHORT_DOCSTRING_WORDS
+        ]
         for passage, sentence in draw.sample(found, 10):
             yield f"{kind}\t{passage.path}:{passage.line}\t{sentence}"
     for kind, names in (("test", sorted(test_names())), ("commit", subjects())):

@@ -35,7 +35,7 @@ Persistent = Literal["all", "mapped", "heap"]
 def recorder_path() -> Path:
     """Returns the path of the recorder: from the environment, or of this package."""
     given = os.environ.get(RECORDER_VARIABLE)
-    return Path(given) if given else Path(__file__).with_name("libcasemate_recorder.so")
+    return Path(given) if given else Path(__file__).parents[1] / "libcasemate_recorder.so"
 
 
 @dataclass(frozen=True)
