@@ -105,7 +105,7 @@ def test_the_masks_of_all_lines_and_the_tags_that_would_make_a_forgery_authentic
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("requests", "said"),
     [
         (["--share", "0"], "--share 0: expected 1 (every bit) or more"),
         (["--complete", "--share", "4"], "--share 4: --complete flips every bit; expected one of the two"),
