@@ -1,0 +1,80 @@
+"""Commands that the pages and the help show can be typed as they are printed."""
+
+import itertools
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from casemate.cli.main import casemate
+
+ROOT = Path(__file__).resolve().parents[2]
+# Files of the reader's own, which do not exist here.
+MISSING_FILE = re.compile("No such file|does not exist|cannot read|no such")
+
+
+def on_pages() -> Iterator[str]:
+    """Commands in blocks of code of the README and of the pages in `docs`."""
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
+        for block in re.findall(r"```[^\n]*\n(.*?)```", page.read_text(), re.DOTALL):
+            for line in re.sub(r"\\\n\s*", " ", block).splitlines():
+                found = re.match(r"\s*(?:\$ )?casemate ([a-z].*?)(?:\s{2,}.*)?$", line)
+                if found:
+                    yield found[1]
+
+
+def in_help(command: click.Command = casemate) -> Iterator[str]:
+    """Commands in the examples of the help of a command and of its subcommands."""
+    for text in (command.help, command.epilog):
+        for line in (text or "").splitlines():
+            found = re.match(r"\s+casemate ([a-z].*?)(?:\s{2,}.*)?$", line)
+            if found:
+                yield found[1]
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for child in command.list_commands(context):
+            if (subcommand := command.get_command(context, child)) is not None:
+                yield from in_help(subcommand)
+
+
+def words_of(line: str) -> list[str]:
+    """Words of a command up to a pipe, a redirection or a comment of the shell."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="<>|")
+    lexer.whitespace_split = True
+    return list(itertools.takewhile(lambda word: word[0] not in "<>|#", (word or " " for word in lexer)))
+
+
+def parse(command: click.Command, words: list[str]) -> None:
+    """Parses a command with its subcommands, without running it."""
+    context = click.Context(command)
+    while isinstance(command, click.Group):
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None
+        command, context = found, click.Context(found, parent=context, info_name=name)
+    command.parse_args(context, words)
+
+
+def error_of(words: list[str]) -> str | None:
+    """Returns the message of a wrong use, if it is not about a file of the reader's own."""
+    try:
+        parse(casemate, words)
+    except click.UsageError as error:
+        return None if MISSING_FILE.search(error.message) else error.message
+    return None
+
+
+def test_the_pages_and_the_help_show_many_commands() -> None:
+    assert len(set(on_pages())) > 40
+    assert len(set(in_help())) > 40
+
+
+@pytest.mark.parametrize("line", sorted({*on_pages(), *in_help()}))
+def test_a_shown_command_parses(line: str) -> None:
+    assert error_of(words_of(line)) is None
+
+
+@pytest.mark.parametrize("line", ["run --desing none", "rnu", "explain sc64-bmt --of nothing", "list desings"])
+def test_a_wrong_command_does_not_parse(line: str) -> None:
+    assert error_of(words_of(line)) is not None
