@@ -108,7 +108,7 @@ def test_an_unusable_path_is_refused_before_the_run(
 def test_options_that_do_not_fit_a_bus_file_are_refused(casemate: Casemate, tmp_path: Path) -> None:
     for wrong, expected in (
         (("--bus-bytes",), "add --bus FILE"),
-        (("--bus", "file", "--detail", "sampled"), "a sampled run does not write what crosses the pins"),
+        (("--bus", "file", "--detail", "sampled"), "a sampled run does not write the lines at the pins"),
     ):
         said = casemate("run", *SMALL, *wrong)
         assert said.code == 2
@@ -154,7 +154,7 @@ def test_a_foreign_or_damaged_bus_file_is_refused_with_its_reason(casemate: Case
     casemate("run", *SMALL, "--design", "none", "--bus", "whole")
     whole = (tmp_path / "whole").read_bytes()
     for content, expected in (
-        (b"CASEMTRC", "'file' is not a bus file of Casemate's"),
+        (b"CASEMTRC", "'file' is not a bus file of Casemate:"),
         (whole[:-1], "'file' is truncated: it ends after "),
         (whole[:8] + b"\2" + whole[9:], "'file' is a bus file of version 2; this Casemate reads version 1"),
         (whole[:-40] + b"\0" + whole[-39:], "'file' is damaged at block "),

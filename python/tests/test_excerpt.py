@@ -273,7 +273,7 @@ def test_an_unusable_path_is_refused_before_the_run(
         (("--trace-window", "20us:0ns", "-o", "x"), "the window to trace is empty"),
         (("--trace-window", "0.5fs:1us", "-o", "x"), "no whole number of femtoseconds"),
         (("--trace-window", "18447s:1us", "-o", "x"), "more than the simulated clock can count"),
-        (("--trace-window", "18446s:18446s", "-o", "x"), "ends beyond what the simulated clock can count"),
+        (("--trace-window", "18446s:18446s", "-o", "x"), "ends beyond 18446 s, the end of the simulated clock"),
         ((*WINDOW, "-o", "x", "--detail", "sampled"), "a sampled run has no window to trace"),
         ((*WINDOW, "-o", "x", "--bus", "x"), "'x' is asked for twice"),
     ],

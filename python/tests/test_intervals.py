@@ -255,7 +255,7 @@ def test_an_unusable_path_is_refused_before_the_run(
         (("--interval", "1M", "--intervals", "1M"), "'1M' would be a table as CSV: expected a name that ends in .csv"),
         (("--interval", "1M", "--intervals", "x.parquet"), "expected a name that ends in .csv"),
         (("--interval", "1", "--intervals", "x.csv"), "more than 10000 intervals of 1 instructions (--interval): make"),
-        ((*INTERVALS, "--detail", "sampled"), "a sampled run is not counted by interval (--interval)"),
+        ((*INTERVALS, "--detail", "sampled"), "a sampled run cannot be counted by interval (--interval)"),
         ((*INTERVALS, "--bus", "phases.csv"), "'phases.csv' is asked for twice"),
         ((*INTERVALS, "--trace-window", "20us:5us", "-o", "phases.csv"), "'phases.csv' is asked for twice"),
     ],

@@ -123,7 +123,7 @@ def test_the_missing_interpreter_of_a_script_is_named(casemate: Casemate, tmp_pa
     script.chmod(0o755)
     said = casemate("run", "--design", "none", "--", "./script")
     assert said.code == 2
-    assert "'./script' is a script for '/no/such/interpreter', which is not there" in said.err
+    assert "'./script' is a script for '/no/such/interpreter', which does not exist" in said.err
 
 
 RACING = """

@@ -118,7 +118,7 @@ def test_a_change_of_a_design_or_machine_that_does_not_run_is_refused(casemate: 
         ),
         ("machine.modern-ddr5.cores=2", "is for the machine 'modern-ddr5', which is not asked for (there is modern)"),
         ("design.sc64-btm.parts.caches.ways=16", "is for no design that is asked for (did you mean 'sc64-bmt'?)"),
-        ("design.parts.caches.bitmaps=8 KB", "is about the bitmaps of re-ordered lines, and no line is re-ordered"),
+        ("design.parts.caches.bitmaps=8 KB", "is for the bitmaps of re-ordered lines, and the design re-orders no"),
         ("design.parts.speculation.tracking=lru", "missing field `values`"),
     ]:
         wrong = casemate("run", *SMALL, *both, "--with", change)
@@ -139,7 +139,7 @@ def test_a_change_of_a_design_or_machine_that_does_not_run_is_refused(casemate: 
         ("machine.engines.aes.interval_ns=0", "engines.aes.interval_ns is 0: expected 0.001 to"),
         ("machine.node.l2.latency_cycles=1000000000000", "node.l2.latency_cycles is 1000000000000: expected at most"),
         ("machine.dram.timing.cl=1000000000000", "dram.timing.cl is 1000000000000: expected at most"),
-        ("design.parts.caches.counters=1048576 GB", "is no cache on a chip: expected at most"),
+        ("design.parts.caches.counters=1048576 GB", "does not fit on a chip: expected at most"),
     ],
 )
 def test_a_change_that_no_machine_admits_is_refused(casemate: Casemate, change: str, rule: str) -> None:

@@ -95,12 +95,12 @@ def test_the_record_states_persistence_unless_all_memory_is_persistent(counting:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ((*RUN, "--", "/bin/true"), "'/bin/true' stored nothing to a file that it maps shared"),
+        ((*RUN, "--", "/bin/true"), "'/bin/true' did not store to a file that it maps shared"),
         (
             ("run", "--design", "plp-coalesced", "--", "/bin/true"),
-            "leave --persistent at all, or take a design that has each store by itself",
+            "leave --persistent at all, or take a design that handles single stores",
         ),
-        (("run", "--trace", "x.champsimtrace"), "'x.champsimtrace' is a trace of ChampSim, which does not say what"),
+        (("run", "--trace", "x.champsimtrace"), "'x.champsimtrace' is a trace of ChampSim, which does not record"),
         (("run", "--workload", "gups"), "--persistent mapped is for programs and traces"),
     ],
 )

@@ -63,7 +63,7 @@ def test_a_loss_after_the_end_of_the_program_is_reported(casemate: Casemate) -> 
         (["--losses", "3"], "--losses is about losses of power: add --power-loss AT"),
         (["--battery", "1mJ"], "--battery is about losses of power: add --power-loss AT"),
         (["--power-loss", "random", "--battery", "much"], "'much' is not an amount of energy"),
-        (["--power-loss", "random", "--design", "sc64-bmt"], "design sc64-bmt keeps nothing over a loss of power"),
+        (["--power-loss", "random", "--design", "sc64-bmt"], "design sc64-bmt keeps no data over a loss of power"),
         (["--power-loss", "random", "--detail", "sampled"], "leave out --detail"),
         (["--power-loss", "random", "--values", "8"], "--values is for runs that end by themselves"),
     ],

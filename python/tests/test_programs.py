@@ -24,7 +24,7 @@ def test_a_program_survives_losses_and_its_failure_can_be_replayed(casemate: Cas
     assert example is not None
     again = casemate(*example.replay.split()[1:])
     assert again.code == 1
-    assert "its recovery says: record" in again.out
+    assert "its recovery reports: record" in again.out
     assert example.replay in again.out
 
 
@@ -33,9 +33,9 @@ def test_a_program_survives_losses_and_its_failure_can_be_replayed(casemate: Cas
     [
         (("--losses", "5"), "expected --program too"),
         (("--program", "log", "--row", "power-loss"), "not with --program"),
-        (("--program", "gups"), "kernel gups keeps nothing over a loss of power: expected log, or btree with"),
+        (("--program", "gups"), "kernel gups keeps no data over a loss of power: expected log, or btree with"),
         (("--program", "lag"), "did you mean log?"),
-        (("--program", "log", "--set", "footprint=8 MB"), "expected at most the 524288 of the memory"),
+        (("--program", "log", "--set", "footprint=8 MB"), "expected at most 524288, the size of the memory"),
     ],
 )
 def test_a_wrong_program_or_option_for_losses_is_refused(

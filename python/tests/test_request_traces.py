@@ -66,7 +66,7 @@ def test_a_line_of_another_form_is_refused_with_its_number_at_any_distance(casem
         (tmp_path / "x").write_text(f"{lines}what is this\n0x40 W\n")
         said = casemate("run", "--trace", "x", "--design", "none")
         assert (said.code, said.out) == (2, "")
-        assert f"line {before + 1} is no request: expected ADDRESS R|W" in said.err
+        assert f"line {before + 1} is not a request: expected ADDRESS R|W" in said.err
 
 
 def test_a_trace_that_only_writes_does_not_count_as_checked(casemate: Casemate, tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_options_that_do_not_fit_requests_are_refused_before_a_run(casemate: Cas
     for options, expected in (
         (("--warm-up", "10"), "no instructions to warm up"),
         (("--detail", "sampled"), "no instructions to warm up"),
-        (("--machine", "emcc-4core", "--workload", "gups"), "runs alone"),
-        (("--machine", "emcc-4core", "--copies", "2"), "runs alone"),
-        (("--persistent", "mapped"), "a trace of DRAMsim3, which does not say what is mapped"),
+        (("--machine", "emcc-4core", "--workload", "gups"), "runs without other programs"),
+        (("--machine", "emcc-4core", "--copies", "2"), "runs without other programs"),
+        (("--persistent", "mapped"), "a trace of DRAMsim3, which does not record mappings"),
     ):
         said = casemate("run", "--trace", "x", "--design", "none", *options)
         assert (said.code, said.out) == (2, ""), options

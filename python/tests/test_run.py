@@ -204,7 +204,7 @@ def test_a_workload_without_loads_is_reported_as_not_compared(casemate: Casemate
 def test_a_warm_up_as_long_as_the_run_is_refused(casemate: Casemate) -> None:
     said = casemate("run", "--workload", "gups", "--design", "none", "--limit", "100K", "--warm-up", "99999")
     assert said.code == 2
-    assert "nothing of 'gups' was left to count when its warm-up of 99999 instructions ended" in said.err
+    assert "'gups' had no instructions left to count when its warm-up of 99999 instructions ended" in said.err
     assert "expected more than the warm-up's" not in said.err
 
 

@@ -55,7 +55,7 @@ def test_long_tags_stop_the_tampering_that_short_tags_stop(casemate: Casemate, n
 @pytest.mark.parametrize(
     ("name", "longer", "expected"),
     [
-        ("wide", "tag_bits = 300", "mac.tag_bits = 300 must lie between 1 and 256: set mac.tag_bits = 256"),
+        ("wide", "tag_bits = 300", "mac.tag_bits = 300 must be between 1 and 256: set mac.tag_bits = 256"),
         ("wide", 'tag_bits = 256, place = "ecc"', "set mac.tag_bits = 64 or mac.place"),
         ("behind", "tag_bits = 256", "set mac.tag_bits = 128 or mac.code"),
         ("behind", "chunk_tag_bits = 8", 'set mac.code = "ocb-chunks"'),

@@ -82,7 +82,7 @@ impl fmt::Display for LogError {
             LogError::File(path, error) => write!(f, "{}: {error}", path.display()),
             LogError::Line(path, line, error) => write!(
                 f,
-                "{}:{line}: this is no line of a campaign's log ({error}): name another file, or remove the line",
+                "{}:{line}: this is not a line of a campaign's log ({error}): name another file, or remove the line",
                 path.display()
             ),
         }

@@ -202,7 +202,7 @@ impl Victim {
         let fault = self.memory.memory().take_fault();
         let first = self.memory.memory().take_released_first();
         let released = self.memory.memory().take_released().map(|(released, plaintext)| {
-            assert_eq!(released, line, "another line was released than was asked for");
+            assert_eq!(released, line, "another line was released than was requested");
             plaintext.bytes
         });
         // Words that were released before their line was refused are no answer, unless they are wrong.

@@ -59,20 +59,20 @@ fn listed(changes: &[Change]) -> String {
 /// result refuses unknown keys.
 fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
     if let Some(whole) = key_below(table, key) {
-        return Err(format!("there is no such key: did you mean '{whole}'?"));
+        return Err(format!("unknown key: did you mean '{whole}'?"));
     }
     let (path, last) = key.rsplit_once('.').unwrap_or(("", key));
     let mut inner = table;
     for part in path.split('.').filter(|part| !part.is_empty()) {
         let next = inner.entry(part).or_insert_with(|| Table::new().into());
-        inner = next.as_table_mut().ok_or_else(|| format!("'{part}' has a value, and no keys of its own"))?;
+        inner = next.as_table_mut().ok_or_else(|| format!("'{part}' is a value, not a table of keys"))?;
     }
     if value.trim().is_empty() {
         return match inner.remove(last) {
             Some(_) => Ok(()),
             None => {
                 let near = nearest(last, inner.keys().map(String::as_str)).map(str::to_owned);
-                Err(format!("'{last}' has no value that could be left out{}", did_you_mean(&near)))
+                Err(format!("'{last}' has no value to leave out{}", did_you_mean(&near)))
             }
         };
     }
@@ -133,8 +133,7 @@ mod tests {
         assert_eq!(changed, expected);
         let refused = |key| machine_with("modern", &change(key, " ")).unwrap_err().to_string();
         assert!(
-            refused("node.l2.prefetch")
-                .contains("'prefetch' has no value that could be left out (did you mean 'prefetcher'?)")
+            refused("node.l2.prefetch").contains("'prefetch' has no value to leave out (did you mean 'prefetcher'?)")
         );
         assert!(refused("name").contains("missing field `name`"), "{}", refused("name"));
     }
@@ -150,7 +149,7 @@ mod tests {
         assert_eq!((buffer(&both[..1]).latency_cycles, buffer(&both).latency_cycles), (3, 2));
         let refused = design_with("sc64-bmt", &change("parts.persistence.entries", "")).unwrap_err().to_string();
         assert!(
-            refused.contains("parts.persistence.entries left out: 'entries' has no value that could be left out"),
+            refused.contains("parts.persistence.entries left out: 'entries' has no value to leave out"),
             "{refused}"
         );
     }
@@ -175,7 +174,7 @@ mod tests {
         assert!(refused("l2.size", "1 MB").contains("did you mean 'node.l2.size'?"), "{}", refused("l2.size", "1 MB"));
         let of_design = design_with("secpb-cm", &change("persistence.entries", "2")).unwrap_err().to_string();
         assert!(of_design.contains("did you mean 'parts.persistence.entries'?"), "{of_design}");
-        assert!(refused("llc.size.bytes", "25").contains("'size' has a value"));
+        assert!(refused("llc.size.bytes", "25").contains("'size' is a value"));
         assert!(refused("llc.size", "3 MB").contains("llc.size = 3 MB"));
         let digits = "9".repeat(300);
         let long = refused("engines.aes.units", &digits);

@@ -46,22 +46,20 @@ pub fn class(name: &str) -> Option<&'static DesignClass> {
 fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
     match parts.permutation.map(|permutation| permutation.lines) {
         Some(MovingText::Sealed) => return ("C6", "lines move, and are encrypted, tagged and fresh"),
-        Some(MovingText::Plain) => return ("C0", "nothing is encrypted and nothing has a tag"),
+        Some(MovingText::Plain) => return ("C0", "lines are neither encrypted nor tagged"),
         None => {}
     }
     let has_tags = parts.mac.code != MacChoice::None;
     let (encrypts, owned) = (parts.cipher != CipherChoice::None, parts.ownership != Ownership::None);
     let recovers = parts.persistence.exists() && parts.persistence.battery != BatteryAction::Data;
     match (encrypts, has_tags, parts.tree.kind != TreeKind::None) {
-        (false, false, _) => ("C0", "nothing is encrypted and nothing has a tag"),
-        (true, false, _) if owned => ("C2", "pages have owners, and nothing has a tag"),
-        (true, false, _) if parts.counters != CounterChoice::None => {
-            ("C1'", "there are counters, and nothing has a tag")
-        }
-        (true, false, _) => ("C1", "nothing has a tag"),
-        (_, true, false) => ("C3", "there are tags, and no tree keeps them fresh"),
+        (false, false, _) => ("C0", "lines are neither encrypted nor tagged"),
+        (true, false, _) if owned => ("C2", "pages have owners, and lines have no tags"),
+        (true, false, _) if parts.counters != CounterChoice::None => ("C1'", "lines have counters, and no tags"),
+        (true, false, _) => ("C1", "lines have no tags"),
+        (_, true, false) => ("C3", "no tree keeps the tags fresh"),
         (_, true, true) if recovers => ("C5", "addresses are not hidden"),
-        (_, true, true) => ("C4", "nothing comes back after a loss of power"),
+        (_, true, true) => ("C4", "memory does not survive a loss of power"),
     }
 }
 
@@ -74,7 +72,7 @@ pub(crate) fn check(said: &str, parts: &Parts) -> Result<(), String> {
     if class == said {
         return Ok(());
     }
-    Err(format!("design_class = \"{said}\": these parts make a design of class {class}, for {why}"))
+    Err(format!("design_class = \"{said}\": these parts make a design of class {class}, since {why}"))
 }
 
 /// The classes in a text, each with all its rows.

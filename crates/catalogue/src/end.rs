@@ -93,13 +93,13 @@ impl End {
         let (evil, leak) = if one == Verdict::Leaked { (other, one) } else { (one, other) };
         if leak != Verdict::Leaked {
             return Err(format!(
-                "\"{one}\" and \"{other}\" are no two evils: expected one verdict, or one and \"leaked\""
+                "\"{one}\" and \"{other}\" cannot be combined: expected one verdict, or one and \"leaked\""
             ));
         }
         if evil == Verdict::Leaked || evil.is_stopped() {
             return Err(format!(
-                "\"{evil}\" does not go with \"leaked\": expected \"leaked\" alone, or with \"unrecoverable\", \"garbled\", \
-                 \"stale\" or \"forged\""
+                "\"{evil}\" cannot be combined with \"leaked\": expected only \"leaked\", or \"leaked\" with \
+                 \"unrecoverable\", \"garbled\", \"stale\" or \"forged\""
             ));
         }
         Ok(End::from(evil).leaking(true))
@@ -223,7 +223,7 @@ mod tests {
             ("[\"stale\", \"leekt\"]", "unknown variant `leekt`"),
             ("[\"stale\"]", "a list of two as in"),
             ("[\"stale\", \"forged\"]", "or one and \"leaked\""),
-            ("[\"detected\", \"leaked\"]", "expected \"leaked\" alone"),
+            ("[\"detected\", \"leaked\"]", "expected only \"leaked\""),
             ("7", "expected a verdict"),
         ] {
             let error = read(text).unwrap_err();

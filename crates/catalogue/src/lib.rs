@@ -93,7 +93,7 @@ fn refuse_half_a_permutation(name_or_path: &str, changes: &[Change]) -> Result<(
         return Ok(());
     }
     let rule = format!(
-        "the lines of '{name_or_path}' stay where they are, so there is no '{key}': name a design whose lines move, as in \
+        "'{name_or_path}' does not move lines, so it has no '{key}': name a design that moves lines, as in \
          design.cryptopage.{key}"
     );
     Err(ConfigError::Rule { file: name_or_path.to_owned(), rule })
@@ -223,7 +223,7 @@ mod tests {
             assert_eq!(fitting, [design.design_class.as_str()], "{}", design.name);
         }
         let refused = class::check("C5", &design("bbb-gap").unwrap().parts).unwrap_err();
-        let expected = "design_class = \"C5\": these parts make a design of class C4, for nothing comes back";
+        let expected = "design_class = \"C5\": these parts make a design of class C4, since memory does not survive";
         assert!(refused.starts_with(expected), "{refused}");
     }
 

@@ -76,8 +76,8 @@ impl LlcConfig {
         let whole = ways > 0 && sets.checked_mul(ways * bytes) == Some(size.0 as usize);
         if !whole || !sets.is_power_of_two() || ways > usize::from(u16::MAX) || size > LLC_MAX {
             return Err(format!(
-                "llc: size \"{size}\" in {ways} ways of {bytes} B lines makes {sets} sets: expected a power of two, nothing left \
-                 over, and at most {LLC_MAX}"
+                "llc: size \"{size}\" in {ways} ways of {bytes} B lines makes {sets} sets: expected a power of two, \
+                 without remainder, and at most {LLC_MAX}"
             ));
         }
         self.lookups.map_or(Ok(()), |limit| limit.check("llc.lookups"))?;
@@ -139,8 +139,8 @@ impl Memory {
         }
         if slots < REENCRYPTED_TOGETHER {
             return Err(format!(
-                "memory.overflows.slots is {slots}: expected at least {REENCRYPTED_TOGETHER}, as many lines as there may be \
-                 under one tag"
+                "memory.overflows.slots is {slots}: expected at least {REENCRYPTED_TOGETHER}, the most lines under one \
+                 tag"
             ));
         }
         Ok(())
@@ -351,7 +351,7 @@ impl Machine {
             (
                 self.at_l2.is_some() && self.node.l2.line.0 != LINE_BYTES as u64,
                 format!(
-                    "node.l2.line is \"{}\": with [at_l2], whose copies are lines of memory, expected \"64 B\"",
+                    "node.l2.line is \"{}\": expected \"64 B\" with [at_l2], since its copies are lines of memory",
                     self.node.l2.line
                 ),
             ),

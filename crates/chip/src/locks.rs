@@ -104,7 +104,7 @@ impl LockingCache for ChipLocks {
     fn empty(&self) {}
 
     fn twin(&self) -> Rc<dyn LockingCache> {
-        panic!("the locks are a machine's, of which there is one")
+        panic!("a chip's locks belong to one machine and have no twin")
     }
 }
 

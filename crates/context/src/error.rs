@@ -88,7 +88,7 @@ pub enum ContextError {
     #[error("the context is not authentic: it was modified, or sealed under another key")]
     NotAuthentic,
     /// The context is authentic, but the table has no entry for its number.
-    #[error("context {number} is not outside the chip: it came back already, or was forgotten")]
+    #[error("context {number} is not outside the chip: it was imported already, or forgotten")]
     NotOutside {
         /// Number of the context.
         number: u64,

@@ -53,12 +53,14 @@ impl CacheDrains {
 pub fn lines(profile: &Profile) -> Result<u64, String> {
     let CacheSizes { l1, l2, l3 } = profile.caches;
     if let Some(size) = [l1, l2, l3].into_iter().find(|size| size.0 % LINE_BYTES as u64 != 0) {
-        return Err(format!("a cache of {size} is no whole number of lines of {LINE_BYTES} bytes"));
+        return Err(format!("a cache of {size} is not a whole number of lines of {LINE_BYTES} bytes"));
     }
     let lines = [l1, l2, l3].into_iter().map(lines_of).sum();
     match lines <= LINES_MAX {
         true => Ok(lines),
-        false => Err(format!("caches of {lines} lines are more than the {LINES_MAX} whose drain is carried out")),
+        false => Err(format!(
+            "the caches have {lines} lines: expected at most {LINES_MAX}, the largest drain that is carried out"
+        )),
     }
 }
 
@@ -76,7 +78,7 @@ pub fn drain(profile: &Profile, levels: u32, progress: &mut dyn FnMut()) -> Resu
     let geometry = MemoryGeometry::of_design(&design, profile, levels)?;
     let mut lines = geometry.far_apart(wanted as usize);
     if (lines.len() as u64) < wanted {
-        return Err(format!("{wanted} lines of caches are more than the memory's {} lines", geometry.lines));
+        return Err(format!("the caches have {wanted} lines: expected at most the memory's {}", geometry.lines));
     }
     lines.sort_unstable();
     let machine = machine(&design, profile, &geometry, &lines)?;

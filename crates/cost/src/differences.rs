@@ -63,18 +63,18 @@ impl DifferenceBuilder<'_> {
             self.verified(edges * verifying),
             self.more(
                 "counters-again",
-                "early counters come again: memory has a line of them",
+                "early counters are fetched again, since memory holds whole lines of them",
                 Operations { fetched_lines: again, ..none } * entries,
             ),
             self.tags(drains),
             self.more(
                 "written",
-                "lines of counters and tags go to memory too; with an early root, 7 bits of counters alone",
+                "the drain writes lines of counters and tags too; with an early root, only 7 bits of counters",
                 Operations { moved: written, ..none } * drains,
             ),
             self.more(
                 "in-flight-moved",
-                "the store in flight is moved to memory too: the paper charges its tuple alone",
+                "the store in flight is moved to memory too: the paper charges only its tuple",
                 closed_form::moved(scheme, &self.profile.entry),
             ),
         ];
@@ -113,10 +113,10 @@ impl DifferenceBuilder<'_> {
             self.edges(lines),
             self.verified(edges * lines),
             self.tags(lines),
-            self.more("written", "lines of counters and tags go to memory too", from_controller(2 * lines)),
+            self.more("written", "the drain writes lines of counters and tags too", from_controller(2 * lines)),
             self.more(
                 "nodes-written",
-                "without tuples all metadata goes to memory before the root is saved, nodes too",
+                "without tuples, the drain writes all metadata, nodes too, before it saves the root",
                 from_controller(nodes * lines),
             ),
         ];
@@ -138,7 +138,7 @@ impl DifferenceBuilder<'_> {
     fn edges(&self, late_roots: u64) -> Difference {
         self.less(
             "edges",
-            "the paper hashes once a level; nothing hashes into the counters, so edges are one fewer",
+            "the paper hashes once a level; counters contain no hashes, so edges are one fewer",
             Operations { hashed_lines: late_roots, ..Operations::default() },
         )
     }
@@ -146,7 +146,7 @@ impl DifferenceBuilder<'_> {
     fn verified(&self, edges: u64) -> Difference {
         self.more(
             "verified",
-            "counters and nodes that come from memory are hashed, to be compared with their parents",
+            "counters and nodes from memory are hashed, to be compared with their parents",
             Operations { hashed_lines: edges, ..Operations::default() },
         )
     }
@@ -154,7 +154,7 @@ impl DifferenceBuilder<'_> {
     fn tags(&self, drains: u64) -> Difference {
         self.more(
             "tags",
-            "a line holds several tags, so it comes before one of them changes",
+            "a line holds several tags, so it is fetched before one of them changes",
             Operations { fetched_lines: drains, ..Operations::default() },
         )
     }
@@ -163,10 +163,10 @@ impl DifferenceBuilder<'_> {
     fn of_sharing(&self, sharing: Operations, (alone, together): (Operations, Operations)) -> Vec<Difference> {
         // Evictions depend on the sets of the caches. So this difference has no formula; it is the remainder.
         let all = [
-            self.less("shared", "what one drain has brought, those after it find on the chip", sharing),
+            self.less("shared", "later drains find on the chip the lines that one drain has fetched", sharing),
             self.more(
                 "room",
-                "nodes that must make room in their cache go to memory, and some come again",
+                "the cache evicts nodes to memory, and fetches some of them again",
                 (together + sharing).beyond(alone),
             ),
         ];
@@ -191,11 +191,11 @@ impl DifferenceBuilder<'_> {
             hashed_lines: 2 * others,
             pads: 2 * others,
         } * groups;
-        let shares = "lines of one group, of which the first to overflow renews the counters of all";
+        let shares = "the first line of a group that overflows renews the counters of all its lines";
         let all = [
             self.more(
                 "renewed",
-                "a group's other lines and tags come, are verified, decrypted and encrypted anew",
+                "a group's other lines and tags are fetched, verified, decrypted and encrypted again",
                 renewed,
             ),
             self.more("groups-shared", shares, overflowing.beyond(together + renewed)),

@@ -84,7 +84,8 @@ impl MemoryGeometry {
         let tree = &profile.tree;
         if (tree.page.0, u64::from(tree.arity)) != (page * LINE_BYTES as u64, arity) {
             return Err(format!(
-                "the profile's tree has {} children a node and {} under a line of counters, the built-in designs {arity} and {} KB",
+                "the profile's tree has {} children a node and {} under a line of counters: expected {arity} and {} \
+                 KB, as in the built-in designs",
                 tree.arity,
                 tree.page,
                 page * LINE_BYTES as u64 / 1024
@@ -96,7 +97,8 @@ impl MemoryGeometry {
         };
         let Some(lines) = lines.filter(|lines| *lines <= LINES_MAX) else {
             return Err(format!(
-                "a tree of {levels} levels is over more memory than the 1024 GB on which a drain is carried out"
+                "a tree of {levels} levels covers more than 1024 GB, the largest memory for which a drain is carried \
+                 out"
             ));
         };
         Ok(MemoryGeometry {

@@ -81,7 +81,7 @@ pub(crate) fn remark(system: &str, entries: Option<u32>) -> Option<&'static str>
         "m" => "0.006 mm3 and 14.2 % are cut off, not rounded",
         "nogap" => "section VI.C says 0.36 mm3 where Table V has 0.28",
         "nogap-whole" => {
-            "Table VI's NoGap follows from this, not from Table V's formula; they agree at 32 entries alone"
+            "Table VI's NoGap follows from this, not from Table V's formula; they agree only at 32 entries"
         }
         "secure-eadr" => "2 hashes a line, an entry of COBCM is charged 9: with 9 it is secure-eadr-consistent",
         "bbb" => "3.16 % follows from the rounded 0.07 mm3",

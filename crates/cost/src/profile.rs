@@ -184,7 +184,7 @@ impl Profile {
             return Err(format!("tree.arity is {arity}: expected 2 or more children"));
         }
         if self.entry.data_bits == 0 {
-            return Err("entry.data_bits is 0: expected at least 1, of what is made durable".to_owned());
+            return Err("entry.data_bits is 0: expected at least 1 bit that is made durable".to_owned());
         }
         if let Some((key, _)) = self.energy.named().into_iter().find(|(_, price)| *price == 0) {
             return Err(format!("energy.{key} is 0: expected at least 1"));

@@ -40,7 +40,7 @@ impl PersistBufferConfig {
             rule((0.0..=1.0).contains(&found), || format!("{key} is {found}: expected a fraction from 0 to 1"))?;
         }
         rule(drain_to < drain_from, || {
-            format!("drain_to is {drain_to}: expected less than the {drain_from} of drain_from")
+            format!("drain_to is {drain_to}: expected less than drain_from, which is {drain_from}")
         })?;
         // 0.55 of 100 is a little more than 55 in binary.
         const INEXACT: f64 = 1e-9;
@@ -70,10 +70,10 @@ impl PersistBufferConfig {
         let PersistBufferConfig { entries, drain_from, drain_to } = *self;
         rule(entries > 0, || format!("entries is {entries}: expected at least 1"))?;
         rule((1..=entries).contains(&drain_from), || {
-            format!("drain_from is {drain_from}: expected 1 to the {entries} of entries")
+            format!("drain_from is {drain_from}: expected 1 to {entries} entries")
         })?;
         rule(drain_to < drain_from, || {
-            format!("drain_to is {drain_to}: expected less than the {drain_from} of drain_from")
+            format!("drain_to is {drain_to}: expected less than drain_from, which is {drain_from}")
         })
     }
 }

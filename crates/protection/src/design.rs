@@ -129,17 +129,17 @@ impl Parts {
             ),
             (
                 self.mac.covers.contains(&Covered::Counter) && uncounted,
-                "mac.covers names the counter, and there are none: set counters = \"sc64\"",
+                "mac.covers names the counter, and the design has none: set counters = \"sc64\"",
             ),
             (
                 self.release == Release::Speculative && self.mac.code == MacChoice::None && self.permutation.is_none(),
-                "release = \"speculative\" is ahead of verdicts, and without tags there are none: set mac.code = \"gmac\" or \
-                 leave release out",
+                "release = \"speculative\" releases lines before their verdicts, and without tags they have none: set \
+                 mac.code = \"gmac\" or leave release out",
             ),
             (
                 self.mac.place != TagLocation::Region && self.tree.kind == TreeKind::Merkle,
-                "tree.kind = \"merkle\" covers lines of tags, and with this mac.place there are none: set mac.place = \
-                 \"region\" or tree.kind = \"bonsai\"",
+                "tree.kind = \"merkle\" covers lines of tags, and this mac.place has none: set mac.place = \"region\" \
+                 or tree.kind = \"bonsai\"",
             ),
         ];
         if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
@@ -159,14 +159,14 @@ impl Parts {
         let group = Counters::new(self.counters.organisation(), PlantedBug::NONE).lines_per_group();
         if !uncounted && !group.is_multiple_of(self.mac.lines) {
             return Err(format!(
-                "the lines under one tag must share a line of counters, which here is for {group}: set mac.lines = 1 or \
-                 counters = \"sc64\""
+                "the lines under one tag must share a line of counters, which here covers {group}: set mac.lines = 1 \
+                 or counters = \"sc64\""
             ));
         }
         if self.caches.counters_in_llc && uncounted {
             return Err(
-                "caches.counters_in_llc is about counters, and there are none: set counters = \"sc64\" or leave it \
-                        out"
+                "caches.counters_in_llc is for counters, and the design has none: set counters = \"sc64\" or leave it \
+                 out"
                 .to_owned(),
             );
         }
@@ -178,11 +178,9 @@ impl Parts {
         self.check_eager()?;
         let has_offsets = || self.mac.code == MacChoice::OcbChunks || self.cipher.has_offsets();
         if self.caches.offsets && (uncounted || !has_offsets()) {
-            return Err(
-                "caches.offsets keeps with each counter the first offset of its line, as OCB has it: set cipher = \
+            return Err("caches.offsets keeps with each counter the first OCB offset of its line: set cipher = \
                         \"aes256-ocb-chunks\" with counters, or leave it out"
-                    .to_owned(),
-            );
+                .to_owned());
         }
         self.speculation.check(self)?;
         self.caches.copies()?;
@@ -200,7 +198,8 @@ impl Parts {
             ),
             (
                 !self.cipher.is_counter_mode(),
-                "caches.counters_in_l2 lets an L2 pad ahead of the ciphertext: set cipher = \"aes128-counter\"",
+                "caches.counters_in_l2 lets an L2 make pads before the ciphertext arrives: set cipher = \
+                 \"aes128-counter\"",
             ),
             (
                 !halves,
@@ -252,7 +251,8 @@ impl Parts {
             ChipState::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
         chip.copies = caches.copies()?;
         let cipher = self.cipher.build(keys, planted).for_lines_of(data.length);
-        let cipher = cipher.ok_or_else(|| line_lengths::refusal("cipher, whose blocks hang together,", data.length))?;
+        let cipher = cipher
+            .ok_or_else(|| line_lengths::refusal("cipher, since it chains the blocks of a line,", data.length))?;
         let bitmaps = self
             .speculation
             .reorders()
@@ -333,8 +333,8 @@ impl Parts {
             (self.tree.kind == TreeKind::None, "no freshness"),
             (fresh_counters && self.mac.ignores_version(), "fresh counters, but tags that ignore them"),
             (self.release == Release::Speculative, "addresses leave before the verdict"),
-            (self.ownership != Ownership::None, "owners in memory that nothing checks"),
-            (self.speculation.leaves_bitmaps_loose(), "bitmaps in memory that nothing checks"),
+            (self.ownership != Ownership::None, "unchecked owners in memory"),
+            (self.speculation.leaves_bitmaps_loose(), "unchecked bitmaps in memory"),
             (self.has_recoverability_gap(), "recoverability gap"),
         ];
         let freshness = freshness.into_iter().filter_map(|(is, word)| is.then_some(word));

@@ -181,8 +181,8 @@ impl Layout {
         while below > arity * tree.root_lines {
             if self.levels().len() == LEVELS_MAX {
                 return Err(format!(
-                    "tree has more than {LEVELS_MAX} levels over so much memory: give its nodes more children or its \
-                     root more lines (tree.arity, tree.levels, tree.root_lines)"
+                    "tree has more than {LEVELS_MAX} levels over this memory: give its nodes more children or its root \
+                     more lines (tree.arity, tree.levels, tree.root_lines)"
                 ));
             }
             below = below.div_ceil(arity);
@@ -304,7 +304,7 @@ impl Layout {
     pub fn role_and_index(&self, slot: Slot) -> (Role, u64) {
         match self.regions.iter().find(|region| region.contains(slot)) {
             Some(region) => (region.role, slot.0 - region.base),
-            None => panic!("slot {slot} lies outside the memory"),
+            None => panic!("slot {slot} is outside the memory"),
         }
     }
 }

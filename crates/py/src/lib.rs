@@ -37,7 +37,7 @@ create_exception!(
     casemate._core,
     CasemateError,
     PyException,
-    "What was asked for cannot be done; the message says why."
+    "The request is invalid or impossible; the message gives the reason."
 );
 
 fn refused(error: impl Display) -> PyErr {

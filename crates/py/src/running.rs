@@ -174,7 +174,9 @@ impl RunSpec {
     /// Opens new instances of all programs for each simulation.
     fn open_for_each(&self, simulations: usize) -> PyResult<Vec<Vec<Box<dyn Source>>>> {
         if !self.programs.iter().all(ProgramSpec::is_repeatable) {
-            return Err(refused("only built-in workloads and traces can run beside others: record the program first"));
+            return Err(refused(
+                "only built-in workloads and traces can run in several simulations: record the program first",
+            ));
         }
         let open = |_| Ok(self.open_all(self.seed)?.into_iter().map(|opened| opened.source).collect());
         (0..simulations).map(open).collect()

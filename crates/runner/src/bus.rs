@@ -111,7 +111,7 @@ pub enum BusError {
     Writing(#[from] Unwritten),
     /// A sampled run has no complete list.
     #[error(
-        "a sampled run does not write what crosses the pins (--bus): between its windows nothing does; run it with every instruction in detail"
+        "a sampled run does not write the lines at the pins (--bus): between its windows no line crosses them; run it with every instruction in detail"
     )]
     Sampled,
     /// The file cannot be read.
@@ -123,7 +123,7 @@ pub enum BusError {
         why: String,
     },
     /// The file is not a bus file.
-    #[error("'{}' is not a bus file of Casemate's: expected one that `casemate run --bus` has written", .0.display())]
+    #[error("'{}' is not a bus file of Casemate: expected one that `casemate run --bus` has written", .0.display())]
     Foreign(PathBuf),
     /// The file has another version.
     #[error("'{}' is a bus file of version {found}; this Casemate reads version {expected}", .path.display())]

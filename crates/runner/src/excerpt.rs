@@ -51,14 +51,14 @@ pub enum ExcerptError {
     Unwritten(#[from] Unwritten),
     /// A sampled run has no continuous clock.
     #[error(
-        "a sampled run has no window to trace (--trace-window): its clock stands still between what is in detail; run it with every instruction in detail"
+        "a sampled run has no window to trace (--trace-window): its clock stops between the units in detail; run it with every instruction in detail"
     )]
     Sampled,
     /// The window has no length, so that no event can be in it.
     #[error("the window to trace is empty: expected FROM:LENGTH with a length, as in 20us:5us")]
     Empty,
     /// The end of the window exceeds the range of the simulated clock.
-    #[error("the window to trace ends beyond what the simulated clock can count, 18446 s")]
+    #[error("the window to trace ends beyond 18446 s, the end of the simulated clock")]
     TooLong,
     /// The run ended before the window began.
     #[error("the window to trace begins at {}, and the run has ended at {}: expected one that begins earlier", words_of(.0), words_of(.1))]

@@ -89,10 +89,10 @@ impl SamplingOptions {
     pub fn check(&self) -> Result<(), String> {
         let SamplingOptions { unit, lead_in, period, error, .. } = *self;
         if unit == 0 {
-            return Err("sampling: a unit of 0 instructions measures nothing".to_owned());
+            return Err("sampling: a unit has 0 instructions: expected 1 or more".to_owned());
         }
         if !(error > 0.0 && error < 1.0) {
-            return Err(format!("sampling: an error of {error} is asked for: expected more than 0 and less than 1"));
+            return Err(format!("sampling: the requested error is {error}: expected more than 0 and less than 1"));
         }
         let least = unit.saturating_add(lead_in).saturating_add(WARMED_BETWEEN_MIN);
         if period < least {

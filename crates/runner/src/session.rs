@@ -229,7 +229,7 @@ fn limit_to_what_ran(record: &mut Record) {
 
 fn words_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a thread died without a word").to_owned()
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a thread died without a message").to_owned()
 }
 
 #[cfg(test)]

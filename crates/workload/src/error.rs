@@ -17,7 +17,7 @@ pub enum WorkloadError {
     #[error("'{}' is not executable", .0.display())]
     NotExecutable(PathBuf),
     /// The interpreter of a script does not exist.
-    #[error("'{}' is a script for '{}', which is not there", .script.display(), .interpreter.display())]
+    #[error("'{}' is a script for '{}', which does not exist", .script.display(), .interpreter.display())]
     InterpreterMissing {
         /// Path of the script.
         script: PathBuf,
@@ -50,7 +50,7 @@ pub enum WorkloadError {
     #[error("the recorder '{}' is missing; set {} to the path of libcasemate_recorder.so", .0.display(), crate::live::RECORDER_VARIABLE)]
     RecorderMissing(PathBuf),
     /// The keeper is missing.
-    #[error("'{}' is missing or not executable: it comes with the recorder, and belongs beside it", .0.display())]
+    #[error("'{}' is missing or not executable: it belongs to the recorder, in the same folder", .0.display())]
     KeeperMissing(PathBuf),
     /// QEMU ended before the recorder had started.
     #[error("'{}' could not be recorded: QEMU ended with {status} before the program started: {said}", .program.display())]
@@ -98,7 +98,7 @@ pub enum WorkloadError {
     },
     /// The format does not contain the mappings that select the persistent part of memory.
     #[error(
-        "'{}' is {format}, which does not say what is mapped from files: expected all as what is persistent, or a trace of `casemate record`",
+        "'{}' is {format}, which does not record mappings of files: expected --persistent all, or a trace of `casemate record`",
         .path.display()
     )]
     MappingsUnknown {
@@ -162,7 +162,7 @@ pub enum WorkloadError {
         fault: crate::champsim::RecordFault,
     },
     /// A line of a text trace is not a request.
-    #[error("'{}' is {form}, but its line {number} is no request: {expected}", .path.display())]
+    #[error("'{}' is {form}, but its line {number} is not a request: {expected}", .path.display())]
     RequestLine {
         /// Path of the file.
         path: PathBuf,

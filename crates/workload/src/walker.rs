@@ -380,7 +380,7 @@ type Blocks = [Option<Arc<Block>>];
 fn known(blocks: &Blocks, id: u32, strand: Strand) -> Result<(&Arc<Block>, VirtAddr), WorkloadError> {
     let block = blocks.get(id as usize).and_then(|block| block.as_ref());
     let found = block.and_then(|block| Some((block, block.instructions.first()?.pc)));
-    found.ok_or_else(|| damaged(strand, format!("block {id} was never told")))
+    found.ok_or_else(|| damaged(strand, format!("block {id} was never defined")))
 }
 
 /// Copies the content of a line from the head of `words`; returns the number of words.

@@ -237,7 +237,7 @@ impl<'a> Map<'a> {
             .into_iter()
             .chain(nodes)
             .find(|structure| self.region(*structure).is_some_and(|region| contains(region, slot)))
-            .unwrap_or_else(|| panic!("slot {slot} lies outside the memory"))
+            .unwrap_or_else(|| panic!("slot {slot} is outside the memory"))
     }
 
     /// Returns true if a slot is inside the memory.

@@ -70,8 +70,11 @@ impl Rerun {
         let taken = holder.taken();
         let accepted = taken.len();
         // A store is durable if its core has continued, and each core may have one more store that is entering.
-        assert!((went_on..=went_on + CORES).contains(&accepted), "{accepted} stores are accepted, {went_on} went on");
-        assert!(keeps_order(&history.workload, &taken), "{taken:?}: of each core the first, in order");
+        assert!(
+            (went_on..=went_on + CORES).contains(&accepted),
+            "{accepted} stores are accepted, and the cores continued after {went_on}"
+        );
+        assert!(keeps_order(&history.workload, &taken), "{taken:?}: expected the first stores of each core, in order");
         let accepted = taken.into_iter().map(|number| contents[number]).collect();
         Rerun { bench, issued, events, accepted, resident }
     }

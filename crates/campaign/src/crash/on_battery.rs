@@ -173,7 +173,7 @@ impl Died {
         random: &mut Random,
     ) {
         let session = history.earlier.len() + 1;
-        let torn = if left.in_order { "" } else { ", which tore what it had sent" };
+        let torn = if left.in_order { "" } else { ", which tore the changes that it had sent" };
         let story =
             format!("in session {session} power failed, and the battery died after {operations} operations{torn}");
         let exact = history.allowed(&left);

@@ -74,7 +74,7 @@ fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
         let holder = if history.parts.persistence.has_buffer() { "buffer" } else { "caches" };
         story += &format!(" when {accepted} of {all} stores had been accepted");
         if !dead.resident.is_empty() {
-            story += &format!(", and of their lines the {holder} alone had {}", list(&dead.resident));
+            story += &format!(", and of their lines only the {holder} had {}", list(&dead.resident));
         }
     }
     if revival.alarmed() {
@@ -85,7 +85,7 @@ fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
     if refused.is_empty() {
         story
     } else {
-        story + &format!(", recovery found the root right, and refused are {}", list(&refused))
+        story + &format!(", recovery verified the root, and reads of {} are refused", list(&refused))
     }
 }
 

@@ -135,8 +135,8 @@ fn a_battery_that_drains_no_metadata_leaves_a_recoverability_gap() {
     let report = tried("bbb-gap", &[Loss::PowerLoss], Some(at_once));
     assert_eq!(report.complaints(), Vec::<String>::new());
     let found = report.rows[0].example.as_ref().unwrap();
-    let gap = "power failed when 1 of 2 stores had been accepted, and of their lines the buffer alone had 0x2, \
-               recovery found the root right, and refused are 0x2";
+    let gap = "power failed when 1 of 2 stores had been accepted, and of their lines only the buffer had 0x2, recovery \
+               verified the root, and reads of 0x2 are refused";
     assert_eq!(found.story, gap);
     assert_eq!(design("bbb-gap").unwrap().parts.weaknesses(), ["recoverability gap"]);
 }

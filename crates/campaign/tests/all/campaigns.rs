@@ -210,7 +210,7 @@ fn owners_in_memory_can_be_spoofed_despite_a_tree_and_count_as_a_weakness() {
     assert_eq!(ends(&design, Attack::RemapPage), Verdict::Refused);
     assert_eq!(ends(&design, Attack::SpoofOwner), Verdict::Forged);
     assert_eq!(ends(&design, Attack::SoftwareRepeat), Verdict::Hidden, "ciphertext is seen, and never twice the same");
-    assert_eq!(design.parts.weaknesses(), ["owners in memory that nothing checks"]);
+    assert_eq!(design.parts.weaknesses(), ["unchecked owners in memory"]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn a_log_that_commits_before_storing_is_caught_by_strict_persistency() {
         let report = lived(under, "log", &[("order", "commit-first")], 200, PlantedBug::NONE);
         assert_eq!(ends(&report), [Verdict::Harmless, Verdict::Garbled].map(End::from), "{under}");
         let example = report.example.as_ref().unwrap();
-        assert!(example.story.contains("its recovery says: record"), "{}", example.story);
+        assert!(example.story.contains("its recovery reports: record"), "{}", example.story);
         let replay = format!("casemate crash {under} --program log --set order=commit-first --losses");
         assert!(example.replay.starts_with(&replay) && report.complaint().is_some(), "{}", example.replay);
     }

@@ -87,8 +87,8 @@ impl AtL2 {
         let (share, units) = (self.aes_share, aes.units);
         self.split(units, cores).map(drop).ok_or_else(|| {
             format!(
-                "at_l2.aes_share is {share}, which of engines.aes.units = {units} does not give each of {cores} L2s the same \
-                 whole number of units and leave the controller some"
+                "at_l2.aes_share is {share}: expected a share of engines.aes.units = {units} that gives each of \
+                 {cores} L2s the same whole number of units and leaves the controller some"
             )
         })
     }
@@ -135,7 +135,7 @@ impl Machine {
         }
         if parts.cipher.is_tdes() {
             return Err(
-                "caches.counters_in_l2 makes pads in L2s, whose units are for AES: choose such a cipher".to_owned()
+                "caches.counters_in_l2 makes pads in the AES units of L2s: set cipher = \"aes128-counter\"".to_owned()
             );
         }
         if self.at_l2.is_none() {
@@ -147,8 +147,8 @@ impl Machine {
         }
         match self.llc.inclusion {
             Inclusion::Neither => Err(format!(
-                "caches.counters_in_l2 lets lines go up encrypted, so they must pass the last-level cache by, or be in an L2 \
-                 that has them decrypted for as long as they are there: give machine '{}' llc.inclusion = \"victim\" or \
+                "caches.counters_in_l2 sends lines to L2s encrypted, so they must bypass the last-level cache, or stay \
+                 there only while an L2 holds them decrypted: give machine '{}' llc.inclusion = \"victim\" or \
                  \"inclusive\"",
                 self.name
             )),

@@ -31,8 +31,8 @@ impl ClockInterrupt {
         let cycles = machine.node.clock_mhz.clock().cycle_at_or_after(Time::ZERO + Duration::from_ns(1_000 * every)).0;
         if away >= cycles {
             return Err(format!(
-                "clock_interrupt.away_cycles is {away}, and an interrupt comes every {cycles} cycles: expected fewer cycles, or a \
-                 higher clock_interrupt.every_us"
+                "clock_interrupt.away_cycles is {away}, and an interrupt arrives every {cycles} cycles: expected fewer \
+                 cycles, or a higher clock_interrupt.every_us"
             ));
         }
         if machine.cores > 1 {

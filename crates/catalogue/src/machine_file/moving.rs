@@ -39,11 +39,12 @@ impl Machine {
             ),
             (
                 self.llc.inclusion != Inclusion::Inclusive,
-                "llc.inclusion: expected \"inclusive\", since a line that it locks stays in it".to_owned(),
+                "llc.inclusion: expected \"inclusive\", since locked lines stay in this cache".to_owned(),
             ),
             (
                 self.llc.ways < 2,
-                "llc.ways is 1: expected at least 2, one for a line that waits for another's chunk".to_owned(),
+                "llc.ways is 1: expected at least 2, one for a line that waits for the chunk of another line"
+                    .to_owned(),
             ),
             (self.llc.miss_prediction.is_some(), "llc.miss_prediction: leave it out".to_owned()),
             (self.at_l2.is_some(), "[at_l2]: leave it out, since L2s begin no reads".to_owned()),
@@ -51,7 +52,7 @@ impl Machine {
             (prefetches, "prefetcher: leave it out of node.l1d and node.l2".to_owned()),
             (
                 self.node.walker.is_some(),
-                "[node.walker]: leave it out, since lines of page tables have no records beside a TLB".to_owned(),
+                "[node.walker]: leave it out, since TLBs have no records for lines of page tables".to_owned(),
             ),
             (
                 self.memory.critical_word_first != WordOrder::FromFirst,
@@ -62,7 +63,7 @@ impl Machine {
         let broken = rules.into_iter().find(|(broken, _)| *broken);
         broken.map_or(Ok(()), |(_, rule)| {
             let other = if self.name == "cryptopage-2006" { "" } else { "; or take 'cryptopage-2006'" };
-            Err(format!("permutation cannot be had on machine '{}'. {rule}{other}", self.name))
+            Err(format!("machine '{}' does not support permutation. {rule}{other}", self.name))
         })
     }
 
@@ -83,8 +84,8 @@ impl Machine {
         if self.clock_interrupt.is_none() || parts.permutation.is_some() || is_plain(parts) {
             return Ok(());
         }
-        Err("clock_interrupt: leave it out, since interrupts are simulated for plain memory and for designs with permutation \
-             only; or take 'cryptopage-os', whose contexts they switch"
+        Err("clock_interrupt: leave it out, since only plain memory and designs with permutation have interrupts; or \
+             take 'cryptopage-os', since interrupts switch its contexts"
             .to_owned())
     }
 }

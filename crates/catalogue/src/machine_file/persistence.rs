@@ -47,8 +47,8 @@ impl Machine {
         }
         if self.pcm.is_none() {
             return Err(format!(
-                "persistence.point = \"buffer\" drains into a write-pending queue that outlives power, and machine '{}' has \
-                 none: give it a table [pcm], or take 'secpb-pcm'",
+                "persistence.point = \"buffer\" drains into a write-pending queue that survives a loss of power, and \
+                 machine '{}' has none: give it a table [pcm], or take 'secpb-pcm'",
                 self.name
             ));
         }

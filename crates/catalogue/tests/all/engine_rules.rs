@@ -30,5 +30,5 @@ fn l2s_refuse_pads_of_triple_des() {
     machine.engines.tdes = Some(machine.engines.aes);
     assert_eq!(machine.admits(&parts), Ok(()));
     parts.cipher = CipherChoice::TdesCounter;
-    assert!(machine.admits(&parts).unwrap_err().contains("whose units are for AES"));
+    assert!(machine.admits(&parts).unwrap_err().contains("the AES units of L2s"));
 }

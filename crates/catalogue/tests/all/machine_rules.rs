@@ -122,7 +122,7 @@ fn an_unknown_prediction_of_misses_is_refused() {
 
 #[test]
 fn impossible_limits_of_overflows_are_refused() {
-    let slots = "memory.overflows.slots is 3: expected at least 4, as many lines as there may be under one tag";
+    let slots = "memory.overflows.slots is 3: expected at least 4, the most lines under one tag";
     each_is_refused(&[
         (
             "memory.overflows",
@@ -223,9 +223,9 @@ fn an_invalid_order_of_words_is_refused_with_its_line_and_the_valid_ones() {
 fn lines_of_32_bytes_are_refused_with_parts_that_need_64() {
     let cryptopage = include_str!("../../../../machines/cryptopage-2006.toml");
     let with = |from: &str, to: &str| refusal(&cryptopage.replace(from, to));
-    assert!(with("bursts = \"any\"", "bursts = \"fixed\"").contains("all bursts of this memory are of 64 bytes"));
+    assert!(with("bursts = \"any\"", "bursts = \"fixed\"").contains("all bursts of this memory have 64 bytes"));
     let prefetcher = "latency_cycles = 1\nmshrs = 64\nprefetcher = { next-line = { degree = 1 } }";
-    assert!(with("latency_cycles = 1\nmshrs = 64", prefetcher).contains("l1d.prefetcher works by lines of 64 bytes"));
+    assert!(with("latency_cycles = 1\nmshrs = 64", prefetcher).contains("l1d.prefetcher needs lines of 64 bytes"));
     assert!(with("burst_clocks = 8", "burst_clocks = 7").contains("burst_clocks must be a multiple of 8"));
 }
 
@@ -348,8 +348,12 @@ fn an_l2_that_cannot_have_its_share_is_refused() {
     let whole = "{ counter_look_up_ns = 6.0, aes_share = 0.5, patience_ns = 6.0 }";
     let with = |key: &str, value: &str| whole.replace(key, value);
     each_is_refused(&[
-        ("at_l2", &with("aes_share = 0.5", "aes_share = 0.3"), "at_l2.aes_share is 0.3, which of engines.aes.units = "),
-        ("at_l2", &with("aes_share = 0.5", "aes_share = 1.0"), "and leave the controller some"),
+        (
+            "at_l2",
+            &with("aes_share = 0.5", "aes_share = 0.3"),
+            "at_l2.aes_share is 0.3: expected a share of engines.aes.units = ",
+        ),
+        ("at_l2", &with("aes_share = 0.5", "aes_share = 1.0"), "and leaves the controller some"),
         ("at_l2", &with("look_up_ns = 6.0", "look_up_ns = -1.0"), "at_l2.counter_look_up_ns is -1: expected 0"),
         ("at_l2", &with("patience_ns = 6.0", "patience_ns = 1e6"), "at_l2.patience_ns is 1000000: expected 0"),
         ("llc.controller_latency_ns", "-1.0", "llc.controller_latency_ns is -1: expected 0 to 1000000"),

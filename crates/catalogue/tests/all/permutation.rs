@@ -25,7 +25,7 @@ fn sizes_of_a_permutation_have_bounds() {
 
 #[test]
 fn a_design_without_tags_refuses_a_tag_over_several_slots() {
-    assert!(refused("hide", ".slots_per_tag", "2").contains("plain lines have none"));
+    assert!(refused("hide", ".slots_per_tag", "2").contains("plain lines have no tags"));
 }
 
 #[test]

@@ -12,21 +12,13 @@ fn refused(design: &str, changes: &[(&str, &str)]) -> String {
 
 #[test]
 fn keys_of_bitmaps_are_refused_for_designs_that_re_order_no_line() {
-    let remedy = "no line is re-ordered: set speculation.reorder = true, or leave it out";
+    let remedy = "the design re-orders no lines: set speculation.reorder = true, or leave it out";
     for design in ["sc64-bmt", "fvs-tdes", "fvs-aes-plain", "none"] {
         for (key, value, said) in [
-            ("caches.bitmaps", "8 KB", "caches.bitmaps = \"8 KB\" is about the bitmaps"),
-            ("caches.bitmaps_ahead", "true", "caches.bitmaps_ahead = true is about the bitmaps"),
-            (
-                "speculation",
-                "{ values = 0, bitmap = \"loose\" }",
-                "speculation.bitmap = \"loose\" is about the bitmaps",
-            ),
-            (
-                "speculation",
-                "{ values = 8, bitmap = \"loose\" }",
-                "speculation.bitmap = \"loose\" is about the bitmaps",
-            ),
+            ("caches.bitmaps", "8 KB", "caches.bitmaps = \"8 KB\" is for the bitmaps"),
+            ("caches.bitmaps_ahead", "true", "caches.bitmaps_ahead = true is for the bitmaps"),
+            ("speculation", "{ values = 0, bitmap = \"loose\" }", "speculation.bitmap = \"loose\" is for the bitmaps"),
+            ("speculation", "{ values = 8, bitmap = \"loose\" }", "speculation.bitmap = \"loose\" is for the bitmaps"),
         ] {
             let error = refused(design, &[(key, value)]);
             assert!(error.contains(said) && error.contains(remedy), "{error}");

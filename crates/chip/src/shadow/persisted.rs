@@ -128,7 +128,7 @@ impl Persisted {
     /// Applies this change and returns the line and its new content.
     fn changes_from_outside(&mut self, core: usize) -> (LineAddr, Line) {
         let next = self.waiting[core].pop_front().filter(|next| next.from_outside);
-        let Some(next) = next else { panic!("no change from outside comes next for core {core}") };
+        let Some(next) = next else { panic!("the next change of core {core} is not from outside") };
         let content = self.take_effect(&next);
         self.forget_unused(next.line);
         (next.line, content)

@@ -109,11 +109,11 @@ fn the_rows_of_secure_eadr_share_one_drain_only_if_caches_are_counted() {
 #[test]
 fn a_drain_of_impossible_caches_is_refused_with_the_reason() {
     let reason = |profile: &Profile, levels| drain(profile, levels, &mut || ()).unwrap_err();
-    assert!(reason(&with_caches(1 << 20, 1, 0), 8).contains("1048577 lines are more than the 1048576"));
+    assert!(reason(&with_caches(1 << 20, 1, 0), 8).contains("1048577 lines: expected at most 1048576"));
     let mut odd = papers();
     odd.caches.l2 = Bytes(100);
-    assert!(reason(&odd, 8).contains("no whole number of lines"), "{}", reason(&odd, 8));
-    assert!(reason(&with_caches(512, 1, 0), 2).contains("513 lines of caches are more than the memory's 512"));
+    assert!(reason(&odd, 8).contains("not a whole number of lines"), "{}", reason(&odd, 8));
+    assert!(reason(&with_caches(512, 1, 0), 2).contains("513 lines: expected at most the memory's 512"));
     let question =
         Question { systems: vec!["secure-eadr".to_owned()], counted: DrainSelection::All, ..Question::default() };
     let refused = battery(&odd, &question).unwrap();

@@ -198,7 +198,8 @@ impl DramConfig {
         let (clocks, words) = (self.timing.burst_clocks, WORDS_PER_LINE as u64);
         rule(self.bursts == BurstLength::Fixed || clocks.is_multiple_of(words), || {
             format!(
-                "burst_clocks must be a multiple of {words} with bursts = \"any\", so much for each word, but is {clocks}"
+                "burst_clocks must be a multiple of {words} with bursts = \"any\", the same time for each word, but is \
+                 {clocks}"
             )
         })
     }

@@ -49,7 +49,8 @@ impl MemoryConfig {
         self.device.check()?;
         rule(self.line == LineLength::WHOLE || self.device.has_short_bursts(), || {
             format!(
-                "memory.line is \"{} B\", and all bursts of this memory are of 64 bytes: set dram.bursts = \"any\" or memory.line = \"64 B\"",
+                "memory.line is \"{} B\", and all bursts of this memory have 64 bytes: set dram.bursts = \"any\" or \
+                 memory.line = \"64 B\"",
                 self.line.bytes()
             )
         })

@@ -44,7 +44,7 @@ impl TryFrom<WordNotation> for WordOrder {
             WordNotation::CriticalFirst(is_first) => Ok(is_first.into()),
             WordNotation::Other(word) if word == FROM_FIRST => Ok(WordOrder::FromFirst),
             WordNotation::Other(word) => {
-                Err(format!("\"{word}\" is no order: expected true, false or \"{FROM_FIRST}\""))
+                Err(format!("\"{word}\" is not an order of words: expected true, false or \"{FROM_FIRST}\""))
             }
         }
     }

@@ -40,7 +40,7 @@ pub enum NodeConfigError {
         most: u64,
     },
     /// A cache, a TLB or a predictor table that does not divide into a power of two of sets.
-    #[error("{key}: {entries} entries in {ways} ways make {sets} sets; expected a power of two and nothing left over")]
+    #[error("{key}: {entries} entries in {ways} ways make {sets} sets; expected a power of two, without remainder")]
     Sets {
         /// The key in the machine file.
         key: &'static str,
@@ -82,7 +82,7 @@ pub enum NodeConfigError {
     #[error("persist_buffer: {0}")]
     PersistBuffer(String),
     /// A part that works on lines of 64 bytes, in a machine with shorter lines.
-    #[error("{0} works by lines of 64 bytes: leave it out, or set memory.line = \"64 B\"")]
+    #[error("{0} needs lines of 64 bytes: leave it out, or set memory.line = \"64 B\"")]
     ShortLines(&'static str),
     /// A prefetcher of the instruction cache.
     #[error("l1i.prefetcher: only l1d and l2 can have one")]
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(broken(|c| c.persist_buffer = buffer(0, 1, 0)), "persist_buffer: entries is 0: expected at least 1");
         assert_eq!(
             broken(|c| c.persist_buffer = buffer(8, 4, 4)),
-            "persist_buffer: drain_to is 4: expected less than the 4 of drain_from"
+            "persist_buffer: drain_to is 4: expected less than drain_from, which is 4"
         );
         assert_eq!(
             broken(|c| c.persist_buffer = buffer(1 << 17, 4, 3)),

@@ -117,16 +117,16 @@ fn an_impossible_buffer_is_refused_with_the_values() {
     let refused =
         |entries, drain_from, drain_to| PersistBufferConfig { entries, drain_from, drain_to }.check().unwrap_err();
     assert_eq!(refused(0, 1, 0), "entries is 0: expected at least 1");
-    assert_eq!(refused(8, 9, 0), "drain_from is 9: expected 1 to the 8 of entries");
-    assert_eq!(refused(8, 0, 0), "drain_from is 0: expected 1 to the 8 of entries");
-    assert_eq!(refused(8, 6, 6), "drain_to is 6: expected less than the 6 of drain_from");
+    assert_eq!(refused(8, 9, 0), "drain_from is 9: expected 1 to 8 entries");
+    assert_eq!(refused(8, 0, 0), "drain_from is 0: expected 1 to 8 entries");
+    assert_eq!(refused(8, 6, 6), "drain_to is 6: expected less than drain_from, which is 6");
     let refused = |entries, from, to| PersistBufferConfig::of_fractions(entries, from, to).unwrap_err();
     assert_eq!(refused(0, 0.75, 0.5), "entries is 0: expected at least 1");
     assert_eq!(refused(8, 1.5, 0.5), "drain_from is 1.5: expected a fraction from 0 to 1");
     assert_eq!(refused(8, f64::NAN, 0.5), "drain_from is NaN: expected a fraction from 0 to 1");
     assert_eq!(refused(8, 0.5, -0.1), "drain_to is -0.1: expected a fraction from 0 to 1");
-    assert_eq!(refused(8, 0.5, 0.75), "drain_to is 0.75: expected less than the 0.5 of drain_from");
-    assert_eq!(refused(8, 0.5, 0.5), "drain_to is 0.5: expected less than the 0.5 of drain_from");
+    assert_eq!(refused(8, 0.5, 0.75), "drain_to is 0.75: expected less than drain_from, which is 0.5");
+    assert_eq!(refused(8, 0.5, 0.5), "drain_to is 0.5: expected less than drain_from, which is 0.5");
 }
 
 /// Reference model: every entry with the moment of its allocation, and a search for each operation.

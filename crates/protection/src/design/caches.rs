@@ -125,7 +125,8 @@ impl CacheDesign {
         if let Some(size) = self.unified {
             return match separate.into_iter().find(|(_, size, _)| size.is_some()) {
                 Some((name, ..)) => Err(format!(
-                    "caches.unified is one cache of everything, and caches.{name} is another: leave one of them out"
+                    "caches.unified is one cache of all metadata, and caches.{name} is a separate one: leave one of \
+                     them out"
                 )),
                 None => self.geometry("unified", size).map(Geometries::unified),
             };
@@ -159,7 +160,7 @@ impl CacheDesign {
     fn geometry(&self, name: &str, size: Bytes) -> Result<Geometry, String> {
         let (lines, ways) = (size.0 as usize / LINE_BYTES, self.ways);
         if size > LARGEST {
-            return Err(format!("caches.{name} = \"{size}\" is no cache on a chip: expected at most \"{LARGEST}\""));
+            return Err(format!("caches.{name} = \"{size}\" does not fit on a chip: expected at most \"{LARGEST}\""));
         }
         match lines.checked_div(ways) {
             Some(sets) if sets.is_power_of_two() && sets * ways * LINE_BYTES == size.0 as usize => {

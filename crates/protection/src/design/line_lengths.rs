@@ -11,7 +11,7 @@ pub(super) fn rule(parts: &Parts, length: LineLength) -> Option<String> {
         return None;
     }
     let by_whole_lines = [
-        (parts.mac.place != TagLocation::Region, "mac.place, with spare bits of whole lines,"),
+        (parts.mac.place != TagLocation::Region, "mac.place, with the spare bits of whole lines,"),
         (parts.ownership != Ownership::None, "ownership"),
         (!parts.speculation.is_left_out(), "speculation"),
         (parts.persistence.exists(), "persistence"),
@@ -25,7 +25,7 @@ pub(super) fn rule(parts: &Parts, length: LineLength) -> Option<String> {
 /// Returns the error for a part that supports only lines of 64 bytes.
 pub(super) fn refusal(key: &str, length: LineLength) -> String {
     format!(
-        "{key} works by lines of 64 bytes, and memory has lines of {}: leave it out, or set memory.line = \"64 B\"",
+        "{key} needs lines of 64 bytes, and memory has lines of {}: leave it out, or set memory.line = \"64 B\"",
         length.bytes()
     )
 }

@@ -160,8 +160,8 @@ impl MacDesign {
         let rules = [
             (
                 cipher.is_gcm() && (self.code != M::Gmac || self.over != Over::Ciphertext),
-                "a GCM cipher is one with its code: set mac.code = \"gmac\" and mac.over = \"ciphertext\", or take the \
-                 cipher without it, \"aes128-counter\"",
+                "a GCM cipher includes its MAC: set mac.code = \"gmac\" and mac.over = \"ciphertext\", or take the \
+                 cipher without a MAC, \"aes128-counter\"",
             ),
             (
                 self.code == M::Ocb && cipher != CipherChoice::Aes128Ocb,
@@ -182,11 +182,13 @@ impl MacDesign {
             ),
             (
                 self.over == Over::Plaintext && self.code == M::None,
-                "mac.over says what a tag is over, and there is none: set mac.code = \"gmac\" or leave mac.over out",
+                "mac.over names the text under a tag, and the design has no tags: set mac.code = \"gmac\" or leave \
+                 mac.over out",
             ),
             (
                 self.place != TagLocation::Region && self.code == M::None,
-                "mac.place says where tags lie, and there are none: set mac.code = \"gmac\" or leave mac.place out",
+                "mac.place names the place of tags, and the design has none: set mac.code = \"gmac\" or leave \
+                 mac.place out",
             ),
             (![1, 2, GROUP_MAX as u64].contains(&self.lines), "mac.lines must be 1, 2 or 4"),
         ];
@@ -198,11 +200,14 @@ impl MacDesign {
     fn rule_of_groups(&self) -> Option<&'static str> {
         use MacChoice as M;
         let rules = [
-            (self.code == M::None, "mac.lines says what a tag is over, and there is none: leave mac.lines out"),
+            (
+                self.code == M::None,
+                "mac.lines is the number of lines under a tag, and the design has no tags: leave mac.lines out",
+            ),
             (
                 self.place != TagLocation::Region,
-                "mac.lines above 1 saves lines of tags, and with this mac.place there are none to save; several lines have \
-                 room for several tags: set mac.lines = 1 or mac.place = \"region\"",
+                "mac.lines above 1 saves lines of tags, and this mac.place has none; several lines have room for \
+                 several tags: set mac.lines = 1 or mac.place = \"region\"",
             ),
             (
                 self.over == Over::Plaintext,

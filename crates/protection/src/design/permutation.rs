@@ -107,24 +107,24 @@ impl PermutationDesign {
         let first = |rules: &[(bool, &'static str)]| rules.iter().find(|(is_there, _)| *is_there).map(|(_, key)| *key);
         if let Some(key) = first(&instead) {
             return Some(format!(
-                "with permutation, lines have pads, tags and records of its own, and {key} is another: set {key} = \"none\", and \
-                 permutation.lines = \"plain\" for lines as they are"
+                "permutation replaces {key} by its pads, tags and records: set {key} = \"none\", and permutation.lines \
+                 = \"plain\" for lines without them"
             ));
         }
         if let Some(key) = first(&excluded) {
-            return Some(format!("{key} cannot be had with permutation: leave one of them out"));
+            return Some(format!("{key} cannot be combined with permutation: leave one of them out"));
         }
         if self.lines == MovingText::Plain && parts.release == Release::Speculative {
             return Some(
-                "release = \"speculative\" is ahead of verdicts, and of plain lines there are none: leave release out, or \
-                 permutation.lines"
+                "release = \"speculative\" releases lines before their verdicts, and plain lines have none: leave \
+                 release out, or permutation.lines"
                     .to_owned(),
             );
         }
         if self.lines == MovingText::Plain && self.slots_per_tag > 1 {
             return Some(
-                "permutation.slots_per_tag says what a tag is over, and plain lines have none: leave slots_per_tag out, or \
-                 permutation.lines"
+                "permutation.slots_per_tag is the number of slots under a tag, and plain lines have no tags: leave \
+                 slots_per_tag out, or permutation.lines"
                     .to_owned(),
             );
         }
@@ -145,8 +145,8 @@ impl PermutationDesign {
         }
         if self.verification_buffer.is_some() && entries == 0 {
             return Some(
-                "permutation.verification_buffer has the operating system walk, and HashCheck finds a parent in the Merkle cache alone: \
-                 set permutation.merkle_cache.entries, or leave verification_buffer out"
+                "with permutation.verification_buffer, the operating system walks, and HashCheck finds a parent only \
+                 in the Merkle cache: set permutation.merkle_cache.entries, or leave verification_buffer out"
                     .to_owned(),
             );
         }

@@ -15,14 +15,15 @@ use crate::persistence::{ENTRIES_MAX, Order, Persistence, Point, Step};
 /// Most cycles that a store may take into a persist buffer.
 const LATENCY_MAX: u64 = 1000;
 
-const NO_BUFFER: &str = "persistence.entries, drain_from, drain_to, latency_cycles, early and battery are about a persist buffer, and there is \
-                         none: set persistence.point = \"buffer\", or leave them out";
+const NO_BUFFER: &str = "persistence.entries, drain_from, drain_to, latency_cycles, early and battery are for a \
+                         persist buffer, and the design has none: set persistence.point = \"buffer\", or leave them \
+                         out";
 
-const NO_TUPLES: &str = "persistence.order and lines are about tuples, and where caches are durable lines are written in place: leave them \
-                         out, or set persistence.point = \"controller\"";
+const NO_TUPLES: &str = "persistence.order and lines are for tuples, and durable caches write lines in place: leave \
+                         them out, or set persistence.point = \"controller\"";
 
-const NO_ORDER: &str = "persistence.lines is about tuples, and without an order there are none: set persistence.order = \"coalesced\", or \
-                        leave it out";
+const NO_ORDER: &str = "persistence.lines is for tuples, and a design without an order has none: set persistence.order \
+                        = \"coalesced\", or leave it out";
 
 /// Most lines of data in one tuple: with their counters and tags they fit a write-pending queue of 32 lines.
 const LINES_MAX: usize = 10;
@@ -41,14 +42,16 @@ impl Persistence {
             return Ok(());
         }
         if parts.tree.kind != TreeKind::Bonsai || parts.counters == CounterChoice::None {
-            return Err("persistence needs a tree whose nodes can be computed again from counters in memory: set \
-                        tree.kind = \"bonsai\", or leave persistence out"
-                .to_owned());
+            return Err(
+                "persistence needs a tree that can be computed again from the counters in memory: set tree.kind = \
+                 \"bonsai\", or leave persistence out"
+                    .to_owned(),
+            );
         }
         if parts.counters == CounterChoice::PageRecord {
             return Err(
-                "persistence cannot go with counters that are drawn: simulated draws begin anew after a loss of \
-                        power and would repeat; set counters = \"sc64\""
+                "persistence cannot be combined with counters that are drawn: simulated draws begin anew after a loss \
+                 of power and would repeat; set counters = \"sc64\""
                     .to_owned(),
             );
         }
@@ -62,15 +65,15 @@ impl Persistence {
         }
         if parts.mac.ignores_version() {
             return Err(
-                "persistence.order needs tags that bind a line's version: after a loss of power in the middle of a renewal \
-                 they say which lines have their new ones; set mac.code = \"gmac\" or mac.covers = [\"address\", \"counter\"]"
+                "persistence.order needs tags that bind a line's version: after a loss of power during a renewal, they \
+                 show which lines have new versions; set mac.code = \"gmac\" or mac.covers = [\"address\", \"counter\"]"
                     .to_owned(),
             );
         }
         if parts.mac.lines > 1 {
             return Err(
-                "persistence.order ties a line to its own tag, and a tag over several lines would tie tuples to each \
-                        other: leave mac.lines out, or persistence"
+                "persistence.order ties a line to its tag, and a tag over several lines would tie tuples to each \
+                 other: leave mac.lines out, or persistence"
                     .to_owned(),
             );
         }
@@ -124,13 +127,13 @@ impl Persistence {
             ),
             (
                 self.early.has(Step::Pad) && !parts.cipher.is_counter_mode(),
-                "persistence.early makes a pad before the text is there, and this cipher has none: set cipher = \
+                "persistence.early makes a pad before the text arrives, and this cipher has no pads: set cipher = \
                  \"aes128-counter\", or early = [\"counter\"]",
             ),
             (
                 parts.caches.counters_in_l2.is_some(),
-                "caches.counters_in_l2 lets L2s read lines whose newest text is in a persist buffer: leave it out, or set \
-                 persistence.point = \"controller\"",
+                "caches.counters_in_l2 lets L2s read a line while a persist buffer holds its newest text: leave it \
+                 out, or set persistence.point = \"controller\"",
             ),
         ];
         if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
@@ -146,8 +149,8 @@ impl Persistence {
         let (from, to) = (self.drain_from, self.drain_to);
         if to >= from {
             return Err(format!(
-                "persistence.drain_to = {to} is not below drain_from = {from}: a buffer drains from the one down to the other, \
-                 as from 0.75 to 0.5"
+                "persistence.drain_to = {to} is not below drain_from = {from}: a buffer drains from drain_from down to \
+                 drain_to, as from 0.75 to 0.5"
             ));
         }
         Ok(())

@@ -141,18 +141,18 @@ impl SpeculationDesign {
         let rules = [
             (
                 self.of.is_empty(),
-                "speculation.of names nothing: expected [\"ciphertext\", \"tag\"], or one of them; or set values = 0",
+                "speculation.of is empty: expected [\"ciphertext\", \"tag\"], or one of them; or set values = 0",
             ),
             (
                 self.tracking == Tracking::Fixed && self.list.is_empty(),
-                "speculation.tracking = \"fixed\" learns nothing, and the table is empty: give it speculation.list = [0], or \
-                 set tracking = \"counted\"",
+                "speculation.tracking = \"fixed\" learns no values, and the table is empty: set speculation.list = \
+                 [0], or set tracking = \"counted\"",
             ),
             (
                 of(Target::Ciphertext) && !parts.cipher.opens_by_chunks(),
-                "speculation of ciphertext needs a cipher that opens a line chunk by chunk, each by itself, when it comes: set \
-                 cipher = \"aes256-ocb-chunks\", \"aes128-ocb-chunks\" or \"tdes-ocb-chunks\"; a mode that works ahead, such as \
-                 \"aes128-counter\", gains by tags alone: set speculation.of = [\"tag\"]",
+                "speculation of ciphertext needs a cipher that decrypts each chunk of a line separately when it \
+                 arrives: set cipher = \"aes256-ocb-chunks\", \"aes128-ocb-chunks\" or \"tdes-ocb-chunks\"; a mode \
+                 that works in advance, such as \"aes128-counter\", gains only by tags: set speculation.of = [\"tag\"]",
             ),
             (
                 of(Target::Tag) && (parts.mac.code != MacChoice::OcbChunks || parts.mac.over != Over::Plaintext),
@@ -161,8 +161,8 @@ impl SpeculationDesign {
             ),
             (
                 parts.release == Release::Speculative && of(Target::Tag),
-                "with release = \"speculative\" no read waits for its verdict, so there is nothing to gain of tags: set \
-                 speculation.of = [\"ciphertext\"], or leave release out",
+                "with release = \"speculative\" no read waits for its verdict, so speculation of tags gains no time: \
+                 set speculation.of = [\"ciphertext\"], or leave release out",
             ),
         ];
         let broken = rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule);
@@ -172,7 +172,7 @@ impl SpeculationDesign {
     /// Returns the rule that keys of bitmaps break in a design without bitmaps, with a change that would mend it.
     fn broken_rule_of_bitmaps(&self, parts: &Parts) -> Option<String> {
         if self.reorder {
-            let rule = "speculation.reorder = true puts frequent values first, and with speculation.values = 0 there are none: \
+            let rule = "speculation.reorder = true puts frequent values first, and speculation.values = 0 keeps none: \
                         set speculation.values = 8, or leave speculation.reorder out";
             return (!self.exists()).then(|| rule.to_owned());
         }
@@ -184,8 +184,8 @@ impl SpeculationDesign {
         ];
         let said = said.into_iter().flatten().next()?;
         Some(format!(
-            "{said} is about the bitmaps of re-ordered lines, and no line is re-ordered: set speculation.reorder = true, or \
-             leave it out"
+            "{said} is for the bitmaps of re-ordered lines, and the design re-orders no lines: set speculation.reorder \
+             = true, or leave it out"
         ))
     }
 
@@ -197,8 +197,8 @@ impl SpeculationDesign {
         let rules = [
             (
                 parts.cipher.is_tdes(),
-                "speculation.reorder puts frequent words together into blocks of two, and Triple-DES has blocks of one: leave it \
-                 out, or set cipher = \"aes256-ocb-chunks\"",
+                "speculation.reorder puts frequent words together into blocks of two, and Triple-DES has blocks of one \
+                 word: leave it out, or set cipher = \"aes256-ocb-chunks\"",
             ),
             (
                 self.bitmap.is_bound() && parts.mac.code != MacChoice::OcbChunks,
@@ -207,7 +207,8 @@ impl SpeculationDesign {
             ),
             (
                 parts.mac.lines > 1,
-                "speculation.reorder re-orders each line by itself, and a tag over several knows one order: set mac.lines = 1",
+                "speculation.reorder re-orders each line separately, and a tag over several lines has only one order: \
+                 set mac.lines = 1",
             ),
             (
                 parts.persistence.exists(),

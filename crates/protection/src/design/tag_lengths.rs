@@ -56,7 +56,8 @@ impl MacDesign {
         let block = self.whole_bits(cipher) / self.chunks(cipher);
         (!(1..=block).contains(&bits)).then(|| {
             format!(
-                "mac.chunk_tag_bits = {bits}, and a chunk of this cipher has between 1 and {block}: set mac.chunk_tag_bits = {}",
+                "mac.chunk_tag_bits = {bits}: expected 1 to {block} for a chunk of this cipher; set mac.chunk_tag_bits \
+                 = {}",
                 bits.clamp(1, block)
             )
         })
@@ -68,7 +69,7 @@ impl MacDesign {
             let (least, most) = LINE_BITS.into_inner();
             let longest = most.min(self.whole_bits(cipher));
             return Some(format!(
-                "mac.tag_bits = {bits} must lie between {least} and {most}: set mac.tag_bits = {}",
+                "mac.tag_bits = {bits} must be between {least} and {most}: set mac.tag_bits = {}",
                 bits.clamp(least, longest)
             ));
         }
@@ -103,8 +104,8 @@ impl MacDesign {
                 None => format!("mac.tag_bits = {room}"),
             };
             format!(
-                "mac.place = {location} has room for {room} bits of a line's tag, and these are {bits}: set {shorter} or mac.place = \
-                 \"region\""
+                "mac.place = {location} has room for {room} bits of a line's tag, and this tag has {bits}: set \
+                 {shorter} or mac.place = \"region\""
             )
         })
     }

@@ -88,8 +88,8 @@ impl TreeDesign {
         let rules = [
             (
                 (bonsai || of_counters) && no_counters,
-                "tree.kind = \"bonsai\" and \"counters\" cover counters, and there are none: set counters = \"sc64\", or \
-                 tree.kind = \"merkle\" or \"none\"",
+                "tree.kind = \"bonsai\" and \"counters\" cover counters, and the design has none: set counters = \
+                 \"sc64\", or tree.kind = \"merkle\" or \"none\"",
             ),
             (
                 merkle && !no_counters,
@@ -98,7 +98,8 @@ impl TreeDesign {
             ),
             (
                 there && parts.mac.code == MacChoice::None,
-                "tree.kind protects data only through its tags, and there are none: set mac.code = \"gmac\" or \"cmac\"",
+                "tree.kind protects data only through its tags, and the design has none: set mac.code = \"gmac\" or \
+                 \"cmac\"",
             ),
             (
                 of_counters && (mac_less(parts.counters) || self.levels.iter().copied().any(mac_less)),
@@ -107,7 +108,7 @@ impl TreeDesign {
             ),
             (
                 of_counters && self.levels.is_empty(),
-                "tree.kind = \"counters\" needs tree.levels, such as [\"mono-56\"]: what its nodes are made of",
+                "tree.kind = \"counters\" needs tree.levels, the counters of its nodes, such as [\"mono-56\"]",
             ),
             (
                 !of_counters && !self.levels.is_empty(),
@@ -116,12 +117,12 @@ impl TreeDesign {
             (![2, 4, 8].contains(&self.arity), "tree.arity must be 2, 4 or 8"),
             (
                 !(1..=ROOT_LINES_MAX).contains(&self.root_lines),
-                "tree.root_lines must lie between 1 and 32768, which is 2 MB on the chip",
+                "tree.root_lines must be between 1 and 32768, which is 2 MB on the chip",
             ),
             (
                 self.forest.is_some() && !(bonsai && self.update == Update::Eager),
-                "tree.forest is for updates that go up at once over counters: set tree.kind = \"bonsai\" and tree.update = \
-                 \"eager\", or leave tree.forest out",
+                "tree.forest is for a tree over counters that is updated at once: set tree.kind = \"bonsai\" and \
+                 tree.update = \"eager\", or leave tree.forest out",
             ),
         ];
         let broken = rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule);

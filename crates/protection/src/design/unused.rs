@@ -18,24 +18,28 @@ pub(super) fn rule(parts: &Parts) -> Option<&'static str> {
     let rules = [
         (
             codeless && !mac.covers.is_empty(),
-            "mac.covers says what a tag covers, and there is none: set mac.code = \"cmac\" or leave mac.covers out",
+            "mac.covers names the inputs of a tag, and the design has no tags: set mac.code = \"cmac\" or leave \
+             mac.covers out",
         ),
         (
             *counters != CounterChoice::None && !takes_counters,
-            "counters are there for a cipher, a code or a tree, and none of these takes them: set cipher = \"aes128-counter\", \
+            "the cipher, the code and the tree of this design use no counters: set cipher = \"aes128-counter\", \
              mac.code = \"gmac\" or counters = \"none\"",
         ),
         (
             codeless && mac.tag_bits.is_some_and(|bits| bits != DEFAULT_BITS),
-            "mac.tag_bits is the length of a tag, and there is none: set mac.code = \"gmac\" or leave mac.tag_bits out",
+            "mac.tag_bits is the length of a tag, and the design has no tags: set mac.code = \"gmac\" or leave \
+             mac.tag_bits out",
         ),
         (
             (treeless || tree.kind == TreeKind::Counters) && tree.arity != usual.arity,
-            "tree.arity is of nodes of tags, and there are none: set tree.kind = \"bonsai\" or leave tree.arity out",
+            "tree.arity is for nodes of tags, and the design has none: set tree.kind = \"bonsai\" or leave tree.arity \
+             out",
         ),
         (
             treeless && (tree.root_lines != usual.root_lines || tree.update != usual.update),
-            "tree.root_lines and tree.update are about a tree, and there is none: set tree.kind = \"bonsai\" or leave them out",
+            "tree.root_lines and tree.update are for a tree, and the design has none: set tree.kind = \"bonsai\" or \
+             leave them out",
         ),
     ];
     rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)

@@ -78,10 +78,10 @@ fn tag_lengths_that_do_not_fit_code_or_placement_are_refused_with_the_nearest() 
         (of(M::Gmac, 129, P::Region), "up to 128: set mac.tag_bits = 128 or mac.code = \"hmac-sha1\""),
         (of(M::HmacSha1, 161, P::Region), "up to 160: set mac.tag_bits = 160 or mac.code = \"hmac-sha256\""),
         (of(M::SgxCw, 65, P::Region), "up to 64: set mac.tag_bits = 64"),
-        (of(M::Gmac, 72, P::Ecc), "room for 64 bits of a line's tag, and these are 72: set mac.tag_bits = 64"),
+        (of(M::Gmac, 72, P::Ecc), "room for 64 bits of a line's tag, and this tag has 72: set mac.tag_bits = 64"),
         (
             of(M::HmacSha256, 129, P::Inline),
-            "room for 128 bits of a line's tag, and these are 129: set mac.tag_bits = 128",
+            "room for 128 bits of a line's tag, and this tag has 129: set mac.tag_bits = 128",
         ),
         (chunks(C::Aes128Counter, M::Gmac, 64, P::Region), "mac.code = \"ocb-chunks\", or give"),
         (chunks(C::TdesOcbChunks, M::OcbChunks, 65, P::Region), "set mac.chunk_tag_bits = 64"),

@@ -78,7 +78,7 @@ impl BusReader {
                 return Err(self.damaged("the end record disagrees with the blocks"));
             }
             if !self.up_to(1)?.is_empty() {
-                return Err(self.damaged("something lies behind the end record"));
+                return Err(self.damaged("the file continues after the end record"));
             }
             self.ended = true;
             return Ok(None);
@@ -87,7 +87,7 @@ impl BusReader {
         let block = plain.and_then(|plain| BusBlock::decode(&plain));
         let block = block.ok_or_else(|| self.damaged("its content is not a block"))?;
         if block.times_fs.first().is_some_and(|first| *first < self.totals.last_fs) {
-            return Err(self.damaged("its time lies before the block before"));
+            return Err(self.damaged("its time is before the previous block"));
         }
         block.times_fs.iter().zip(&block.flags).for_each(|(at, flags)| self.totals.add(*at, *flags));
         self.blocks += 1;

@@ -174,7 +174,7 @@ fn a_foreign_or_damaged_bus_file_is_refused_with_its_reason() {
     for cut in [12, 100, whole.len() / 2, whole.len() - 1] {
         assert!(refused(&whole[..cut]).contains("is truncated"), "{cut}");
     }
-    assert!(refused(&[&whole[..], b"x"].concat()).contains("something lies behind the end record"));
+    assert!(refused(&[&whole[..], b"x"].concat()).contains("the file continues after the end record"));
     for at in (20..whole.len()).step_by(whole.len() / 50) {
         let mut flipped = whole.clone();
         flipped[at] ^= 4;

@@ -48,7 +48,10 @@ pub fn between_fetches(
     machine.has_engine_for(parts)?;
     let DependentReads { first, second, content } = reads;
     if first == second || [first, second].iter().any(|line| line.0 >= memory_lines(machine)) {
-        return Err(format!("lines {first} and {second} are not two of the memory's {}", memory_lines(machine)));
+        return Err(format!(
+            "lines {first} and {second} are not two different lines of the memory's {}",
+            memory_lines(machine)
+        ));
     }
     let mut executor = Executor::new();
     let clock = executor.clock().clone();

@@ -64,19 +64,16 @@ impl Lines {
         let DataLines { count: memory_lines, length } = memory.into();
         match self {
             _ if memory_lines == 0 => {
-                Err("the memory is too small to explain a read: it has not two lines of counters".to_owned())
+                Err("the memory is too small to explain a read: it has fewer than two lines of counters".to_owned())
             }
             Lines::At(address) => match length.line_of(PhysAddr(address)) {
                 line if line.0 < memory_lines => Ok(vec![line]),
                 _ => Err(format!(
-                    "address {address:#x} is not one that can be explained: expected one below {:#x}, the end of the \
-                     memory's data",
+                    "address {address:#x} is outside the memory's data: expected one below {:#x}, the end of the data",
                     length.start_of(LineAddr(memory_lines)).0
                 )),
             },
-            Lines::Sample { lines: 0, .. } => {
-                Err("a sample of no lines explains nothing: expected 1 or more".to_owned())
-            }
+            Lines::Sample { lines: 0, .. } => Err("the sample has 0 lines: expected 1 or more".to_owned()),
             Lines::Sample { lines, seed } => {
                 let mut random = Random::for_purpose(seed, PURPOSE);
                 Ok((0..lines).map(|_| LineAddr(random.below(memory_lines))).collect())

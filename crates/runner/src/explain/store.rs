@@ -51,11 +51,11 @@ impl Meets {
         match (is_store, asked) {
             (true, meets) => Ok(Some(meets.unwrap_or_default())),
             (false, None) => Ok(None),
-            (false, Some(_)) => {
-                Err("meets is what a store finds in the persist buffer, to which no read or write comes: leave \
-                                 it out, or explain a store, with of = \"store\""
-                    .to_owned())
-            }
+            (false, Some(_)) => Err(
+                "meets describes a store at the persist buffer, and reads and writes do not pass it: leave it out, or \
+                 explain a store, with of = \"store\""
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -234,8 +234,8 @@ fn writes_before_overflow(design: &Design, lines: u64, content: &Line) -> Result
     });
     found.ok_or_else(|| {
         format!(
-            "'{}' has no counters that overflow and are renewed: take 'secpb-cm', or a store that meets something else, with \
-             meets = \"new-entry\"",
+            "'{}' has no counters that overflow and are renewed: take 'secpb-cm', or another store, with meets = \
+             \"new-entry\"",
             design.name
         )
     })

@@ -67,7 +67,7 @@ impl Witness {
     }
 
     fn note(&self, plaintext: &Plaintext, in_l2: bool) {
-        assert_eq!(plaintext.bytes, self.content, "an explained read returns what was written");
+        assert_eq!(plaintext.bytes, self.content, "an explained read returns the written line");
         let first = self.released.get().unwrap_or((self.clock.now(), in_l2));
         self.released.set(Some(first));
         self.whole.set(Some(self.clock.now()));

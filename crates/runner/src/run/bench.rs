@@ -144,7 +144,7 @@ fn check_sampled(machine: &Machine) -> Result<(), RunError> {
         (cores, _) => format!("has {cores} cores"),
     };
     let machine = &machine.name;
-    Err(RunError::Sampling(format!("machine '{machine}' {why}, and such runs are not sampled: run it in full detail")))
+    Err(RunError::Sampling(format!("machine '{machine}' {why}, so its runs cannot be sampled: run it in full detail")))
 }
 
 /// The sampler of the run; `None` if every instruction is in detail.

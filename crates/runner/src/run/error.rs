@@ -33,7 +33,7 @@ pub enum RunError {
     },
     /// The options request an output for 64-byte lines, and the machine has shorter lines.
     #[error(
-        "{what} is of lines of 64 bytes, and memory has lines of {bytes}: leave it out, or set memory.line = \"64 B\""
+        "{what} needs lines of 64 bytes, and memory has lines of {bytes}: leave it out, or set memory.line = \"64 B\""
     )]
     ShortLines {
         /// Name of the requested output.
@@ -61,7 +61,7 @@ pub enum RunError {
     },
     /// No store of a program wrote to the part of its memory that is persistent.
     #[error(
-        "'{program}' stored nothing to {part} in its first {instructions} instructions, and nothing else of it is to be persistent: expected --persistent all, a program that does, or a higher --limit"
+        "'{program}' did not store to {part} in its first {instructions} instructions, and its other memory is not persistent: expected --persistent all, a program that does, or a higher --limit"
     )]
     NothingPersistent {
         /// The part of memory, in words.
@@ -116,7 +116,7 @@ pub enum RunError {
     #[error("stopped")]
     Stopped,
     /// A bug: all tasks wait for each other.
-    #[error("internal error: the simulation stands still at {0}; please report this with the configuration")]
+    #[error("internal error: the simulation makes no progress at {0}; please report this with the configuration")]
     NoProgress(Time),
 }
 
@@ -147,7 +147,8 @@ impl RunError {
     pub(super) fn nothing_of(origin: &Origin) -> RunError {
         let why = match (origin.is_marked_region(), origin.skip) {
             (true, 0) => {
-                ": only its marked region was asked for, and it never executed the marker, the instruction xchg %rbx,%rbx"
+                ": only its marked region was requested, and it never executed the marker, the instruction xchg \
+                 %rbx,%rbx"
                     .to_owned()
             }
             (true, skip) => format!(": its marked region has no more than the {skip} instructions that were skipped"),

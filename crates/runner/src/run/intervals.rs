@@ -27,7 +27,8 @@ pub fn check_interval(options: &RunOptions, programs: usize) -> Result<(), RunEr
         );
     }
     if matches!(options.detail, Detail::Sampled(_)) {
-        let rule = "a sampled run is not counted by interval (--interval): most of it has no time; its record has each unit that was measured, or run it with every instruction in detail";
+        let rule = "a sampled run cannot be counted by interval (--interval): most of it has no time; use the measured \
+                    units in its record, or run it with every instruction in detail";
         return refused(rule.to_owned());
     }
     // The length of a run with an unlimited budget is unknown in advance; such a run counts its intervals.
@@ -41,7 +42,8 @@ pub fn check_interval(options: &RunOptions, programs: usize) -> Result<(), RunEr
 /// The error for more intervals than the run keeps.
 pub(super) fn too_many(length: u64) -> RunError {
     RunError::Interval(format!(
-        "there would be more than {INTERVALS_MAX} intervals of {length} instructions (--interval): make them longer, or the run shorter"
+        "the run may have more than {INTERVALS_MAX} intervals of {length} instructions (--interval): make them longer, \
+         or the run shorter"
     ))
 }
 

@@ -62,7 +62,7 @@ impl RunOptions {
     /// Checks that the requested outputs support the machine's line length.
     fn check_lines(&self) -> Result<(), RunError> {
         let requested = [
-            (self.bus.is_some(), "the file of what crosses the pins"),
+            (self.bus.is_some(), "the file of lines at the pins"),
             (self.excerpt.is_some(), "the trace of a window"),
             (!self.tables.is_empty(), "the table of frequent values"),
         ];

@@ -134,7 +134,8 @@ pub fn check_power_loss<S: Source>(options: &RunOptions, sources: &[S]) -> Resul
     let name = &design.name;
     let rule = if !design.parts.persistence.exists() {
         format!(
-            "design {name} keeps nothing over a loss of power: expected one that does, as secpb-cobcm, secure-eadr or plp-sp"
+            "design {name} keeps no data over a loss of power: expected one that does, as secpb-cobcm, secure-eadr or \
+             plp-sp"
         )
     } else if !matches!(detail, Detail::All) || *warm_up > 0 || interval.is_some() {
         "a run in which power fails is neither sampled nor counted by parts: leave out --detail, --warm-up and --interval".into()

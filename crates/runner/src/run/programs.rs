@@ -41,8 +41,8 @@ pub fn check_persistent<S: Source>(programs: &[S], options: &RunOptions) -> Resu
     if persistent(programs).is_all() || parts.persistence.hands_stores_on() || !parts.persistence.exists() {
         return Ok(());
     }
-    let rule = "it makes all of memory durable, not only what is mapped: leave --persistent at all, or take a design that has \
-                each store by itself, as secpb-cobcm or plp-sp";
+    let rule = "it makes all of memory durable, not only a part: leave --persistent at all, or take a design that \
+                handles single stores, as secpb-cobcm or plp-sp";
     Err(RunError::Design { design: name.clone(), rule: rule.into() })
 }
 
@@ -89,18 +89,19 @@ pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result
     let Some(trace) = programs.iter().find(|program| program.origin().requests.is_some()) else { return Ok(()) };
     let RunOptions { design, warm_up, detail, interval, .. } = options;
     let rule = if programs.len() > 1 {
-        "runs alone, since it has no core".to_owned()
+        "runs without other programs, since it has no core".to_owned()
     } else if *warm_up > 0 || interval.is_some() || !matches!(detail, Detail::All) {
         "has no instructions to warm up, to sample or to count by interval: leave these options out".to_owned()
     } else if options.machine.line_length() != LineLength::WHOLE {
-        "asks for lines of 64 bytes, of which the machine's memory has none: take a machine without memory.line"
+        "requests lines of 64 bytes, and the machine's memory has shorter lines: take a machine without memory.line"
             .to_owned()
     } else if options.machine.clock_interrupt.is_some() {
         "has no core that a clock interrupts: leave machine.clock_interrupt out".to_owned()
     } else if design.parts.persistence.exists() {
         let design = &design.name;
         format!(
-            "has no stores in a program's order, which design {design} makes durable: take a design without persistence"
+            "has no program order of stores, in which design {design} makes them durable: take a design without \
+             persistence"
         )
     } else {
         return Ok(());

@@ -16,7 +16,7 @@ use workload::Origin;
 /// [`RunError::WarmUp`] if the warm-up is not shorter.
 pub fn check_warm_up(warm_up: u64, most: u64) -> Result<(), RunError> {
     if warm_up > 0 && warm_up >= most {
-        let rule = "expected fewer, since those that count come after it";
+        let rule = "expected fewer, since counting begins after it";
         return Err(RunError::WarmUp(format!("the warm-up is {warm_up} of {most} instructions: {rule}")));
     }
     Ok(())
@@ -63,8 +63,9 @@ pub(super) fn check_left(programs: &[(Origin, u64)], warm_up: u64, is_over: bool
         [(origin, executed), ..] if is_over => {
             let program = origin.program.join(" ");
             Err(RunError::WarmUp(format!(
-                "nothing of '{program}' was left to count when its warm-up of {warm_up} instructions ended, since cores execute \
-                 ahead of the clock: all {executed} were executed by then; expected a shorter warm-up or a higher limit"
+                "'{program}' had no instructions left to count when its warm-up of {warm_up} instructions ended, since \
+                 cores execute ahead of the clock: it had executed all {executed}; expected a shorter warm-up or a \
+                 higher limit"
             )))
         }
         _ => Ok(()),
@@ -79,7 +80,8 @@ pub(super) fn warm_up_of(options: &RunOptions, programs: usize) -> Result<Option
     let RunOptions { warm_up, budget, detail, .. } = *options;
     check_warm_up(warm_up, budget)?;
     if warm_up > 0 && detail != Detail::All {
-        let rule = "a sampled run has no warm-up: it measures units of the whole program, and warms what goes before";
+        let rule = "a sampled run has no warm-up: it measures units of the whole program, and warms the machine before \
+                    each";
         return Err(RunError::WarmUp(rule.to_owned()));
     }
     Ok((warm_up > 0).then(|| warm_up.saturating_mul(programs as u64)))

@@ -63,6 +63,6 @@ fn lines_that_are_not_two_of_the_memory_are_refused() {
     for (first, second) in [(5, 5), (lines, 5), (5, lines)] {
         let reads = DependentReads { first: LineAddr(first), content: [0; 64], second: LineAddr(second) };
         let said = between_fetches(&machine, &parts, reads, PlantedBug::NONE).unwrap_err();
-        assert!(said.contains("are not two of the memory's 16777216"), "{said}");
+        assert!(said.contains("are not two different lines of the memory's 16777216"), "{said}");
     }
 }

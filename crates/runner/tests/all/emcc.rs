@@ -245,5 +245,5 @@ fn a_machine_that_does_not_fit_a_design_is_refused_with_the_missing_part() {
     neither.llc.inclusion = Inclusion::Neither;
     assert!(refused(&neither, "emcc", FROM_L2).contains("llc.inclusion = \"victim\" or \"inclusive\""));
     let predicted = Scenario { predicted: true, ..AT_CONTROLLER };
-    assert!(refused(&machine(), "emcc", predicted).contains("it is an L2 that predicts"));
+    assert!(refused(&machine(), "emcc", predicted).contains("only an L2 predicts"));
 }

@@ -170,7 +170,7 @@ fn a_run_that_cannot_be_counted_by_interval_is_refused_with_the_reason() {
     assert!(said(&options("modern", "none", Some(0))).contains("expected 1 or more, as in 1M"));
     let detail = Detail::Sampled(SamplingOptions::default());
     let sampled = RunOptions { detail, ..options("modern", "none", Some(1_000)) };
-    assert!(said(&sampled).contains("a sampled run is not counted by interval"));
+    assert!(said(&sampled).contains("a sampled run cannot be counted by interval"));
     let many = RunOptions { budget: 10_001_000, ..options("modern", "none", Some(1_000)) };
     assert!(said(&many).contains("more than 10000 intervals of 1000 instructions"));
     assert!(check_interval(&RunOptions { warm_up: 1_000, ..many.clone() }, 1).is_ok());

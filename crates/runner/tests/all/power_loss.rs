@@ -189,6 +189,6 @@ fn a_loss_under_a_volatile_design_or_with_a_warm_up_is_refused() {
             other => panic!("{other:?}"),
         }
     };
-    assert!(refused("sc64-bmt", 0).contains("keeps nothing over a loss of power"));
+    assert!(refused("sc64-bmt", 0).contains("keeps no data over a loss of power"));
     assert!(refused("secpb-cobcm", 100).contains("--warm-up"));
 }

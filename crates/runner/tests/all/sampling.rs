@@ -180,8 +180,8 @@ fn a_program_too_short_for_two_units_is_refused_with_its_length() {
 fn sampling_lengths_without_room_for_warming_are_refused_with_the_minimum() {
     let crowded = SamplingOptions { period: 4_000, ..SAMPLING };
     assert!(crowded.check().unwrap_err().contains("at least 7096"));
-    assert!(SamplingOptions { unit: 0, ..SAMPLING }.check().unwrap_err().contains("unit of 0"));
-    assert!(SamplingOptions { error: 1.0, ..SAMPLING }.check().unwrap_err().contains("error of 1"));
+    assert!(SamplingOptions { unit: 0, ..SAMPLING }.check().unwrap_err().contains("unit has 0"));
+    assert!(SamplingOptions { error: 1.0, ..SAMPLING }.check().unwrap_err().contains("error is 1"));
     assert_eq!(SamplingOptions::default().check(), Ok(()));
 }
 

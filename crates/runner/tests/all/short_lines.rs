@@ -108,15 +108,17 @@ fn parts_that_need_whole_lines_are_refused_on_a_machine_with_short_ones() {
         change(&mut options.design.parts);
         options.check_design().unwrap_err().to_string()
     };
-    assert!(refused(|parts| parts.mac.code = MacChoice::SgxCw).contains("mac.code works by lines of 64 bytes"));
-    assert!(refused(|parts| parts.cipher = CipherChoice::Aes128Cbc).contains("whose blocks hang together, works by"));
-    assert!(refused(|parts| parts.mac.place = TagLocation::Ecc).contains("with spare bits of whole lines, works by"));
+    assert!(refused(|parts| parts.mac.code = MacChoice::SgxCw).contains("mac.code needs lines of 64 bytes"));
+    assert!(
+        refused(|parts| parts.cipher = CipherChoice::Aes128Cbc).contains("since it chains the blocks of a line, needs")
+    );
+    assert!(refused(|parts| parts.mac.place = TagLocation::Ecc).contains("with the spare bits of whole lines, needs"));
     let watched = RunOptions { tables: vec![128], ..options("none", 1_000) };
     assert!(
         watched
             .check_design()
             .unwrap_err()
             .to_string()
-            .contains("the table of frequent values is of lines of 64 bytes")
+            .contains("the table of frequent values needs lines of 64 bytes")
     );
 }

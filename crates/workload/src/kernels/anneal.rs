@@ -43,7 +43,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             name: "nets",
             kind: ParameterKind::Count { unit: "nets", min: 1, max: 64 },
             default: "5",
-            summary: "nets that come to each element; as many leave it, on average",
+            summary: "nets that enter each element; as many leave it, on average",
         },
         Parameter {
             name: "swaps",

@@ -45,13 +45,14 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             name: "inserts",
             kind: ParameterKind::Count { unit: "percent", min: 0, max: 100 },
             default: "20",
-            summary: "share of the operations that insert a new key; the others look up one that is there",
+            summary: "share of the operations that insert a new key; the remaining ones look up an existing key",
         },
         Parameter {
             name: "persistent",
             kind: ParameterKind::Choice(&["no", "yes"]),
             default: "no",
-            summary: "whether it outlives a loss of power: inserts copy, flush and fence what they change",
+            summary: "whether the tree survives a loss of power: inserts copy, flush and fence the nodes that they \
+                      change",
         },
         SKIP,
         LOAD_VALUES,

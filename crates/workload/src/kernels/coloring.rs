@@ -22,7 +22,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
         graph::scale("20", "log2 of the number of vertices; 20 makes a graph of 76 MB"),
         graph::degree("8"),
         graph::ENDS,
-        parameters::repeated("passes", "times that the graph is coloured, from nothing"),
+        parameters::repeated("passes", "times that the graph is coloured, each time anew"),
         graph::record(&["color", "all"], "whether the stream begins with the first pass or with building the graph"),
         SKIP,
         LOAD_VALUES,

@@ -23,7 +23,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
         graph::scale("20", "log2 of the number of vertices; 20 makes a graph of 76 MB"),
         graph::degree("8"),
         graph::ENDS,
-        parameters::repeated("passes", "times that the components are found, from nothing"),
+        parameters::repeated("passes", "times that the components are found, each time anew"),
         graph::record(&["label", "all"], "whether the stream begins with the first labels or with building the graph"),
         SKIP,
         LOAD_VALUES,

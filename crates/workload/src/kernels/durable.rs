@@ -69,7 +69,9 @@ impl<'a> Image<'a> {
                 self.lines.entry(start).or_insert(line)
             }
         };
-        let word = line[offset..].first_chunk().ok_or_else(|| Damage::found(format!("{addr:#x} is no word")))?;
+        let word = line[offset..]
+            .first_chunk()
+            .ok_or_else(|| Damage::found(format!("{addr:#x} is not the address of a word")))?;
         Ok(u64::from_le_bytes(*word))
     }
 }

@@ -258,7 +258,7 @@ impl Emitter {
     fn next_word(&mut self, expected: u64, from_bit: u32) -> u64 {
         debug_assert_ne!(self.cursor, self.cursor_end, "the block has no further access");
         let operand = self.operands[self.cursor];
-        debug_assert_eq!(operand >> from_bit, expected, "not what the listing says");
+        debug_assert_eq!(operand >> from_bit, expected, "the access differs from the listing");
         self.cursor += 1;
         operand
     }

@@ -37,13 +37,13 @@ pub(super) const INFO: KernelInfo = KernelInfo {
             name: "footprint",
             kind: ParameterKind::Size { min: Bytes(4 << 10), max: Bytes(4 << 30) },
             default: "1 MB",
-            summary: "what the records take turns in, in two halves",
+            summary: "memory of the records, in two halves that they fill in turn",
         },
         Parameter {
             name: "longest",
             kind: ParameterKind::Count { unit: "words", min: 1, max: 128 },
             default: "24",
-            summary: "the most words that a record holds; each has a number of its own",
+            summary: "the most words of a record; the number varies by record",
         },
         repeated("records", "records that are appended, one after the other"),
         Parameter {

@@ -86,7 +86,7 @@ pub const SKIP: Parameter = Parameter {
     name: "skip",
     kind: ParameterKind::Count { unit: "instructions", min: 0, max: u64::MAX },
     default: "0",
-    summary: "instructions executed before the stream begins, at little cost: nothing simulates them",
+    summary: "instructions executed before the stream begins, at little cost: they are not simulated",
 };
 
 /// Creates the parameter for the number of repetitions; its name is also its unit.
@@ -120,7 +120,7 @@ pub enum KernelError {
         known: Vec<&'static str>,
     },
     /// The kernel has no recovery.
-    #[error("kernel {kernel} keeps nothing over a loss of power: expected log, or btree with persistent=yes")]
+    #[error("kernel {kernel} keeps no data over a loss of power: expected log, or btree with persistent=yes")]
     Forgetful {
         /// Name of the kernel.
         kernel: &'static str,

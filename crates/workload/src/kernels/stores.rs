@@ -27,7 +27,7 @@ const BETWEEN_MIN: u64 = OF_WORK + 1;
 
 pub(super) const INFO: KernelInfo = KernelInfo {
     name: "stores",
-    summary: "stores at a stated rate (PPTI), so many to a line before the next (NWPE): what persist buffers are about",
+    summary: "stores at a given rate (PPTI), with a given number to a line before the next (NWPE), for persist buffers",
     parameters: &[
         Parameter {
             name: "footprint",
@@ -43,13 +43,13 @@ pub(super) const INFO: KernelInfo = KernelInfo {
                 max: INSTRUCTIONS / (OF_A_STORE + BETWEEN_MIN),
             },
             default: "474",
-            summary: "how often it stores: ten times PPTI",
+            summary: "rate of stores: ten times PPTI",
         },
         Parameter {
             name: "per_line",
             kind: ParameterKind::Count { unit: "stores to 10 lines", min: 10, max: 10_000 },
             default: "21",
-            summary: "how many go to a line before the next: ten times NWPE where lines come again late",
+            summary: "stores to a line before the next line: ten times NWPE if lines recur late",
         },
         Parameter {
             name: "stores",

@@ -55,7 +55,7 @@ pub fn run(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64) -> Checked
     for chunk in chunks {
         reader.chunk(&chunk);
     }
-    assert!(reader.ended, "the end is told");
+    assert!(reader.ended, "the end is sent");
     Checked { answer, ..reader.seen }
 }
 
@@ -78,7 +78,7 @@ impl KernelReader {
             assert_eq!(block.id.0 as usize, self.blocks.len(), "blocks are numbered in order");
             self.blocks.push(block.instructions.clone());
         }
-        assert!(!self.ended, "nothing follows the end");
+        assert!(!self.ended, "no record follows the end");
         let mut rest = &chunk.words[..];
         while let Some(count) = record_words(rest) {
             let (record, after) = rest.split_at(count);
@@ -138,7 +138,7 @@ impl KernelReader {
         assert_eq!(start % 64, 0);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let earlier = self.shadow.insert(start, bytes.try_into().unwrap());
-        assert!(earlier.is_none(), "{start:#x} is told twice");
+        assert!(earlier.is_none(), "{start:#x} is sent twice");
         self.seen.lines += 1;
     }
 
@@ -149,7 +149,7 @@ impl KernelReader {
 
     fn flush(&mut self, index: usize, addr: u64) {
         assert!(!self.instruction(index).address_sources.is_empty(), "a flush has an address");
-        assert!(self.shadow.contains_key(&(addr & !63)), "a line is told before it is flushed");
+        assert!(self.shadow.contains_key(&(addr & !63)), "a line is sent before it is flushed");
         self.seen.flushes += 1;
     }
 
@@ -157,7 +157,7 @@ impl KernelReader {
         assert!(self.arena.start <= at.start && at.end <= self.arena.end, "{at:#x?} is outside");
         let instruction = self.instruction(index);
         assert!(!instruction.address_sources.is_empty(), "{instruction:?} has no address");
-        let line = self.shadow.get_mut(&(at.start & !63)).expect("a line is told before it is touched");
+        let line = self.shadow.get_mut(&(at.start & !63)).expect("a line is sent before it is touched");
         let bytes = &mut line[(at.start % 64) as usize..][..(at.end - at.start) as usize];
         let value = &value.to_le_bytes()[..bytes.len()];
         if store {

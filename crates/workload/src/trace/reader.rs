@@ -110,7 +110,7 @@ impl TraceReader {
             let end = end.filter(|end| end.totals == Totals { pages: known(end), ..self.totals() });
             let end = end.ok_or_else(|| damaged(&self.path, number, "the end record disagrees with the chunks"))?;
             if !read_up_to(&mut self.file, 1, &self.path)?.is_empty() {
-                return Err(damaged(&self.path, number, "something lies behind the end record"));
+                return Err(damaged(&self.path, number, "the file continues after the end record"));
             }
             self.origin.finish = end.finish;
             self.ended = true;

@@ -10,7 +10,7 @@ pub(super) fn not_due(strand: Strand, index: usize) -> WorkloadError {
 
 /// Error: a word has an unknown kind.
 pub(super) fn unknown(strand: Strand, word: u64) -> WorkloadError {
-    damaged(strand, format!("the word {word:#018x} tells nothing known"))
+    damaged(strand, format!("the word {word:#018x} has an unknown kind"))
 }
 
 /// Error with any other description of the damage.

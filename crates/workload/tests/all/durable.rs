@@ -109,7 +109,7 @@ fn recovery_reports_a_line_that_memory_refuses() {
 #[test]
 fn a_kernel_without_a_recovery_is_refused_with_those_that_have_one() {
     let refusal = |name: &str| open_durable(name, &given(&[]), 1).err().unwrap().to_string();
-    let expected = "keeps nothing over a loss of power: expected log, or btree with persistent=yes";
+    let expected = "keeps no data over a loss of power: expected log, or btree with persistent=yes";
     assert_eq!(refusal("gups"), format!("kernel gups {expected}"));
     assert_eq!(refusal("btree"), format!("kernel btree {expected}"));
     assert!(open_durable("btree", &given(&[("persistent", "yes")]), 1).is_ok());

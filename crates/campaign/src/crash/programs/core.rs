@@ -131,7 +131,7 @@ impl Core {
         bench.run(
             async move { note.set(Some(PersistBufferHandle::of(&scheme).admit(&*verbs, Observers::Blocked).await)) },
         );
-        assert_eq!(seen.get(), Some(ObservedState::Consistent), "an observer is let in when there is nothing to come");
+        assert_eq!(seen.get(), Some(ObservedState::Consistent), "an observer is admitted when the drain is complete");
         let steps = behind(stores, holder.taken().len());
         Some((Reached { durable: steps, begun: steps }, DurableState::of(bench)))
     }

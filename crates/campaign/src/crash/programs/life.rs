@@ -207,7 +207,7 @@ impl<'a> Life<'a> {
                 Damage::Refused(_) => Verdict::Unrecoverable,
                 Damage::Inconsistent(_) => Verdict::Garbled,
             };
-            (verdict, said(format!("its recovery says: {damage}")))
+            (verdict, said(format!("its recovery reports: {damage}")))
         })?;
         if operations < least {
             return Err((Verdict::Stale, said(format!("its recovery finds {operations}"))));
@@ -234,13 +234,13 @@ fn wrong_among(
 ) -> Option<String> {
     let (first, last) = (held.first()?.number, held.last()?.number);
     if let Some((number, held)) = (first..).zip(held).find(|(number, held)| held.number != *number) {
-        return Some(format!("operation {} is where {number} was", held.number));
+        return Some(format!("operation {} is in the place of {number}", held.number));
     }
     if last + 1 < operations {
-        return Some(format!("its recovery finds {operations}, and holds none behind operation {last}"));
+        return Some(format!("its recovery finds {operations}, but holds only operations up to {last}"));
     }
     let wrong = held.iter().find(|held| held.words != expected_words(held.number))?;
-    Some(format!("operation {} is not what was asked for", wrong.number))
+    Some(format!("operation {} differs from the requested one", wrong.number))
 }
 
 impl PoweredMachine {
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn the_judge_compares_recovered_records_with_the_requested_ones() {
         let (verdict, story) = judged(&script("log", 3), &script("log", 4), 0..=48).unwrap_err();
-        assert!(verdict == Verdict::Garbled && story.ends_with("is not what was asked for"), "{story}");
+        assert!(verdict == Verdict::Garbled && story.ends_with("differs from the requested one"), "{story}");
     }
 
     #[test]
@@ -316,11 +316,14 @@ mod tests {
             wrong_among(&held, operations, expected_words)
         };
         assert_eq!((wrong(&[], 7), wrong(&[5, 6], 7), wrong(&[0, 1, 2], 2)), (None, None, None));
-        assert_eq!(wrong(&[6, 5], 6).as_deref(), Some("operation 5 is where 7 was"));
-        assert_eq!(wrong(&[4, 6], 7).as_deref(), Some("operation 6 is where 5 was"));
-        assert_eq!(wrong(&[4, 5], 7).as_deref(), Some("its recovery finds 7, and holds none behind operation 5"));
+        assert_eq!(wrong(&[6, 5], 6).as_deref(), Some("operation 5 is in the place of 7"));
+        assert_eq!(wrong(&[4, 6], 7).as_deref(), Some("operation 6 is in the place of 5"));
+        assert_eq!(wrong(&[4, 5], 7).as_deref(), Some("its recovery finds 7, but holds only operations up to 5"));
         let other = [RecoveredOperation { number: 6, words: expected_words(5) }];
-        assert_eq!(wrong_among(&other, 7, expected_words).as_deref(), Some("operation 6 is not what was asked for"));
+        assert_eq!(
+            wrong_among(&other, 7, expected_words).as_deref(),
+            Some("operation 6 differs from the requested one")
+        );
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Script {
         let room = PROGRAM_LINES * LINE_BYTES as u64;
         if arena.end - arena.start > room {
             return Err(format!(
-                "{} takes {} bytes: expected at most the {room} of the memory whose power is cut",
+                "{} takes {} bytes: expected at most {room}, the size of the memory that loses power",
                 choice.name,
                 arena.end - arena.start
             ));
@@ -103,7 +103,7 @@ impl Script {
             script.take(event, &mut shadow);
         }
         if script.commits.is_empty() {
-            return Err(format!("{} commits no operation: there is nothing to be lost", choice.name));
+            return Err(format!("{} commits no operation, so a loss of power can lose none", choice.name));
         }
         Ok(script)
     }
@@ -218,11 +218,11 @@ mod tests {
             let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
             Script::of(&Choice { name: name.to_owned(), settings }, 3).err().unwrap()
         };
-        let large = "log takes 1048640 bytes: expected at most the 524288 of the memory whose power is cut";
+        let large = "log takes 1048640 bytes: expected at most 524288, the size of the memory that loses power";
         assert_eq!(refusal("log", &[("footprint", "1 MB")]), large);
-        let idle = "btree commits no operation: there is nothing to be lost";
+        let idle = "btree commits no operation, so a loss of power can lose none";
         assert_eq!(refusal("btree", &[("inserts", "0")]), idle);
-        assert!(refusal("gups", &[]).starts_with("kernel gups keeps nothing over a loss of power: expected log"));
+        assert!(refusal("gups", &[]).starts_with("kernel gups keeps no data over a loss of power: expected log"));
         let unknown = "no program 'lock' recovers after a loss of power (did you mean log?); there are log, btree";
         assert_eq!(refusal("lock", &[]), unknown);
     }

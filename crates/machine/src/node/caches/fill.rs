@@ -11,7 +11,7 @@ use units::{Cycles, LineAddr, Words};
 
 #[cold]
 fn not_requested(line: LineAddr) -> ! {
-    panic!("line {line} was filled but not asked for");
+    panic!("line {line} was filled but not requested");
 }
 
 impl Caches {

@@ -66,7 +66,7 @@ impl Tlbs {
     /// # Panics
     /// If there is a walker.
     pub(in crate::node) fn keep_records(&mut self) {
-        let Walks::Fixed(latency) = self.walks else { panic!("what a walker reads has no record beside a TLB") };
+        let Walks::Fixed(latency) = self.walks else { panic!("a TLB has no record for a line of page tables") };
         self.walks = Walks::Recorded(latency);
         self.records = Some(Box::default());
     }

@@ -240,7 +240,7 @@ impl PageWalker {
     fn lines(&self, page: PageKey) -> &[LineAddr] {
         match self.tables.get(&page) {
             Some(lines) => lines,
-            None => panic!("the feed told no tables of {page:?}"),
+            None => panic!("the feed has no page tables of {page:?}"),
         }
     }
 }

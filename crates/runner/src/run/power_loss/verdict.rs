@@ -55,10 +55,10 @@ impl Display for Wrong {
             Wrong::Byte { offset, expected, found } => {
                 write!(f, "byte {offset} is {found:#04x}: expected {expected:#04x}")
             }
-            Wrong::Overtaken => f.write_str("it is there, and a store before it is not"),
-            Wrong::FalseAlarm(fault) => write!(f, "the machine alarmed, though nobody tampered: {fault}"),
-            Wrong::NeverAccepted => f.write_str("its core went on, and it was never accepted"),
-            Wrong::AcceptedEarly => f.write_str("it was accepted before one that comes first"),
+            Wrong::Overtaken => f.write_str("memory contains it, but not an earlier store"),
+            Wrong::FalseAlarm(fault) => write!(f, "the machine reported tampering without an attacker: {fault}"),
+            Wrong::NeverAccepted => f.write_str("its core continued, but it was never accepted"),
+            Wrong::AcceptedEarly => f.write_str("it was accepted before an earlier store"),
         }
     }
 }

@@ -42,10 +42,10 @@ impl Recovery for TreeRecovery {
             walk.found.into_iter().map(|(key, number)| RecoveredOperation { number, words: vec![key] }).collect();
         held.sort_by_key(|held| held.number);
         if let Some((number, _)) = (0..).zip(&held).find(|(number, held)| held.number != *number) {
-            return Err(Damage::found(format!("key {number} is not there, or another twice")));
+            return Err(Damage::found(format!("key {number} is missing, or another occurs twice")));
         }
         let operations = (held.len() as u64).checked_sub(self.preload);
-        let operations = operations.ok_or_else(|| Damage::found("keys of the beginning are not there".to_owned()))?;
+        let operations = operations.ok_or_else(|| Damage::found("initial keys are missing".to_owned()))?;
         Ok((operations, held))
     }
 
@@ -65,7 +65,7 @@ impl KeyWalk {
     ) -> Result<(), Damage> {
         let whole = addr.checked_sub(self.nodes.start).is_some_and(|offset| offset % NODE_BYTES == 0);
         if !whole || addr >= self.nodes.end || level >= LEVELS_MAX || self.left == 0 {
-            return Err(Damage::found(format!("{addr:#x} is no node of a tree, on level {level}")));
+            return Err(Damage::found(format!("{addr:#x} is not a node of a tree, on level {level}")));
         }
         self.left -= 1;
         let (node, header) = (BtreeNode(addr), image.word(addr)?);

@@ -16,11 +16,11 @@ impl LogRecovery {
         let start = self.base + self.halves.offset(CommitWord { words: at, ..commit });
         let (number, length) = number_and_length(image.word(start)?);
         if at + length + FRAME_WORDS > commit.words {
-            return Err(Damage::found(format!("record {number} goes on behind what is committed")));
+            return Err(Damage::found(format!("record {number} continues after the committed words")));
         }
         let words = (0..=length).map(|index| image.word(start + 8 * index)).collect::<Result<Vec<u64>, Damage>>()?;
         if image.word(start + 8 * (length + 1))? != fnv_1a(&words) {
-            return Err(Damage::found(format!("record {number} is not what its checksum was made of")));
+            return Err(Damage::found(format!("record {number} does not match its checksum")));
         }
         Ok(RecoveredOperation { number, words: words[1..].to_vec() })
     }
@@ -34,7 +34,7 @@ impl Recovery for LogRecovery {
     fn recover(&self, image: &mut Image) -> Result<(u64, Vec<RecoveredOperation>), Damage> {
         let commit = CommitWord::of(image.word(self.base)?);
         if commit.words > self.halves.words {
-            return Err(Damage::found("more is committed than a half has room for".to_owned()));
+            return Err(Damage::found("more words are committed than a half holds".to_owned()));
         }
         let (mut at, mut held) = (0, Vec::new());
         while at < commit.words {
@@ -45,7 +45,9 @@ impl Recovery for LogRecovery {
         let first = commit.records.checked_sub(held.len() as u64);
         let first = first.ok_or_else(|| Damage::found("there are more records than were committed".to_owned()))?;
         match (first..).zip(&held).find(|(number, record)| record.number != *number) {
-            Some((number, record)) => Err(Damage::found(format!("record {} is where {number} was", record.number))),
+            Some((number, record)) => {
+                Err(Damage::found(format!("record {} is in the place of {number}", record.number)))
+            }
             None => Ok((commit.records, held)),
         }
     }
@@ -84,9 +86,13 @@ mod tests {
     #[test]
     fn whole_records_are_refused_that_are_not_the_last_that_were_committed_in_their_order() {
         assert_eq!(found([5, 6]), Ok(7));
-        for (numbers, wrong) in [([6, 5], "record 6 is where 5 was"), ([5, 7], "record 7 is where 6 was")] {
+        for (numbers, wrong) in [([6, 5], "record 6 is in the place of 5"), ([5, 7], "record 7 is in the place of 6")] {
             assert_eq!(found(numbers), Err(Damage::found(wrong.to_owned())));
         }
-        assert_eq!(found([4, 5]), Err(Damage::found("record 4 is where 5 was".to_owned())), "the last one is missing");
+        assert_eq!(
+            found([4, 5]),
+            Err(Damage::found("record 4 is in the place of 5".to_owned())),
+            "the last one is missing"
+        );
     }
 }
