@@ -1,7 +1,7 @@
 """Casemate: a laboratory for memory protection.
 
-Run a real program under encryption, authentication and integrity trees; see their cost, the attacks that they stop, and
-why:
+Run a real program under encryption, authentication and integrity trees; see the cost of the protection, the attacks
+that it stops, and why:
 
     >>> import casemate as cm
     >>> results = cm.run(["gzip", "-9", "-c", "/usr/bin/python3"], designs=["none", "sc64-bmt"])

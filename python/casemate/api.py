@@ -1,6 +1,6 @@
 """The laboratory from Python: the functions of the command line, with typed results.
 
-Ctrl-C is not an error: the functions return the finished results, marked as interrupted.
+Ctrl-C is not an error: the functions return the results finished so far, marked as interrupted.
 """
 
 import json
@@ -41,22 +41,22 @@ from casemate.results.window import Window
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
 DEFAULT_MACHINE = "modern"
 STORE_MACHINE = "secpb-pcm"
-"""Default machine for stores: its memory has the write-pending queue of persist buffers."""
+"""Default machine to explain stores: its memory has the write-pending queue that persist buffers need."""
 
 MOVING_MACHINE = "cryptopage-2006"
-"""Default machine for moving lines: its lines and pages are those that chunks need."""
+"""Default machine for designs that permute lines: its line and page sizes are those that chunks need."""
 
 ATTACK_TRIALS = 100
-"""Default trials of each attack."""
+"""Default number of trials of each attack."""
 
 PROGRAM_LOSSES = 1000
-"""Default losses of power of a program."""
+"""Default number of losses of power for a program."""
 
 DEFAULT_ENTRIES = 32
-"""Default entries of a secure persist buffer."""
+"""Default number of entries of a secure persist buffer."""
 
 ProgressCallback = Callable[[dict[str, Any]], object]
-"""Gets the progress, about ten times a second."""
+"""Function that receives the progress of the work, about ten times a second."""
 
 
 def _relay(progress: ProgressCallback | None) -> Callable[[str], object]:
@@ -89,7 +89,7 @@ def attacks() -> tuple[Attack, ...]:
 
 
 def losses() -> tuple[Loss, ...]:
-    """Returns all kinds of losses of power."""
+    """Returns all kinds of losses of power that `crash` tries."""
     return TypeAdapter(tuple[Loss, ...]).validate_json(native.losses())
 
 
@@ -99,7 +99,7 @@ def verdicts() -> tuple[Meaning, ...]:
 
 
 def verbs() -> tuple[VerbMeaning, ...]:
-    """Returns all verbs of a timeline."""
+    """Returns all verbs that name the pieces of work in a timeline."""
     return TypeAdapter(tuple[VerbMeaning, ...]).validate_json(native.verbs())
 
 
@@ -122,11 +122,12 @@ def run(
     """Runs one program under several designs and compares their cost and the attacks that they stop.
 
     `what` is a command with its arguments (or a `Program`, which has more options), a `BuiltIn` workload or a `Trace`.
-    It may be several of the last two: they run at once, each on separate cores and in separate memory, as in `4 *
-    [BuiltIn("gups")]`. `designs` and `machine` are one name or several; every design is run on every machine. `changes`
-    gives keys of all machines and designs other values than their files, as in `{"machine.engines.aes.latency_ns": 25,
-    "design.parts.caches.counters": "256 KB"}`. A key with a name is for one of them only, as in
-    `{"design.sc64-bmt.parts.mac.tag_bits": 64}`. `options` select the part that is run, the method, and the checks.
+    It may be a list of workloads and traces: they run at the same time, each on separate cores and in separate memory,
+    as in `4 * [BuiltIn("gups")]`. `designs` and `machine` are one name or several; every design is run on every
+    machine. `changes` gives keys of all machines and designs other values than their files, as in
+    `{"machine.engines.aes.latency_ns": 25, "design.parts.caches.counters": "256 KB"}`. A key that contains a name
+    changes only that design or machine, as in `{"design.sc64-bmt.parts.mac.tag_bits": 64}`. `options` select the part
+    of the program that is simulated, the level of detail, and the checks.
 
     Raises `CasemateError` if anything requested does not exist.
     """
@@ -159,8 +160,9 @@ def record(
     load_values: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Recording:
-    """Stores a program's execution in a file, to be run as often as you like; without a `limit`, all of it. With
-    `load_values` the file also has the values that the program loads, which a run can then compare.
+    """Stores a program's execution in a file, to be simulated as often as you like; without a `limit`, the whole
+    execution. With `load_values` the file also contains the values that the program loads, so that a run can compare
+    them with the simulated memory.
     """
     program = program if isinstance(program, Program) else Program(program)
     spec = {
@@ -173,14 +175,14 @@ def record(
 
 
 def trace_info(path: str | os.PathLike[str], *, progress: ProgressCallback | None = None) -> TraceInfo:
-    """Returns the content of a trace. All of it is read and checked."""
+    """Returns a summary of a trace's content. The function reads the whole file and checks it."""
     return TraceInfo.model_validate_json(native.trace_info(str(path), _relay(progress)))
 
 
 def usual_machine(designs: Sequence[str], access: Access | None = None) -> str:
-    """Returns the default machine on which accesses under these designs are explained: for a store `STORE_MACHINE`,
-    which has the parts that a persist buffer needs; if lines of any design move, `MOVING_MACHINE`, which has lines and
-    pages for that; else `DEFAULT_MACHINE`.
+    """Returns the default machine on which accesses under these designs are explained: `STORE_MACHINE` for a store,
+    since it has the parts that a persist buffer needs. If any of the designs permutes lines, it is `MOVING_MACHINE`,
+    with the line and page sizes for that; else `DEFAULT_MACHINE`.
     """
     if isinstance(access, Store):
         return STORE_MACHINE
@@ -195,9 +197,9 @@ def explain(
     changes: Mapping[str, object] | None = None,
 ) -> Explanation:
     """Returns the timeline of one access under a design: of a `Read`, a `Write`, a `Store`, a `Page` or a
-    `Permutation`; `changes` as for `run`. The default machine is the `usual_machine`.
+    `Permutation`; `changes` is as for `run`. The default machine is the `usual_machine`.
 
-    Raises `CasemateError` for an address outside the memory, and for a value that fills no line.
+    Raises `CasemateError` for an address outside the memory, and for a value that does not fill a line.
     """
     access = Read() if access is None else access
     if not isinstance(access, Access):
@@ -222,7 +224,7 @@ def attack(
     changes: Mapping[str, object] | None = None,
     progress: ProgressCallback | None = None,
 ) -> AttackReport:
-    """Carries out attacks against a design: all of them, or only `row`; `changes` as for `run`."""
+    """Carries out attacks against a design: all attacks, or only `row`; `changes` is as for `run`."""
     spec = native.to_json({
         "row": _attack(row), "trials": arguments.whole(trials, "trials", least=1),
         "seed": arguments.whole(seed, "seed"),
@@ -241,11 +243,12 @@ def crash(
     changes: Mapping[str, object] | None = None,
     progress: ProgressCallback | None = None,
 ) -> CrashReport:
-    """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one. `changes`
+    """Tries losses of power under a design: all kinds, or only `row`; with all short workloads, or only one. `changes`
     is as for `run`.
 
-    Workloads of one and two writes are attacked with every strike, longer ones with one of each kind, drawn with the
-    seed. If `thorough`, all are attacked with every strike, and with more subsets of the writes on their way.
+    After workloads of one and two writes the attacker tries every strike on memory, after longer workloads one strike
+    of each kind, drawn with the seed. If `thorough`, it tries every strike after all workloads, and more subsets of the
+    writes on their way arrive.
     """
     spec = native.to_json({
         "row": arguments.one_of(row, (loss.name for loss in losses()), "row"), "seed": arguments.whole(seed, "seed"),
@@ -265,8 +268,8 @@ def crash_program(
     changes: Mapping[str, object] | None = None,
     progress: ProgressCallback | None = None,
 ) -> ProgramReport:
-    """Runs a built-in program that contains a recovery routine through losses of power under a design; `changes` as for
-    `run`.
+    """Runs a built-in program that contains a recovery routine through losses of power under a design; `changes` is as
+    for `run`.
 
     Power fails `losses` times, over successive runs of the program, each over a separate memory.
     """
@@ -289,10 +292,11 @@ def attack_many(
     seed: int = 1,
     progress: ProgressCallback | None = None,
 ) -> Campaign:
-    """Carries out many trials of attacks, on all processors, until each row has `trials` of them or the time is over.
+    """Carries out many trials of attacks, on all processors, until each attack has `trials` trials or the budget of
+    time is used up.
 
-    Finished trials are added to `log`, in an existing folder, and trials in the log are not repeated. A budget of zero
-    only reads the log.
+    The function appends finished trials to the file `log`, in an existing folder, and does not repeat trials of the
+    log. With a budget of zero it only reads the log.
     """
     folder = Path(log).parent
     if not folder.is_dir():
@@ -306,8 +310,8 @@ def attack_many(
 
 
 def settings(kind: Literal["machine", "design"], name: str, changes: Mapping[str, object] | None = None) -> Settings:
-    """Returns all values of a machine or a design, built in or in a file, and the source of each; `changes` as for
-    `run`.
+    """Returns all values of a machine or a design, built in or in a file, and the source of each value; `changes` is as
+    for `run`.
     """
     changed = native.to_json(arguments.changes(changes, [name], [name]))
     return Settings(
@@ -350,13 +354,14 @@ def cost_of_battery(
 ) -> BatteryCost:
     """Size of the battery that drains a secure persist buffer, by SecPB's estimate of the worst case.
 
-    `systems` are schemes of SecPB (`"cobcm"` to `"nogap"`) and the systems that they are compared with; the default is
-    all. `entries` are those of the buffer, one number or several. `height` is the levels of the tree, counters and root
-    included; the default is the profile's. `profile` is a name or a file with energies, sizes and storages. With
-    `counted="buffers"` the drains of schemes are carried out too, on a memory of real bytes: each entry separately from
-    cold caches, and all together. `progress` receives their progress. They take milliseconds for 32 entries, and a time
-    that grows with the square of large numbers. With `"all"` the drain of secure eADR, with caches full of dirty lines,
-    is carried out as well: seconds for the profile's 74,752. With `"nothing"` the result has only closed forms.
+    `systems` are schemes of SecPB (`"cobcm"` to `"nogap"`) and the systems that the paper compares with them; the
+    default is all. `entries` is the number of entries of the buffer, one number or several. `height` is the number of
+    levels of the tree, counters and root included; the default is the profile's. `profile` is a name or a file with
+    energies, sizes and storages. With `counted="buffers"` the drains of schemes are carried out too, on a memory of
+    real bytes: each entry separately from cold caches, and all together. `progress` receives the progress of these
+    drains. They take milliseconds for 32 entries; for large buffers the time grows with the square of the number of
+    entries. With `"all"` the drain of secure eADR, with caches full of dirty lines, is carried out as well: it takes
+    seconds for the profile's 74,752 lines. With `"nothing"` the result contains only the closed forms.
 
     Energies are in nanojoules, volumes in cubic millimetres. Source: "SecPB: Architectures for Secure Non-Volatile
     Memory with Battery-Backed Persist Buffers", sections V and VI, Tables III, V and VI.
@@ -379,8 +384,8 @@ def bench_crypto(options: CryptoOptions | None = None, *, progress: ProgressCall
     """Measures the speed at which one core of this computer seals and opens with AES-128-GCM.
 
     Seconds of a call are medians; cycles are of the core's clock, which is measured as well. Watts are from the
-    processor's counters, or a share of a TDP. OpenSSL, if it is installed, takes a second for each size and direction,
-    twice.
+    processor's energy counters, or a share of a TDP. OpenSSL, if it is installed, is measured twice, for a second at
+    each size and in each direction.
 
     Raises `CasemateError` for sizes that are not possible for a message, and for other numbers out of range.
     """

@@ -7,7 +7,7 @@
     >>> for crossing in file:
     ...     print(crossing.time_fs, crossing.kind, hex(crossing.line * 64))
 
-For tables there are columns, block by block, which numpy and pandas accept without conversion:
+For tables, `columns` returns the crossings block by block, as arrays that numpy and pandas accept without conversion:
 
     >>> for block in BusFile("gups.bus").blocks():
     ...     times, lines = numpy.asarray(block.times_fs), numpy.asarray(block.lines)
@@ -43,8 +43,8 @@ class Crossing(NamedTuple):
     """One line at the pins."""
 
     time_fs: int
-    """Time in femtoseconds from power-on. Reads count at their last data, writes when the memory controller accepts
-    them.
+    """Time in femtoseconds from power-on. The time of a read is that of its last data on the bus, the time of a write
+    that of its acceptance by the memory controller.
     """
     line: int
     """Number of the line, as the memory channels count them; its address is 64 times this number."""
@@ -63,11 +63,11 @@ class Block:
     """A stretch of crossings, in columns: an entry for each in the first three."""
 
     times_fs: "array[int]"
-    """Femtoseconds from power-on, 64 bits each; never less than before."""
+    """Femtoseconds from power-on, 64 bits each, in ascending order."""
     lines: "array[int]"
     """Numbers of lines, 64 bits each."""
     flags: bytes
-    """`WRITE`, `NO_BURST` and `WITH_CONTENT`, a byte each."""
+    """Flags of each crossing, a byte each: a sum of `WRITE`, `NO_BURST` and `WITH_CONTENT`."""
     contents: bytes
     """`CONTENT_BYTES` for each crossing with `WITH_CONTENT`, in order: the line, then its spare bits, little-endian."""
 
@@ -85,10 +85,10 @@ class Block:
 
 
 class BusFile:
-    """A file of the lines that crossed the pins. Each iteration reads it from its beginning, a block at a time.
+    """A file of the lines that crossed the pins. Each iteration reads the file from its beginning, a block at a time.
 
-    Raises `CasemateError` if the file is not a bus file, cut off, damaged or of another version: at once, or when an
-    iteration finds it.
+    Raises `CasemateError` if the file is no bus file, or is truncated, damaged or of another version: at once, or when
+    an iteration reaches the damage.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -113,7 +113,7 @@ class BusFile:
 
 
 def info(path: str | os.PathLike[str], first: int = 10) -> BusInfo:
-    """Returns the content of a file, and the first crossings. All of it is read and checked."""
+    """Returns header and totals of a file, and its first crossings. The function reads the whole file and checks it."""
     file, events = BusFile(path), list[Crossing]()
     for block in file.blocks():
         events += islice(block, first - len(events))

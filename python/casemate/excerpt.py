@@ -29,7 +29,7 @@ FS_PER_US = 10**9
 
 
 class ExcerptSpan(NamedTuple):
-    """A piece of work of one unit, or a moment."""
+    """A piece of work of one unit, or an event without duration."""
 
     name: str
     """Verb and object of the work."""
@@ -42,17 +42,17 @@ class ExcerptSpan(NamedTuple):
     lane: int
     """Number of the lane, from zero: spans of one unit that overlap are in different lanes."""
     access: int | None
-    """Number of the access that caused it."""
+    """Number of the access that caused the work."""
     line: int | None
-    """Address of that access's line."""
+    """Address of the line that this access reads or writes."""
     waited_for: str | None
-    """Cause of its wait, if it waited."""
+    """Cause of the wait, if the work had to wait."""
     outcome: str | None
     """Outcome of the work, in a word."""
 
 
 class Unit(NamedTuple):
-    """A unit of the machine."""
+    """A hardware unit of the simulated machine."""
 
     part: str
     """Part of the machine that contains it."""
@@ -102,12 +102,12 @@ class Excerpt:
 
     @property
     def window_fs(self) -> tuple[int, int]:
-        """Start of the window, and its end or that of the run, whichever is first."""
+        """Start of the window, and the end of the window or of the run, whichever is earlier."""
         begin = self.about.window_from_fs
         return begin, min(begin + self.about.window_length_fs, self.about.ended_fs)
 
     def info(self) -> ExcerptInfo:
-        """Returns the work of each unit, in figures."""
+        """Returns the header, the number of accesses, and the counts and times of each unit's work."""
         accesses = {span.access for spans in self.units.values() for span in spans if span.access is not None}
         units = tuple(_work(unit, spans, self.window_fs) for unit, spans in self.units.items() if unit.name != "window")
         return ExcerptInfo(about=self.about, accesses=len(accesses), units=units)

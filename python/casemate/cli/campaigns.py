@@ -18,7 +18,7 @@ Shown = TypeVar("Shown", Example, CrashExample, ProgramExample)
 
 
 def _each(designs: Sequence[str], steps: Steps, work: Callable[[str], T]) -> tuple[list[T], bool]:
-    """The work's result for each design, and whether it was interrupted."""
+    """Returns the result of `work` for each design, and true if Ctrl-C interrupted the work."""
     done: list[T] = []
     try:
         for index, design in enumerate(designs):
@@ -30,7 +30,7 @@ def _each(designs: Sequence[str], steps: Steps, work: Callable[[str], T]) -> tup
 
 
 def _agree(reports: Sequence[AttackReport | ExhaustiveReport | CrashReport | ProgramReport]) -> bool:
-    """Returns true if everything ended as claimed. An empty list is false: after Ctrl-C there may be no report."""
+    """Returns true if all reports agree with the claims; false for an empty list, since Ctrl-C may leave no report."""
     return bool(reports) and all(report.agrees for report in reports)
 
 
@@ -63,7 +63,9 @@ def _again_with(changes: Mapping[str, object], example: Shown) -> Shown:
 def replay(
     designs: Sequence[str], row: str | None, seed: int, changes: Mapping[str, object], steps: Steps
 ) -> AttackResults:
-    """Repeats the trial with this seed, of all attacks or only of `row`, on each design, whatever the claims."""
+    """Repeats the trial with this seed, of all attacks or only of `row`, on each design, without a comparison with the
+    claims.
+    """
     results = attack(designs, row, 1, seed, changes, steps)
     return results.model_copy(update={"agrees": bool(results.reports), "replay": True})
 
@@ -108,7 +110,7 @@ def logged(
 
 
 def attack_bits(designs: Sequence[str], steps: Steps) -> AttackResults:
-    """The flip of every bit, under each design."""
+    """Flips every stored bit under each design."""
     reports, interrupted = _each(designs, steps, lambda design: api.attack_bits(design, progress=steps.report))
     agrees = _agree(reports)
     return AttackResults(exhaustive=tuple(reports), agrees=agrees, interrupted=interrupted)

@@ -8,7 +8,7 @@ from casemate.results.crash import CrashReport
 
 def scaffold(attacks: AttackReport, losses: CrashReport) -> str:
     """Returns the tables `[claims]` and `[crash]` of a design file: the rows with an end that neither its class nor its
-    file states, each with its worst end. To claim these ends declares them as intended.
+    file states, each with its worst end. A designer who adds the tables to the file declares these ends as intended.
     """
     tried = f"{attacks.trials} trials of each attack, seeds from {attacks.seed}"
     rows = [(row.attack, row.worst) for row in attacks.rows if row.worst != row.claim]

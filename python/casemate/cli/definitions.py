@@ -16,12 +16,12 @@ def verdicts() -> str:
 
 
 def losses() -> str:
-    """Returns the rows of `casemate crash`."""
+    """Returns the kinds of losses of power that `casemate crash` tries, with their sentences."""
     return _terms("Rows", ((loss.name, loss.summary) for loss in api.losses()))
 
 
 def attacks() -> str:
-    """Returns the rows of `casemate attack`, only as names, since their sentences would fill two screens."""
+    """Returns the attacks of `casemate attack`, only as names, since their sentences would fill two screens."""
     names = (f"{attack.name} (*)" if attack.hypothetical else attack.name for attack in api.attacks())
     lines = wrap(", ".join(names), COLUMNS - 2, break_on_hyphens=False)
     title = "Rows; `casemate list attacks` says what each does, (*) assumes a fault that no design has"

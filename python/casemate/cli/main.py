@@ -75,8 +75,8 @@ class LazyCommands(Commands):
 def casemate() -> None:
     """A laboratory for memory protection.
 
-    Run a real program on a simulated machine with encrypted, authenticated and fresh memory. See the cost, the attacks
-    that this stops, and why.
+    Run a real program on a simulated machine with encrypted, authenticated and fresh memory. See the cost of the
+    protection, the attacks that it stops, and why.
 
     \b
     Start here:
@@ -101,8 +101,8 @@ def _open_closed_streams() -> None:
 
 
 def _check_text(arguments: Sequence[str]) -> None:
-    """Refuses arguments that are not text: results name files, and JSON has no other bytes. Arguments after `--` belong
-    to a program.
+    """Refuses arguments that are not UTF-8: results contain the names of files, and JSON cannot contain other bytes.
+    Arguments after `--` belong to a program, which may accept any bytes.
     """
     for argument in itertools.takewhile("--".__ne__, arguments):
         if native.shown(argument) != argument:
@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"casemate: interrupted by {interruption.cause()}", err=True)
         sys.exit(interruption.exit_code())
     except BrokenPipeError:
-        # The reader of our output has seen enough; closing must not complain a second time.
+        # The reader of our output has closed the pipe; closing standard output must not report this a second time.
         sys.stderr.close()
         sys.exit(0)
     except SystemExit:

@@ -222,7 +222,7 @@ def check_changes_of_designs(context: click.Context, changes: dict[str, str], wh
 
 
 def check_designs(context: click.Context, designs: tuple[str, ...], every: bool) -> None:
-    """Refuses both designs and `--all`, and neither."""
+    """Refuses a command line with both designs and `--all`, and one with neither."""
     if every and designs:
         named = ", ".join(designs)
         raise click.UsageError(f"both designs ({named}) and --all are given: expected one of them", context)

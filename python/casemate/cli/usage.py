@@ -1,7 +1,7 @@
 """Formats a wrong use of the command line as one line: the error, the expected value, and the nearest right choice.
 
-Click prints four lines; only the last one matters, and it suggests the nearest choice only for options. This module
-keeps click's words if they are clear. It adds the option's name in front and the nearest choice at the end.
+Click prints four lines; only the last line states the error, and click suggests the nearest choice only for options.
+This module keeps click's words if they are clear. It adds the option's name in front and the nearest choice at the end.
 """
 
 import math
@@ -12,7 +12,7 @@ import click
 from casemate.text.nearest import hint
 
 ALIKE = 0.7
-"""Required similarity of options, which all begin with two dashes."""
+"""Required similarity of options; it is high since all options begin with two dashes."""
 NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
 UNITS = ("BYTES", "GB/s", "MHz", "NS", "WATTS")
 """Units of numbers that help shows as the name of the number."""
@@ -69,8 +69,8 @@ def _bad(error: click.BadParameter) -> str:
 
 
 def _no_number(message: str, parameter: click.Parameter) -> str:
-    """Returns the error about a text that is no number, or not an accepted one: the accepted numbers, their unit, and
-    the nearest. Other errors of a number than its type's stay unchanged.
+    """Returns the error about a text that is no number, or a number that is not accepted: with the accepted numbers,
+    their unit, and the nearest of them. All other errors about a number stay unchanged.
     """
     found = re.fullmatch(r"'?(.*?)'? is not (a valid|in the range) .*", message, re.DOTALL)
     if found is None:

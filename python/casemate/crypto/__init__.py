@@ -1,1 +1,1 @@
-"""Cryptography on this computer: measurements, and the thesis's verdict on software."""
+"""Cryptography on this computer: measurements, and the AES-GCM thesis's verdict on software."""

@@ -1,8 +1,9 @@
-"""Measures how fast this computer's processor seals and opens. Our line kernel, RustCrypto's `aes-gcm` and OpenSSL take
-turns at every size, so that other load on the computer affects all alike. The median of the turns counts.
+"""Measures how fast this computer's processor seals and opens messages by AES-128-GCM. Our line kernel, RustCrypto's
+`aes-gcm` and OpenSSL take turns at every size, so that other load on the computer affects all three alike. The figure
+of an engine is the median of its turns.
 
-Only seconds and a clock are measured (in `crates/throughput`, and by OpenSSL's program). Everything else is derived
-here by the thesis's formulas, and compared with its Table 6.1.
+Only seconds and the core's clock are measured (in `crates/throughput`, and by OpenSSL's program). This module derives
+all other figures by the thesis's formulas, and compares them with its Table 6.1.
 """
 
 import json
@@ -26,7 +27,7 @@ TURNS = 51
 """Default turns of each engine."""
 TURNS_MAX = 10_000
 REPETITIONS = 8
-"""Calls in a turn: wide units that slept wake up in the first of them."""
+"""Calls in a turn: vector units that were powered down wake up during the first call."""
 NOT_INSTALLED = "the program `openssl` is not installed (try: apt-get install openssl)"
 OPERATIONS: tuple[Operation, ...] = ("seal", "open")
 
@@ -41,7 +42,7 @@ class CryptoOptions:
     """Bytes of a message: whole blocks of 16."""
     turns: int = TURNS
     bandwidth_gbs: float = 25.6
-    """Bandwidth to carry, in gigabytes (10^9) a second; 25.6 is the thesis's."""
+    """Memory bandwidth to protect, in gigabytes (10^9) a second; 25.6 is the thesis's."""
     tdp_w: float | None = None
     """Power of the processor in watts, if a better value than the measured one is known."""
     cores: int | None = None
@@ -50,7 +51,7 @@ class CryptoOptions:
     """True to measure OpenSSL's program too, a second for each size and direction."""
 
     def check(self) -> None:
-        """Raises `CasemateError` for options that cannot be measured, before the measurement."""
+        """Raises `CasemateError` before the measurement, for options that do not permit one."""
         if not self.sizes:
             raise CasemateError("no size is asked for: expected at least one")
         for size in self.sizes:
@@ -78,7 +79,7 @@ Samples = Mapping[Key, Sample]
 
 
 def measure(options: CryptoOptions, progress: ProgressCallback | None = None) -> CryptoBench:
-    """Carries out the measurement. Raises `CasemateError` for options that cannot be measured."""
+    """Carries out the measurement. Raises `CasemateError` for options that do not permit one."""
     options.check()
     sizes = sorted(dict.fromkeys(options.sizes))
     known = json.loads(_core.crypto_engines())["engines"]
@@ -112,7 +113,7 @@ def measure(options: CryptoOptions, progress: ProgressCallback | None = None) ->
 
 @dataclass
 class _Steps:
-    """Progress in seconds: those of turns are estimated from the finished turns, those of OpenSSL are known."""
+    """Progress in seconds: the seconds of turns are estimated from the finished turns, those of OpenSSL are known."""
 
     progress: ProgressCallback | None
     turns: int
@@ -142,7 +143,7 @@ class _Steps:
 def _turn(engine: str, size: int, samples: defaultdict[Key, Sample]) -> None:
     """Measures an engine once in both directions."""
     seal, open_ = (samples[engine, operation, size] for operation in OPERATIONS)
-    # Both directions are in the same stretch of energy: its counter ticks about a thousand times a second.
+    # Both directions share one reading of the energy counter, which ticks only about a thousand times a second.
     open_.counter = seal.counter
     with seal.counter:
         found = json.loads(_core.crypto_speed(engine, size, REPETITIONS))
@@ -152,8 +153,8 @@ def _turn(engine: str, size: int, samples: defaultdict[Key, Sample]) -> None:
 
 
 def _second(variant: OpenSsl, operation: Operation, size: int, sample: Sample, clock_hz: float) -> None:
-    """Measures OpenSSL for a second. It runs as a separate process, for which the clock of our last measurement is
-    used.
+    """Measures OpenSSL for a second. OpenSSL runs as a separate process; its cycles are computed with the clock of our
+    last measurement.
     """
     with sample.counter:
         sample.seconds.append(openssl_speed.seconds_per_message(variant, operation, size))
@@ -163,7 +164,7 @@ def _second(variant: OpenSsl, operation: Operation, size: int, sample: Sample, c
 def concluded(
     options: CryptoOptions, samples: Samples, engines: Sequence[CryptoEngine], left_out: Sequence[str] = ()
 ) -> CryptoBench:
-    """Returns everything that is derived from the measurements."""
+    """Returns the figures that are derived from the measurements."""
     from casemate.crypto import crypto_today
 
     processor = Processor.found()

@@ -1,4 +1,4 @@
-"""The thesis's Table 6.1 with rows of today, and the verdict on its conclusion that software is infeasible."""
+"""The thesis's Table 6.1 with rows of this computer, and the verdict on its conclusion that software is infeasible."""
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean
@@ -12,14 +12,14 @@ from casemate.text import amounts
 ASIC, FPGA = "ASIC, 45 nm", "FPGA, Kintex 7"
 ALONE = "a line"
 RELEASED = "release"
-"""Profile of Cargo that the figures are meant for."""
+"""Cargo profile of a build that shows the full speed."""
 
 
 def implementations(
     rows: Sequence[CryptoRow], engines: Sequence[CryptoEngine], bandwidth_gbs: float
 ) -> tuple[Implementation, ...]:
-    """Returns Table 6.1: the thesis's rows by the thesis's formulas, then one row of each engine here on single lines.
-    Engines that process many lines at once have a second row, on as many as were measured.
+    """Returns Table 6.1: the thesis's rows by the thesis's formulas, then one row for each engine on this computer, on
+    single lines. Engines that process many lines at once have a second row, for the measured number of lines.
     """
     return (*_of_thesis(bandwidth_gbs), *_of_today(rows, engines, bandwidth_gbs))
 
@@ -54,7 +54,8 @@ def _of_today(
         for size, size_text in shown.items():
             both = [row for row in rows if (row.engine, row.message_bytes) == (engine.name, size)]
             per_byte, clock_hz = fmean(row.cycles_per_byte for row in both), fmean(row.clock_hz for row in both)
-            # Like the thesis, take the throughput of the mean cycles, not the mean of two throughputs.
+            # As in the thesis, the throughput is that of the mean cycles of both directions, not the mean of two
+            # throughputs.
             mbps = software_mbps(clock_hz, per_byte)
             watts = [row.watts for row in both if row.watts]
             count, power = instances(bandwidth_gbs, mbps), fmean(watts) if watts else None

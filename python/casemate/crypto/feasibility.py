@@ -34,6 +34,7 @@ def gigabits(gigabytes: float) -> float:
 def instances(bandwidth_gbs: float, mbps: float) -> int:
     """Section 6.1: number of cores or engines of this throughput that keep up with a bandwidth in gigabytes a second.
 
-    A relative part of 1e-9 more than a whole number is that number: bandwidths are decimal fractions.
+    A quotient that exceeds a whole number by less than a relative 1e-9 counts as that number: bandwidths are decimal
+    fractions.
     """
     return math.ceil(gigabits(bandwidth_gbs) * 1e3 / mbps * (1 - 1e-9))

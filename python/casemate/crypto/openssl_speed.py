@@ -2,8 +2,9 @@
 
 With `-aead` each operation is a message: nonce, 13 bytes of additional data as in TLS, the buffer, and the end that
 makes the tag or computes it to compare. (Without it the program measures one endless message, and the figure includes
-neither nonce nor tag.) It does not read the tag after sealing. It opens with a wrong tag, and ignores the refusal: the
-time of verification is the same. Its seconds are processor time, which is counted in hundredths.
+neither nonce nor tag.) The program does not read the tag after sealing. It opens with a wrong tag and ignores the
+refusal: the time of verification is the same as for a right tag. The program reports processor time, in hundredths of a
+second.
 """
 
 import os
@@ -20,14 +21,14 @@ SECONDS = 1
 """Seconds of each measurement: the shortest that the program accepts."""
 RESULT = re.compile(r"^\+R:(\d+):([\w-]+):(\d+(?:\.\d+)?)$", re.MULTILINE)
 WITHOUT_AES = {"OPENSSL_ia32cap": "~0x200000200000000"}
-"""Environment in which OpenSSL uses neither AES-NI nor PCLMULQDQ on x86 (bits 57 and 33): its assembly for older
+"""Environment in which OpenSSL uses neither AES-NI nor PCLMULQDQ on x86 (bits 57 and 33), but its assembly for older
 processors.
 """
 
 
 @dataclass(frozen=True)
 class OpenSsl:
-    """One way to run OpenSSL."""
+    """A variant of OpenSSL to measure: with or without the processor's AES instructions."""
 
     name: str
     summary: str

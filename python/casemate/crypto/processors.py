@@ -37,8 +37,8 @@ STATED = {
     (AMD, 26, 2): Stated("EPYC 9755", 500, 128),
 }
 """TDP and cores by vendor, family and model. One kind of silicon has many names, and a virtual machine seldom reports
-its model. For each silicon the list has a model with many cores, for the first the thesis's model, by their makers'
-specifications.
+the model. For each kind the list contains a model with many cores, by the maker's specification; the first is the
+thesis's model.
 """
 
 
@@ -85,7 +85,7 @@ class _Domain:
 
 
 class EnergyCounter:
-    """Energy of all packages, by RAPL: other load on the computer is included."""
+    """Energy of all processor packages, by RAPL; it includes other load on the computer."""
 
     def __init__(self, root: Path | None = None) -> None:
         self._domains = list(_packages(root or POWERCAP))
@@ -107,13 +107,13 @@ class EnergyCounter:
 
     @property
     def watts(self) -> float | None:
-        """Mean power of all stretches together; `None` if no counter can be read."""
+        """Mean power over all measured stretches together; `None` if no counter can be read."""
         return self.joules / self.seconds if self.is_there and self.seconds else None
 
 
 def _packages(root: Path) -> Iterator[_Domain]:
     for folder in sorted(root.glob("intel-rapl:*")):
-        # A package, and not a part of one such as its cores.
+        # Accept only whole packages, and no part of a package such as its cores.
         if not re.fullmatch(r"intel-rapl:\d+", folder.name):
             continue
         try:
@@ -130,7 +130,9 @@ def _read(domain: _Domain) -> int:
 
 
 def power(processor: Processor, counter: EnergyCounter, tdp_w: float | None, cores: int | None) -> CryptoPower:
-    """Returns the power charged to a core: from the given TDP, else from the measurement, else from the list."""
+    """Returns the power charged to one CPU core: from the given TDP, else from the RAPL measurement, else from the
+    list.
+    """
     if tdp_w is not None:
         shared = cores or processor.cores or usable_cores()
         explanation = f"{tdp_w:g} W for {shared} cores, as given"

@@ -49,8 +49,8 @@ class BusEvent(Result):
     """One line at the pins."""
 
     time_fs: int
-    """Time in femtoseconds from power-on. Reads count at their last data, writes when the memory controller accepts
-    them.
+    """Time in femtoseconds from power-on. The time of a read is that of its last data on the bus, the time of a write
+    that of its acceptance by the memory controller.
     """
     line: int
     """Number of the line, as the memory channels count them; its address is 64 times this number."""

@@ -174,6 +174,6 @@ def command(
         screen.notices().print(f"stopped by {interruption.cause()}: {complete} of {len(names)} designs are complete")
     if results.interrupted:
         return EXIT_INTERRUPTED
-    # An exhausted budget without a complete trial has shown no difference either.
+    # A campaign whose budget ended before any trial has found no difference from the claims either.
     is_empty = not results.reports and not results.exhaustive
     return 0 if results.agrees or is_empty else EXIT_NO

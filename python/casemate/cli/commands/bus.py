@@ -28,7 +28,9 @@ All of it from Python: `from casemate.bus import BusFile`. The layout of the fil
 @click.option("--first", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="Show the first N.")
 @screen.as_json
 def command(path: Path, first: int, as_json: bool) -> None:
-    """Show the lines that crossed the pins of memory in a run. The whole file is read, and every checksum compared."""
+    """Show the lines that crossed the pins of memory in a run. The command reads the whole file and compares every
+    checksum.
+    """
     from casemate import bus
     from casemate.tables import layouts
 

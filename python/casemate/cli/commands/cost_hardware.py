@@ -20,9 +20,11 @@ OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 """Library of the package `qflow-tech-osu018` of Debian and Ubuntu."""
 FOLDER = Path("results") / "hardware"
 TARGETS_NS = (0.01, 1000)
-"""Delays that synthesis can aim at in any library, in nanoseconds; its programs fail beyond these limits."""
+"""Shortest and longest delay that synthesis can aim at, in nanoseconds; Yosys and ABC fail beyond these limits."""
 STEP_SECONDS = {"simulation of the RTL": 22, "synthesis": 35, "timing": 4, "FPGA": 44, "simulation of the netlist": 13}
-"""Seconds of each step for the engine's router with its lane, in order: they weight the progress."""
+"""Seconds that each step takes for the engine's router with its lane, in order: weights of the steps in the progress
+bar.
+"""
 WITH_STIMULUS = ("simulation of the RTL", "simulation of the netlist")
 """Steps that need a stimulus."""
 
@@ -175,7 +177,7 @@ def _shared(command: Any) -> Any:
 @options.png
 @_shared
 def engine(**given: Any) -> None:
-    """Price points of the AES-GCM engine's space: area, frequency, throughput, energy."""
+    """Estimate area, frequency, throughput and energy of configurations of the AES-GCM engine."""
     from casemate.hardware import engine as space
     from casemate.hardware.scaling import scaling
     from casemate.terminal.progress import Steps
@@ -220,7 +222,7 @@ def engine(**given: Any) -> None:
 )
 @_shared
 def rtl(**given: Any) -> None:
-    """Price any RTL through the flow of `casemate cost engine`."""
+    """Estimate area, frequency, throughput and energy of any RTL, by the flow of `casemate cost engine`."""
     from casemate.hardware import design, sources
     from casemate.hardware.flow import Request
     from casemate.terminal.progress import Steps
@@ -245,8 +247,8 @@ def rtl(**given: Any) -> None:
 
 
 class Pricing:
-    """Shows the core and step under way, and the total progress. Kept steps count as no work; cores that have not begun
-    count as all steps.
+    """Shows the hardware core and the step under way, and the total progress. Steps with a kept result have no weight;
+    a core that the flow has not begun has the weight of all its steps.
     """
 
     def __init__(self, steps: "Steps", cores: int, left_out: Sequence[str]) -> None:
@@ -255,7 +257,7 @@ class Pricing:
         self._done = self._step = 0
 
     def begin(self, number: int, core: str) -> None:
-        """Begins the work on a core."""
+        """Begins the work on a hardware core."""
         self._cores, self._core = self._cores - (number > 0), core
         self._done, self._step = self._done + self._step, 0
         self._steps.begin(0, core)
@@ -286,7 +288,7 @@ def _flow(given: dict[str, Any], progress: Pricing) -> "Flow":
 
 def other_cores(path: Path, flow: "Flow") -> "list[CoreCost]":
     """Returns the cores of an earlier result. Raises `CasemateError` if the file is not a result, or if its cores did
-    not use this flow: results of other libraries or other target delays do not compare.
+    not use this flow: results with another library or another target delay are not comparable.
     """
     from pydantic import ValidationError
 

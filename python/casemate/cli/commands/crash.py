@@ -54,7 +54,7 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 
 
 BUFFER_KEYS = ("entries", "drain_from", "drain_to", "latency_cycles")
-"""Keys of a design's persist buffer that do not affect short workloads."""
+"""Keys of a design's persist buffer that have no effect on short workloads."""
 
 
 def _check_what_short_workloads_see(context: click.Context, changes: dict[str, str], program: str | None) -> None:

@@ -50,7 +50,7 @@ class Address(click.ParamType[int]):
     name = "address"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Returns the number of the byte."""
+        """Returns the address as a number."""
         if isinstance(value, int):
             return value
         try:

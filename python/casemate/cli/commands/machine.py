@@ -11,7 +11,7 @@ from casemate.terminal import screen
 
 @click.group("machine", cls=Commands)
 def command() -> None:
-    """Make machine files of other simulators' configurations.
+    """Make machine files from other simulators' configurations.
 
     \b
     Example:
@@ -31,11 +31,12 @@ def command() -> None:
 )
 @screen.as_json
 def import_(path: Path, name: str | None, output: Path | None, as_json: bool) -> None:
-    """Make a machine of DRAMsim3's .ini or of Ramulator 2's YAML.
+    """Make a machine file from DRAMsim3's .ini or from Ramulator 2's YAML.
 
     The configuration describes the memory: channels, organisation, timing, queues and policies. Cores, caches and the
-    units of protection are those of the machine 'modern'. The table lists each key with another value in the machine,
-    or without a counterpart. Without -o the machine file is printed, and the table goes to standard error.
+    units of protection are those of the machine 'modern'. The table lists each key of the configuration that has
+    another value in the machine, or no counterpart. Without -o the command prints the machine file, and the table goes
+    to standard error.
 
     \b
     Examples:

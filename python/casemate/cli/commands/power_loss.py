@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RequestedLoss:
-    """Options of the power loss."""
+    """Values of the options --power-loss, --losses and --battery."""
 
     at: str
     losses: int
@@ -26,7 +26,7 @@ class RequestedLoss:
 
 
 class _Read(click.ParamType[str]):
-    """Text that a function can read."""
+    """Type of an option with a text that a function can parse."""
 
     name = "text"
 
@@ -34,7 +34,7 @@ class _Read(click.ParamType[str]):
         self._read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Returns the text unchanged, if the function can read it."""
+        """Returns the text unchanged, if the function can parse it."""
         try:
             self._read(str(value))
         except (ValueError, CasemateError) as error:
@@ -49,7 +49,7 @@ def _moment(text: str) -> object:
 
 
 def options(command: Callable[..., int]) -> Callable[..., int]:
-    """Adds the options, which reach the command as one, `loss`."""
+    """Adds the options of the power loss, which reach the command as one argument, `loss`."""
 
     @click.option(
         "--power-loss",

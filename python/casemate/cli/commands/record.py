@@ -54,7 +54,7 @@ def command(
 ) -> int:
     """Store a program's execution, to run it as often as you like, anywhere.
 
-    A stored execution gives the same results every time, bit for bit, and needs no QEMU to be run.
+    Runs of a stored execution have the same results every time, bit for bit, and need no QEMU.
     """
     if not program:
         raise click.UsageError("expected a program to record, after `--`", context)

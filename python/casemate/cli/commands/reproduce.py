@@ -59,7 +59,7 @@ EXAMPLES_OF_RUNS = (
     (" --seeds 1", "one seed: a third of the time, and no intervals"),
     (" --output results/{name}", "where the runs, the traces and the pictures go"),
 )
-"""Figures and tables that the user may request, with their titles: in two columns, for names of any length."""
+"""Examples on the help page of a study: the options, and a comment. The page prints them in two columns."""
 
 OF_FORMULAS = """
 \b
@@ -90,7 +90,7 @@ class Studies(Commands):
 
 @click.group("reproduce", cls=Studies, epilog=EPILOG, subcommand_metavar="STUDY [OPTIONS]")
 def command() -> None:
-    """Run a paper's evaluation again: each of its figures next to ours, and whether its trends hold.
+    """Run a paper's evaluation again: print each of its figures next to ours, and decide whether its trends hold.
 
     Workloads, machines and designs approximate the paper's, and the output lists the differences. A study without runs
     derives a paper's figures from the parameters in the paper.
@@ -112,7 +112,9 @@ def _chosen(kind: str, numbers: tuple[str, ...], known: list[str]) -> list[str]:
 
 
 def _of_runs(study: Study) -> click.Command:
-    """Returns the command of a study of runs: it carries out missing runs, and compares."""
+    """Returns the command of a study of runs: it carries out the missing runs, and compares their figures with the
+    paper's.
+    """
 
     @click.option(
         "--figure", "numbers", multiple=True, metavar="N", help="Only this figure; repeat it.  [default: all]"

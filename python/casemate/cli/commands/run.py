@@ -215,8 +215,9 @@ def command(
 ) -> int:
     """Run a program under several designs, and compare cost and protection.
 
-    The program really runs, now, on this computer. The simulated machine sees every instruction and every stored byte
-    of it, really encrypts the bytes, and checks every line that it reads back. All designs see the same execution.
+    The program really runs, now, on this computer. The simulated machine receives every instruction and every stored
+    byte of the program, really encrypts the bytes, and checks every line that it reads back. All designs receive the
+    same execution.
     """
     if bool(program) == bool(workloads or traces):
         raise click.UsageError(
@@ -345,7 +346,7 @@ def command(
 
 
 def _write(folder: Path, record: "Record", of_several_machines: bool) -> Path:
-    """One file for each configuration: the same run again has the same name."""
+    """One file for each configuration: a repetition of the same run writes a file of the same name."""
     workload = Path(record.configuration.workload.program[0]).name
     machine = f"-{record.machine}" if of_several_machines else ""
     path = folder / f"{workload}{machine}-{record.design}-{record.configuration_hash[:8]}.json"

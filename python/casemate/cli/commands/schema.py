@@ -44,8 +44,8 @@ KINDS = {
     "reproduce gcm": "Derivation",
     "reproduce secpb": "Reproduction",
 }
-"""Result of each command, with the command as it is typed. If several commands of a group print the same result, the
-key is the group.
+"""Type of each command's result, with the words of the command as the user types them. If several commands of a group
+print the same result, the key is the group.
 """
 
 

@@ -23,7 +23,7 @@ def command() -> None:
 @click.argument("path", type=options.source, metavar="FILE")
 @screen.as_json
 def info(path: Path, as_json: bool) -> None:
-    """Show the content of a trace. All of it is read, and every checksum is compared.
+    """Show a summary of a trace. The command reads the whole file and compares every checksum.
 
     \b
     Examples:

@@ -30,8 +30,8 @@ Exit codes: 0 all within their tolerances, 1 something is not, 2 bad input, 130 
 def command(brief: bool, as_json: bool) -> int:
     """Compare the simulated machine with public simulators of the same configuration.
 
-    DRAM is compared with two DRAM simulators on the same streams of requests, the whole machine with ChampSim on the
-    same traces.
+    The DRAM model is compared with two DRAM simulators on the same streams of requests, the whole machine with ChampSim
+    on the same traces.
     """
     from casemate import api
     from casemate.tables import layouts
