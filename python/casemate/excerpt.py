@@ -97,7 +97,7 @@ class Excerpt:
             raise CasemateError(f"'{path}' is damaged: an event is not as Casemate writes it") from error
 
     def spans(self, unit: str) -> tuple[ExcerptSpan, ...]:
-        """Returns the spans of a unit. Raises `KeyError` if it has none in the window."""
+        """Returns the spans of a unit. Raises `KeyError` if the window contains no span of the unit."""
         return next(spans for found, spans in self.units.items() if found.name == unit)
 
     @property

@@ -6,7 +6,7 @@
     >>> table.pivot(index="interval", columns="design", values="ipc").plot()
 
 `casemate run --interval 1M --intervals FILE.csv` writes the same as CSV. Missing values, such as the latency of reads
-in an interval without reads, are NaN. Everything that was counted is in `record.intervals`.
+in an interval without reads, are NaN. `record.intervals` contains all counts.
 """
 
 import csv
@@ -35,12 +35,12 @@ Column = Callable[[Interval], Figure]
 Row = dict[str, str | Figure]
 
 NOTHING = float("nan")
-"""Value of a missing figure: every reader of tables accepts it as a number."""
+"""Value of a missing figure: pandas, polars and other readers of tables accept NaN as a number."""
 
 SUFFIX = ".csv"
 
 UNITS = ("fs", "ns", "cycles")
-"""Units at the end of names of breakdowns by cause, as in `parts_ns` and `lost_cycles`."""
+"""Units that end the names of fields with a breakdown by cause, as in `parts_ns` and `lost_cycles`."""
 
 
 def rows(results: RunResults) -> list[Row]:
@@ -56,7 +56,7 @@ def rows(results: RunResults) -> list[Row]:
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Raises `CasemateError` if no table can be written to this path, as far as that is known in advance."""
+    """Raises `CasemateError` if it is clear before the run that no table can be written to this path."""
     native.check_file(str(path))
     if Path(path).suffix.lower() != SUFFIX:
         raise CasemateError(f"'{path}' would be a table as CSV: expected a name that ends in {SUFFIX}")
@@ -132,7 +132,7 @@ def _words_predicted_rate(interval: Interval) -> Figure:
 
 
 def _causes(kind: type[Result], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Column]]:
-    """Returns a column for each cause of a breakdown, for every place where it is counted."""
+    """Yields a column for each cause of each breakdown, at all levels of the result."""
     for name, field in kind.model_fields.items():
         within = _result_in(field.annotation)
         if within is None:
@@ -147,13 +147,13 @@ def _causes(kind: type[Result], path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 
 def _result_in(annotation: object) -> type[Result] | None:
-    """Returns the kind of result that a field has, optional or not, if it has one."""
+    """Returns the class of results that a field contains, optional or not; `None` if the field contains no result."""
     kinds = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Result)), None)
 
 
 def _follow(path: tuple[str, ...]) -> Column:
-    """Returns the value that these nested names lead to."""
+    """Returns a function that reads the value of the field at this path of names."""
 
     def figure(interval: Interval) -> Figure:
         found: object = interval
@@ -168,4 +168,4 @@ def _follow(path: tuple[str, ...]) -> Column:
 
 
 COLUMNS: dict[str, Column] = dict(_columns())
-"""Returns the figures of an interval, by the name of their column, with its unit."""
+"""Functions that compute the figures of an interval, by the name of the column, which ends with the unit."""

@@ -1,8 +1,8 @@
 """Command line of Casemate.
 
-Exit codes: 0 for success; 1 if a result is negative (a check failed, a claim differs); 2 if something requested does
-not exist; 3 for a bug in Casemate; 130 for Ctrl-C and 143 for SIGTERM. After both signals everything that was finished
-is kept and shown.
+The exit code is 0 for success and 1 for a negative result (a check failed, a claim differs). It is 2 if something
+requested does not exist, and 3 for a bug in Casemate. It is 130 after Ctrl-C and 143 after SIGTERM; after both signals
+the command keeps and shows the finished results.
 """
 
 import importlib

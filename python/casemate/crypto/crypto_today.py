@@ -54,7 +54,7 @@ def _of_today(
         for size, size_text in shown.items():
             both = [row for row in rows if (row.engine, row.message_bytes) == (engine.name, size)]
             per_byte, clock_hz = fmean(row.cycles_per_byte for row in both), fmean(row.clock_hz for row in both)
-            # As in the thesis, the throughput is that of the mean cycles of both directions, not the mean of two
+            # Like the thesis, compute the throughput from the mean cycles of both directions; do not average two
             # throughputs.
             mbps = software_mbps(clock_hz, per_byte)
             watts = [row.watts for row in both if row.watts]

@@ -9,11 +9,11 @@
                                              v                                                  v
                                     energy of each line                                  cycles of each line
 
-A figure of a single core has little meaning: libraries, scripts and assumptions about wires decide it as much as the
-core does. So this package is one chain without settings for a single core, and a published core is priced by running
-its RTL through the same chain. docs/systems/gcm-engine-cost.md lists the modelled effects and the omitted ones.
+A figure of a single hardware core has little meaning: cell libraries, scripts and assumptions about wires decide it as
+much as the core does. So this package is one flow without settings for a single core. To compare with a published core,
+run its RTL through the same flow. docs/systems/gcm-engine-cost.md lists the modelled effects and the omitted ones.
 
-Each file is a step that does not depend on the next one. First are `tools` (finds and contains programs), `sources` and
+Each file is a step that does not depend on later steps. First are `tools` (finds and contains programs), `sources` and
 `design` (the input), `liberty` and `library` (the cell library), then `synthesis`, `fabric`, `netlist`, `fanout`,
 `timing`. The last are `stimulus`, `rtl_simulation`, `gate_simulation`, `energy`, and `flow` (their order, with a store
 of results). Other parts of Casemate do not import this package.

@@ -1,5 +1,5 @@
-"""The design to price: sources, the module on top, its parameters and its clock. It is checked before any long step
-begins.
+"""The hardware design to estimate: its sources, top module, parameters and clock. The flow checks them before any long
+step begins.
 """
 
 import re
@@ -14,15 +14,17 @@ from casemate.text.nearest import hint
 CLOCKS = ("clk_i", "clk", "clock", "clock_i", "CLK")
 """Usual names of a clock, tried by default."""
 _VALUE = re.compile(r"-?\d+|\d*'[sS]?[bodhBODH][0-9a-fA-F_]+")
-"""A value that Yosys and Verilator take alike: names and expressions mean something in one of them only."""
+"""A parameter value that Yosys and Verilator interpret in the same way: only one of the two understands names and
+expressions.
+"""
 
 
 @dataclass(frozen=True)
 class Design:
-    """RTL with the module on top of it and values of its parameters."""
+    """RTL sources with the top module and the values of its parameters."""
 
     sources: tuple[Source, ...]
-    """Sources that front ends read, as `sources.read` returns them."""
+    """Sources for Yosys and Verilator, as `sources.read` returns them."""
     top: str
     parameters: tuple[tuple[str, str], ...] = ()
 
@@ -38,7 +40,9 @@ class Design:
 
     @property
     def keeps_modules(self) -> bool:
-        """Returns true if a module in the sources is marked as one that synthesis must not merge with other modules."""
+        """Returns true if the sources mark a module with `keep_hierarchy`, so that synthesis must not merge it with
+        other modules.
+        """
         read = (*self.files, *sources.included(self.sources))
         return any(re.search(r"\(\*[^)]*\bkeep_hierarchy\b", text) for text in map(sources.text, read))
 
@@ -53,7 +57,7 @@ class Design:
             there = f"there are: {', '.join(sorted(modules))}" if modules else "there is none"
             raise CasemateError(f"no module '{self.top}' in the sources{hint(self.top, modules)}; {there}")
         known = re.findall(r"\bparameter\b[^=;)]*?(\w+)\s*=", modules[self.top])
-        # `parameter A = 1, B = 2` names the second without the word.
+        # In `parameter A = 1, B = 2` the second parameter has no keyword in front.
         known += re.findall(r",\s*(\w+)\s*=(?!=)", modules[self.top].split(";", 1)[0])
         for name, value in self.parameters:
             if name not in known:
@@ -69,8 +73,8 @@ class Design:
 
 
 def clock_of(widths: dict[str, tuple[bool, int]], wanted: str | None) -> str:
-    """Returns the clock among ports; each port has a flag for inputs and its number of bits. Raises `CasemateError` if
-    the requested clock is not an input of one bit, or if no port has a usual name.
+    """Returns the name of the clock port. `ports` maps each name to a flag for inputs and a number of bits. Raises
+    `CasemateError` if the requested clock is not an input of one bit, or if no port has a usual name.
     """
     fitting = [name for name, (is_input, width) in widths.items() if is_input and width == 1]
     if wanted is not None:

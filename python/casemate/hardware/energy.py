@@ -1,7 +1,7 @@
 """The energy of a netlist, net by net, from the toggles of each net.
 
-For a net with load C that rises r times, the supply gives C V^2 each time. Half of it heats the cell at the rise, half
-at the fall. So
+At each rise of a net with load C, the supply delivers the energy C V^2. The cell dissipates half of this energy at the
+rise and half at the fall. So
 
     switching   = (rises + falls) 1/2 C V^2,  C = the input pins at the net
     internal    = the tables of `internal_power` for each output that rises or falls, by its load and the slew at
@@ -10,8 +10,9 @@ at the fall. So
     clock       = both of the clock's net and of the clock pins of flip-flops, which toggle twice a cycle
     leakage     = the cells' leakage over the time that it took
 
-Slews are propagated through the tables, the slowest input of a cell first; ports and the clock have the library's
-fastest. Wires, the clock's tree and glitches have no energy here. Source: Liberty user guide, "Modeling power".
+The slew at an output is the slowest that the tables give for any input of the cell; ports and the clock have the
+library's fastest slew. The energy of wires, of the clock tree and of glitches is not modelled. Source: Liberty user
+guide, "Modeling power".
 """
 
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from casemate.hardware.netlist import Instance, Net, Netlist
 
 @dataclass(frozen=True)
 class Energy:
-    """Energy in joules, and power in watts."""
+    """Dynamic energy of the measured cycles in joules, and leakage power in watts."""
 
     switching_j: float
     internal_j: float
@@ -32,12 +33,12 @@ class Energy:
 
     @property
     def dynamic_j(self) -> float:
-        """Sum over all parts that toggling takes."""
+        """Sum of the parts that toggling causes: switching, internal and clock energy."""
         return self.switching_j + self.internal_j + self.clock_j
 
 
 def find(netlist: Netlist, library: Library, clock: str, toggles: Toggles) -> Energy:
-    """The energy that these toggles take, with those of the clock: it rises and falls once in each cycle."""
+    """Energy of these toggles, and of the clock, which rises and falls once in each cycle."""
     return _Account(netlist, library, clock, toggles).energy()
 
 
@@ -54,7 +55,7 @@ class _Account:
         self._slews = self._propagated()
 
     def energy(self) -> Energy:
-        """The sum over all nets and pins."""
+        """Energy of all nets and pins."""
         switching = sum(
             sum(self._times(net)) / 2 * load * self._library.voltage_v**2
             for net, load in self._loads.items()
@@ -96,7 +97,7 @@ class _Account:
         return self._slews.get(net, self._library.first_slew_s) if isinstance(net, int) else self._library.first_slew_s
 
     def _propagated(self) -> dict[int, float]:
-        """The slew of each net that a cell drives (s)."""
+        """Slew of each net that a cell drives, in seconds."""
         slews = dict[int, float]()
         flops = [(each, cell) for each in self._netlist.instances if (cell := self._library.cells[each.cell]).flop]
         for each, cell in [*flops, *in_order(self._netlist, self._library)]:
@@ -116,7 +117,8 @@ class _Account:
 
 
 def _causes(cell: Cell, arcs: tuple[Arc, ...]) -> tuple[Arc, ...]:
-    """Arcs that cause changes of an output; for a flip-flop those from its clock, since resets are rare."""
+    """Timing arcs that cause changes of an output; for a flip-flop only the arcs from its clock, since resets are rare.
+    """
     if cell.flop is None:
         return arcs
     clocked = tuple(arc for arc in arcs if arc.source and arc.source in cell.flop.clock)

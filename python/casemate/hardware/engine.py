@@ -1,8 +1,9 @@
-"""The space of our engine: a lane of `rtl/`, or several behind the router, with their parameters.
+"""The design space of our AES-GCM engine: one lane of `rtl/`, or several lanes behind the router, with their
+parameters.
 
-A router with its lanes is synthesised in the way of its layout: the lane once, the router around it once, and then the
-lane is copied into each place. Area, timing and energy are those of the whole netlist without extrapolation. Only the
-logic that synthesis could share between router and lane is not shared.
+A router with N lanes is synthesised as it would be laid out: the lane once, and the router with N empty boxes once.
+Then the flow copies the lane into each box. Area, timing and energy are those of the whole netlist, without
+extrapolation. Synthesis can share no logic between router and lanes.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,18 +25,18 @@ LANES_MAX = 16
 ID_BITS = 4
 STIMULUS = Path(__file__).parent / "engine_stimulus.py"
 LINES_OF_A_LANE = 24
-"""Lines that each lane gets; a third of them before it is measured."""
+"""Number of lines that each lane seals; a third of them before the measurement begins."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the space."""
+    """A point of the design space: one configuration of the engine."""
 
     key_bits: int = 128
     rounds: int = 1
-    """Rounds of AES a cycle; 0 is a stage for each."""
+    """Rounds of AES per cycle; 0 for a pipeline with one stage per round."""
     mul_bits: int = 16
-    """Bits of a product of GHASH a cycle."""
+    """Bits of a GHASH product that the multiplier processes per cycle."""
     tower: bool = False
     lanes: int = 1
 
@@ -48,7 +49,7 @@ class Point:
 
     def request(self, sources: tuple[Source, ...], has_fpga: bool) -> Request:
         """Returns the request to the flow for this point."""
-        # Each lane of a router has as many ids as a single lane.
+        # Each lane of a router has as many request ids as a single lane.
         ids = ID_BITS + (self.lanes - 1).bit_length()
         parameters = (
             ("KeyBits", str(self.key_bits)), ("RoundsPerCycle", str(self.rounds)), ("MulBits", str(self.mul_bits)),
@@ -77,7 +78,7 @@ USUAL = (
     Point(rounds=0, mul_bits=128),
     Point(lanes=2),
 )
-"""Points that are shown by default."""
+"""Configurations that the command estimates by default."""
 
 
 def points(
@@ -87,7 +88,9 @@ def points(
     tower: Sequence[bool],
     lanes: Sequence[int],
 ) -> list[Point]:
-    """All points with these values, those that are empty being the lane's usual ones; the usual points if all are."""
+    """All combinations of these values; an empty list means the default of that parameter. If all lists are empty, the
+    six default configurations.
+    """
     if not any((key_bits, rounds, mul_bits, tower, lanes)):
         return list(USUAL)
     usual = Point()
@@ -115,7 +118,7 @@ def rtl_folder(requested: Path | None) -> tuple[Source, ...]:
 def price(
     requested: list[Point], flow: Flow, sources: tuple[Source, ...], has_fpga: bool, begin: Callable[[int, str], object]
 ) -> list[CoreCost]:
-    """Returns the cost of each point; calls `begin` before each."""
+    """Returns the cost of each configuration; calls `begin` before the work on each."""
     rows = list[CoreCost]()
     for number, point in enumerate(requested):
         begin(number, point.title)

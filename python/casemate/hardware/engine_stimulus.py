@@ -1,7 +1,7 @@
-"""Drives our engine, a lane or a router: lines to seal, at the engine's maximum rate.
+"""Stimulus of our engine, a lane or a router: it requests the sealing of lines at the engine's maximum rate.
 
-An id is used again only after its response, so that lines that overtake each other are distinguished. The steady state
-is measured: from a response, when all lanes are full, to the response that is the requested number of lines later.
+The stimulus uses a request id again only after the response to it, so that it can match responses that overtake each
+other. It measures the steady state: from a response when all lanes are full to the last response.
 """
 
 from casemate._core import CasemateError
@@ -9,7 +9,7 @@ from casemate.hardware.stimulus import Core
 
 SEAL = 1
 WARM_UP = 1 / 3
-"""Share of the lines at the beginning that are not measured."""
+"""Share of the lines that the engine seals before the measurement begins."""
 IDLE_CYCLES_MAX = 20_000
 """Maximum number of cycles without an accepted line or a response."""
 
@@ -26,7 +26,7 @@ def drive(core: Core) -> None:
     inside = dict[int, int]()
     sent = ended = idle = 0
     first, count = int(WARM_UP * len(core.lines)), len(core.lines)
-    # More lines are sent than are measured, so that the engine stays full to the end.
+    # The stimulus sends more lines than it measures, so that the engine stays full until the last response.
     while ended < count and idle < IDLE_CYCLES_MAX:
         asking = bool(free)
         line = core.lines[sent % count]

@@ -1,6 +1,6 @@
-"""RTL to the look-up tables of a Xilinx series 7 FPGA, by Yosys.
+"""Maps RTL to the look-up tables of a Xilinx series 7 FPGA, by Yosys.
 
-The counts are Yosys' and not those of Xilinx's own tool, which packs otherwise: they compare cores with each other.
+The counts are those of Yosys; Xilinx's tool packs cells otherwise. So use them only to compare cores with each other.
 """
 
 from collections import Counter
@@ -16,8 +16,8 @@ _FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARR
 
 
 def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fpga:
-    """Returns the resources of a design in a Xilinx series 7 FPGA, without pads and without the content of boxes. Yosys
-    is not Xilinx's tool.
+    """Returns the resources of a design in a Xilinx series 7 FPGA as Yosys counts them, without pads and without the
+    content of boxes.
     """
     script = [
         read_command(design, boxes),
@@ -39,8 +39,8 @@ def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fpga:
 
 
 def _without_parameters(design: Design, boxes: Sequence[str], folder: Path) -> list[str]:
-    """Commands that take the parameters off boxes: `synth_xilinx` refuses a box with parameters, which it cannot
-    set.
+    """Yosys commands that remove the parameters of boxes: `synth_xilinx` refuses a box with parameters, since it cannot
+    set them.
     """
     if not boxes:
         return []

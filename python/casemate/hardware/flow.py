@@ -1,7 +1,8 @@
 """The order of the steps for one core, from the request over kept steps to the results.
 
-A step is kept under everything that decides it. So no file that is read may change until the step is kept. The results
-of a user's stimulus are never kept, since the files that it imports and reads are not known.
+The store keeps the result of a step under a digest of all its inputs. So no input file may change until the store has
+the result. It never keeps the results of a user's stimulus, since the files that the stimulus imports and reads are not
+known.
 """
 
 import json
@@ -42,9 +43,9 @@ STEPS = (
     "energy", "fabric", "fanout", "functions", "gate_simulation", "liberty", "library", "netlist", "rtl_simulation",
     "stimulus", "synthesis", "timing",
 )  # fmt: skip
-"""Modules of this package that figures depend on."""
+"""Modules of this package that decide the figures."""
 LINES = 24
-"""Number of lines that a stimulus gets."""
+"""Default number of lines in a stimulus."""
 LINE_BITS = 8 * stimulus.LINE_BYTES
 
 
@@ -65,7 +66,7 @@ class Request:
 
 
 class Flow:
-    """Prices cores with one library."""
+    """Estimates the cost of hardware cores with one cell library."""
 
     def __init__(
         self, path: Path, folder: Path, delay_s: float | None = None, report: Callable[[str], object] = print
@@ -94,7 +95,8 @@ class Flow:
         rtl = self._of(request.design)
         ports = self._ports(request.design, rtl)
         clock = designs.clock_of(ports, request.clock)
-        # Errors are most likely in a stimulus, which runs in a moment; synthesis may take an hour.
+        # Run the stimulus first: it is the likeliest cause of an error and runs in a moment; synthesis may take an
+        # hour.
         trace = self._trace(request, drive, ports, clock, rtl) if drive else None
         built, buffers = fanout.split(self._mapped(request.design, request.part), self.library, clock)
         gate_simulation.check(built, self.library, clock)
@@ -129,14 +131,15 @@ class Flow:
         return self._store.keep(step, common, lambda: self._of_what_was_read(find))
 
     def _of_what_was_read(self, find: Callable[[], Any]) -> Any:
-        """Returns the result of `find` if no file has changed meanwhile. Raises `CasemateError` if one has."""
+        """Returns the result of `find`. Raises `CasemateError` if an input file has changed meanwhile."""
         found = find()
         for path in tuple(self._read):
             self._content(path)
         return found
 
     def _content(self, path: Path) -> str:
-        """Identifier of a file's content, which must be the same as before."""
+        """Digest of a file's content. Raises `CasemateError` if the content has changed since the flow first read it.
+        """
         try:
             found = store.content(path)
         except OSError as error:
@@ -146,7 +149,7 @@ class Flow:
         return found
 
     def _mapping(self) -> dict[str, Any]:
-        """Returns everything that decides the mapping of a design."""
+        """Returns the inputs, apart from the design, that decide the mapping of a design to cells."""
         return {
             "library": self.library_content,
             "delay_s": self.delay_s,
@@ -166,7 +169,7 @@ class Flow:
         return {name: (bool(port[0]), int(port[1])) for name, port in found.items()}
 
     def _of(self, design: Design) -> dict[str, Any]:
-        """Returns everything that decides the results for a design."""
+        """Returns the content of a design and the versions of the programs, which decide all results for it."""
         return {
             "sources": [
                 [path.name, self._content(path)] for path in (*design.files, *sources.included(design.sources))
@@ -178,7 +181,9 @@ class Flow:
         }
 
     def _mapped(self, design: Design, part: Design | None = None) -> Netlist:
-        """The cells of a design; a part that occurs several times is mapped once, and then put into all its boxes."""
+        """Netlist of a design. A part that occurs several times is mapped once, and then copied into all boxes that
+        stand for it.
+        """
         boxes = [part.top] if part else []
 
         def find() -> Any:
@@ -222,8 +227,8 @@ class Flow:
         )
 
     def _fpga(self, request: Request) -> Fpga:
-        """Returns the FPGA resources of a design; a part that occurs several times is mapped once, and counted as
-        often.
+        """Returns the FPGA resources of a design. A part that occurs several times is mapped once, and its resources
+        count once for each copy.
         """
         part = request.part
         found = self._fabric(request.design, [part.top] if part else [])
@@ -256,7 +261,7 @@ class Flow:
 
         def find() -> Any:
             self._tell("simulation of the RTL")
-            # The simulator drives the clock.
+            # The simulator drives the clock, so the stimulus cannot set it.
             settable = {name: port for name, port in ports.items() if name != clock}
             with tempfile.TemporaryDirectory() as folder:
                 program = rtl_simulation.build(request.design, ports, clock, Path(folder))
@@ -286,7 +291,7 @@ class Flow:
 
 
 def with_work(cost: CoreCost, trace: Trace, taken: energy.Energy) -> CoreCost:
-    """Returns a core's figures per line."""
+    """Returns the cost of a core with the figures per line: cycles, throughput and energy."""
     cycles = trace.cycles / trace.done
     gbps = LINE_BITS * cost.speed.fmax_mhz * 1e6 / cycles / 1e9
     latency = sum(trace.latencies) / len(trace.latencies) if trace.latencies else None
@@ -298,7 +303,7 @@ def with_work(cost: CoreCost, trace: Trace, taken: energy.Energy) -> CoreCost:
             "gbps_per_mm2": gbps / (cost.area.um2 / 1e6) if trace.are_lines else None,
         }
     )
-    # Leakage takes as long as a line does at the highest frequency.
+    # The leakage energy of a line is the leakage power over the time of a line at the highest frequency.
     leakage = taken.leakage_w * cycles / (cost.speed.fmax_mhz * 1e6)
     parts = (taken.switching_j, taken.internal_j, taken.clock_j)
     switching, internal, clock = (1e9 * part / trace.done for part in parts)

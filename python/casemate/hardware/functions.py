@@ -3,7 +3,7 @@
     !A  A'      not            A*B  A&B  A B      and
     A^B         exclusive or   A+B  A|B           or
 
-in this order of precedence: the first binds closest (Liberty reference manual, "function").
+in this order of precedence, from the operator that binds closest (Liberty reference manual, "function").
 """
 
 import re
@@ -43,7 +43,7 @@ def literal(function: str) -> tuple[str, bool] | None:
 
 
 def inputs(function: str) -> list[str]:
-    """The names in a function, each once."""
+    """Names of the inputs in a function, each once."""
     return list(dict.fromkeys(token for token in _TOKEN.findall(function) if token[0].isalpha() or token[0] == "_"))
 
 

@@ -1,11 +1,12 @@
 """Runs a netlist with the port values of the RTL, and counts the toggles of every net.
 
-The netlist is written as C, with a statement for each cell after those of the cells that drive it. A cycle is one pass
-over the statements, without events and without glitches: with zero delay, each net changes at most once a cycle. The
-program builds in a twentieth of the time that general simulators take, which a sweep over many cores needs; `make
-hw-synthesis` compares it with Verilator, toggle by toggle.
+The module writes the netlist as a C program, with a statement for each cell after the statements of the cells that
+drive it. A cycle is one pass over the statements, without events and without glitches: with zero delay, each net
+changes at most once a cycle. The C program builds in a twentieth of the time that general simulators need, which makes
+a sweep over many cores possible. `make hw-synthesis` compares its toggles with Verilator's, net by net.
 
-In every measured cycle the outputs must equal those of the RTL. So the measured netlist does the RTL's work.
+In every measured cycle the outputs of the netlist must equal those of the RTL, so that the measured energy is that of
+the RTL's function.
 """
 
 import re
@@ -60,7 +61,7 @@ int main(void) {
 
 
 class DifferenceError(CasemateError):
-    """An output of the netlist is not that of the RTL."""
+    """An output of the netlist differs from that of the RTL."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,9 @@ def check(netlist: Netlist, library: Library, clock: str) -> None:
 
 
 def _check_clock(netlist: Netlist, library: Library, clock: str) -> None:
-    """Raises `CasemateError` if the clock is used as data, since it has no value over a whole cycle."""
+    """Raises `CasemateError` if logic or an output port uses the clock as data, since a clock has no single value in a
+    cycle.
+    """
     net = netlist.ports[clock].nets[0]
     for each in netlist.instances:
         flop = library.cells[each.cell].flop
@@ -129,7 +132,7 @@ def _check_clock(netlist: Netlist, library: Library, clock: str) -> None:
 
 
 def _write_trace(trace: Trace, inputs: list[tuple[str, int]], outputs: list[tuple[str, int]], path: Path) -> None:
-    """All port values, a byte for each bit."""
+    """Writes all port values, a byte for each bit."""
     values = dict.fromkeys((name for name, _ in inputs), 0)
     with path.open("wb") as file:
         file.write(struct.pack("<2I", len(trace.inputs), trace.first))
@@ -140,7 +143,7 @@ def _write_trace(trace: Trace, inputs: list[tuple[str, int]], outputs: list[tupl
 
 
 def in_order(netlist: Netlist, library: Library) -> list[tuple[Instance, Cell]]:
-    """Returns the cells without state, each after those that drive it. Raises `CasemateError` for a loop."""
+    """Returns the cells without state, each after the cells that drive it. Raises `CasemateError` for a loop."""
     logic = [(each, library.cells[each.cell]) for each in netlist.instances if library.cells[each.cell].flop is None]
     driver = {
         each.pins[pin]: number for number, (each, cell) in enumerate(logic) for pin in cell.outputs if pin in each.pins
@@ -216,8 +219,8 @@ class _Writer:
         return lines
 
     def _begun(self) -> list[str]:
-        """Statements that set flip-flops to the state for zero registers in the RTL: the state that zeros at their
-        inputs cause. It is one in a cell that stores the inverse of its input.
+        """Statements that give each flip-flop the state of a zero register in the RTL: the state after a clock edge
+        with zero at the input. In a cell that stores the inverse of its input, this state is one.
         """
         lines = list[str]()
         for number, (_, cell) in enumerate(self._flops):
@@ -242,7 +245,7 @@ class _Writer:
         return lines
 
     def _forced(self) -> list[str]:
-        """Asynchronous resets and sets."""
+        """Statements for asynchronous resets and sets."""
         lines = list[str]()
         for number, (each, cell) in enumerate(self._flops):
             assert cell.flop is not None
@@ -294,7 +297,7 @@ class _Writer:
         )
 
     def _called(self, each: Instance, cell: Cell) -> str:
-        """Returns the RTL's name of a flip-flop's state."""
+        """Returns the name of a flip-flop's state in the RTL."""
         nets = (each.pins.get(pin) for pin in cell.outputs)
         names = (self._netlist.names.get(net) for net in nets if isinstance(net, int))
         return next((name for name in names if name), each.name)
@@ -305,7 +308,7 @@ def _function(head: str, lines: list[str]) -> str:
 
 
 def _in_parts(name: str, lines: list[str]) -> str:
-    """A function of many statements as several that are called one after the other."""
+    """Splits a C function of many statements into several, which one function calls one after the other."""
     parts = [
         lines[start : start + STATEMENTS_IN_A_FUNCTION] for start in range(0, len(lines), STATEMENTS_IN_A_FUNCTION)
     ]

@@ -2,7 +2,7 @@
 
     name(argument, ...) { attribute : value;  attribute(value, ...);  group(...) { ... } }
 
-It reads only the syntax that all libraries use: no macros, no expressions in values.
+The reader accepts only the syntax that all libraries use: no macros, no expressions in values.
 """
 
 import gzip
@@ -23,7 +23,7 @@ _IGNORED = re.compile(r"/\*.*?\*/|//[^\n]*|\\\r?\n", re.DOTALL)
 
 @dataclass
 class Group:
-    """A group: its kind, its arguments, its attributes and the groups within."""
+    """A group of a Liberty file: its kind, its arguments, its attributes and the groups within."""
 
     kind: str
     arguments: list[str]
@@ -46,7 +46,7 @@ class Group:
 
     @property
     def name(self) -> str:
-        """Returns its first argument. Raises `ValueError` if it has no argument."""
+        """Returns the first argument of the group. Raises `ValueError` if the group has no argument."""
         if not self.arguments:
             raise ValueError(f"a group '{self.kind}' has no name: expected {self.kind}(NAME)")
         return self.arguments[0]

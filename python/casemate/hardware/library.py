@@ -40,7 +40,7 @@ class Table:
     loads: tuple[float, ...]
     slews: tuple[float, ...]
     values: tuple[tuple[float, ...], ...]
-    """A row for each load."""
+    """Values, a row for each load."""
 
     def at(self, load: float, slew: float) -> float:
         """The value for a load and a slew."""
@@ -63,7 +63,9 @@ def _between(points: tuple[float, ...], value: float) -> tuple[int, int, float]:
 
 @dataclass(frozen=True)
 class Arc:
-    """Effect of an input on an output, or on its cell: tables for a rising and for a falling output, or input."""
+    """Timing or energy arc: the effect of an input on an output of its cell, or on the cell's energy. It has a table
+    for the rising and one for the falling output, or input.
+    """
 
     source: str
     """Name of the input; empty for an effect of the pin itself."""
@@ -128,13 +130,13 @@ class Library:
     time_s: float
     """Unit of time in the file, in seconds."""
     first_slew_s: float
-    """Fastest slew in its tables, in seconds: the slew of ports and of the clock."""
+    """Fastest slew in the library's tables, in seconds: the assumed slew of ports and of the clock."""
     cells: dict[str, Cell] = field(repr=False)
 
     def copy_to(self, folder: Path) -> Path:
-        """Puts the library into a folder for the programs that run in it: plain, and under a name that all of them
-        accept. They do not know paths from our folder, OpenSTA does not read compressed files, and ABC does not accept
-        spaces.
+        """Copies the library, uncompressed, into the folder in which Yosys, ABC and OpenSTA run, under a name that all
+        three accept. The programs do not know paths from our folder, OpenSTA does not read compressed files, and ABC
+        does not accept spaces.
         """
         placed = folder / "library.lib"
         placed.write_text(_with_plain_flops(liberty.content(self.path).decode("latin-1")), "latin-1")
@@ -148,7 +150,8 @@ class Library:
         return min(found, key=lambda cell: (_delay_s(cell, load_f, self.first_slew_s), cell.area_um2))
 
     def left_out(self) -> str:
-        """Returns a sentence on the parts of energy that the library does not state; empty if it states all."""
+        """Returns a sentence on the parts of the energy that the library does not state; empty if it states all parts.
+        """
         pins = [pin for cell in self.cells.values() for pin in cell.pins.values() if pin.is_output]
         if any(pin.energies_j for pin in pins):
             return ""
@@ -170,16 +173,16 @@ class Library:
         inverter = self.inverter()
         load = FANOUT_OF_FO4 * inverter.pins[inverter.inputs[0]].capacitance_f
         slew = self.first_slew_s
-        # The slew converges to that in the middle of a chain of these inverters.
+        # In a few steps the slew converges to that of an inverter in the middle of a long chain.
         for _ in range(4):
             slew = _worst(inverter, load, slew)
         return _delay_s(inverter, load, slew)
 
 
 def _with_plain_flops(text: str) -> str:
-    """Returns the library with changed flip-flops: outputs and next states without parentheses, and outputs without
-    signs. Yosys takes `!IQ` and `(IQ)` for no output, and uses a flip-flop of the other edge with an inverter instead
-    of the cell.
+    """Returns the text of the library with changed flip-flops: outputs and next states without parentheses, and outputs
+    without negation. Yosys does not recognise `!IQ` or `(IQ)` as an output of a flip-flop; instead of the cell it uses
+    a flip-flop of the other clock edge with an inverter.
     """
     parts = re.split(r"(?=\bcell\s*\()", text)
     return "".join(_with_plain_flop(part) for part in parts)
@@ -249,7 +252,7 @@ def read(path: Path) -> Library:
 
 
 class _Reader:
-    """Turns groups of a file into cells, with its units."""
+    """Converts groups of a Liberty file into cells, with the units of the file."""
 
     def __init__(self, group: Group, path: Path) -> None:
         self._group, self._path = group, path
@@ -261,7 +264,7 @@ class _Reader:
         self._voltage = group.number("nom_voltage", (conditions or [0.0])[0]) * self._volt
         if self._voltage <= 0:
             raise ValueError("'nom_voltage' is missing or not positive: expected that of the cells, as in 1.8")
-        # Without them, OpenSTA knows no delay and finds no path.
+        # Without these thresholds, OpenSTA computes no delay and finds no path.
         missing = [name for name in _THRESHOLDS if not group.text(name)]
         if missing:
             raise ValueError(f"'{missing[0]}' is missing: expected a level between the rails in percent, as in 50")
@@ -302,7 +305,7 @@ class _Reader:
 
     def _pin(self, group: Group) -> Pin:
         capacitance = group.number("capacitance", self._group.number("default_input_pin_cap"))
-        # Constraints are timing too, but not of an output.
+        # The `timing` groups of setup and hold constraints are no delays of an output.
         timing = [each for each in group.all("timing") if each.all(*_DELAYS)]
         energy = self._farad * self._volt**2
         function = group.text("function")
@@ -324,7 +327,7 @@ class _Reader:
             rise, fall = (group.all(kind) or both for kind in kinds)
             if rise or fall:
                 tables = (self._table((side or rise or fall)[0], unit) for side in (rise, fall))
-                # Several inputs may share an arc.
+                # Several inputs may share one arc.
                 arcs += [Arc(name, *tables) for name in (group.text("related_pin").split() or [""])[:1]]
         return tuple(arcs)
 

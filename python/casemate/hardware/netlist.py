@@ -1,10 +1,10 @@
 """A mapped netlist: cells of a library, with the net at each of their pins. A net is a number.
 
-Yosys writes it as JSON, as a whole or with boxes for parts that were mapped once and occur several times. All later
-steps work on this one structure: splitting of fan-out, area, simulation and energy.
+Yosys writes the netlist as JSON, as a whole or with boxes for parts that were mapped once and occur several times. All
+later steps use this data structure: splitting of fan-out, area, simulation and energy.
 
-For static timing it is written as the plainest Verilog, with a wire for each net and no vectors: OpenSTA 2.0.17
-silently drops an `assign` between vectors, and with it all logic behind it.
+For static timing the module writes the plainest Verilog, with a wire for each net and no vectors. The reason is OpenSTA
+2.0.17: it silently drops an `assign` between vectors, and with the `assign` all logic behind it.
 """
 
 import gzip
@@ -33,7 +33,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Instance:
-    """A cell in the netlist."""
+    """An instance of a cell, with the net at each pin."""
 
     name: str
     cell: str
@@ -59,7 +59,7 @@ class Netlist:
         return Counter(each.cell for each in self.instances)
 
     def sinks(self, library: Library) -> dict[int, list[tuple[int, str]]]:
-        """The input pins at each net: the number of the instance, and the pin."""
+        """Input pins that each net drives, each by the number of its instance and the name of the pin."""
         found = defaultdict[int, list[tuple[int, str]]](list)
         for number, each in enumerate(self.instances):
             for pin in library.cells[each.cell].inputs:
@@ -94,8 +94,8 @@ class Netlist:
 
 
 def read(path: Path, top: str, library: Library, parts: Mapping[str, "Netlist"] | None = None) -> Netlist:
-    """The netlist in a file that Yosys wrote, with these netlists in the place of modules that it left as boxes. Raises
-    `CasemateError` if something in it is no cell of the library.
+    """Reads the netlist in a file that Yosys wrote, and replaces modules that Yosys left as boxes by the netlists in
+    `parts`. Raises `CasemateError` if the file contains anything that is no cell of the library.
     """
     content = path.read_bytes()
     module = json.loads(gzip.decompress(content) if content[:2] == liberty.GZIP else content)["modules"][top]
@@ -107,7 +107,7 @@ def read(path: Path, top: str, library: Library, parts: Mapping[str, "Netlist"] 
     boxes = list[tuple[Netlist, dict[str, list[Net]]]]()
     for number, cell in enumerate(module["cells"].values()):
         kind, bits = cell["type"], {pin: [_net(bit) for bit in bits] for pin, bits in cell["connections"].items()}
-        # A scope is no hardware: it keeps the names of flattened modules.
+        # A `$scopeinfo` cell is no hardware: it only records the names of flattened modules.
         if kind == "$scopeinfo":
             continue
         if parts and kind in parts:
@@ -135,7 +135,7 @@ def _filled(netlist: Netlist, boxes: list[tuple[Netlist, dict[str, list[Net]]]])
     same = dict[Net, Net]()
     for number, (part, pins) in enumerate(boxes):
         known = dict[Net, Net]({"0": "0", "1": "1"})
-        # Inputs first: an output may be one of them.
+        # Connect inputs first: an output may be wired directly to an input.
         for is_input in (True, False):
             for name, port in part.ports.items():
                 for inner, outer in zip(port.nets, pins.get(name, ()), strict=False):
@@ -170,12 +170,12 @@ def _followed(net: Net, same: dict[Net, Net]) -> Net:
 def _net(bit: int | str) -> Net:
     if isinstance(bit, int):
         return bit
-    # An undefined bit may have any value, so it is made the same here and in simulation.
+    # An undefined bit may have any value; here it becomes 0, and so it is 0 in simulation and timing alike.
     return "1" if bit == "1" else "0"
 
 
 def _names(named: dict[str, dict[str, object]]) -> dict[int, str]:
-    """A name for each net, the shortest that a person gave."""
+    """Name of each net: the shortest that the RTL gives it."""
     found = dict[int, str]()
     for name, each in sorted(named.items(), key=lambda item: -len(item[0])):
         bits = each["bits"]

@@ -12,7 +12,7 @@ from casemate._core import CasemateError
 
 @dataclass(frozen=True)
 class Line:
-    """A number that grows by `slope` with each step from `intercept`, in the unit of the fitted values."""
+    """A straight line: its `slope` for each step of x and its `intercept` at zero, in the unit of the fitted values."""
 
     slope: float
     intercept: float
@@ -24,7 +24,7 @@ class Line:
 
 @dataclass(frozen=True)
 class EnginePoint:
-    """A number of engines side by side, as a synthesis reports them."""
+    """Area and power of a number of engines side by side, as a synthesis reports them."""
 
     modules: int
     area_um2: float
@@ -40,7 +40,9 @@ class EngineFit:
 
 
 def fit_engines(points: Sequence[EnginePoint]) -> EngineFit:
-    """Returns lines through these points. Raises `CasemateError` unless they have two numbers of engines."""
+    """Returns the lines of area and power through these points. Raises `CasemateError` unless the points have at least
+    two different numbers of engines.
+    """
     return EngineFit(
         area_um2=least_squares([(point.modules, point.area_um2) for point in points]),
         power_mw=least_squares([(point.modules, point.power_mw) for point in points]),
@@ -48,9 +50,9 @@ def fit_engines(points: Sequence[EnginePoint]) -> EngineFit:
 
 
 def least_squares(points: Sequence[tuple[float, float]]) -> Line:
-    """The line with the least sum of squared differences from the second number of each pair.
+    """Returns the line with the least sum of squared differences from the values y of the points (x, y).
 
-    Raises `CasemateError` unless the first numbers are two different ones at least.
+    Raises `CasemateError` unless at least two values of x differ.
     """
     weights = _weights([x for x, _ in points])
     values = [value for _, value in points]
@@ -61,8 +63,8 @@ def least_squares(points: Sequence[tuple[float, float]]) -> Line:
 
 
 def rounding_reach(xs: Sequence[float], half_unit: float) -> Line:
-    """Returns the largest errors of slope and of intercept, each considered separately, if values are rounded to within
-    `half_unit`.
+    """Returns the largest possible errors of slope and of intercept, each considered separately, if the fitted values
+    were rounded by up to `half_unit`.
     """
     weights = _weights(xs)
     return Line(
@@ -72,7 +74,7 @@ def rounding_reach(xs: Sequence[float], half_unit: float) -> Line:
 
 
 def _weights(xs: Sequence[float]) -> list[Line]:
-    """Weights of the value at each place in slope and intercept: both are linear in the values."""
+    """Weight of each value in the slope and in the intercept, since both are linear in the values."""
     if len(set(xs)) < 2:
         raise CasemateError(f"no line goes through points at {sorted(set(xs))}: expected two different places")
     mean = sum(xs) / len(xs)

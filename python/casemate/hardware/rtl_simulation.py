@@ -1,9 +1,9 @@
-"""Runs RTL with a stimulus: Verilator, behind an interface that has only ports.
+"""Runs RTL with a stimulus: a simulator by Verilator, behind an interface that shows only the ports of the core.
 
-The simulator is a process that reads the inputs of a cycle as a line and answers with the outputs before the clock's
-edge, so that a stimulus can wait for the core. The output of the RTL goes to standard error. Verilator reads the RTL
-without Yosys: a comparison of its outputs with the netlist's checks synthesis. Registers without reset begin as zero in
-both.
+The simulator is a process. For each cycle it reads the inputs as a line of text and prints the outputs before the clock
+edge, so that a stimulus can wait for the core. Text that the RTL prints goes to standard error. Verilator reads the RTL
+without Yosys, so a comparison of its outputs with the netlist's checks the synthesis. Registers without reset begin as
+zero in both.
 """
 
 import re
@@ -27,7 +27,7 @@ _TAKEN = frozenset({
     "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "vlSymsp", "while",
     "xor",
 })  # fmt: skip
-"""Words of C++, and members of each of Verilator's models."""
+"""Names that ports cannot have: keywords of C++, and members of every Verilator model."""
 
 _HARNESS = """// Reads `port:hex ...` for each cycle, writes all outputs as hex before the edge of the clock.
 #include <cstdio>
@@ -98,7 +98,7 @@ class Process:
         self._cycles = 0
 
     def cycle(self, changes: dict[str, int]) -> dict[str, int]:
-        """Sets inputs, and lets a cycle pass; the outputs are those before its edge."""
+        """Sets inputs, lets a clock cycle pass, and returns the outputs just before the clock edge."""
         self._cycles += 1
         if self._cycles > CYCLES_MAX:
             raise CasemateError(
@@ -129,20 +129,20 @@ def _member(port: str) -> str:
             f"a simulation cannot set or read the port '{port}': expected a name of letters, digits and _ that is no "
             "word of C++; put a module with other names around it, or price it without a stimulus"
         )
-    # Verilator encodes two underscores in a row, which it uses otherwise.
+    # Verilator encodes two underscores in a row, since it uses them to join names.
     return port.replace("__", "___05F")
 
 
 def inputs_of(ports: dict[str, tuple[bool, int]], clock: str) -> list[str]:
-    """The inputs that a stimulus sets: all but the clock."""
+    """Inputs that a stimulus may set: all but the clock."""
     return [name for name, (is_input, _) in ports.items() if is_input and name != clock]
 
 
 def build(
     design: Design, ports: dict[str, tuple[bool, int]], clock: str, folder: Path, options: Sequence[str] = ()
 ) -> Path:
-    """Builds the simulator of a design, with more options of Verilator's. Raises `CasemateError` if Verilator does not
-    take it.
+    """Builds the simulator of a design; `options` are further options of Verilator. Raises `CasemateError` if Verilator
+    does not accept the design.
     """
     tools.need_simulation()
     program, environment = tools.verilator()

@@ -1,7 +1,9 @@
-"""Cost of one more lane: straight lines through routers that differ only in their lanes. One lane has no router.
+"""Cost of one more lane: straight lines through engines that differ only in their number of lanes. An engine of one
+lane is not among them, since it has no router.
 
-The function that fits the lines of the AES-GCM thesis (its equations 5.3 and 5.5) fits them too, so that ours and the
-thesis's lines differ only by their points. Power is that of lines back to back, at a clock that all routers reach.
+The function that fits the straight lines of the AES-GCM thesis (its equations 5.3 and 5.5) fits ours too, so that the
+two differ only by their points. Power is that of an engine that seals cache lines back to back, at the highest clock
+that all routers reach.
 """
 
 from collections.abc import Sequence
@@ -13,8 +15,8 @@ from casemate.results.hardware import CoreCost, Scaling
 
 
 def scaling(points: Sequence[Point], rows: Sequence[CoreCost]) -> list[Scaling]:
-    """Returns a fit for each family of routers that differ only in their lanes, if it has two; a row belongs to each
-    point.
+    """Returns a fit for each family of routers that differ only in their number of lanes, if the family has at least
+    two routers; `rows` contains the cost of each point.
     """
     families = dict[Point, dict[int, CoreCost]]()
     for point, row in zip(points, rows, strict=True):
@@ -39,7 +41,7 @@ def _fitted(name: str, family: dict[int, CoreCost]) -> Scaling:
 
 
 def _power_mw(row: CoreCost, clock_mhz: float) -> float:
-    # Every core of the engine's space is driven with lines.
+    # The engine's stimulus measures energy and cycles of every configuration, so neither is missing.
     assert row.energy is not None
     assert row.speed.cycles_per_line is not None
     return row.energy.total_nj * clock_mhz / row.speed.cycles_per_line

@@ -1,8 +1,9 @@
-"""Sources for front ends, in order: files, and settings for the preprocessor from lists of files.
+"""Sources for the two front ends (Yosys's slang and Verilator), in order: files, and settings for the preprocessor from
+lists of files.
 
-A list (`.f`) has a file, `+incdir+FOLDER` or `+define+NAME=VALUE` in each word; both front ends accept these unchanged.
-Other content of lists (libraries, other lists) is refused with the list's name and line, since the two front ends would
-read it differently.
+Each word of a list (`.f`) is a file, `+incdir+FOLDER` or `+define+NAME=VALUE`; both front ends accept these words
+unchanged. Other content of lists (libraries, other lists) is refused with the list's name and line, since the two front
+ends would read it differently.
 """
 
 import os
@@ -33,7 +34,7 @@ class Setting:
         return self.text
 
     def folders(self) -> list[Path]:
-        """Folders that it adds to the search for included files."""
+        """Folders that the setting adds to the search path of included files."""
         return [Path(self.text.removeprefix(INCLUDE))] if self.text.startswith(INCLUDE) else []
 
 
@@ -48,7 +49,7 @@ class _Word:
     location: str
     """Position of the word, as the beginning of a sentence; empty on the command line."""
     folders: tuple[Path, ...]
-    """Folders that relative names in the word start from; the first that has the name is used."""
+    """Folders that relative names in the word may start from; the first folder that contains the name is used."""
 
     def path(self, name: str) -> Path:
         """Returns the path that a name in the word means."""
@@ -73,7 +74,7 @@ def read(paths: Sequence[Path]) -> tuple[Source, ...]:
     files = [each for each in found if isinstance(each, Path)]
     if not files:
         raise CasemateError("the sources have no file: expected one with the module on top")
-    # Verilator looks for included files only in the folders that it is given, slang also next to the including file.
+    # Verilator looks for included files only in the folders on its command line, slang also next to the including file.
     include_folders = {each.parent for each in files if _INCLUDED.search(text(each))}
     settings = [each for each in found if isinstance(each, Setting)]
     settings += [Setting(f"{INCLUDE}{folder}") for folder in sorted(include_folders)]
@@ -87,8 +88,8 @@ def text(path: Path) -> str:
 
 def included(sources: Sequence[Source]) -> list[Path]:
     """Returns the files that sources may include or fill memories from (`$readmemh`), and the files that these may
-    include. It takes every name in quotes, since a macro or a parameter may contain a name. Front ends report files
-    that do not exist.
+    include. The function considers every text in quotes, since a macro or a parameter may contain a file name. It
+    ignores files that do not exist: the front ends report them.
     """
     folders = [folder for each in sources if isinstance(each, Setting) for folder in each.folders()]
     waiting = [each for each in sources if isinstance(each, Path)]
@@ -113,7 +114,7 @@ def _content(path: Path) -> str:
 
 
 def _words(path: Path) -> Iterator[_Word]:
-    """The words of a list, or the one that is no list."""
+    """Yields the words of a list, or the path itself if it is no list."""
     if path.suffix != ".f":
         yield _Word(str(path), "", (Path(),))
         return
@@ -149,7 +150,7 @@ def _meant(word: _Word) -> list[Source]:
 
 
 def _taken(word: _Word, path: Path) -> Path:
-    """The whole path, if programs take it."""
+    """Returns the absolute path. Raises `CasemateError` if Yosys would not accept it."""
     whole = path.absolute()
     if wrong := _NO_PATH.search(str(whole)):
         what = "a space" if wrong[0].isspace() else f"a {wrong[0]}"

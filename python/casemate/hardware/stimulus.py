@@ -1,6 +1,6 @@
-"""The driver of a core under simulation: a Python file that anyone can write for any core.
+"""The stimulus of a hardware core under simulation: a Python file that users can write for any core.
 
-The file has a function `drive(core)`, which is a test bench in the order of time:
+The file has a function `drive(core)`, which sets inputs and reads outputs cycle by cycle:
 
     def drive(core):
         core.cycle(rst=1)                        # inputs stay as they were set; one clock cycle passes
@@ -13,10 +13,10 @@ The file has a function `drive(core)`, which is a test bench in the order of tim
                 out = core.cycle()
             core.done(out["sealed"], out["tag"]) # a line is done, and is compared with AES-GCM
 
-Numbers have the first byte as the most significant. `core.lines` are the same for every core, so that energies compare.
-The stimulus of a core other than AES-GCM calls `core.done()` for each finished piece of work, and never with a line. It
-calls `core.begun()` when the core takes a line, which gives the latency; lines end in any order with `core.done(...,
-line=N)`.
+The first byte of a text is the most significant byte of its number. `core.lines` are the same for every core, so that
+energies are comparable. The stimulus of a core other than AES-GCM calls `core.done()` for each finished piece of work,
+and never with a line. A stimulus calls `core.begun()` when the core accepts a line, so that the flow can measure the
+latency. Lines may end in any order, with `core.done(..., line=N)`.
 """
 
 import contextlib
@@ -57,23 +57,23 @@ class Simulation(Protocol):
 
 @dataclass
 class Trace:
-    """Trace of the ports, cycle by cycle, and the work that was done."""
+    """Values of the ports, cycle by cycle, and the work that the core completed."""
 
     inputs: list[dict[str, int]] = field(default_factory=list)
     """The inputs that changed in each cycle."""
     outputs: list[dict[str, int]] = field(default_factory=list)
     first: int = 0
-    """First cycle that counts."""
+    """Number of the first measured cycle."""
     done: int = 0
-    """Number of lines that were done in the counted cycles."""
+    """Number of lines that the core completed in the measured cycles."""
     latencies: list[int] = field(default_factory=list)
-    """Cycles from the one in which a line was taken to the one in which it was done."""
+    """Latency of each line: cycles from its acceptance to its completion."""
     are_lines: bool = False
-    """True if all work was lines, sealed correctly."""
+    """True if all completed work was lines that the core sealed correctly."""
 
     @property
     def cycles(self) -> int:
-        """Number of cycles that count."""
+        """Number of measured cycles."""
         return len(self.inputs) - self.first
 
 
@@ -122,19 +122,21 @@ class Core:
             raise CasemateError(f"the stimulus names '{port}', which is no port besides the clock{there}")
 
     def measure(self) -> None:
-        """Cycles and lines count from here on."""
+        """Begins the measurement: cycles and lines count from here on."""
         self.measures = True
         self.trace.first, self.trace.done, self.trace.latencies = len(self.trace.inputs), 0, []
         self.trace.are_lines = False
 
     def begun(self, line: int) -> None:
-        """The core took a line in the last cycle. Raises `CasemateError` if `line` is not the number of a line."""
+        """Notes that the core accepted a line in the last cycle. Raises `CasemateError` if `line` is no whole number.
+        """
         _check_numbers("begun", line=line)
         self._begun[line] = len(self.trace.inputs)
 
     def done(self, sealed: int | None = None, tag: int | None = None, line: int | None = None) -> None:
-        """A line is done, by default the next one. Raises `CasemateError` if the output is not that line, sealed, if
-        the line was done before, or if the stimulus compares only some of the measured lines.
+        """Notes that the core has completed a line, by default the next one. Raises `CasemateError` if the output is
+        not AES-GCM of that line, if the line was complete before, or if the stimulus compares only some of the measured
+        lines.
         """
         _check_numbers("done", sealed=sealed, tag=tag, line=line)
         number = len(self._ended) if line is None else line
@@ -177,9 +179,9 @@ Drive = Callable[[Core], None]
 
 
 def load(path: Path) -> Drive:
-    """Returns the function `drive` of a file. Its output goes to standard error. Its exceptions, also `SystemExit`,
-    become a `CasemateError` with the file and the line. Raises `CasemateError` if the file has no function of that
-    name.
+    """Returns the function `drive` of a file. Text that the function prints goes to standard error. Its exceptions,
+    also `SystemExit`, become a `CasemateError` with the file and the line. Raises `CasemateError` if the file has no
+    function of that name.
     """
     if not path.is_file():
         what = f"the stimulus '{path}' is a folder" if path.is_dir() else f"there is no stimulus '{path}'"

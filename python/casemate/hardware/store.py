@@ -1,4 +1,5 @@
-"""Keeps the result of each step of the flow in a file named by everything that decides it, so that no step is repeated.
+"""Keeps the result of each step of the flow in a file with a digest of the step's inputs as its name, so that no step
+is repeated.
 
 The content of every source, the parameters, the library, the versions of the programs, and the text of the step in this
 package decide a result. An interrupted sweep continues from the files. Each file contains a digest of its result: a
@@ -18,7 +19,7 @@ DIGEST_CHARACTERS = 16
 
 
 def digest(inputs: Any) -> str:
-    """Digest of inputs: any change of any of them gives another."""
+    """Digest of inputs: a change of any input changes the digest."""
     text = json.dumps(inputs, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARACTERS]
 
@@ -29,11 +30,13 @@ def content(path: Path) -> str:
 
 
 _CODE = {path.stem: content(path) for path in Path(__file__).parent.glob("*.py")}
-"""The text of this package as it was when it was loaded: it may be edited while it runs."""
+"""Digest of each module's source text, taken when Python loads this module: a user may edit the files while the flow
+runs.
+"""
 
 
 def code(*modules: str) -> dict[str, str]:
-    """Names for the text of modules of this package."""
+    """Digests of the source text of modules of this package."""
     return {module: _CODE[module] for module in modules}
 
 
@@ -48,14 +51,14 @@ class Store:
         return self.folder / f"{step}-{digest(inputs)}{suffix}"
 
     def keep(self, step: str, inputs: Mapping[str, Any], find: Callable[[], Any]) -> Any:
-        """Returns the result of a step as JSON: the kept one, or the result of `find`."""
+        """Returns the result of a step as JSON: the stored result, or that of `find`."""
         path = self._path(step, inputs)
         try:
             kept = json.loads(path.read_bytes())
             if kept["digest"] == digest(kept["found"]):
                 return kept["found"]
         except (OSError, ValueError, KeyError, TypeError):
-            # The file does not exist or is damaged. A result can always be computed again.
+            # The file does not exist or is damaged: compute the result again.
             pass
         found = json.loads(json.dumps(find()))
         screen.write_whole(path, json.dumps({"digest": digest(found), "found": found}).encode())

@@ -1,15 +1,16 @@
 """RTL to cells of a library: Yosys with its slang front end, and ABC.
 
-The recipe is the same for every core. Its only setting is the delay that ABC aims at, by default a multiple of the
-delay of the library's inverter, so that the same recipe fits every library. Two of its steps decide the speed of a
-netlist. One is `buffer` with the sizing after it. The other is `if -g`, which balances logic for delay: without it
-`dch` and `map` keep the area of a carry chain small and make it serial, so that the counter decides the speed of a core
-with a wide counter. The open AES-GCM core in comparisons/gcm-aes has 75 MHz in osu018 without it, and 273 MHz with it.
+The recipe is the same for every hardware core. Its only setting is the delay that ABC aims at, by default a multiple of
+the delay of the library's inverter, so that the same recipe fits every library. Two of its steps decide the speed of a
+netlist. One is `buffer` with the sizing after it. The other is `if -g`, which balances logic for delay. Without `if
+-g`, `dch` and `map` minimise the area of a carry chain and make it serial. A wide counter then decides the speed of its
+core. The open AES-GCM core in comparisons/gcm-aes reaches 75 MHz in osu018 without `if -g`, and 273 MHz with it.
 
-A module that the RTL marks `(* keep_hierarchy *)` is mapped separately, so that it is not merged with equal logic
-elsewhere; at the end it is flattened too. Synthesis would otherwise merge the two copies of rails that are doubled
-against faults. slang keeps all modules of a design or flattens all, and ABC's results for the same RTL then differ (our
-lane: 266 MHz instead of 293). So a design without marks is read as one module.
+A module that the RTL marks `(* keep_hierarchy *)` is mapped separately, so that synthesis does not merge it with equal
+logic elsewhere; at the end the module is flattened too. Synthesis would otherwise merge the two rails of a verdict,
+which exist twice against faults. The front end slang either keeps all modules of a design or flattens all. ABC's
+results for the same RTL differ between the two: our lane reaches 266 MHz with all modules kept, 293 MHz flattened. So
+the flow flattens a design without marks into one module.
 """
 
 from collections.abc import Sequence
@@ -23,14 +24,14 @@ from casemate.hardware.library import FANOUT_OF_FO4, Library
 FLATTEN_ALL = ("setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierarchy", "flatten")
 """Yosys commands that flatten separate modules into the module on top, after the last step that merges logic."""
 WITHOUT_WORDS = ("delete */t:$print", "delete */t:$check")
-"""Yosys commands that remove the RTL's prints and assertions, which are no hardware."""
+"""Yosys commands that remove the print statements and assertions of the RTL, which are no hardware."""
 TARGET_FO4 = 40
 """Delay that ABC aims at, in delays of an inverter that drives four of its kind."""
 
 
 def read_command(design: Design, boxes: Sequence[str] = ()) -> str:
-    """Returns the Yosys command that reads a design, with modules that stay boxes. It ignores delays, which are no
-    hardware, and keeps the modules that the RTL marks.
+    """Returns the Yosys command that reads a design and leaves the modules `boxes` empty. The command ignores delays,
+    which are no hardware, and keeps the hierarchy if the RTL marks a module.
     """
     values = " ".join(f"-G {name}={value}" for name, value in design.parameters)
     sources = " ".join(map(str, design.sources))
@@ -40,7 +41,7 @@ def read_command(design: Design, boxes: Sequence[str] = ()) -> str:
 
 
 def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
-    """The ports of a design: whether each is an input, and how many bits it has."""
+    """Ports of a design, each with a flag for inputs and its number of bits."""
     script = [read_command(design), "write_json ports.json"]
     tools.yosys(script, folder, "ports")
     module = tools.json_of(folder / "ports.json")["modules"][design.top]
@@ -48,13 +49,13 @@ def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
 
 
 def target_s(library: Library) -> float:
-    """Returns the default delay to aim at (s)."""
+    """Returns the default delay that ABC aims at, in seconds."""
     return TARGET_FO4 * library.fo4_s()
 
 
 def to_cells(design: Design, library: Library, delay_s: float, folder: Path, boxes: Sequence[str] = ()) -> Path:
-    """Maps a design to a library, aiming at a delay (s), and returns the netlist as Yosys writes it (JSON). Modules
-    that are boxes stay so.
+    """Maps a design to a library with a target delay in seconds, and returns the path of the netlist as Yosys writes it
+    (JSON). The modules `boxes` stay empty.
     """
     picoseconds = f"{delay_s * 1e12:.0f}"
     inverter = library.inverter()
@@ -81,6 +82,6 @@ def to_cells(design: Design, library: Library, delay_s: float, folder: Path, box
         "write_json mapped.json",
     ]
     tools.yosys(script, folder, "map")
-    # Check the file before it is kept for good.
+    # Check that the file is complete before the store keeps it.
     tools.json_of(folder / "mapped.json")
     return folder / "mapped.json"

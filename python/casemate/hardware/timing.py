@@ -1,8 +1,8 @@
 """Maximum clock frequency of a netlist: static timing by OpenSTA, with ideal wires and an ideal clock.
 
-All paths count from a flip-flop or an input to a flip-flop or an output, as if registers were right at the ports: a
-core cannot look faster by leaving work to its neighbours. OpenSTA reads a file that was written for it. Since it drops
-text that it cannot parse without an error, it also reports the number of cells that it found, which must be all.
+All paths count from a flip-flop or an input port to a flip-flop or an output port, as if registers were right at the
+ports. So a core cannot appear faster by leaving logic to its neighbours. OpenSTA drops text that it cannot parse,
+without an error. So it also reports the number of cells that it found, and this number must be that of the netlist.
 """
 
 import re
@@ -16,21 +16,21 @@ from casemate.hardware.library import Library
 from casemate.hardware.netlist import Netlist
 
 PERIOD_UNITS = 1000.0
-"""The period that slacks are measured against, in the library's unit of time: all paths are shorter."""
+"""Clock period from which OpenSTA computes slacks, in the library's unit of time; it is longer than any path."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Longest path of a netlist."""
+    """Longest path of a netlist, and the check on the number of cells."""
 
     delay_s: float
     cells: int
     """Number of cells that OpenSTA counted."""
     begins: str
-    """The flip-flop's output or the input where the path begins, as the RTL calls it."""
+    """RTL name of the flip-flop output or input port where the path begins."""
     ends: str
     stages: int
-    """Cells on the path, the flip-flops at its ends among them."""
+    """Number of cells on the path, with the flip-flops at its ends."""
 
     @property
     def fmax_hz(self) -> float:
@@ -39,7 +39,9 @@ class Timing:
 
 
 def find(netlist: Netlist, library: Library, clock: str, folder: Path) -> Timing:
-    """The longest path of a netlist. Raises `CasemateError` if OpenSTA fails, or does not read all of it."""
+    """Returns the longest path of a netlist. Raises `CasemateError` if OpenSTA fails, or does not read the whole
+    netlist.
+    """
     program = tools.need_opensta()
     (folder / "timing.v").write_text(netlists.verilog(netlist))
     (folder / "timing.tcl").write_text(
@@ -68,7 +70,7 @@ report_checks -path_delay max -path_group clock -format full -digits 6
 
 
 def _longest(said: str, netlist: Netlist, cells: int, unit_s: float) -> Timing:
-    """The longest path, as OpenSTA reports it in the library's unit of time."""
+    """Parses the longest path from OpenSTA's report, with times in the library's unit."""
     slack = re.search(r"^\s*(-?[\d.]+)\s+slack", said, re.MULTILINE)
     ends = re.search(r"^Endpoint: (\S+)", said, re.MULTILINE)
     begins = re.search(r"^Startpoint: (\S+)", said, re.MULTILINE)

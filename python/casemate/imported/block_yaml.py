@@ -1,6 +1,6 @@
 """The part of YAML that Ramulator 2's configurations use: blocks of keys, lists of scalars or blocks, comments.
 
-Anchors, tags, flow collections with keys and texts of several lines are refused with their line.
+The parser refuses anchors, tags, flow collections with keys, and multi-line texts; the error names the line.
 """
 
 import re
@@ -14,7 +14,7 @@ KEY = re.compile(r"^(?P<key>[A-Za-z_][\w .+-]*?)\s*:(?:\s+(?P<value>.*))?$")
 
 @dataclass(frozen=True)
 class Line:
-    """A line with something on it."""
+    """A line that is neither blank nor a comment."""
 
     number: int
     indent: int
@@ -42,7 +42,7 @@ class _Reader:
         self._path, self._lines, self._values = path, lines, values
 
     def block(self, first: int, end: int, prefix: str) -> None:
-        """A block of keys, or a list, from one line to before another."""
+        """Parses a block of keys or a list, from line `first` to before line `end`."""
         at, entry = first, 0
         while at < end:
             line = self._lines[at]

@@ -1,4 +1,5 @@
-"""A DRAM channel that another simulator's configuration describes, and the treatment of each of its keys."""
+"""A DRAM channel that another simulator's configuration describes, and the treatment of each key of that configuration.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,9 @@ LINE_BYTES = 64
 
 @dataclass
 class Keys:
-    """The keys of a file, by their path. Each key is requested once; the remaining keys have no counterpart."""
+    """Keys of a configuration file, by their path. The importer requests each key that it converts; the remaining keys
+    have no counterpart in a machine.
+    """
 
     path: Path
     values: Mapping[str, str]
@@ -40,7 +43,7 @@ class Keys:
         return self.text(key, "false").lower() in ("true", "yes", "on", "1")
 
     def changed(self, key: str, said: str) -> None:
-        """Notes that the machine has another value than a key, if the file has that key."""
+        """Notes that the machine uses a value other than that of a key, if the file has that key."""
         if key in self.values:
             self.fates[key] = ImportedKey(key=key, value=self.values[key], fate="changed", said=said)
 
@@ -50,7 +53,9 @@ class Keys:
             self.fates[key] = ImportedKey(key=key, value=self.values[key], fate="no counterpart", said=said)
 
     def rest(self, reasons: Iterable[tuple[Callable[[str], bool], str]]) -> None:
-        """Notes for all keys that were not requested that they have no counterpart, with the first reason that fits."""
+        """Notes each key that the importer did not request as one without counterpart. The reason is the first in
+        `reasons` with a test that accepts the key.
+        """
         for key in self.values:
             if key not in self.fates:
                 self.without(key, next((said for fits, said in reasons if fits(key)), "not modelled"))
@@ -90,15 +95,15 @@ MAPS = {
     ("row", "rank", "bank", "group", "column"): "row-bank-group-column",
     ("row", "rank", "bank", "column", "group"): "bank-group-low",
 }
-"""Orders of fields that a machine supports, the most significant first."""
+"""Orders of address fields that a machine supports, the most significant first."""
 
 USUAL_MAP = "row-bank-group-column"
 
 
 def address_map(keys: Keys, key: str, order: list[str], sizes: Mapping[str, int]) -> tuple[str, int]:
-    """Returns a machine's map with this order of fields, the most significant first, and the number of lines that go to
-    a channel before the next. If the machine does not support the order, it returns the usual map and notes that for
-    the key.
+    """Returns the machine's address map with this order of fields, the most significant first, and the number of
+    consecutive lines in one channel. If a machine does not support the order, the function returns the default map and
+    notes this for the key.
     """
     used = [each for each in order if sizes[each] > 1]
     below = used[used.index("channel") + 1 :] if "channel" in used else []

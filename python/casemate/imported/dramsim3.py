@@ -6,7 +6,7 @@ from casemate._core import CasemateError
 from casemate.imported.channel import LINE_BYTES, Channel, Keys, address_map
 
 PROTOCOLS = ("DDR3", "DDR4")
-"""Protocols with constraints that a machine has."""
+"""Protocols with timing constraints that a machine supports."""
 
 FIELDS = {"ch": "channel", "ra": "rank", "bg": "group", "ba": "bank", "ro": "row", "co": "column"}
 
@@ -16,11 +16,11 @@ TIMING = {
     "twtr_s": ("tWTR_S", 5), "twtr_l": ("tWTR_L", 5), "tfaw": ("tFAW", 50), "trfc": ("tRFC", 74),
     "trefi": ("tREFI", 7800), "trtrs": ("tRTRS", 2),
 }  # fmt: skip
-"""A machine's names, DRAMsim3's, and its defaults."""
+"""Timing constraints: a machine's names, with the names and defaults in DRAMsim3."""
 
 
 def channel(keys: Keys) -> Channel:
-    """The channel of a configuration. Raises `CasemateError` if a machine cannot have it."""
+    """Returns the channel of a configuration. Raises `CasemateError` if no machine can have this channel."""
     protocol = keys.text("dram_structure.protocol", "DDR3")
     if protocol not in PROTOCOLS:
         raise CasemateError(

@@ -1,4 +1,4 @@
-"""DRAMsim3's `.ini` files: sections of keys, with comments behind `;` or `#`."""
+"""Parser of DRAMsim3's `.ini` files: sections of keys, with comments behind `;` or `#`."""
 
 import configparser
 from pathlib import Path

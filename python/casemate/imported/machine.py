@@ -16,11 +16,11 @@ BASE = "modern"
 """Machine that provides the parts that the configuration does not describe."""
 
 REPLACED = ("name", "summary", "dram.", "memory.size", "memory.channels", "memory.interleave.")
-"""Keys of that machine that the configuration decides, or beginnings of them."""
+"""Keys, or prefixes of keys, of that machine that the configuration replaces."""
 
 
 def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> ImportedMachine:
-    """Makes a machine from DRAMsim3's `.ini` or Ramulator 2's YAML; its default name is the file's.
+    """Makes a machine from DRAMsim3's `.ini` or Ramulator 2's YAML; the machine's default name is that of the file.
 
     Raises `CasemateError` for a file that is neither, and for one that describes an impossible machine.
     """
@@ -67,7 +67,7 @@ def _toml(name: str, summary: str, channel: Channel) -> str:
         for setting in api.settings("machine", BASE).settings
         if setting.source == "file" and setting.value is not None and not setting.key.startswith(REPLACED)
     }
-    # Half of the memory is for metadata: no design needs as much.
+    # Programs get half of the memory, metadata the other half: no design needs more metadata than that.
     values |= {"memory.size": f'"{channel.bytes() // 2 >> 20} MB"', "memory.channels": str(channel.channels)}
     values["memory.interleave.lines"] = str(channel.interleave_lines)
     values |= {

@@ -1,6 +1,7 @@
-"""Ramulator 2's configuration as a channel. Source: its `src/dram/impl/DDR4.cpp`, `DDR5.cpp` and its controller.
+"""Ramulator 2's configuration as a channel. Source: Ramulator 2's `src/dram/impl/DDR4.cpp`, `DDR5.cpp` and controller.
 
-Its presets are tables of the JEDEC standards (JESD79-4C, JESD79-5); here they follow from rate, bin and device.
+Ramulator's presets are tables of the JEDEC standards (JESD79-4C, JESD79-5); this module computes them from data rate,
+speed bin and device.
 """
 
 import math
@@ -21,14 +22,14 @@ BINS = {
     2400: {"P": 15, "R": 16, "U": 17, "T": 18}, 2666: {"T": 17, "U": 18, "V": 19, "W": 20},
     2933: {"V": 19, "W": 20, "Y": 21, "AA": 22}, 3200: {"W": 20, "AA": 22, "AC": 24},
 }  # fmt: skip
-"""The clocks of CL, tRCD and tRP of a speed bin of DDR4, by its rate and its letter."""
+"""CL, tRCD and tRP (all equal) of each speed bin of DDR4 in clocks, by data rate and letter of the bin."""
 
 OF_RATE = {
     1600: (28, 12, 6, 9, 5, 2, 6), 1866: (32, 14, 7, 10, 5, 3, 7), 2133: (36, 16, 8, 11, 6, 3, 8),
     2400: (39, 18, 9, 12, 6, 3, 9), 2666: (43, 20, 10, 14, 7, 4, 10), 2933: (47, 22, 11, 16, 8, 4, 11),
     3200: (52, 24, 12, 16, 8, 4, 12),
 }  # fmt: skip
-"""The clocks of tRAS, tWR, tRTP, CWL, tCCD_L, tWTR_S and tWTR_L of DDR4 at a rate."""
+"""tRAS, tWR, tRTP, CWL, tCCD_L, tWTR_S and tWTR_L of DDR4 in clocks, by data rate."""
 
 ACTIVATES = {
     1600: ((4, 5, 16), (4, 5, 20), (5, 6, 28)), 1866: ((4, 5, 16), (4, 5, 22), (5, 6, 28)),
@@ -36,16 +37,16 @@ ACTIVATES = {
     2666: ((4, 7, 16), (4, 7, 28), (8, 9, 40)), 2933: ((4, 8, 16), (4, 8, 31), (8, 10, 44)),
     3200: ((4, 8, 16), (4, 8, 34), (9, 11, 48)),
 }  # fmt: skip
-"""The clocks of tRRD_S, tRRD_L and tFAW of DDR4 at a rate, with devices of 4, 8 and 16 bits."""
+"""tRRD_S, tRRD_L and tFAW of DDR4 in clocks, by data rate, for devices of 4, 8 and 16 bits."""
 
 BINS_OF_DDR5 = {"AN": (24, 75), "BN": (26, 77), "C": (28, 79)}
-"""The clocks of CL and tRC of a speed bin of DDR5-3200."""
+"""CL and tRC of each speed bin of DDR5-3200 in clocks."""
 
 REFRESH_NS = {
     "DDR4": {2: 160, 4: 260, 8: 360, 16: 550},
     "DDR5": {8: 195, 16: 295, 32: 410},
 }
-"""tRFC of a device, by its gigabits."""
+"""tRFC in nanoseconds, by standard and by the device's capacity in gigabits."""
 
 INTERVAL_NS = {"DDR4": 7800, "DDR5": 3900}
 
@@ -54,14 +55,14 @@ NAMES = {
     "trtp": "nRTP", "tccd_s": "nCCDS", "tccd_l": "nCCDL", "trrd_s": "nRRDS", "trrd_l": "nRRDL", "twtr_s": "nWTRS",
     "twtr_l": "nWTRL", "tfaw": "nFAW", "trfc": "nRFC", "trefi": "nREFI", "trtrs": "nCS", "burst_clocks": "nBL",
 }  # fmt: skip
-"""A machine's names of timing constraints, and Ramulator's."""
+"""Timing constraints: a machine's names, with the names in Ramulator."""
 
 IN_DDR5 = {"trfc": "nRFC1", "twtr_s": "nCCDS_WTR", "twtr_l": "nCCDL_WTR"}
-"""Constraints with other names for DDR5."""
+"""Constraints with other names in Ramulator's DDR5."""
 
 
 def channel(keys: Keys) -> Channel:
-    """The channel of a configuration. Raises `CasemateError` if a machine cannot have it."""
+    """Returns the channel of a configuration. Raises `CasemateError` if no machine can have this channel."""
     standard = keys.text(f"{DRAM}.impl")
     if standard not in REFRESH_NS:
         raise CasemateError(
@@ -100,7 +101,7 @@ def channel(keys: Keys) -> Channel:
 
 
 def _organisation(keys: Keys, standard: str) -> tuple[dict[str, int], int, int]:
-    """The counts of each level, the bits of a device and those of the channel."""
+    """Returns the number of units at each level, the bits of a device and the bits of the channel."""
     levels = ("channel", "rank", "bankgroup", "bank", "row", "column")
     usual: dict[str, int | None] = {"channel": 1, "rank": 1}
     device: int | None = None
@@ -121,7 +122,9 @@ def _organisation(keys: Keys, standard: str) -> tuple[dict[str, int], int, int]:
 
 
 def _device(standard: str, gigabits: int, bits: int) -> dict[str, int]:
-    """Counts of a device of a preset: the rows follow from its capacity."""
+    """Numbers of bank groups, banks, columns and rows in a device of a preset; the number of rows follows from the
+    capacity.
+    """
     groups = (4 if bits < 16 else 2) if standard == "DDR4" else (8 if bits < 16 else 4)
     banks = 4 if standard == "DDR4" or gigabits > 8 else 2
     columns = 2048 if standard == "DDR5" and bits == 4 else 1024
@@ -132,7 +135,9 @@ def _device(standard: str, gigabits: int, bits: int) -> dict[str, int]:
 
 
 def _timing(keys: Keys, standard: str, device: int, gigabits: int) -> tuple[int, dict[str, int]]:
-    """The rate, and the constraints in clocks: the preset's, unless the file has them in clocks or nanoseconds."""
+    """Returns the data rate, and the timing constraints in clocks: those of the preset, unless the file states them in
+    clocks or nanoseconds.
+    """
     prefix = f"{DRAM}.timing"
     rate = 0
     preset: dict[str, int] = {}
@@ -197,12 +202,12 @@ def _preset(keys: Keys, standard: str, device: int) -> tuple[int, dict[str, int]
 
 
 def _period_ps(rate: int) -> int:
-    """Ramulator's clock: whole picoseconds."""
+    """Ramulator's clock period, in whole picoseconds."""
     return int(1e6 / (rate // 2))
 
 
 def _clocks(nanoseconds: float, period_ps: int) -> int:
-    """Clocks of a time, rounded as in JEDEC: up, except within 2.6 % above a clock."""
+    """Converts a time to clocks and rounds as JEDEC does: up, except within 2.6 % of a clock above a whole number."""
     return math.floor((nanoseconds * 1000 * 1000 / period_ps + 974) / 1000)
 
 

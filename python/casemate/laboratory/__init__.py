@@ -1,1 +1,2 @@
-"""The laboratory in Python: its native functions, their arguments, requests and losses of power."""
+"""The laboratory in Python: wrappers of the native functions, conversion of arguments, requests, and losses of power.
+"""

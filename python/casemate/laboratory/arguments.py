@@ -1,4 +1,6 @@
-"""Arguments that have several forms, converted to one: `"5M"` is a number of instructions, `"none"` a list of one."""
+"""Converts arguments that users may give in several forms: `"5M"` to a number of instructions, `"none"` to a list of
+one name.
+"""
 
 import json
 import os
@@ -18,14 +20,14 @@ Several = str | Iterable[str]
 """One name, or several."""
 
 WHOLE_MAX = 2**64 - 1
-"""Largest seed, and largest number of anything."""
+"""Largest accepted seed, and largest accepted number in any argument."""
 
 PathLike = str | os.PathLike[str]
 
 
 def instructions(given: Instructions, what: str, least: int = 0, otherwise: str = "") -> int:
-    """Returns the number of instructions; `otherwise` is an alternative that the error names. Raises `CasemateError` if
-    it is not a number of this kind.
+    """Returns the number of instructions; the error names the alternative `otherwise`, such as `"all"`. Raises
+    `CasemateError` if it is not a number of this kind.
     """
     if type(given) not in (int, str):
         raise CasemateError(f"{what} is {given!r}: expected a whole number of instructions, as in 5000000 or '5M'")
@@ -40,14 +42,14 @@ def instructions(given: Instructions, what: str, least: int = 0, otherwise: str 
 
 
 def limit(given: Instructions | Literal["all"] | None, usual: int | None) -> int | None:
-    """Returns the maximum number of instructions to run, `None` for all; the default is `usual`."""
+    """Returns the maximum number of instructions to simulate, `None` for all; the default is `usual`."""
     if given is None or given == "all":
         return usual if given is None else None
     return instructions(given, "limit", least=1, otherwise=", or 'all'")
 
 
 def interval(given: Instructions | None) -> int | None:
-    """Returns the number of instructions of an interval; `None` without intervals."""
+    """Returns the number of instructions in an interval; `None` if the user requested no intervals."""
     return None if given is None else instructions(given, "interval")
 
 
@@ -61,7 +63,9 @@ def window(given: str, what: str) -> dict[str, int]:
 
 
 def check(request: object) -> None:
-    """Raises `CasemateError` if a field of a request is not of its type; it names the field and the expected type."""
+    """Raises `CasemateError` if a field of a request is not of its type; the error names the field and the expected
+    type.
+    """
     for name, declared in get_type_hints(type(request)).items():
         value, kind, choices = getattr(request, name), get_origin(declared), get_args(declared)
         if kind is Literal and value not in choices:
@@ -78,7 +82,7 @@ def check(request: object) -> None:
 
 
 def be(given: object, kind: type, what: str) -> None:
-    """Raises `CasemateError` if the value is of another kind."""
+    """Raises `CasemateError` if the value is of another type than the expected one."""
     if not isinstance(given, kind):
         raise CasemateError(f"{what} is {given!r}: expected a {kind.__name__}, as in {kind.__name__}(...)")
 
@@ -115,10 +119,11 @@ def paths(given: PathLike | Sequence[PathLike] | None) -> list[str]:
 def changes(
     given: Mapping[str, object] | None, machines: Iterable[str] = (), designs: Iterable[str] = ()
 ) -> dict[str, list[dict[str, Any]]]:
-    """Returns the changes from the files, separately for machines and designs. A key may begin with the name of one of
-    them, as in `design.sc64-bmt.parts.mac.tag_bits`; then it is only for that one.
+    """Returns the values that replace those in the files, separately for machines and designs. A key may contain the
+    name of a machine or design, as in `design.sc64-bmt.parts.mac.tag_bits`; then the value is only for that one.
 
-    Raises `CasemateError` for a key of neither, and for the name of one that was not requested.
+    Raises `CasemateError` for a key that begins with neither `machine.` nor `design.`, and for the name of a machine or
+    design that the user did not request.
     """
     known = {"machine": list(machines), "design": list(designs)}
     listed: dict[str, list[dict[str, Any]]] = {"machine": [], "design": []}
@@ -137,7 +142,7 @@ def changes(
 
 
 def listed(given: Mapping[str, object] | None) -> dict[str, str]:
-    """Returns the changes from the files, for the result."""
+    """Returns the values that replace those in the files, as text for the result."""
     return {path: written(value) for path, value in (given or {}).items()}
 
 
@@ -150,8 +155,8 @@ def _refuse_another(path: str, of: str, listed: list[str]) -> None:
             f"'{path}' is for the {of} '{first}', which is not asked for (there is {', '.join(map(short, listed))}): "
             f"ask for it as well, or for all of them give {of}.KEY"
         )
-    # The key nearly has the name of a built-in machine or design, and these names are unlike keys. Files may have any
-    # name.
+    # The key contains almost the name of a built-in machine or design, and these names resemble no key. The check omits
+    # design files, since a file may have any name.
     if path.count(".") > 1 and (meant := hint(first, built_in, alike=0.8)):
         raise CasemateError(f"'{path}' is for no {of} that is asked for{meant}")
 
@@ -163,13 +168,13 @@ def changes_of_design(given: Mapping[str, object] | None, design: str, designs: 
 
 
 def changes_under(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
-    """Returns the changes without those that are only for another of the designs."""
+    """Returns the changed values for this design or its machine, without those only for other designs."""
     others = tuple(f"design.{short(name)}." for name in designs if name != design)
     return {path: value for path, value in (given or {}).items() if not path.startswith(others)}
 
 
 def short(name: str) -> str:
-    """Name by which a design or a machine is changed; for a file, its name without folder and ending."""
+    """Name of a design or a machine in the keys of changes; for a file, its name without folder and suffix."""
     return PurePath(name).stem if name.endswith(".toml") else name
 
 

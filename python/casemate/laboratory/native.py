@@ -1,9 +1,9 @@
-"""Wrappers of the functions of `casemate._core`. These functions accept only text in UTF-8; the wrappers accept any
-text of a Python program.
+"""Wrappers of the functions of `casemate._core`, which accept only text in UTF-8. The wrappers accept any text of a
+Python program.
 
-Names of files may have any bytes. `os.listdir` returns those that are not UTF-8 as halves of surrogate pairs, which
-neither JSON nor a string of Rust can hold. If a name of this kind reaches the laboratory, the error quotes it with its
-bytes. The words of a command may have any bytes (`word`): a program gets them unchanged.
+Names of files may contain any bytes. `os.listdir` returns bytes that are not UTF-8 as halves of surrogate pairs, which
+neither JSON nor a Rust string can contain. If a name of this kind reaches the laboratory, the error quotes its bytes.
+The words of a program's command line may contain any bytes: `word` passes them to the program unchanged.
 """
 
 import functools
@@ -33,12 +33,12 @@ def refuse(text: str) -> CasemateError:
 
 
 def to_json(request: object) -> str:
-    """Returns a request in the form that the functions accept."""
+    """Returns a request as JSON, the form that the native functions accept."""
     return json.dumps(request, ensure_ascii=False)
 
 
 def word(given: object) -> str | list[int]:
-    """Returns a word of a command in the form for requests: text, or the bytes of a word that is no text."""
+    """Returns a word of a command in the form for requests: text, or a list of bytes if the word is not UTF-8."""
     encoded = os.fsencode(given if isinstance(given, str | bytes | os.PathLike) else str(given))
     try:
         return encoded.decode()
@@ -47,7 +47,7 @@ def word(given: object) -> str | list[int]:
 
 
 def _in_words(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a function, so that its error about text that is not UTF-8 names the text."""
+    """Wraps a native function, so that its error about text that is not UTF-8 quotes the text."""
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:

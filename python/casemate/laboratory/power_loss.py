@@ -1,4 +1,6 @@
-"""Losses of power on a whole machine: programs run until power fails, and the recovered memory is compared."""
+"""Losses of power on a whole machine: programs run until power fails, and the recovered memory is compared with their
+stores.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,7 +14,7 @@ from casemate.results.power_loss import PowerLosses
 from casemate.text import amounts
 
 DEFAULT_DESIGNS = ("plp-sp", "secure-eadr")
-"""Default designs: two that keep their memory on the default machine."""
+"""Default designs: two that preserve data over a loss of power, on the default machine."""
 
 DEFAULT_MACHINE = "modern"
 
@@ -23,23 +25,30 @@ class LossOptions:
 
     at: str = "random"
     """Moment of the loss: after a number of instructions of all cores together (`"1.5M"`), at a simulated time
-    (`"20us"`), or `"random"`. A random moment is an event of the run that the seed draws; to draw it, the whole run is
-    simulated once more. Programs that end earlier lose power when their last store was accepted.
+    (`"20us"`), or `"random"`. A random moment is an event of the run, drawn by the seed; to know the number of events,
+    the whole run is simulated once more. If the programs end before the moment, power fails once their last store has
+    been accepted.
     """
     losses: int = 1
-    """Number of losses, each of a separate machine with the next seed. A program of this computer runs anew for each,
-    without standard input.
+    """Number of losses, each on a separate machine with the next seed. A program of this computer runs anew for each
+    loss, without standard input.
     """
     run: RunOptions = field(default_factory=RunOptions)
-    """Options of the programs' run: all in detail, without a warm-up, and without output files."""
+    """Options of the programs' run. They must simulate all instructions in detail, without a warm-up and without output
+    files.
+    """
     battery: str | None = None
-    """Energy of the battery, as in `"1.7mJ"`: it dies at the operation that takes more. `None` if it always lasts."""
+    """Energy of the battery, as in `"1.7mJ"`; the battery fails at the first operation that needs more than the
+    remaining energy. `None` for unlimited energy.
+    """
 
     def __post_init__(self) -> None:
         arguments.check(self)
 
     def as_request(self) -> dict[str, Any]:
-        """Returns the request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
+        """Returns the request in the form that the native functions accept. Raises `CasemateError` if a value is
+        invalid.
+        """
         if self.losses < 1:
             raise CasemateError(f"losses is {self.losses}: expected at least 1")
         try:
@@ -50,7 +59,8 @@ class LossOptions:
 
 
 def moment(text: str) -> dict[str, int] | str:
-    """Returns the moment in the form of the laboratory. Raises `CasemateError` with the expected form."""
+    """Returns the moment in the form that the native functions accept. Raises `CasemateError` with the expected form.
+    """
     if text == "random":
         return "random"
     for key, parse in (("instructions", amounts.parse_count), ("time_fs", amounts.parse_simulated)):
@@ -73,10 +83,10 @@ def lose_power(
     progress: Callable[[dict[str, Any]], object] | None = None,
 ) -> PowerLosses:
     """Runs programs under designs until power fails, and compares the memory that a fresh chip recovers with the
-    stores.
+    programs' accepted stores.
 
-    All arguments but `loss` are as for `casemate.run`. Raises `CasemateError` if anything requested does not exist,
-    also for a design that keeps no data over a loss of power.
+    All arguments but `loss` are as for `casemate.run`. Raises `CasemateError` if anything requested does not exist, and
+    for a design that preserves no data over a loss of power.
     """
     loss = loss or LossOptions()
     programs = runnables(what)

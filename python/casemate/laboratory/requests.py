@@ -14,13 +14,15 @@ from casemate.results.explain import Meets, Of, OnChip, Row, Start
 from casemate.results.run import Age
 
 DEFAULT_LIMIT = 20_000_000
-"""Default limit of instructions for a program or a built-in workload: seconds, not hours."""
+"""Default limit of instructions for a program or a built-in workload, so that a run takes seconds and not hours."""
 
 EXPLAINED_LINES = 999
-"""Default number of lines that are timed: the median's timeline is shown."""
+"""Default number of lines of which `explain` times an access; it shows the timeline of the line with the median
+latency.
+"""
 
 EXPLAINED_CHUNKS = 29
-"""Default number of permutations that are timed; each reads and writes 256 lines."""
+"""Default number of permutations that `explain` times; each reads and writes 256 lines."""
 
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
 
@@ -29,28 +31,29 @@ Word = str | bytes | os.PathLike[str]
 
 Stream = Literal["inherit", "discard"]
 Persistent = Literal["all", "mapped", "heap"]
-"""Use of the program's standard stream: ours (`inherit`), or empty."""
+"""Connection of a program's standard stream: that of this process (`inherit`), or none (`discard`)."""
 
 
 def recorder_path() -> Path:
-    """Returns the path of the recorder: from the environment, or of this package."""
+    """Returns the path of the recorder: from the environment, else that in this package."""
     given = os.environ.get(RECORDER_VARIABLE)
     return Path(given) if given else Path(__file__).parents[1] / "libcasemate_recorder.so"
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program of this computer, which really runs, now."""
+    """A program of this computer, which really runs during the simulation."""
 
     command: Sequence[Word]
-    """The program and its arguments. It gets them byte by byte, also those that are not UTF-8."""
+    """The program and its arguments. The program receives the arguments byte by byte, also those that are not UTF-8."""
     skip: Instructions = 0
-    """Instructions that are skipped before counting begins; text as in `"5M"` is accepted."""
+    """Number of instructions that the simulation skips at the start; text as in `"5M"` is accepted."""
     region: bool = False
-    """True to count only the instructions between its two markers (the instruction `xchg %rbx,%rbx`)."""
+    """True to simulate only the instructions between the program's two markers (the instruction `xchg %rbx,%rbx`)."""
     persistent: Persistent = "all"
-    """Part of its memory that must survive a loss of power, under a design that handles stores one by one, such as with
-    a persist buffer: all, the files that it maps shared, or its heap. Stores to other memory are written back as usual.
+    """Part of the program's memory that must survive a loss of power: all, the files that it maps shared, or its heap.
+    It matters for designs that handle stores one by one, such as with a persist buffer. Stores to other memory are
+    written back as usual.
     """
     stdin: Stream = "discard"
     """Standard input of the program: that of this process, unless that is a terminal, or empty."""
@@ -61,7 +64,7 @@ class Program:
         arguments.check(self)
 
     def as_request(self, load_values: bool) -> dict[str, Any]:
-        """Returns the request in the form of the laboratory."""
+        """Returns the request in the form that the native functions accept."""
         return {
             "live": {
                 "command": [native.word(each) for each in self.command],
@@ -81,7 +84,7 @@ class Repeatable(ABC):
 
     @abstractmethod
     def as_request(self, load_values: bool) -> dict[str, Any]:
-        """Returns the request in the form of the laboratory."""
+        """Returns the request in the form that the native functions accept."""
 
 
 @dataclass(frozen=True)
@@ -91,26 +94,26 @@ class BuiltIn(Repeatable):
     name: str
     """Name of the workload."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """Parameters with other values than the defaults, such as `{"footprint": "64 MB"}`."""
+    """Parameters with values other than the defaults, such as `{"footprint": "64 MB"}`."""
 
     def __post_init__(self) -> None:
         arguments.check(self)
 
     def as_request(self, load_values: bool) -> dict[str, Any]:
-        """Returns the request in the form of the laboratory."""
+        """Returns the request in the form that the native functions accept."""
         settings = {name: str(value) for name, value in self.settings.items()}
         return {"kernel": {"name": self.name, "settings": settings | ({"load_values": "yes"} if load_values else {})}}
 
 
 @dataclass(frozen=True)
 class Trace(Repeatable):
-    """A stored execution of any format, recognised by content: the same every time."""
+    """A stored execution in a file of any format that Casemate recognises by content; all runs of it are the same."""
 
     path: str | os.PathLike[str]
     """Path of the file."""
     persistent: Persistent = "all"
-    """Same choice as for a `Program`. Traces of other programs than `record` accept only `all`: they do not contain
-    mappings.
+    """Part of the memory that must survive a loss of power, as for a `Program`. Traces in formats of other simulators
+    accept only `all`: they do not record mappings.
     """
 
     def __post_init__(self) -> None:
@@ -122,11 +125,13 @@ class Trace(Repeatable):
 
 
 Runnable = Program | Repeatable | Sequence[Word] | Sequence[Repeatable]
-"""Inputs of a run: one input, a command, or several built-in workloads and traces at once, each on separate cores."""
+"""Programs of a run: one program, workload or trace, a command, or several workloads and traces at once, each on
+separate cores.
+"""
 
 
 def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
-    """Returns the inputs of a run, one by one. Raises `CasemateError` if they cannot run."""
+    """Returns the programs of a run, one by one. Raises `CasemateError` if they cannot run together."""
     if isinstance(given, Program | Repeatable):
         return [given]
     listed = [given] if isinstance(given, str | bytes) else list(given)
@@ -142,17 +147,20 @@ def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
 
 @dataclass(frozen=True)
 class TraceWindow:
-    """A window of a run, and a file for the work of every unit in it. Perfetto opens the file, `casemate.excerpt` reads
-    it.
+    """A window of a run, and a file for the work of every unit in that window. Perfetto opens the file;
+    `casemate.excerpt` reads it.
     """
 
     window: str
     """Start after power-on and length of the window, in simulated time: `"20us:5us"`."""
     file: str | os.PathLike[str]
-    """Path of the file. With several designs or machines each has a file, with its name before the suffix."""
+    """Path of the file. With several designs or machines, each writes a separate file, with its name before the suffix.
+    """
 
     def as_request(self) -> dict[str, Any]:
-        """Returns the request in the form of the laboratory. Raises `CasemateError` if the window is invalid."""
+        """Returns the request in the form that the native functions accept. Raises `CasemateError` if the window is
+        invalid.
+        """
         return {"file": str(self.file), **arguments.window(self.window, "window")}
 
 
@@ -161,56 +169,63 @@ class RunOptions:
     """Options of a run."""
 
     limit: Instructions | Literal["all"] | None = None
-    """Maximum number of instructions of each program. The default is `DEFAULT_LIMIT`; for runs of traces only, and for
-    samples, it is all.
+    """Maximum number of instructions of each program. The default is `DEFAULT_LIMIT`; for runs of only traces, and for
+    sampled runs, the default is all.
     """
     warm_up: Instructions = 0
-    """Instructions, among these, before counting begins. They set the state of caches and metadata, but no figure
-    includes their time and traffic.
+    """Number of these instructions that are simulated before counting begins. They set the state of caches and
+    metadata, but no figure includes their time and traffic.
     """
     detail: Literal["all", "sampled"] = "all"
-    """Detail of the simulation: of every instruction, or of a sample of them. With a sample, the remaining instructions
-    keep caches, predictors and metadata warm, and every figure has a 95 % interval.
+    """Detail of the simulation: every instruction in detail, or only a sample. In a sampled run, the remaining
+    instructions keep caches, predictors and metadata warm, and every figure has a 95 % confidence interval.
     """
     sampling: Mapping[str, float | str] = field(default_factory=dict)
     """Values of `SamplingOptions` other than the defaults, such as `{"aim": "traffic", "error": 0.01}`."""
     seed: int = 1
-    """Seeds keys, page placement and the counters of an aged machine."""
+    """Seed that decides the keys, the placement of pages and the counters of an aged machine."""
     age: Age = "new"
-    """Age of the data counters when the machine begins: `new`, all zero; or `steady`. With `steady`, each group is at a
-    moment drawn evenly from a long life, in which its lines are written equally often, in random order. Designs without
-    counters, or without renewals, are not affected; nodes of trees are always new.
+    """State of the data's encryption counters when the machine begins: `new`, all zero; or `steady`. With `steady`,
+    each group is at a moment drawn evenly from a long life, in which its lines are written equally often, in random
+    order. The option has no effect on designs without counters or without renewals, nor on tree nodes, which are always
+    new.
     """
     check_values: bool = False
-    """True to compare every loaded value of the program with the simulated memory. The check then passes only if values
-    of every program were compared: traces without values leave it open.
+    """True to compare every value that the program loads with the simulated memory. The check then passes only if it
+    compared values of every program; a trace without values leaves the check open.
     """
     ledger: bool = False
-    """True to compare every pad with every other."""
+    """True to compare every encryption pad with every other pad."""
     protection: bool = True
     """True to add a short campaign of attacks on each design."""
     interval: Instructions | None = None
-    """Number of instructions, of all programs together, in an interval. Each record then contains its run by interval,
-    for the phases of a program (see `casemate.intervals`). Other parts of the result do not change.
+    """Number of instructions, of all programs together, in an interval. Each record then contains the figures of each
+    interval, for the phases of a program (see `casemate.intervals`). The option does not change other parts of the
+    result.
     """
     values: Sequence[int] = ()
     """Sizes of the frequent-value tables that observe the run. Each record then contains how many of the words from
-    memory they would have predicted. Powers of two up to 64, four of them at most. They do not change any result.
+    memory each table would have predicted. The sizes are powers of two up to 64, at most four of them. The tables do
+    not change any other result.
     """
     bus: str | os.PathLike[str] | None = None
-    """File for the lines that cross the pins of memory, to be read with `casemate.bus`. With several designs or
-    machines each has a file, with its name before the suffix. It does not change any result.
+    """File for the lines that cross the pins of memory; `casemate.bus` reads it. With several designs or machines, each
+    writes a separate file, with its name before the suffix. The option does not change any result.
     """
     bus_bytes: bool = False
-    """True to add the bytes of lines to that file."""
+    """True to add the bytes of the lines to the file of `bus`."""
     trace: TraceWindow | None = None
-    """Window of simulated time, and a file for the work of every unit in it. It does not change any result."""
+    """Window of simulated time, and a file for the work of every unit in that window. The option does not change any
+    result.
+    """
 
     def __post_init__(self) -> None:
         arguments.check(self)
 
     def as_request(self, programs: Iterable[Program | Repeatable]) -> dict[str, Any]:
-        """Returns the request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
+        """Returns the request in the form that the native functions accept. Raises `CasemateError` if options
+        contradict each other.
+        """
         sampled = self.detail == "sampled"
         if self.sampling and not sampled:
             raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
@@ -235,33 +250,37 @@ class RunOptions:
 
 
 def usual_limit(*, stored: bool = False, sampled: bool = False) -> int | None:
-    """Returns the default limit of instructions, `None` for all: a stored execution ends by its recording, and a sample
-    is for long programs.
+    """Returns the default limit of instructions, `None` for all: a stored execution has an end, and sampled runs are
+    for whole, long programs.
     """
     return None if stored or sampled else DEFAULT_LIMIT
 
 
 @dataclass(frozen=True, kw_only=True)
 class Access(ABC):
-    """An access to be explained, and its choice: the median among a number of lines, or the one at an address."""
+    """An access to be explained, and the choice of its line: the one with the median latency among several, or the one
+    at an address.
+    """
 
     on_chip: OnChip = "nothing"
     """Metadata of the line that is on the chip."""
     row: Row = "closed"
-    """State of the DRAM rows of everything that it fetches: a read's line, and metadata that is not on the chip."""
+    """State of the DRAM rows of all lines that the access fetches: the line of a read, and metadata that is not on the
+    chip.
+    """
     decoded: bool = False
-    """True if counters need no decoding."""
+    """True if the controller needs no time to decode counters."""
     address: int | None = None
-    """Address in bytes of the line; a read requests the word at this address first. `None` for the median of several
-    lines.
+    """Byte address within the line; a read requests the word at this address first. `None` for the line with the median
+    latency of several.
     """
     lines: int = EXPLAINED_LINES
-    """Number of lines that are tried, drawn from all of the memory."""
+    """Number of lines that `explain` times, drawn from the whole memory."""
     seed: int = 1
     """Seed of the draw."""
     value: str | bytes | None = None
-    """Content of the line, or for a write the written value: 64 bytes, or hexadecimal digits, repeated if fewer, as in
-    `"5a"`. `"zeros"` is all zeros; `None` is the usual pattern.
+    """Content of the line, or for a write the written value: 64 bytes, or hexadecimal digits, which are repeated to
+    fill the line, as in `"5a"`. `"zeros"` is all zeros; `None` is the default pattern.
     """
 
     def __post_init__(self) -> None:
@@ -269,16 +288,16 @@ class Access(ABC):
 
     @abstractmethod
     def scenario(self) -> dict[str, Any]:
-        """Returns the access and its condition, in the form of the laboratory."""
+        """Returns the access and its conditions, in the form that the native functions accept."""
 
     def condition(self, of: Of) -> dict[str, Any]:
-        """Returns the common part of the condition of reads and writes."""
+        """Returns the conditions that all kinds of accesses have."""
         value = self.value.hex() if isinstance(self.value, bytes) else self.value
         common = {"of": of} | {name: getattr(self, name) for name in ("on_chip", "row", "decoded")}
         return common if value is None else common | {"value": value}
 
     def chosen(self) -> dict[str, Any]:
-        """Returns the lines, in the form of the laboratory."""
+        """Returns the choice of the lines, in the form that the native functions accept."""
         return {"sample": {"lines": self.lines, "seed": self.seed}} if self.address is None else {"at": self.address}
 
 
@@ -292,39 +311,43 @@ class Read(Access):
     """True if the L2, at its look-up, notifies the controller that it expects the line in memory."""
 
     def scenario(self) -> dict[str, Any]:
-        """The read and its condition, in the form of the laboratory."""
+        """Returns the read and its conditions, in the form that the native functions accept."""
         return self.condition("read") | {"start": self.start, "predicted": self.predicted}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Write(Access):
-    """A write to be explained: from the moment at which the controller takes the line until all its steps are done."""
+    """A write to be explained: from the moment at which the memory controller takes the line until all steps of the
+    write are done.
+    """
 
     def scenario(self) -> dict[str, Any]:
-        """The write and its condition, in the form of the laboratory."""
+        """Returns the write and its conditions, in the form that the native functions accept."""
         return self.condition("write") | {"start": "controller", "predicted": False}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page(Access):
-    """The walk to the record of a page that no TLB has, where lines move: until it is on the chip and checked."""
+    """A walk to a page's record to be explained, in a design that permutes lines: for a page that no TLB has, until the
+    record is on the chip and verified.
+    """
 
     def scenario(self) -> dict[str, Any]:
-        """The walk and its condition, in the form of the laboratory."""
+        """Returns the walk and its conditions, in the form that the native functions accept."""
         return self.condition("page") | {"start": "controller", "predicted": False}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Permutation(Access):
     """A permutation to be explained: of a page that no fill has read since the last permutation, until the memory
-    controller has accepted all of it.
+    controller has accepted all its writes.
     """
 
     lines: int = EXPLAINED_CHUNKS
-    """Number of lines that are tried; their chunks are permuted."""
+    """Number of lines that `explain` draws; it permutes the chunk of each."""
 
     def scenario(self) -> dict[str, Any]:
-        """The permutation and its condition, in the form of the laboratory."""
+        """Returns the permutation and its conditions, in the form that the native functions accept."""
         return self.condition("permutation") | {"start": "controller", "predicted": False}
 
 
@@ -336,5 +359,5 @@ class Store(Access):
     """State of the persist buffer at the store."""
 
     def scenario(self) -> dict[str, Any]:
-        """The store and its condition, in the form of the laboratory."""
+        """Returns the store and its conditions, in the form that the native functions accept."""
         return self.condition("store") | {"start": "controller", "predicted": False, "meets": self.meets}

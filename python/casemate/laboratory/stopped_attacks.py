@@ -8,10 +8,12 @@ from casemate.laboratory import arguments, native
 from casemate.results.attack import AttackReport, Protection
 
 TRIALS = 20
-"""Trials of each attack with a run: enough for ends that always happen. `casemate.attack` tries more."""
+"""Trials of each attack after a run: enough for ends that occur in every trial. `casemate.attack` carries out more
+trials.
+"""
 
 _campaigns: dict[str, Protection] = {}
-"""Attacks that each design stops: only the design decides a campaign's result, so one a process is enough."""
+"""Results of campaigns by design: only the design decides the result, so one campaign per process is enough."""
 
 
 def protection_of(
@@ -19,8 +21,8 @@ def protection_of(
     changes: Mapping[str, object] | None = None,
     progress: Callable[[dict[str, Any]], object] | None = None,
 ) -> Protection:
-    """Returns the attacks that a design stops, from a short campaign; it is remembered for built-in designs. `progress`
-    receives the name of the `attacked` design, and the progress as `done` `of`.
+    """Returns the attacks that a design stops, from a short campaign; the process remembers the result for built-in
+    designs. `progress` receives the name of the `attacked` design, and the trials that are `done`, `of` their total.
     """
     changed = arguments.changes(changes, designs=[design])
     is_changed = bool(changed["design"])

@@ -5,8 +5,8 @@ seed. The seed places pages and draws the keys and the data of built-in workload
 everything that decides the run, so that a changed machine file is another run. The digest contains only the version of
 the code: a user who changes the code uses another folder.
 
-Runs of one case and seed on one machine share one execution of the workload: to build a large graph may take longer
-than to simulate a window of its use.
+Runs of one case and seed on one machine share one execution of the workload. The reason is that a program may build a
+large graph for longer than the simulation of the counted window takes.
 """
 
 import hashlib

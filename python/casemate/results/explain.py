@@ -17,9 +17,9 @@ that no TLB has. `permutation`: of a page.
 
 Until = Literal["released", "in-l2", "taken", "durable", "accepted", "on-chip", "permuted"]
 """End of the latency. For a read, the line has left the checker, or is in the L2 that began the read. For a write, the
-memory controller has accepted everything that the write stores, so that the write-back buffer is free, or the tuple is
-complete and survives a loss of power. For a store, the persist buffer has it and its early steps are done. For a page,
-its record is on the chip and checked. For a permutation, the memory controller has accepted all of it.
+memory controller has accepted everything that the write stores, so that the write-back buffer is free; with
+persistence, the tuple is durable. For a store, the persist buffer has it and its early steps are done. For a page, its
+record is on the chip and checked. For a permutation, the memory controller has accepted all of it.
 """
 
 OnChip = Literal["nothing", "tree", "last-level", "counter", "all"]

@@ -34,8 +34,8 @@ class Killed(Result):
 
     @property
     def likely_cause(self) -> str:
-        """Returns the likely reason that a program dies only while it is recorded, in a sentence or two; empty if there
-        is no likely reason.
+        """Returns the likely reason that a program dies only while it is recorded, in a sentence or two; empty if no
+        reason is likely.
         """
         if self.killed != signal.SIGILL:
             return ""

@@ -174,6 +174,6 @@ def command(
         screen.notices().print(f"stopped by {interruption.cause()}: {complete} of {len(names)} designs are complete")
     if results.interrupted:
         return EXIT_INTERRUPTED
-    # A campaign whose budget ended before any trial has found no difference from the claims either.
+    # If the budget ends before the first complete trial, the campaign has found no difference from the claims either.
     is_empty = not results.reports and not results.exhaustive
     return 0 if results.agrees or is_empty else EXIT_NO

@@ -1,7 +1,7 @@
 """`casemate reproduce`: a paper's evaluation, run again or derived again.
 
-Each study is a separate command, with options by its kind: a study of runs has figures and seeds, a study of formulas
-has the parameters that the user may set.
+Each study is a separate command. The options of a study of runs are figures and seeds; those of a study of formulas are
+the parameters that the user may set.
 """
 
 from pathlib import Path
