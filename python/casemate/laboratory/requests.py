@@ -17,8 +17,8 @@ DEFAULT_LIMIT = 20_000_000
 """Default limit of instructions for a program or a built-in workload, so that a run takes seconds and not hours."""
 
 EXPLAINED_LINES = 999
-"""Default number of lines of which `explain` times an access; it shows the timeline of the line with the median
-latency.
+"""Default number of lines in the sample: `explain` times an access to each, and shows the timeline of the line with the
+median latency.
 """
 
 EXPLAINED_CHUNKS = 29
@@ -30,8 +30,9 @@ Word = str | bytes | os.PathLike[str]
 """A word of a command, as `subprocess` takes it and `os.listdir` gives it."""
 
 Stream = Literal["inherit", "discard"]
+"""Connection of a program's standard stream: that of this process (`inherit`), or the null device (`discard`)."""
 Persistent = Literal["all", "mapped", "heap"]
-"""Connection of a program's standard stream: that of this process (`inherit`), or none (`discard`)."""
+"""Part of a program's memory that must survive a loss of power."""
 
 
 def recorder_path() -> Path:
@@ -120,7 +121,9 @@ class Trace(Repeatable):
         arguments.check(self)
 
     def as_request(self, load_values: bool) -> dict[str, Any]:
-        """Returns the request in the form of the laboratory; the recording has decided which values it contains."""
+        """Returns the request in the form that the native functions accept. The recording has already decided whether
+        it contains load values.
+        """
         return {"trace": {"path": str(self.path), "persistent": self.persistent}}
 
 

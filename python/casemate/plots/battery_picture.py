@@ -1,4 +1,4 @@
-"""Volume of the battery against entries of the buffer, as a picture: SVG or PNG."""
+"""Volume of the battery against the number of entries of the persist buffer, as a picture: SVG or PNG."""
 
 import math
 from pathlib import Path
@@ -13,13 +13,15 @@ COLOURS = (
 )  # fmt: skip
 SIZE_INCHES = (9.0, 6.0)
 SECOND_SCALE = -0.11
-"""Position of the scale of the second storage, as a share of the axis."""
+"""Position of the axis for the second kind of storage, as a share of the picture's width."""
 LABEL_GAP = 0.025
-"""Minimum distance of names at the right edge, as a share of the axis."""
+"""Minimum vertical distance of names at the right edge, as a share of the axis."""
 
 
 def draw(found: BatteryCost, path: Path, kind: str) -> None:
-    """Draws a line for each system into a file of this kind, on logarithmic axes; circles are the paper's figures."""
+    """Draws a curve for each system into a file of this kind, on logarithmic axes; circles are the SecPB paper's
+    figures.
+    """
     picture.prepare(points=9)
     from matplotlib import pyplot
 
@@ -42,7 +44,9 @@ def draw(found: BatteryCost, path: Path, kind: str) -> None:
 
 
 def _is_circled(row: BatteryRow) -> bool:
-    """Returns true if the paper prints its figure. It does so for buffers; caches have no number of entries."""
+    """Returns true if the paper prints the volume for this row and the row has a number of entries, which caches do not
+    have.
+    """
     return row.entries is not None and row.sizes[0].printed_mm3 is not None
 
 
@@ -61,8 +65,8 @@ def _line(axis: Any, rows: list[BatteryRow], extent: tuple[int, int], colour: st
 
 
 def _scales(axis: Any, found: BatteryCost, sizes: list[int]) -> None:
-    """Draws logarithmic axes. The second storage has a separate scale for the same lines: both are proportional to the
-    energy.
+    """Draws logarithmic axes. The second kind of storage has a separate axis for the same curves, since both volumes
+    are proportional to the energy.
     """
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
@@ -83,7 +87,7 @@ def _scales(axis: Any, found: BatteryCost, sizes: list[int]) -> None:
 
 
 def _names(axis: Any, ends: list[tuple[float, str, str]], right: int) -> None:
-    """Writes the systems' names next to the ends of their lines, or as near as they do not overlap."""
+    """Writes the systems' names next to the ends of their curves, moved so far that they do not overlap."""
     ends = sorted(ends)
     bottom, top = (math.log(edge) for edge in axis.get_ylim())
     heights = _spread([math.log(end) for end, _, _ in ends], LABEL_GAP * (top - bottom))
@@ -93,8 +97,8 @@ def _names(axis: Any, ends: list[tuple[float, str, str]], right: int) -> None:
 
 
 def _spread(places: list[float], gap: float) -> list[float]:
-    """Returns the nearest positions, in the same order, with at least this distance: runs that are too close share one
-    middle.
+    """Returns the nearest positions, in the same order, with at least this distance; a group of positions that are too
+    close is spread around its mean.
     """
     runs = list[tuple[float, int]]()
     for number, position in enumerate(places):

@@ -1,4 +1,4 @@
-"""Look of a piece of work in a timeline: by the subject of its verb, from `casemate.api.verbs()`."""
+"""Colour and style of a piece of work in a timeline, by the subject of its verb, from `casemate.api.verbs()`."""
 
 from functools import cache
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from casemate.results.explain import Span
 
 
 class Look(NamedTuple):
-    """Look of the verbs of one subject."""
+    """Colour and style of the verbs of one subject."""
 
     style: str
     """Style on a terminal."""
@@ -36,5 +36,5 @@ def _subjects() -> dict[str, Subject]:
 
 
 def look(span: Span) -> Look:
-    """Returns the look of a piece of work."""
+    """Returns the colour and style of a piece of work."""
     return LOOKS[_subjects()[span.verb]]

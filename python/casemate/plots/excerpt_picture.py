@@ -1,4 +1,6 @@
-"""A window of a run as a picture: SVG or PNG. A row for each unit, a lane in it for each piece of work at once."""
+"""A window of a run as a picture: SVG or PNG. Each hardware unit has a row, with a lane for each of its concurrent
+pieces of work.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,10 +15,10 @@ LANE_INCHES = 0.055
 ROW_INCHES = 0.19
 """Minimum height of a unit."""
 CROWDED = 48
-"""Number of units from which on they are drawn closer together: memory may have a hundred banks."""
+"""Number of units from which on the picture draws rows closer together: memory may have a hundred banks."""
 CLOSER = 0.6
 GAP = 0.25
-"""Distance between two units, in lanes of the lowest row."""
+"""Distance between the rows of two units, in heights of the lowest lane."""
 ACCESS = "#c3cad4"
 WAIT = colours.LOOKS["wait"].colour
 INK = "#374151"
@@ -24,7 +26,7 @@ FS_PER_NS = 10**6
 LEAST_SHARE = 0.0006
 """Minimum length of a bar, as a share of the axis: shorter bars would be invisible."""
 PALE = 0.45
-"""Opacity of a bar that waited for other accesses on its way."""
+"""Opacity of the bar of work that had to wait for other accesses."""
 
 
 def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
@@ -93,7 +95,7 @@ def _lanes(spans: tuple[ExcerptSpan, ...]) -> int:
 def _row(
     axis: Any, unit: Unit, spans: tuple[ExcerptSpan, ...], extent: tuple[float, float], window: tuple[float, float]
 ) -> None:
-    """The lanes of one unit."""
+    """Draws the lanes of one unit."""
     top, height = extent
     lane_height = height / _lanes(spans)
     axis.axhspan(top, top + height, color="#f6f7f9", linewidth=0, zorder=-1)
@@ -119,7 +121,7 @@ def _colour(unit: Unit, span: ExcerptSpan) -> str:
 
 
 def _has_waited(unit: Unit, span: ExcerptSpan) -> bool:
-    # In memory the wait is part of the span; engines have separate spans for it.
+    # The spans of memory include the wait; engines have separate spans for the wait.
     return unit.part == "memory" and bool(span.waited_for) and "bus" not in unit.name
 
 

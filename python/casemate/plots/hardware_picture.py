@@ -1,4 +1,6 @@
-"""Cores as points, area against throughput and against energy, with the best of them joined: SVG or PNG."""
+"""Hardware cores as points, area against throughput and area against energy, with a line through the best cores: SVG or
+PNG.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,17 @@ NAMES_SHARE = 0.5
 """Width of the list of names, as a share of a panel's."""
 TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
 DECADE_SHARE = 3.0
-"""Values that differ by less than this have a linear axis: on a logarithmic one they would have two ticks."""
+"""Ratio of the largest to the smallest value, up to which an axis is linear: a logarithmic axis would have only two
+ticks.
+"""
 LEAST_SPAN = 0.2
-"""Minimum span of an axis, as a share of its values: values that hardly differ must look so."""
+"""Minimum span of an axis, as a share of its values, so that values that hardly differ do not appear far apart."""
 INK, FRONT = "#1f4e9c", "#c8453b"
 
 
 def draw(found: HardwareCost, path: Path, kind: str) -> None:
-    """Draws throughput and energy of a line against area into a file of this kind; cores that seal no lines, or were
-    not driven, are named and not drawn.
+    """Draws throughput, and energy per line, against area into a file of this kind. Cores that seal no lines or have no
+    stimulus are not drawn; the picture lists their names.
     """
     picture.prepare(points=9)
     from matplotlib import pyplot
@@ -43,7 +47,7 @@ def draw(found: HardwareCost, path: Path, kind: str) -> None:
     _panel(axes[1], rows, joules, is_more_better=False)
     axes[1].set_title("Energy: down and to the left is better", loc="left", fontsize=9)
     axes[1].set_ylabel("energy of a line of 64 bytes (nJ)")
-    # Points are too close together for their names.
+    # Points carry numbers and not names, since they are too close together; the list on the right has the names.
     axes[2].text(0.0, 1.0, "\n".join(names), va="top", fontsize=8, linespacing=1.5)
     axes[2].set_axis_off()
     figure.suptitle(
@@ -58,7 +62,7 @@ def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better:
     areas = [row.area.um2 / 1e6 for row in rows]
     front = best(list(zip(areas, values, strict=True)), is_more_better)
     on_front = [areas[at] for at in front], [values[at] for at in front]
-    # A step of the front holds up to the next better core.
+    # Each step of the line extends to the area of the next better core.
     axis.plot(*on_front, color=FRONT, linewidth=1.0, zorder=1, drawstyle="steps-post")
     rest = [at for at in range(len(rows)) if at not in front]
     label = "no smaller core has as much" if is_more_better else "no smaller core takes as little"
@@ -84,13 +88,13 @@ def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better:
 
 
 def _least_span(numbers: list[float]) -> tuple[float, float]:
-    """Limits around numbers that hardly differ."""
+    """Returns limits of an axis for numbers that hardly differ."""
     middle = (max(numbers) + min(numbers)) / 2
     return (1 - LEAST_SPAN / 2) * middle, (1 + LEAST_SPAN / 2) * middle
 
 
 def _ticks(scale: Any) -> None:
-    """Plain numbers, as many as a scale of about a decade needs too."""
+    """Sets tick labels as plain numbers, dense enough for a scale of about a decade."""
     from matplotlib import ticker
 
     scale.set_major_locator(ticker.LogLocator(subs=TICKS))
@@ -99,7 +103,7 @@ def _ticks(scale: Any) -> None:
 
 
 def best(points: list[tuple[float, float]], is_more_better: bool) -> list[int]:
-    """Indices of the points (area, value) that no smaller point equals or exceeds, by area."""
+    """Returns the indices, by area, of the points (area, value) with a better value than all points of smaller area."""
     sign = -1 if is_more_better else 1
     order = sorted(range(len(points)), key=lambda at: (points[at][0], sign * points[at][1]))
     front = list[int]()

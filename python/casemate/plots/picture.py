@@ -12,19 +12,19 @@ from casemate.terminal import screen
 INK = "#374151"
 SPREAD = "#e3f1e4"
 FAINT = 0.6
-"""Opacity of work that does not decide the latency."""
+"""Opacity of bars of work outside the critical path."""
 DARK = 0.62
 """Lightness, from 0 to 1, below which the text on a bar is white."""
 CHARACTER_SHARE = 0.0085
-"""Width of a character of an annotation, as a share of the axis."""
+"""Width of one character of an annotation, as a share of the axis."""
 ROW_INCHES = 0.27
 WIDTH_INCHES = 10.0
 HEADING_CHARACTERS = 120
-"""Maximum length of a heading's line, which fits above the axis after the longest names of steps."""
+"""Maximum number of characters in a line of the heading, so that it fits above the axis."""
 
 
 def prepare(points: int) -> None:
-    """Makes matplotlib draw into files, the same bytes each time, with letters of this size."""
+    """Makes matplotlib draw into files, with letters of this size and the same bytes each time."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -38,7 +38,7 @@ def save(figure: Any, path: Path, kind: str, dpi: int) -> None:
     from matplotlib import pyplot
 
     content = io.BytesIO()
-    # A date in the file would make two pictures of the same thing differ.
+    # A date in the file would make two pictures of the same result differ.
     figure.savefig(content, format=kind, dpi=dpi, metadata={"Date": None} if kind == "svg" else None)
     pyplot.close(figure)
     screen.write_whole(path, content.getvalue())
@@ -110,7 +110,9 @@ def _draw_span(axis: Any, span: Span, position: int, look: tuple[str, float]) ->
 
 
 def _heading(explanation: Explanation) -> str:
-    """Returns the design, the condition and a key for reading, in lines that fit above the axis."""
+    """Returns the heading: design, latency, line, conditions and the meaning of colours, in lines that fit above the
+    axis.
+    """
     until = f"{timeline.UNTIL[explanation.until]}{timeline.until_whole(explanation)}"
     lines = [
         f"{explanation.design} on {explanation.machine}: {explanation.latency_ns:.1f} ns {until}",
@@ -131,8 +133,8 @@ def _ink_on(colour: str, opacity: float) -> str:
 
 
 def _annotate(axis: Any, row: timeline_rows.TimelineRow, position: int, horizon: float, on_bar: str) -> None:
-    """Writes duration and outcome: in the bar if it is long enough, else after it, else before it. For several pieces
-    it writes their number, in a gap between them.
+    """Writes duration and outcome of a piece of work: in its bar if the bar is long enough, else after the bar, else
+    before it. For a row of several pieces it writes their number, in a gap between their bars.
     """
     gap = 0.01 * horizon
     if len(row.spans) > 1:

@@ -29,7 +29,7 @@ MEETS: dict[Meets, str] = {
 }
 
 ACCESS: dict[Of, str] = {"page": "walk to the record of a page", "permutation": "permutation of a page"}
-"""Names of accesses without a separate word."""
+"""Kinds of accesses with another name in the heading of a timeline than in `scenario.of`."""
 START = {"controller": "", "l2": " from L2's look-up to L2"}
 UNTIL: dict[Until, str] = {
     "released": "until released",
@@ -58,7 +58,7 @@ MEETING: dict[Meets, str] = {
 PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
 
 LABEL_COLUMNS = 24
-"""Columns for the mark and the title of each piece of work; more, if one is longer."""
+"""Minimum number of columns for the mark and the title of a piece of work; a longer title widens them."""
 MARK = "● "
 """Mark of work on the critical path."""
 TIME_COLUMNS = 15
@@ -67,7 +67,7 @@ STEPS_NS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000)
 
 
 def condition(explanation: Explanation) -> str:
-    """Returns the condition of an access, in words."""
+    """Returns the conditions of an access, in words."""
     scenario = explanation.scenario
     predicted = ", predicted to be in memory" if scenario.predicted else ""
     decoded = ", counters decoded" if scenario.decoded else ""
@@ -76,7 +76,7 @@ def condition(explanation: Explanation) -> str:
 
 
 def value(explanation: Explanation) -> str:
-    """Returns the content of the line, in words: a pattern once if it is repeated."""
+    """Returns the content of the line, in words; it names a repeated pattern once."""
     scenario = explanation.scenario
     line = bytes.fromhex(scenario.value)[: explanation.line_bytes]
     pattern = next((line[:size] for size in PATTERN_BYTES if line == line[:size] * (len(line) // size)), line)
@@ -87,7 +87,7 @@ def value(explanation: Explanation) -> str:
 
 
 def among(explanation: Explanation) -> str:
-    """Returns the line, and the spread of the other lines' latencies."""
+    """Returns the address of the line, and the spread of the tried lines' latencies."""
     spread = explanation.spread
     if spread is None:
         return f"the line at {explanation.address:#x}"
@@ -98,44 +98,48 @@ def among(explanation: Explanation) -> str:
 
 
 def aes(found: AesBandwidth) -> str:
-    """Returns the peak number of blocks of the AES units, and their places."""
+    """Returns the peak rate of the AES units in blocks a second, in total and by place."""
     places = ((found.total, "in all"), (found.controller, "at the controller"), (found.each_l2, "in each L2"))
     said = ", ".join(f"{amounts.short_count(rate)} {position}" for rate, position in places if rate is not None)
     return f"AES blocks a second at the peak: {said}"
 
 
 def horizon_ns(explanations: Sequence[Explanation]) -> float:
-    """Returns the end of the last piece of work of all timelines, or the time until all but the slowest lines are
-    released. It is at least a nanosecond, for timelines without any duration.
+    """Returns the end of the common time axis: the end of the last piece of work, or the 95th percentile of the lines'
+    latencies if that is later. It is at least a nanosecond, for timelines without any duration.
     """
     ends = [span.end_ns for explanation in explanations for span in explanation.spans]
     return max([1.0] + ends + [explanation.spread.p95_ns for explanation in explanations if explanation.spread])
 
 
 def tick_step_ns(horizon: float, most: int) -> int:
-    """A round distance of ticks, so that there are at most `most`."""
+    """Returns a round distance of ticks, so that the axis has at most `most`."""
     return next((step for step in STEPS_NS if horizon / step <= most), STEPS_NS[-1])
 
 
 class Scale(NamedTuple):
-    """Widths of all parts, in columns."""
+    """Length of the time axis in nanoseconds, and widths of its parts in columns."""
 
     horizon_ns: float
     label: int
     """Columns for the mark and the title of a piece of work."""
     bar: int
-    """Columns for the time until the horizon."""
+    """Columns for the bars, from zero to the horizon."""
 
     @classmethod
     def of(cls, explanations: Sequence[Explanation], columns: int) -> "Scale":
-        """Returns a scale that fits all timelines into this number of columns, if they are not too few."""
+        """Returns a scale that fits all timelines into this number of columns, except on a terminal too narrow for the
+        shortest bars.
+        """
         titles = [len(row.title) for explanation in explanations for row in rows(explanation)]
         label = max([LABEL_COLUMNS] + [len(MARK) + length + 1 for length in titles])
         return cls(horizon_ns(explanations), label, max(columns - label - TIME_COLUMNS - NOTE_COLUMNS - 3, 16))
 
 
 def timelines(found: Explanations, columns: int) -> RenderableType:
-    """Returns one timeline below the other on the same scale, and the causes of the difference."""
+    """Returns all timelines, one below the other on the same scale, and the causes of the difference between two
+    designs.
+    """
     scale = Scale.of(found.explanations, columns)
     parts: list[RenderableType] = []
     for explanation in found.explanations:
@@ -146,7 +150,7 @@ def timelines(found: Explanations, columns: int) -> RenderableType:
 
 
 def until_whole(explanation: Explanation) -> str:
-    """Returns the release of the whole line, if the requested words were released first."""
+    """Returns the time when the whole line is released, if the requested words were released earlier."""
     releases = [span.end_ns for span in explanation.spans if span.verb == "release"]
     return f" for the words asked for, {max(releases):.1f} ns for the line" if len(releases) > 1 else ""
 
@@ -200,7 +204,7 @@ def _line(row: TimelineRow, scale: Scale, critical: bool) -> Text:
 
 
 def _bar(row: TimelineRow, horizon: float, width: int) -> str:
-    """Returns bars to half a column; work without duration is a diamond."""
+    """Returns the bars of a row, to half a column; a piece of work without duration is a diamond."""
     halves: set[int] = set()
     diamonds: set[int] = set()
     for span in row.spans:
@@ -230,7 +234,9 @@ def _difference(first: Explanation, second: Explanation) -> RenderableType:
 
 
 def _time_by_work(path: Sequence[Span]) -> dict[str, float]:
-    """Returns nanoseconds for each kind of work, the levels of a tree and the pieces of a line together."""
+    """Returns nanoseconds for each kind of work on the critical path; it adds the levels of a tree, and the pieces of a
+    line.
+    """
     spent: dict[str, float] = {}
     for span in path:
         work = re.sub(r" level \d+| \d+-\d+$", "", title(span))

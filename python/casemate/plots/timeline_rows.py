@@ -16,8 +16,8 @@ WAITS: dict[Cause, str] = {
     "verdict": "verdicts",
 }
 MOST_ALIKE = 16
-"""Maximum number of pieces of work of one title with a row each; it exceeds those of walking up and down a tall tree.
-More pieces, such as those of a group of lines that is encrypted again, share a row.
+"""Maximum number of pieces of work of one title that have separate rows; it exceeds the number in a walk up and down a
+tall tree. More pieces than that share one row, such as the re-encryption of a group of lines.
 """
 
 
@@ -27,7 +27,7 @@ def title(span: Span) -> str:
 
 
 def note(span: Span) -> str:
-    """Returns outcome and wait of a piece of work."""
+    """Returns the outcome of a piece of work, and the cause of its wait."""
     wait = WAITS[span.waited_for] if span.waited_for else None
     return ", ".join(part for part in (span.outcome, wait) if part)
 
@@ -42,7 +42,7 @@ class TimelineRow(NamedTuple):
 
     @property
     def start_ns(self) -> float:
-        """Request of the first piece, in nanoseconds."""
+        """Time of the request for the first piece, in nanoseconds."""
         return self.spans[0].start_ns
 
     @property
@@ -52,7 +52,7 @@ class TimelineRow(NamedTuple):
 
     @property
     def note(self) -> str:
-        """Outcome and wait of a single piece; for several, their number."""
+        """Outcome and cause of the wait of a single piece; for several pieces, their number."""
         return note(self.spans[0]) if len(self.spans) == 1 else f"{len(self.spans)} times"
 
     @property

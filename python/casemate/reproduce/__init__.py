@@ -1,7 +1,7 @@
-"""A published evaluation, run again. The paper's workloads, machines and designs are approximated, each figure is
-printed next to ours, and trends are statements that hold or do not.
+"""A published evaluation, run again. A study approximates the paper's workloads, machines and designs. It prints each
+figure of the paper next to ours, and decides whether the paper's statements (trends) hold for our figures.
 
-`runs` carries simulations out, many in parallel, and keeps each; `study` defines figures and trends. A paper needs no
-runs if its figures follow from its parameters: `derivation` defines this kind of study. Each study is a folder of data
-with a package that defines it as `STUDY`; `studies` finds it by its location in this folder.
+`runs` carries out simulations, many in parallel, and keeps the record of each; `study` defines figures and trends. A
+paper needs no runs if its figures follow from its parameters: `derivation` defines this kind of study. Each study is a
+package in this folder that defines `STUDY`; `studies` finds it by its location.
 """

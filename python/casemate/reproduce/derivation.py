@@ -1,8 +1,8 @@
-"""A study without runs: a paper with figures that follow from parameters that it states, each by a formula.
+"""A study without runs: the figures of its paper follow from parameters in the paper, each by a formula.
 
-The study has no cases and no seeds. It lists the parameters that the user may change, and derives tables. Each row is a
-figure from a formula, next to the printed value, and states why the two differ if they do. The printed values are
-separate data, which no formula reads.
+The study has no cases and no seeds. It lists the parameters that the user may change, and derives tables. Each row
+contains a figure from a formula, the value that the paper prints, and the reason if the two differ. The printed values
+are separate data, which no formula reads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +15,12 @@ from casemate.results.derivation import Agreement, Derivation, DerivedRow, Deriv
 Requirements = Mapping[str, tuple[float, ...]]
 """Values that the user gave for each parameter; empty by default."""
 SLACK = 1e-9
-"""Relative tolerance at the edge of the values that are printed alike: decimal fractions are not binary ones."""
+"""Relative tolerance in the comparison with printed digits: most decimal fractions have no exact binary form."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter that the user may give in addition to the paper's values: a positive number."""
+    """A parameter, a positive number, for which the user may request results beyond the paper's."""
 
     name: str
     unit: str
@@ -37,24 +37,24 @@ class DerivedStudy:
     name: str
     paper: str
     tables: tuple[str, ...]
-    """The numbers of its tables."""
+    """Numbers of the paper's tables, equations and sections."""
     parameters: tuple[Parameter, ...]
     derive: Callable[[Sequence[str], Requirements], Derivation]
-    """Derives the tables with these numbers, and the results for the user's values."""
+    """Function that derives the tables with these numbers, and the results for the user's values."""
     draw: Callable[[Derivation, Path], None]
-    """Draws it into a PNG file."""
+    """Function that draws the derived figures into a PNG file."""
     examples: str
 
 
 class Rows:
-    """Makes the rows of one table; it looks up the printed value by the subject of a figure and its quantity."""
+    """Collects the rows of one table, and looks up each printed value by the subject of the figure and its quantity."""
 
     def __init__(self, printed: Mapping[tuple[str, str], str]) -> None:
         self._printed = printed
         self._rows = list[DerivedRow]()
 
     def add(self, of: str, quantity: str, computed: float, formula: str, remark: str | None = None) -> None:
-        """A figure; `quantity` ends with its unit in brackets."""
+        """Adds a figure; `quantity` ends with the unit in brackets."""
         name, _, unit = quantity.partition(" [")
         printed = self._printed.get((of, name))
         self._rows.append(
@@ -70,14 +70,14 @@ class Rows:
 
 
 def agreement(computed: float, printed: str | None) -> Agreement:
-    """Compares a figure with the printed one: rounded or cut off to the printed digits. After a `~` zeros at the end
-    are no digits, and only rounding counts.
+    """Compares a figure with the printed value. They agree if the figure, rounded or cut off to the printed digits, is
+    that value. If the value begins with `~`, its trailing zeros are no digits, and only rounding is permitted.
     """
     if printed is None:
         return "not-printed"
     value = Decimal(printed.lstrip("~"))
     if printed.startswith("~"):
-        # `~590` is to tens; `normalize` takes the zeros into the exponent.
+        # `~590` is precise to tens; `normalize` moves the trailing zeros into the exponent.
         unit = Decimal(1).scaleb(int(value.normalize().as_tuple().exponent))
         above = unit / 2
     else:
@@ -89,7 +89,7 @@ def agreement(computed: float, printed: str | None) -> Agreement:
 
 
 def difference(computed: float, printed: str | None) -> float | None:
-    """Excess of a figure over the printed one, in percent of the latter."""
+    """Excess of a figure over the printed value, in percent of the printed value."""
     if printed is None:
         return None
     value = float(printed.lstrip("~"))
@@ -97,5 +97,5 @@ def difference(computed: float, printed: str | None) -> float | None:
 
 
 def holds(tables: Sequence[DerivedTable]) -> bool:
-    """Returns true if each figure that is not as printed gives a reason."""
+    """Returns true if each figure that differs from the printed value has a remark with the reason."""
     return all(row.remark for table in tables for row in table.rows if row.agreement == "differs")

@@ -1,4 +1,4 @@
-"""Output and files of a study without runs: the same tables on the screen, as Markdown and as CSV."""
+"""Output of a study without runs: the same tables on the screen, as Markdown and as CSV."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ DIGITS = 4
 COLUMNS = ("of", "", "unit", "computed", "printed", "off", "from")
 NEEDS = ("for", "implementation", "lanes", "clock", "carries", "power", "area")
 WIDEST = {"of": 26, "": 24, "from": 40}
-"""Columns that wrap at words."""
+"""Maximum widths of columns with words that wrap."""
 
 
 def tables(found: Derivation) -> RenderableType:
@@ -71,12 +71,12 @@ def _empty(columns: tuple[str, ...], right: tuple[str, ...]) -> Table:
 
 
 def remarks_of(rows: tuple[DerivedRow, ...] | tuple[EngineNeed, ...]) -> list[str]:
-    """The remarks of some rows in their order, each once."""
+    """Returns the remarks of these rows in order, each once."""
     return list(dict.fromkeys(row.remark for row in rows if row.remark))
 
 
 def cells(row: DerivedRow) -> tuple[str, ...]:
-    """A figure as words."""
+    """Returns the cells of a figure's row as text."""
     off = (
         f"{row.difference_percent:+.2g} %" if row.agreement == "differs" and row.difference_percent is not None else ""
     )
@@ -84,7 +84,7 @@ def cells(row: DerivedRow) -> tuple[str, ...]:
 
 
 def need_cells(need: EngineNeed) -> tuple[str, ...]:
-    """Returns the requirement as words."""
+    """Returns the cells of a requirement's row as text."""
     asks = f"{need.bandwidth_gbs:g} GB/s" if need.asked == "bandwidth" else f"{need.lanes} lanes"
     area = "" if need.area_mm2 is None else f"{number(need.area_mm2)} mm2"
     carries = f"{number(need.bandwidth_gbs)} GB/s"
@@ -100,7 +100,7 @@ def need_cells(need: EngineNeed) -> tuple[str, ...]:
 
 
 def number(value: float) -> str:
-    """With four digits, and whole numbers whole."""
+    """Formats a number with four significant digits; whole and large numbers have no decimals."""
     return f"{value:,.0f}" if value == int(value) or abs(value) >= 10**DIGITS else f"{value:.{DIGITS}g}"
 
 
@@ -130,7 +130,7 @@ def _row(written: tuple[str, ...]) -> list[str]:
 
 
 def as_csv(found: Derivation) -> str:
-    """Every figure as a line of numbers that are not rounded."""
+    """Returns the figures as CSV, a row for each, with unrounded numbers."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     out.writerow(
@@ -157,8 +157,8 @@ def as_csv(found: Derivation) -> str:
 
 
 def write(found: Derivation, draw: Callable[[Derivation, Path], None], folder: Path) -> list[Path]:
-    """Writes the report, the figures and the picture into a folder, either all or no file. Raises `CasemateError` on
-    failure.
+    """Writes the report, the figures and the picture into a folder: all files, or no file if one fails. Raises
+    `CasemateError` on failure.
     """
     with screen.together(folder) as partial:
         (partial / "report.md").write_text(markdown(found))

@@ -1,10 +1,10 @@
-"""Inputs of the studies' programs: files and statements that are generated here, the same on every computer."""
+"""Generates the inputs of the studies' programs, files and statements, the same on every computer."""
 
 from collections.abc import Iterable
 
 
 def functions_in_c(count: int) -> str:
-    """Input for compilers and compression: functions in C that are alike and not the same."""
+    """Input for compilers and compression programs: C functions that resemble each other."""
     return "\n".join(
         f"int f{n}(int *a, int b) {{ int s = {n}; for (int i = 0; i < b; i++) "
         f"{{ if (a[i] % {n + 2} == {n % 7}) s += a[i] * {n % 13}; else s ^= a[(i * {n + 1}) % b]; }} return s; }}"
@@ -26,7 +26,7 @@ def transport(places: int) -> str:
 
 
 def _sum(terms: Iterable[str]) -> str:
-    # The file's format limits the length of lines.
+    # The format of the file limits the length of its lines.
     return "\n + ".join(terms)
 
 
@@ -38,7 +38,7 @@ RANDOM_ROWS = (
 """Statements for sqlite3: they insert rows in random order, each into another page."""
 
 NUMBERS = "\n".join(str(number * 7919 % 65_537) for number in range(60_000))
-"""Numbers that sort puts in order."""
+"""Input of `sort -n`: numbers in random order."""
 
 WORDS_IN_PERL = """\
 my (%seen, @order);

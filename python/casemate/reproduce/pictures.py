@@ -1,5 +1,5 @@
-"""A study's figures as one picture: bars by workload, the mean last, and the paper's mean as a mark. Thin lines are the
-95 % intervals over the seeds.
+"""A study's figures as one picture: a bar for each workload, then one for the mean, with the paper's mean as a mark.
+Thin lines are the 95 % confidence intervals over the seeds.
 """
 
 import math
@@ -15,15 +15,15 @@ PANEL_INCHES = (7.0, 2.6)
 LEGEND_LETTERS = 120
 """Letters that fit in a line of a legend."""
 SWATCH_LETTERS = 8
-"""Letters that each colour swatch takes of a legend's line."""
+"""Width of each colour swatch in a legend's line, in letters."""
 TICKS = 6
-"""Steps that a vertical axis has at most."""
+"""Maximum number of steps on a vertical axis."""
 PAPER = "#111827"
 INTERVAL = "#4b5563"
 
 
 def draw(found: Reproduction, path: Path) -> None:
-    """Draws the figures into a PNG file: those of one unit, if there are any."""
+    """Draws the figures with a single unit into a PNG file, or all figures if each mixes units."""
     picture.prepare(points=8)
     from matplotlib import pyplot
 
@@ -57,8 +57,8 @@ def _panel(axis: Any, panel: FigureFound) -> None:
     axis.axvline(len(names) - 1.5, color="#cfd6de", linewidth=0.8)
     axis.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axis.set_ylabel(panel.unit)
-    # The number of ticks must not depend on the height. Otherwise the layout, which sets the height, leaves room for
-    # other numbers than are drawn.
+    # The number of ticks must not depend on the height of the axis. The layout sets this height after it has measured
+    # the tick labels; with other ticks, the reserved room would be wrong.
     axis.locator_params(axis="y", nbins=TICKS)
     axis.set_title(f"{panel.label}: {panel.title}", loc="left", fontsize=9)
     axis.grid(axis="y", color="#e5e7eb", linewidth=0.8)

@@ -14,7 +14,9 @@ _LIBRARY = "/usr/lib/x86_64-linux-gnu/libc.a"
 def program(
     package: str, command: tuple[str, ...], skip: int, text: str = "", read: Mapping[str, str] | None = None
 ) -> Recorded:
-    """A command of a package, from instruction `skip` on; `read` are files that it reads, with their packages."""
+    """Returns the recording of a package's command from instruction `skip` on; `read` contains the files that the
+    command reads, with their packages.
+    """
     return Recorded(command, skip, text, {command[0]: package, **(read or {})})
 
 

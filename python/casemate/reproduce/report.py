@@ -16,7 +16,9 @@ from casemate.terminal.progress import Steps
 
 
 def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, notices: Console) -> Carried:
-    """Does the runs of these figures, all with one seed before any with the next. Finished runs are kept."""
+    """Carries out the runs that these figures need, all runs with one seed before any run with the next. The store
+    keeps finished runs.
+    """
     failures: list[str] = []
     left_out: list[str] = []
     jobs: list[Job] = []
@@ -59,7 +61,7 @@ def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, no
 
 
 def tables(found: Reproduction, every_case: bool) -> RenderableType:
-    """Returns figures and trends; with a line for each workload if `every_case`."""
+    """Returns figures and trends as tables; if `every_case`, with a row for each workload."""
     parts: list[RenderableType] = [Text(f"{found.paper}, on {found.machine}", style="bold")]
     parts += [Text(f"  {condition}", style="dim") for condition in found.conditions]
     parts.append(Text(f"  {_of_seeds(found)}", style="dim"))
@@ -73,7 +75,7 @@ def tables(found: Reproduction, every_case: bool) -> RenderableType:
 
 
 def _of_seeds(found: Reproduction) -> str:
-    """Returns the notes on intervals, and on figures with fewer seeds than requested."""
+    """Returns the notes on confidence intervals, and on figures with fewer seeds than requested."""
     if found.seeds == 1:
         return "Every run has one seed, so there are no intervals: --seeds 3 gives them."
     sentence = (

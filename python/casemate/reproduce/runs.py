@@ -1,9 +1,10 @@
-"""Many runs in parallel, each kept in a separate file. A run with a readable file is not repeated.
+"""Carries out many runs in parallel and keeps the record of each in a separate file. A run with a readable file is not
+repeated.
 
-A run is one case (a workload, on all cores) under one setting (a design, and changes of machine and designs) with one
-seed. The seed places pages and draws the keys and the data of built-in workloads. The name of the file has a digest of
-everything that decides the run, so that a changed machine file is another run. The digest contains only the version of
-the code: a user who changes the code uses another folder.
+A run is one case (a workload, on all cores) under one setting (a design, and changes of machine and design) with one
+seed. The seed decides the placement of pages, the keys, and the data of built-in workloads. The file name contains a
+digest of all inputs of the run, so that a run with a changed machine file has another name. Of Casemate's code the
+digest contains only the version: a user who changes the code must use another folder.
 
 Runs of one case and seed on one machine share one execution of the workload. The reason is that a program may build a
 large graph for longer than the simulation of the counted window takes.
@@ -35,13 +36,13 @@ Changes = dict[str, object]
 
 @dataclass(frozen=True)
 class Recorded:
-    """A program of this computer; a part of its execution is stored first."""
+    """A program of this computer; the study first records a part of its execution."""
 
     command: tuple[str, ...]
     skip: int
-    """Instructions before that part."""
+    """Number of instructions before the recorded part."""
     text: str = ""
-    """A file that the command reads, named `{text}` in it."""
+    """Content of a generated file; the command contains `{text}` for its name."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Required commands and files, each with its Debian package."""
 
@@ -53,7 +54,7 @@ class Recorded:
         return f"{names} is not installed (try: apt-get install {packages})" if absent else ""
 
     def words(self, text: Path) -> list[str]:
-        """The command, with the file that it reads."""
+        """Returns the command with the path of the file that it reads."""
         program, *rest = self.command
         return [_found(program) or program, *(word.replace("{text}", str(text)) for word in rest)]
 
@@ -64,12 +65,12 @@ class Case:
 
     name: str
     group: str
-    """Kind of workload: figures are about groups of cases."""
+    """Group of the case: a figure covers the cases of some groups."""
     workload: str | None = None
     """Name of a built-in workload."""
     settings: dict[str, object] = field(default_factory=dict)
     recorded: Recorded | None = None
-    """Recorded program instead of a workload."""
+    """Recorded program instead of a built-in workload."""
     warm_up: int = 2_000_000
     """Instructions on each core before counting begins."""
     counted: int = 1_000_000
@@ -77,25 +78,25 @@ class Case:
     persistent: Persistent = "all"
     """Part of a program's memory that must survive a loss of power."""
     program: str | None = None
-    """Case that provides the recording, if it is another one."""
+    """Name of another case that provides the recording, if there are several with the same program."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A design on the machine, and changes of both."""
+    """A design on the study's machine, with changes of their keys."""
 
     name: str
     design: str
     changes: Changes = field(default_factory=dict)
 
     def changed(self, of: Literal["machine", "design"]) -> Changes:
-        """Returns the changes of the machine, or of the design."""
+        """Returns only the changes of the machine, or only those of the design."""
         return {path: value for path, value in self.changes.items() if path.startswith(f"{of}.")}
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run to be done."""
+    """One run to carry out."""
 
     case: Case
     setting: Setting
@@ -123,11 +124,11 @@ class Job:
 
 
 class NotInstalledError(CasemateError):
-    """A case's program is not on this computer."""
+    """The program of a case is not installed on this computer."""
 
 
 Runs = dict[tuple[str, str, int], Record]
-"""Records by the names of case and setting, and the seed."""
+"""Records of runs by the name of the case, the name of the setting, and the seed."""
 
 
 class Store:
@@ -140,8 +141,8 @@ class Store:
         self._machines = {known.name: known for known in api.machines()}
 
     def trace(self, case: Case) -> Path | None:
-        """Returns the stored part of a case's program; `None` for a built-in workload. Raises `NotInstalledError` if
-        the program is not on this computer, and `CasemateError` if it cannot be recorded.
+        """Returns the path of the recording of a case's program; `None` for a built-in workload. Raises
+        `NotInstalledError` if the program is not on this computer, and `CasemateError` if it cannot be recorded.
         """
         if case.recorded is None:
             return None
@@ -175,8 +176,8 @@ class Store:
         return Job(case, setting, self._machine, self._copies, seed, stored, self._shared, path)
 
     def carry_out(self, jobs: Iterable[Job], report: Callable[[int, Job], object]) -> tuple[Runs, list[str]]:
-        """Returns all runs, started in this order, and the failures. It calls `report` for each run that was not kept
-        before, with the number of these that are done. After Ctrl-C finished runs are kept.
+        """Returns the records of all runs, started in this order, and the failures. After each run that had no record,
+        it calls `report` with the number of such runs that are done. After Ctrl-C the files of finished runs remain.
         """
         wanted, failures = list(jobs), []
         runs = kept(wanted)
@@ -191,14 +192,14 @@ class Store:
 
 
 def _found(needed: str) -> str | None:
-    """Returns the path of a program or a file. Not every user has the games in the path."""
+    """Returns the path of a program or a file. It also searches `/usr/games`, which not every user has in the path."""
     if "/" in needed:
         return needed if Path(needed).exists() else None
     return shutil.which(needed) or shutil.which(needed, path="/usr/games")
 
 
 def _is_whole(trace: Path) -> bool:
-    """Returns true if a stored program exists, and can be read to its end."""
+    """Returns true if a recording exists and can be read to its end."""
     try:
         return trace.exists() and bool(api.trace_info(trace))
     except CasemateError:
@@ -206,7 +207,9 @@ def _is_whole(trace: Path) -> bool:
 
 
 def kept(jobs: Iterable[Job]) -> Runs:
-    """Returns the runs that are kept. A file that cannot be read, such as a truncated one, is no run."""
+    """Returns the records that the folder already contains. It ignores files that cannot be read, such as truncated
+    ones.
+    """
     return {job.key: record for job in jobs if (record := _kept(job))}
 
 
@@ -218,11 +221,11 @@ def _kept(job: Job) -> Record | None:
 
 
 def _done(jobs: list[Job]) -> Iterator[tuple[Job, str | None]]:
-    """Yields the runs as they end."""
+    """Carries out runs in parallel processes, and yields each with its error as it ends."""
     batches = together(jobs)
     if not batches:
         return
-    # Not by forking: a process with threads in it must not be forked.
+    # Do not fork: a process that contains threads must not be forked.
     context = multiprocessing.get_context("spawn")
     workers = min(len(os.sched_getaffinity(0)), len(batches))
     with context.Pool(workers, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
@@ -231,8 +234,8 @@ def _done(jobs: list[Job]) -> Iterator[tuple[Job, str | None]]:
 
 
 def together(jobs: Iterable[Job]) -> list[tuple[Job, ...]]:
-    """The runs in batches that can share one execution of their workload: of one case and seed, with the same changes
-    of the machine, each under another design.
+    """Groups runs into batches that can share one execution of their workload: runs of one case and seed, with the same
+    changes of the machine, each under another design.
     """
     batches: dict[tuple[str, int], list[Job]] = {}
     met: Counter[tuple[str, str]] = Counter()
@@ -245,7 +248,7 @@ def together(jobs: Iterable[Job]) -> list[tuple[Job, ...]]:
 
 
 def _run(batch: tuple[Job, ...]) -> list[tuple[Job, str | None]]:
-    """Carries runs out in a separate process and keeps them, or returns the errors."""
+    """Carries out a batch of runs and stores their records. Returns each run with its error, `None` on success."""
     job, case = batch[0], batch[0].case
     changes = job.setting.changed("machine")
     for each in batch:
@@ -274,7 +277,7 @@ def _run(batch: tuple[Job, ...]) -> list[tuple[Job, str | None]]:
 
 
 def _keep(job: Job, results: RunResults) -> str | None:
-    """Keeps a run, or returns the error."""
+    """Stores the record of a run, or returns the error."""
     failed = next((failure.error for failure in results.failures if failure.design == job.setting.design), None)
     if failed is not None:
         return failed
@@ -286,8 +289,8 @@ def _keep(job: Job, results: RunResults) -> str | None:
 
 
 def written(part: Result) -> str:
-    """Text of everything that decides a run of a design or a machine. It omits keys without a value: a new key, which
-    older files do not contain, does not make another run of it.
+    """Text of all values of a design or a machine that decide a run. It omits keys without a value, so that a new key,
+    which older files do not contain, does not change the digests of their runs.
     """
     return part.model_dump_json(exclude_unset=True)
 

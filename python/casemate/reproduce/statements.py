@@ -7,17 +7,17 @@ from casemate.reproduce.study import Each, Finding, Means, Trend
 
 
 def listed(values: Means, figure: str, names: Iterable[str], unit: str = "%") -> str:
-    """The means of these series, each with its name."""
+    """Returns the means of these series as text, each with its name."""
     return ", ".join(f"{name} {values[figure][name]:.3g}{unit and ' ' + unit}" for name in names)
 
 
 def rising(values: Iterable[float]) -> tuple[float, ...]:
-    """Returns the differences of each value from the one before it."""
+    """Returns the difference of each value from the preceding value."""
     return tuple(later - earlier for earlier, later in pairwise(values))
 
 
 def ordered(claim: str, figure: str, names: tuple[str, ...]) -> Trend:
-    """The means of these series rise in this order."""
+    """Returns the finding that the means of these series rise in this order."""
 
     def find(means: Means, each: Each) -> Finding:
         return Finding(rising(means[figure][name] for name in names), listed(means, figure, names))

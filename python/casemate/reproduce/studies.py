@@ -1,4 +1,4 @@
-"""List of the studies: every folder next to this file is one, without any other registration."""
+"""List of the studies: every folder next to this file is a study, without further registration."""
 
 import importlib
 import pkgutil

@@ -1,9 +1,9 @@
 """Parts of a study: figures, which are numbers over cases, and trends, which are statements about figures.
 
-Every run is done with several seeds. A figure is the mean over them, and its interval shows how far another choice of
-seeds may move it. The seeds are the sample. The cases are not a sample but the paper's choice, so that their
-differences do not widen the interval. Two designs are compared seed by seed, each pair on the same data and the same
-pages.
+A study carries out every run with several seeds. A figure is the mean over the seeds; its confidence interval shows how
+much the figure may change with other seeds. The seeds are the statistical sample. The cases are the paper's choice and
+no sample, so their differences do not widen the interval. A study compares two designs seed by seed, so that each pair
+of runs has the same data and the same pages.
 """
 
 import json
@@ -19,13 +19,13 @@ from casemate.results.reproduce import CaseFigures, FigureFound, Reproduction, S
 from casemate.results.run import Record
 
 Under = Callable[[str], Record]
-"""The record of one case, with one seed, under the setting with this name."""
+"""Function that returns the record of one case, with one seed, under the setting with this name."""
 Measure = Callable[[Record], float]
-"""A number of one record."""
+"""Function that computes a number from one record."""
 Means = dict[str, dict[str, float]]
-"""Means over the cases of a figure, by the figure's number and the series."""
+"""Means over the cases of a figure, by the number of the figure and the name of the series."""
 Each = Callable[[str, str], dict[str, float]]
-"""The numbers of a figure's series by case."""
+"""Function that returns the numbers of a series by case, from the number of the figure and the name of the series."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,16 @@ class Figure:
     unit: str
     series: tuple[Series, ...]
     settings: tuple[str, ...]
-    """Settings that the figure needs."""
+    """Names of the settings with runs that the figure needs."""
     groups: tuple[str, ...] = ()
     """Groups of cases in the figure; empty for all."""
     cases: tuple[str, ...] = ()
-    """Only cases of these groups that the figure contains; empty for all."""
+    """Names of the only cases in the figure; empty for all cases of its groups."""
     mean: Literal["arithmetic", "geometric"] = "arithmetic"
     note: str = ""
     """Differences from the paper."""
     one_unit: bool = True
-    """True if its series have one unit; else the figure is printed and not drawn."""
+    """True if all series have the same unit; otherwise the study prints the figure but does not draw it."""
 
     def is_about(self, case: Case) -> bool:
         """Returns true if the figure has a number for this case."""
@@ -73,9 +73,9 @@ class Finding:
     """Result of checking a statement."""
 
     margins: tuple[float, ...]
-    """Margins of the comparisons in the statement. It holds if all are above zero."""
+    """Margins of the comparisons in the statement, which holds if all margins are above zero."""
     measured: str
-    """Numbers that support or refute it."""
+    """Text with the numbers that support or refute the statement."""
 
     @property
     def holds(self) -> bool:
@@ -91,20 +91,20 @@ class Trend:
     figures: tuple[str, ...]
     find: Callable[[Means, Each], Finding]
     within_intervals: bool = False
-    """True if a margin below zero does not refute the statement as long as it is within its interval."""
+    """True if a margin below zero refutes the statement only when zero is outside the margin's 95 % interval."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The numbers of a figure, with each seed that has them for all of its cases."""
+    """Numbers of a figure by seed, for the seeds that have numbers for all its cases."""
 
     figure: Figure
     by_seed: Mapping[int, Mapping[str, tuple[float, ...]]]
 
     @classmethod
     def of(cls, figure: Figure, cases: Sequence[Case], runs: Runs, seeds: Sequence[int]) -> "Measured | None":
-        """Returns the figure as far as its runs are done: with the cases of the seed that has most of them, and the
-        seeds that have all of these.
+        """Returns the figure as far as its runs are done: with the cases of the seed with the most complete cases, and
+        the seeds that have all these cases.
         """
 
         def values(case: Case, seed: int) -> tuple[float, ...]:
@@ -124,20 +124,20 @@ class Measured:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Names of its cases."""
+        """Names of the cases in the figure."""
         return tuple(next(iter(self.by_seed.values())))
 
     def values(self, case: str, series: int) -> list[float]:
-        """A number with each seed."""
+        """Returns the numbers of a case and a series, one for each seed."""
         return [rows[case][series] for rows in self.by_seed.values()]
 
     def means(self, series: int) -> list[float]:
-        """The mean over the cases with each seed."""
+        """Returns the means of a series over the cases, one for each seed."""
         mean = fmean if self.figure.mean == "arithmetic" else geometric
         return [mean([values[series] for values in rows.values()]) for rows in self.by_seed.values()]
 
     def seen(self) -> FigureFound:
-        """The figure as a result."""
+        """Returns the figure in the form of results."""
         figure, places = self.figure, range(len(self.figure.series))
         only = [f"Of {', '.join(figure.cases)} alone."] if figure.cases else []
         series = tuple(
@@ -164,7 +164,7 @@ class Carried:
     """Outcome of a study's runs."""
 
     runs: Runs
-    """Runs that were done."""
+    """Records of the runs that were carried out."""
     failures: Sequence[str] = ()
     """Errors of failed runs."""
     left_out: Sequence[str] = ()
@@ -190,7 +190,7 @@ class Study:
     """Arguments of `api.run` for all runs."""
 
     def needed(self, numbers: Sequence[str]) -> list[tuple[Case, Setting]]:
-        """The runs that these figures need with each seed, those of one case together."""
+        """Returns the cases and settings of the runs that these figures need with each seed, sorted by case."""
         settings = {setting.name: setting for setting in self.settings}
         wanted = [figure for figure in self.figures if figure.number in numbers]
         pairs = {
@@ -227,7 +227,9 @@ class Study:
 
 
 def judged(trend: Trend, concerned: Sequence[Measured]) -> TrendFound:
-    """Decides if a trend holds for the means over the seeds, and if its margins are larger than their intervals."""
+    """Decides whether a trend holds for the means over the seeds, and whether its margins are larger than half of their
+    95 % intervals.
+    """
     common = set.intersection(*(set(measured.by_seed) for measured in concerned))
     finding = trend.find(*_numbers(concerned, None))
     alone = [trend.find(*_numbers(concerned, seed)).margins for seed in sorted(common)]
@@ -246,8 +248,8 @@ def judged(trend: Trend, concerned: Sequence[Measured]) -> TrendFound:
 
 
 def _numbers(concerned: Sequence[Measured], seed: int | None) -> tuple[Means, Each]:
-    """Returns the numbers that a trend uses, with one seed or in the mean over all. The numbers by case cover the cases
-    that all of its figures have: after Ctrl-C some lack runs.
+    """Returns the numbers that a trend uses, with one seed or as means over all seeds. The numbers by case cover the
+    cases that all figures of the trend contain: after Ctrl-C some figures lack runs.
     """
     by_number = {measured.figure.number: measured for measured in concerned}
     common = set.intersection(*(set(measured.cases) for measured in concerned))

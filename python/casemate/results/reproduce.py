@@ -65,7 +65,7 @@ class TrendFound(Result):
     holds: bool
     """True if the statement is true of our numbers."""
     measured: str
-    """Numbers that support or refute it."""
+    """Text with the numbers that support or refute the statement."""
     clear: bool | None
     """True if its margins are larger than half of their 95 % intervals; null with one seed. A margin is a difference
     that decides about the statement.

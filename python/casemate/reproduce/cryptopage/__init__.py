@@ -1,8 +1,8 @@
 """Duc and Keryell, "CryptoPage: an efficient secure architecture with memory encryption, integrity and information
 leakage protection", ACSAC 2006: its evaluation.
 
-All numbers in this package are the paper's results, for comparison with ours, or parameters that it varies. The
-simulation does not use them.
+The numbers in this package are the paper's results, for comparison with ours, or parameters that the paper varies. The
+simulation does not use the paper's results.
 """
 
 from casemate.reproduce.cryptopage.cases import CASES

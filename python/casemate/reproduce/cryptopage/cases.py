@@ -1,6 +1,7 @@
 """Workloads that approximate those of the CryptoPage paper.
 
-They are programs in the midst of their work, and kernels for the SPEC 2000 programs without a counterpart among these.
+The workloads are programs, recorded in the midst of their work, and kernels for the SPEC 2000 programs that no program
+here resembles.
 """
 
 from casemate.reproduce.programs import PROGRAMS
@@ -11,7 +12,7 @@ PROGRAM = "program"
 KERNEL = "kernel"
 """A workload that is built in."""
 SIMPLEX = "simplex"
-"""The case for mcf, which has the paper's highest rate of TLB misses."""
+"""The case that replaces mcf, the program with the paper's highest rate of TLB misses."""
 
 
 def _recorded(name: str, warm_up: int = 2_000_000, counted: int = 1_000_000) -> Case:

@@ -1,6 +1,7 @@
 """Figures 7a to 7d of the CryptoPage paper as functions of records, with the values in the paper's text.
 
-Each figure has two companions: the same with free permutations, and the bus traffic behind its numbers.
+Each figure has two companions: the same figure with permutations that take no time, and the misses and bus traffic that
+explain its numbers.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from casemate.reproduce.study import Figure, Series, of_run
 HIDE, BASIC, ADVANCED = "HIDE", "CryptoPage, basic", "CryptoPage"
 L2_MISSES, TLB_MISSES = "L2 misses", "TLB misses"
 BEHIND = "-behind"
-"""Suffix of a figure's number for the companion with the bus traffic."""
+"""Suffix of a figure's number for the companion with misses and bus traffic."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Bar:
     """Mean in the paper, if the text states it."""
 
     def ipc(self, end: str = "") -> Series:
-        """Returns the remaining share of the unprotected machine's IPC, under the setting or under its twin with this
+        """Returns the IPC in percent of the unprotected machine's, under the setting or under its twin with this
         suffix.
         """
         setting = f"{self.setting}{end}"
@@ -51,7 +52,7 @@ def cache_name(entries: int) -> str:
 
 
 def slots_name(slots: int) -> str:
-    """Name of the series for a number of lines under a tag."""
+    """Name of the series for a number of lines that share a tag."""
     return f"{slots} line{'s' if slots > 1 else ''} a tag"
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a record that the figures of the CryptoPage paper use."""
+"""Measures that the figures of the CryptoPage paper compute from a run's record."""
 
 from casemate.reproduce.measures import clock_mhz, share
 from casemate.results.moving import Moving
@@ -10,12 +10,12 @@ TAG_WORDS = 2
 
 
 def l2_misses(record: Record) -> float:
-    """Misses of the paper's L2, which is the last-level cache here, in a thousand instructions."""
+    """Misses per thousand instructions of the paper's L2, which is the last-level cache here."""
     return 1e3 * record.llc.misses / record.instructions
 
 
 def tlb_misses(record: Record) -> float:
-    """Page-table walks in a thousand instructions."""
+    """Page-table walks per thousand instructions."""
     return 1e3 * record.node.stlb.misses / record.instructions
 
 
@@ -35,7 +35,7 @@ def moved_per_fill(record: Record) -> float:
 
 
 def bus_time(record: Record) -> float:
-    """Bus time of moved lines and their tags, in percent of the run's time."""
+    """Time that moved lines and their tags occupy the memory bus, in percent of the run's time."""
     moving, permutation = _moving(record), record.configuration.design.parts.permutation
     assert permutation is not None, f"{record.design} permutes"
     tags = TAG_WORDS / permutation.slots_per_tag if permutation.lines == "sealed" else 0.0

@@ -1,14 +1,16 @@
-"""Designs of the study, and their changes. Each setting with permutations has a twin with free permutations."""
+"""Designs of the CryptoPage study, and changes of their keys. Each setting with permutations has a twin with
+permutations that take no time.
+"""
 
 from casemate.reproduce.runs import Changes, Setting
 
 FREE = "-free"
-"""Suffix of the name of a twin."""
+"""Suffix of the name of a twin with free permutations."""
 UNPROTECTED = "none"
 CACHES = (0, 256, 512, 1024)
 """Entries of the Merkle cache (Fig. 7b); `cryptopage` has 512."""
 SLOTS = (1, 2, 4)
-"""Lines under one tag (Figs. 7c, 7d); `cryptopage` has one."""
+"""Numbers of lines that share a tag (Figs. 7c, 7d); `cryptopage` has one."""
 
 _PERMUTATION = "design.parts.permutation"
 _VERIFIED: Changes = {"design.parts.release": "verified"}
@@ -20,8 +22,8 @@ def cached(entries: int) -> str:
 
 
 def tagged(slots: int, verified: bool) -> str:
-    """Name of the setting of `cryptopage` with this number of lines under a tag, released when verified or when
-    decrypted.
+    """Name of the setting of `cryptopage` with this number of lines under a tag, which the controller releases when
+    verified or when decrypted.
     """
     if verified:
         return f"cryptopage-verified-{slots}"

@@ -18,11 +18,11 @@ from casemate.reproduce.study import Each, Finding, Means, Trend
 PUBLISHED_LOSS = 3.0
 """Mean loss of CryptoPage in the paper, in percent of IPC."""
 _WITHIN = 1e-9
-"""Tolerance for orders that include equality: programs that never permute have equal numbers."""
+"""Tolerance of comparisons that permit equality: a program without permutations has equal numbers in all series."""
 
 
 def _on_each(figure: str, names: tuple[str, ...], each: Each) -> Finding:
-    """Checks on each program that no series is below the one before it."""
+    """Checks for each program that no series is below the preceding series."""
     columns = [each(figure, name) for name in names]
     margins = {case: min(rising(column[case] for column in columns)) + _WITHIN for case in columns[0]}
     broken = [

@@ -1,7 +1,7 @@
 """Wang, Kotra and Jian, "Eager Memory Cryptography in Caches", MICRO 2022: its evaluation.
 
-All numbers in this package are the paper's results, for comparison with ours, or parameters that it varies. The
-simulation does not use them.
+The numbers in this package are the paper's results, for comparison with ours, or parameters that the paper varies. The
+simulation does not use the paper's results.
 """
 
 from casemate.reproduce.emcc.cases import CASES, SETTINGS

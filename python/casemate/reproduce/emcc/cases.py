@@ -9,15 +9,16 @@ from casemate.reproduce.programs import PROGRAMS, program
 from casemate.reproduce.runs import Case, Changes, Setting
 
 IRREGULAR = "irregular"
-"""Workloads that often miss counters."""
+"""Group of workloads with reads that often miss the caches of encryption counters."""
 REGULAR = "regular"
 
 
 def _graph(name: str, skip: int, warm_up: int, counted: int, degree: int = 1) -> Case:
-    """A kernel on a graph of four million vertices, measured in the midst of its work.
+    """A graph kernel on four million vertices, measured in the midst of its work.
 
-    The measured part does not contain the clearing of all vertices, since the cleared lines would still be on their way
-    to memory. Nor do a few vertices have most of the edges, since the LLC would hold these.
+    The measured part begins long after the kernel has cleared all vertices, since write-backs of the cleared lines
+    would disturb it. The ends of edges are drawn uniformly: if a few vertices had most of the edges, the LLC would hold
+    these vertices.
     """
     settings: dict[str, object] = {"scale": 22, "degree": degree, "ends": "uniform", "skip": skip}
     return Case(name, IRREGULAR, name, settings, warm_up=warm_up, counted=counted)
@@ -30,7 +31,7 @@ _GZIP = program("gzip", ("gzip", "-9", "-c", os.path.realpath(sys.executable)), 
 _SORT = program("coreutils", ("sort", "-n", "{text}"), 5_000_000, NUMBERS)
 
 CASES = (
-    # For workloads with frequent misses, the warm-ups fetch about the 196,608 lines that the LLC and the L2s hold
+    # The warm-ups of workloads with frequent misses fetch about 196,608 lines, as many as the LLC and the L2s hold
     # together.
     _graph("bfs", skip=25_000_000, warm_up=300_000, counted=150_000),
     _graph("pagerank", skip=60_000_000, warm_up=400_000, counted=200_000, degree=2),
@@ -62,7 +63,7 @@ _IN_LLC: Changes = {
 
 
 def _counter_cache(kilobytes: int) -> Changes:
-    """One cache for counters and tree nodes, as in the designs."""
+    """Returns the change to a unified cache of this size for counters and tree nodes, as in the designs."""
     return {"design.parts.caches.unified": f"{kilobytes} KB"}
 
 
@@ -95,7 +96,7 @@ SETTINGS = (
     _setting("morphable-large-llc", "morphable-llc", _LARGE_LLC),
     *_pair("aes20", {"machine.engines.aes.latency_ns": 20}),
     *_pair("aes25", {"machine.engines.aes.latency_ns": 25}),
-    # L2s never find their AES units too busy.
+    # With this patience, L2s never find their AES units too busy.
     _setting("emcc-patient", "emcc", {"machine.at_l2.patience_ns": 100_000}),
     _setting("emcc-share20", "emcc", {"machine.at_l2.aes_share": 0.2}),
     _setting("emcc-share80", "emcc", {"machine.at_l2.aes_share": 0.8}),

@@ -8,14 +8,16 @@ from casemate.results.run import Record
 
 
 def _speed(record: Record) -> float:
-    """Sum of the cores' instructions per cycle, each in the core's time: the core that ends last does not count for
-    all.
+    """Sum of the cores' instructions per cycle, each over that core's cycles, so that the core that ends last does not
+    lower the figures of the other cores.
     """
     return sum(core.instructions / max(core.cycles, 1) for core in record.cores)
 
 
 def _moved(record: Record) -> tuple[int, int, int]:
-    """Lines of data moved for the program, lines of metadata, and lines moved because of overflows."""
+    """Returns the numbers of lines that crossed the memory bus: data for the program, metadata, and re-encryption after
+    overflows.
+    """
     fetched, stored = record.protection.fetched, record.protection.stored
     overflows = 2 * record.renewals.lines
     data = fetched.data + stored.data - overflows
@@ -36,7 +38,8 @@ def _copies(record: Record) -> CounterCopies:
 
 
 def _llc_requests(record: Record) -> int:
-    """Requests of L2s to the LLC, for an instruction or by prefetch: the paper's data accesses to the LLC."""
+    """Requests of L2s to the LLC, for instructions, data or prefetches: the paper calls these data accesses to the LLC.
+    """
     llc = record.llc
     return llc.hits + llc.hits_on_the_way_out + llc.from_cores + llc.misses
 
@@ -96,7 +99,7 @@ def _in_use(record: Record) -> float:
 
 def _utilisation(part: int) -> Measure:
     def measure(record: Record) -> float:
-        # Two transfers of eight bytes a clock.
+        # A DDR bus moves eight bytes twice per memory clock: 16 bytes.
         peak_bytes_per_second = 16e6 * clock_mhz(record, "dram")
         return share(64 * _moved(record)[part] / (record.time_fs * 1e-15), peak_bytes_per_second)
 
@@ -149,7 +152,7 @@ _PINTOOL = (
 )
 
 SOME = ("bfs", "hashjoin", "anneal", "sqlite3")
-"""Cases of figures that need separate settings, one of each kind; with all cases the study would take hours."""
+"""Cases, one of each kind, for the figures that need separate settings; with all cases the study would take hours."""
 
 FIGURES = (
     Figure(

@@ -1,8 +1,8 @@
 """Shi and Lee, "Accelerating Memory Decryption and Authentication With Frequent Value Prediction", Computing Frontiers
 2007: its evaluation.
 
-All numbers in this package are the paper's results, for comparison with ours, or parameters that it varies. The
-simulation does not use them.
+The numbers in this package are the paper's results, for comparison with ours, or parameters that the paper varies. The
+simulation does not use the paper's results.
 """
 
 from casemate.reproduce.fvs.cases import CASES, TABLES

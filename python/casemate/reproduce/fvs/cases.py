@@ -1,7 +1,8 @@
 """Workloads that approximate those of the paper on frequent values.
 
-They are programs in the midst of their work, and kernels that miss as often as the paper's memory-bound ones. Each runs
-until it has fetched some ten thousand lines from memory, since the number of lines decides the cost of a run.
+The workloads are programs, recorded in the midst of their work, and kernels with as many cache misses as the paper's
+memory-bound programs. Each workload runs until it has fetched some ten thousand lines from memory, since that number
+decides the host time of a run.
 """
 
 from casemate.reproduce.programs import PROGRAMS
@@ -13,7 +14,7 @@ KERNEL = "kernel"
 """A workload that is built in."""
 
 TABLES = (8, 16, 32)
-"""Values in the tables that watch every run."""
+"""Numbers of values in the frequent-value tables that observe every run."""
 
 
 def _recorded(name: str, warm_up: int, counted: int) -> Case:

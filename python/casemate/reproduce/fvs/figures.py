@@ -10,7 +10,7 @@ from casemate.results.predicted import Predicted, Speculation
 from casemate.results.run import Record
 
 WATCHED = "ocb-tdes"
-"""Source of the lines in figures 5 and 6. Tables observe the lines under all designs."""
+"""Design that figures 5 and 6 take their lines from. Frequent-value tables observe the lines under all designs."""
 
 
 def _table(record: Record, values: int) -> Predicted:
@@ -30,8 +30,8 @@ def _in_pairs_reordered(values: int) -> Measure:
 
 
 def _left_over(record: Record) -> float:
-    """Lines with an odd number of frequent words, in percent: after re-ordering, one of these words has no frequent
-    neighbour.
+    """Lines with an odd number of frequent words, in percent of all lines: after re-ordering, one of these words has no
+    frequent neighbour.
     """
     table = _table(record, TABLES[0])
     return share(table.words - 2 * table.reordered_pairs, table.lines)
@@ -48,7 +48,7 @@ def _whole_lines(record: Record) -> float:
 
 
 def _misses(record: Record) -> float:
-    """Lines from memory for a thousand instructions."""
+    """Misses of the last-level cache per thousand instructions."""
     return 1e3 * record.llc.misses / record.instructions
 
 
@@ -73,20 +73,22 @@ def _speculation(record: Record) -> Speculation:
 
 
 def _won(record: Record) -> float:
-    """Chunks with a winning candidate, among the chunks with a candidate."""
+    """Chunks with a candidate that finished before their decryption, in percent of the chunks with a matching
+    candidate.
+    """
     found = _speculation(record)
     won = found.hits + found.late_hits
     return share(won, won + found.squashed)
 
 
 def _saved_ns(name: str, with_it: str, without: str) -> Series:
-    """Mean reduction of read latency, from arrival at the controller to the requested words."""
+    """Reduction, by speculation, of the mean read latency from the arrival at the controller to the requested words."""
     return Series(name, lambda under: _read_ns(under(without)) - _read_ns(under(with_it)))
 
 
 def _awaited(name: str, with_it: str, without: str) -> Series:
-    """Share of the time saved for reads by which the run is shorter. The remaining time overlaps with other reads, or
-    was saved for lines that no instruction waited for. In percent; 0 if no time is saved.
+    """Reduction of the run's time, in percent of the latency that speculation saves over all reads; 0 without a saving.
+    The remaining saved latency overlaps with other reads, or belongs to lines that no instruction awaited.
     """
 
     def of(under: Under) -> float:
@@ -99,7 +101,7 @@ def _awaited(name: str, with_it: str, without: str) -> Series:
 
 @dataclass(frozen=True)
 class _Gain:
-    """Speedup of a design over the same text without speculation, on the same machine."""
+    """Speedup of a design with speculation over its baseline without, on the same machine."""
 
     name: str
     with_it: str

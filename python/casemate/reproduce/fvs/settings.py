@@ -1,5 +1,5 @@
-"""Designs of the study, and the changes of designs and machine. Under each change, a design with speculation is paired
-with its baseline, which is the same text without speculation.
+"""Designs of the frequent-value study, and changes of designs and machine. For each change, the study compares a design
+with speculation with a baseline: the same design without speculation.
 """
 
 from casemate.reproduce.runs import Changes, Setting
@@ -7,11 +7,13 @@ from casemate.reproduce.runs import Changes, Setting
 _LARGE_L2: Changes = {"machine.node.l2.size": "1 MB", "machine.node.l2.latency_cycles": 8}
 _SLOW_CORE: Changes = {"machine.dram.clock_mhz": "250"}
 _FAST_CORE: Changes = {"machine.dram.clock_mhz": "500/3 MHz"}
-"""A bus of 250 and of 166.7 MHz next to a core of 1 GHz: one to four, and one to six."""
+"""Memory buses of 250 and 166.7 MHz with a core of 1 GHz: clock ratios of one to four, and one to six."""
 _ENGINES: Changes = {"machine.engines.aes.interval_ns": 0.02, "machine.engines.tdes.interval_ns": 0.02}
-"""More blocks than any table requests: as many as with 320 or 400 times the pipelines."""
+"""AES and Triple-DES bandwidth that no table of values exceeds: that of 320 or 400 times as many pipelines."""
 _STAGES: Changes = {"machine.engines.aes.interval_ns": 1.0}
-"""Section 4 has 4 to 7 stages in each of AES's 14 rounds: a block every 0.7 to 1.2 ns of 65."""
+"""AES pipelines of section 4, with 4 to 7 stages in each of 14 rounds. The unit accepts a block every 0.7 to 1.2 ns,
+with a latency of 65 ns.
+"""
 
 _OTHER_VALUES = [0x5DEE_CE66_D1CE_4E5B * (2 * index + 1) % 2**63 for index in range(8)]
 _IN_VAIN: Changes = {
@@ -21,7 +23,7 @@ _IN_VAIN: Changes = {
 """A table of eight values that no program has."""
 
 _BITMAPS: Changes = {"design.parts.caches.bitmaps": "8 MB"}
-"""Room for the bitmaps of 512 MB: each is fetched once."""
+"""Bitmap cache for the bitmaps of 512 MB of data, so that the controller fetches each bitmap only once."""
 
 _WITHOUT: Changes = {"design.parts.speculation.values": 0}
 
@@ -30,7 +32,7 @@ BASELINES = {"fvs-tdes": "ocb-tdes", "fvs-aes": "ocb-aes", "fvs-aes-plain": "ocb
 
 
 def _both(design: str, change: str = "", changes: Changes | None = None) -> tuple[Setting, Setting]:
-    """A design and its baseline under the same change."""
+    """Returns the settings of a baseline and of its design, under the same change."""
     baseline = BASELINES[design]
     without = Setting(
         f"{baseline}{change}",

@@ -1,5 +1,5 @@
 """Statements of the paper on frequent values about its figures, which our numbers support or refute. If a statement may
-fail because of too few engines or too little bandwidth, the finding includes the measurement of these.
+fail for lack of cryptographic engines or memory bandwidth, the finding includes measurements of them.
 """
 
 from statistics import fmean
@@ -8,11 +8,11 @@ from casemate.reproduce.statements import listed, rank_correlation, rising
 from casemate.reproduce.study import Each, Finding, Means, Trend
 
 RANKED = 0.5
-"""Ranks agree if their correlation is above this."""
+"""Rank correlation above which two orders count as equal."""
 NOTHING = 0.2
-"""Largest change that counts as no gain and no loss, in percent."""
+"""Largest change of speed that counts as neither gain nor loss, in percent."""
 LITTLE = 2.0
-"""Largest change that counts as little, in percent."""
+"""Largest change of speed that counts as small, in percent."""
 
 _VALUES = ("8 values", "16 values", "32 values")
 
@@ -46,7 +46,7 @@ def _never_fewer(means: Means, each: Each) -> Finding:
     more = {case: ordered_[case] - as_they_lie[case] for case in ordered_}
     low, high = _ends(more)
     note = f"from {more[low]:.1f} points more ({low}) to {more[high]:.1f} ({high})"
-    # An equal number is not fewer.
+    # An equal share satisfies "never fewer", so the margin is positive then.
     return Finding(tuple(share + 1e-9 for share in more.values()), note)
 
 

@@ -2,8 +2,8 @@
 K. John). The package derives its figures from its parameters.
 
 `parameters` contains the values that the thesis measured or took from tools, `printed` the derived values that it
-prints. `tables` and `comparison` contain the formulas in between, `engines` the same formulas for other bandwidths,
-numbers of engines and clocks.
+prints. `tables` and `comparison` contain the formulas that derive them; `engines` applies the same formulas to other
+bandwidths, numbers of engines and clocks.
 """
 
 from collections.abc import Callable, Mapping, Sequence

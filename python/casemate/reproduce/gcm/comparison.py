@@ -21,12 +21,13 @@ HARDWARE = (
     (FPGA_MAX, TYPICAL, given.FPGA_MAX_HZ),
     (FPGA, TYPICAL, given.POWER["FPGA, typical"].clock_hz),
 )
-"""Names, engines and clocks of Table 6.1's hardware: of the FPGA, the clock that it was estimated at and the highest.
+"""Names, engines and clocks of the hardware in Table 6.1. The FPGA occurs twice: at the clock of its power estimate,
+and at its highest clock.
 """
 
 
 def summary() -> DerivedTable:
-    """Returns Table 6.1, the comparison."""
+    """Returns Table 6.1, the comparison of software, FPGA and ASIC."""
     rows = Rows(PRINTED["6.1"])
     for name, engine, clock_hz in HARDWARE:
         mbps, power = engine.mbps(clock_hz), engine.power_mw.slope
@@ -84,7 +85,7 @@ def _software(rows: Rows) -> None:
 
 
 def bandwidths() -> DerivedTable:
-    """Returns Table 6.2, the systems and the engines that protect them."""
+    """Returns Table 6.2, the memory bandwidths of systems, with the engines that protect them."""
     rows = Rows(PRINTED["6.2"])
     for name, gbs in (("Intel", given.PEAK_GBS), ("AMD", given.AMD_GBS)):
         rows.add(name, "bandwidth [Gb/s]", gigabits(gbs), f"{gbs:g} GB/s x 8 bit")
@@ -102,7 +103,7 @@ def bandwidths() -> DerivedTable:
 
 
 def feasibility() -> DerivedTable:
-    """Returns section 6.1, the requirements of 25.6 GB/s."""
+    """Returns section 6.1, the cores or engines, power and area for 25.6 GB/s."""
     rows = Rows(PRINTED["section-6.1"])
     peak = given.PEAK_GBS
     for software in given.SOFTWARE:
@@ -139,7 +140,7 @@ def _five_hundred_ninety() -> str:
 
 
 def _at_printed_numbers(rows: Rows) -> None:
-    """Power and area of the numbers of modules that the text rounds to, by the thesis's equations."""
+    """Adds power and area, by the thesis's equations, for the rounded numbers of modules in its text."""
     printed = PRINTED["section-6.1"]
     fpga, asic = (int(printed[name, "modules"].lstrip("~")) for name in (FPGA_MAX, "ASIC"))
     line = TYPICAL.power_mw

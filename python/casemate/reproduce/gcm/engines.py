@@ -1,9 +1,8 @@
-"""Engines and cores of the thesis in any number, at any clock: the number that carries a bandwidth, and its power and
-area.
+"""The thesis's engines and software cores, in any number and at any clock: the number that a memory bandwidth needs,
+with power and area.
 
-The lines of chapter 5 are fitted at one clock. At another clock the dynamic part of the power scales with the clock at
-an unchanged voltage, and the static part stays. The device has the static part once in an FPGA, and each module has it
-in an ASIC.
+The straight lines of chapter 5 are fitted at one clock. At another clock, with an unchanged voltage, dynamic power
+scales with the clock and static power stays. An FPGA has the static power once per device, an ASIC once per module.
 """
 
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ MHZ = 1e6
 
 @dataclass(frozen=True)
 class Engine:
-    """A module of chapter 5 in any number."""
+    """Model of any number of modules of chapter 5: throughput, power and area."""
 
     name: str
     clock_hz: float
@@ -29,9 +28,9 @@ class Engine:
     clock_max_hz: float
     """Highest clock that synthesis reached."""
     power_mw: Line
-    """Power over the number of modules, at the clock of the estimates."""
+    """Power in milliwatts over the number of modules, at the clock of the estimates."""
     static_mw: Line
-    """Part of the power that does not scale with the clock."""
+    """Static power in milliwatts over the number of modules; it does not scale with the clock."""
     area_um2: Line | None
 
     def mbps(self, clock_hz: float) -> float:
@@ -44,7 +43,7 @@ class Engine:
         return ((self.power_mw.at(modules) - static) * clock_hz / self.clock_hz + static) / 1e3
 
     def area_mm2(self, modules: int) -> float | None:
-        """Returns the area of this number of modules, in square millimetres, if an area is stated."""
+        """Returns the area of this number of modules, in square millimetres, or `None` if the thesis states no area."""
         return None if self.area_um2 is None else self.area_um2.at(modules) / 1e6
 
 
@@ -63,12 +62,14 @@ ASIC = _asic("ASIC", given.FITS["ASIC"], given.ASIC_AREA_FIT)
 _FITTED = regression.fit_engines(given.ASIC_POINTS)
 ASIC_FITTED = _asic("ASIC, our fit", _FITTED.power_mw, _FITTED.area_um2)
 ENGINES = (ASIC, ASIC_FITTED, TYPICAL, WORST)
-"""The ASIC by the thesis's equations 5.3 and 5.5, and by least squares of its Table 5.3."""
+"""Engines: the ASIC by the thesis's equations 5.3 and 5.5, the ASIC by least squares of Table 5.3, and the FPGA with
+typical and with worst power.
+"""
 
 
 def needs(required: Requirements) -> Iterator[EngineNeed]:
-    """Yields the engines that the requested bandwidths need, and the bandwidth of the requested lanes; for the thesis's
-    bandwidth if the user gave neither.
+    """Yields the engines that each requested bandwidth needs, and the bandwidth of each requested number of lanes. If
+    the user requested neither, it is the thesis's bandwidth.
     """
     clock_mhz = next(iter(required["clock"]), None)
     bandwidths = required["bandwidth"] or (() if required["lanes"] else (given.PEAK_GBS,))
@@ -96,7 +97,9 @@ def _of_engine(engine: Engine, clock_hz: float, bandwidth: float, lanes: int, re
 
 
 def _of_software(bandwidth: float) -> Iterator[EngineNeed]:
-    """Yields the software cores of chapter 4, each with the power that Table 6.1 charges."""
+    """Yields the number of CPU cores that each software of chapter 4 needs, with the power that Table 6.1 charges for a
+    core.
+    """
     for software in given.SOFTWARE:
         cores = instances(bandwidth, software_mbps(software.clock_hz, software.cycles_per_byte))
         whole = software.power_w == given.X86_TDP_W

@@ -9,7 +9,7 @@ from casemate.hardware.regression import EnginePoint, Line
 
 BLOCK_BITS = 128
 LINE_BLOCKS = 4
-"""Blocks of AES in a line of 64 bytes."""
+"""AES blocks in a line of 64 bytes."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Software:
     seal: float
     """Cycles per byte to encrypt and tag."""
     open: float
-    """Cycles per byte to decrypt and verify; equal to `seal` if the thesis states only one figure."""
+    """Cycles per byte to verify and decrypt; equal to `seal` if the thesis states only one figure."""
     power_w: float
     """Power that Table 6.1 charges for one core."""
 
@@ -33,16 +33,16 @@ class Software:
 
 @dataclass(frozen=True)
 class CoreCycles:
-    """Clocks of a module for each step (Table 5.1)."""
+    """Clock cycles that a module needs for each step (Table 5.1)."""
 
     startup: int
-    """Clocks to compute the hash key."""
+    """Clock cycles to compute the hash key."""
     block: int
     tag: int
     clock_max_hz: float
 
     def line(self, overlap: int = 0) -> int:
-        """Returns the clocks for a line with its tag, if adjacent steps overlap by `overlap` clocks in all."""
+        """Returns the clock cycles for a line with its tag, if adjacent steps overlap by `overlap` cycles in total."""
         return self.startup + LINE_BLOCKS * self.block + self.tag - overlap
 
 
@@ -66,13 +66,13 @@ C_SEAL = {32: 52.2, 64: 37.8, 128: 35.6, 256: 28.3, 512: 25.4}
 C_OPEN = {32: 74.2, 64: 50.4, 128: 39.8, 256: 35.8, 512: 33.0}
 """Table 4.1, cycles per byte of portable C, decrypting."""
 X86_CLOCK = 2.7e9
-"""Core i7-2620M, pinned to its nominal clock (section 4.1)."""
+"""Clock of the Core i7-2620M, fixed at its nominal value (section 4.1)."""
 X86_TDP_W = 35.0
 """Power of the whole processor (Table 6.1)."""
 X86_CORES = 2
 """Cores of a Core i7-2620M, by Intel's specification; the thesis does not state them."""
 OPENSSL_MBPS = {"CBC": 841.0, "IGE": 790.0}
-"""OpenSSL 1.0.0k by `openssl speed` (section 4.2)."""
+"""Throughput of OpenSSL 1.0.0k in megabits a second, by `openssl speed` (section 4.2)."""
 SOFTWARE = (
     Software("x86, C", X86_CLOCK, C_SEAL[64], C_OPEN[64], X86_TDP_W),
     Software("x86, assembly", X86_CLOCK, 22.0, 22.0, X86_TDP_W),
@@ -80,13 +80,15 @@ SOFTWARE = (
     Software("Alpha", 900e6, 41.0, 41.0, 94.0),
     Software("ARM", 1e9, 63.1, 63.8, 2.0),
 )
-"""Sections 4.1 to 4.4. Assembly is the faster of Gladman's two figures, the extension Intel's 16 KB in four streams."""
+"""Sections 4.1 to 4.4. The assembly figure is the faster of Gladman's two; that of the ISA extension is Intel's, for 16
+KB in four streams.
+"""
 
 # Chapter 5.
 OPEN_CORE = CoreCycles(startup=19, block=22, tag=17, clock_max_hz=212e6)
 COMMERCIAL_CORE = CoreCycles(startup=0, block=12, tag=12, clock_max_hz=256e6)
 LINE_CLOCKS = 123
-"""Table 5.1: a line and its tag through the open-source module, as it was simulated."""
+"""Table 5.1: a line and its tag through the simulated open-source module."""
 MULTIPLIER_BITS = 16
 """Width of the multiplier (chapter 5)."""
 POWER = {
@@ -96,7 +98,7 @@ POWER = {
 }
 """Table 5.2: one module."""
 FPGA_MAX_HZ, ASIC_MAX_HZ = OPEN_CORE.clock_max_hz, 250e6
-"""Clocks that the tools reached: Table 5.1 and section 5.2."""
+"""Highest clocks that the synthesis tools reached: Table 5.1 and section 5.2."""
 ASIC_POINTS = tuple(
     EnginePoint(modules, 1e3 * thousands, milliwatts)
     for modules, thousands, milliwatts in (
@@ -106,13 +108,15 @@ ASIC_POINTS = tuple(
 """Table 5.3: areas are printed in thousands of square micrometres."""
 AREA_HALF_UNIT_UM2 = 500.0
 POWER_HALF_UNIT_MW = 0.0005
-"""Half of the last digit of Table 5.3's columns."""
+"""Half a unit of the last printed digit in the columns of Table 5.3."""
 FITS = {
     "FPGA, typical": Line(192.9, 216.3),
     "FPGA, worst": Line(199.4, 462.7),
     "ASIC": Line(11.05, 2.12),
 }
-"""Equations 5.1 to 5.3, in milliwatts: lines that the thesis fitted. Only a figure shows the points of 5.1 and 5.2."""
+"""Equations 5.1 to 5.3, in milliwatts: straight lines that the thesis fitted. It shows the points of equations 5.1 and
+5.2 only in a figure.
+"""
 ASIC_AREA_FIT = Line(74125.0, 34762.0)
 """Equation 5.5, in square micrometres."""
 FPGA_FITS = {"FF": Line(1509.7, -222.5), "LUT": Line(2356.2, -81.4), "BRAM": Line(8.0, 0.0)}
@@ -129,7 +133,7 @@ AMD_GBS = 21.0
 MOBILE_GBS = {"Nexus 7": 5.3, "Nexus 10": 12.8, "iPhone 5": 8.5, "iPad 3": 12.8}
 """Mobile systems of Table 6.2, in GB/s."""
 YAN_ENGINES, YAN_CLOCK_HZ = 12, 1e9
-"""Engines of Yan et al., a block each clock (section 2.3)."""
+"""Engines of Yan et al., which process a block in each clock cycle (section 2.3)."""
 LEE_DECRYPT_CYCLES, LEE_ENCRYPT_CYCLES = 20, 80
 """AES modules of Lee et al. (section 2.3)."""
 ROUNDS = {128: 10, 192: 12, 256: 14}

@@ -17,9 +17,9 @@ POINT = "#111827"
 COLOURS = ("#3b6fb6", "#b3402a")
 HARDWARE, SOFTWARE = "#3b6fb6", "#e0a030"
 UNDER = 0.45
-"""Opacity of a line that may be covered by another one."""
+"""Opacity of a line in the plot that another line may cover."""
 CLEAR_OF_ZERO = 1.6
-"""Ratio of the shortest bar to the start of a logarithmic axis."""
+"""Ratio of the value of the shortest bar to the lower end of the logarithmic axis."""
 
 
 def dots() -> tuple[Dots, ...]:
@@ -90,7 +90,7 @@ def _lines(axis: Any, all_dots: list[Dots], quantity: str, scale: float, unit: s
             ends = [scale * (slope * modules + intercept) for modules in (0.0, last)]
             sign, above = "+" if intercept >= 0 else "-", abs(scale * intercept)
             label = f"{name}: {scale * slope:.4g} n {sign} {above:#.3g} {unit}"
-            # The dashes of a line show on another, paler line in the same position.
+            # Where two lines coincide, the dashes of one remain visible on the other, paler line.
             look: dict[str, Any] = {"linestyle": "--"} if index else {"alpha": UNDER if len(dots.lines) > 1 else 1.0}
             axis.plot([0.0, last], ends, color=COLOURS[max(index, number)], linewidth=1.6, label=label, **look)
         of_points = [index for index, _ in dots.points], [scale * value for _, value in dots.points]
@@ -107,7 +107,7 @@ def _lines(axis: Any, all_dots: list[Dots], quantity: str, scale: float, unit: s
 
 
 def _bars(axis: Any, rows: list[DerivedRow]) -> None:
-    """Draws megabits a second for each milliwatt, on a logarithmic axis; marks show the printed values."""
+    """Draws the efficiency in megabits a second per milliwatt, on a logarithmic axis; marks show the printed values."""
     from matplotlib.patches import Patch
 
     rows = rows[::-1]

@@ -1,5 +1,5 @@
 """Derived figures as the thesis prints them, digit by digit, for comparison with ours. No formula reads them, with one
-exception: the numbers of modules that section 6.1 rounds to and then prices, since we price the same numbers.
+exception: the rounded numbers of modules in section 6.1, since we compute power and area for the same numbers.
 
 The keys are the table, equation or section; then the subject of the figure and its quantity. A `~` is the text's
 "approximately".
@@ -68,7 +68,7 @@ PRINTED: Mapping[str, Mapping[tuple[str, str], str]] = {
         (ISA, "Mbps/mW"): "0.176",
         ("Alpha", "Mbps/mW"): "0.00186",
         ("ARM", "Mbps/mW"): "0.063",
-        # The row of throughputs cannot be read in the copy that we have; these two are in the text.
+        # The table's row of throughputs is illegible in our copy of the thesis; these two values are in its text.
         ("Alpha", "throughput"): "170",
         ("ARM", "throughput"): "126",
     },

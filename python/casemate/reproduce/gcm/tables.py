@@ -1,4 +1,6 @@
-"""Sections 2 to 4 and Tables 4.1 to 5.3 of the thesis, with its equations 5.1 to 5.5: cost of one module or core."""
+"""Sections 2.3 and 3.1, chapter 4, Tables 4.1 to 5.3 and equations 5.1 to 5.5 of the thesis: cost of one module or
+core.
+"""
 
 from itertools import combinations
 
@@ -63,7 +65,7 @@ def software() -> DerivedTable:
 
 
 def cores() -> DerivedTable:
-    """Returns Table 5.1, the clocks of a line."""
+    """Returns Table 5.1, the clock cycles that a module needs for a line."""
     rows = Rows(PRINTED["5.1"])
     steps = given.OPEN_CORE
     overlapping = steps.line() - given.LINE_CLOCKS
@@ -106,7 +108,7 @@ def module_power() -> DerivedTable:
 
 
 def fits() -> DerivedTable:
-    """Equations 5.1 to 5.5 against the points that they are of."""
+    """Compares the thesis's straight lines, equations 5.1 to 5.5, with the points in its tables."""
     rows = Rows(PRINTED["equations-5.1-5.5"])
     for name in (TYPICAL, WORST):
         line, alone = given.FITS[name], given.POWER[name].total_mw
@@ -126,7 +128,7 @@ def fits() -> DerivedTable:
 
 
 def _asic_power(rows: Rows) -> None:
-    """Equation 5.3, which is not the fit of its data."""
+    """Adds equation 5.3, the power of the ASIC, which is not the least-squares fit of Table 5.3."""
     points = [(point.modules, point.power_mw) for point in given.ASIC_POINTS]
     ours, theirs = regression.least_squares(points), given.FITS["ASIC"]
     reach = regression.rounding_reach([x for x, _ in points], given.POWER_HALF_UNIT_MW)
@@ -167,7 +169,7 @@ def _subsets(points: list[tuple[int, float]]) -> list[tuple[tuple[int, float], .
 
 
 def _is_printed_alike(line: Line, printed: Line) -> bool:
-    """Returns true if a line would be printed like the other one."""
+    """Returns true if slope and intercept of a line, rounded or cut off, are the printed ones."""
     pairs = ((line.slope, printed.slope), (line.intercept, printed.intercept))
     return all(agreement(number, str(other)) == "as-printed" for number, other in pairs)
 

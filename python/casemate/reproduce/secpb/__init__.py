@@ -1,8 +1,8 @@
 """Freij, Zhou and Solihin, "SecPB: Architectures for Secure Non-Volatile Memory with Battery-Backed Persist Buffers",
 HPCA 2023: its evaluation.
 
-All numbers in this package are the paper's results, for comparison with ours, or parameters that it varies. The
-simulation does not use them.
+The numbers in this package are the paper's results, for comparison with ours, or parameters that the paper varies. The
+simulation does not use the paper's results.
 """
 
 from casemate.reproduce.secpb.cases import CASES

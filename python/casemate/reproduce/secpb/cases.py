@@ -1,10 +1,10 @@
 """Workloads that approximate those of the SecPB paper.
 
-They are programs in the midst of their work, and stores at stated rates, since the paper states no more than the rates
-of its workloads.
+The workloads are programs, recorded in the midst of their work, and generated stores at stated rates, since the paper
+states only the rates of its workloads.
 
-Two numbers decide the cost of a persist buffer: stores in a thousand instructions (PPTI) and stores that share an entry
-(NWPE). The paper prints both numbers for two programs; the cases with these programs' names are stores at these rates.
+Two numbers decide the cost of a persist buffer: stores per thousand instructions (PPTI) and stores per entry (NWPE).
+The paper prints both numbers for two programs; the cases with these programs' names generate stores at these rates.
 """
 
 from dataclasses import replace
@@ -15,22 +15,24 @@ from casemate.reproduce.runs import Case
 PROGRAM = "program"
 """A program of this computer."""
 NAMED = "named"
-"""Stores at the rates that the paper states for a program, to 512 lines in turn: more than any buffer keeps."""
+"""Stores at the rates that the paper states for a program, to 512 lines in turn: more lines than any buffer has
+entries.
+"""
 REUSE = "reuse"
-"""Stores at the same rates that return to a limited number of lines, which only some of the buffers keep."""
+"""Stores at the same rates to a smaller set of lines, which fits only the larger buffers."""
 HEAP = "heap"
-"""A program with only its heap persistent, as in BBB (HPCA 2021), on which SecPB builds."""
+"""A program with only its heap persistent, as in the BBB paper (HPCA 2021), which SecPB extends."""
 STREAM = "stream"
-"""Stores that do not return to a line while any cache has it."""
+"""Stores that do not return to a line while any cache holds the line."""
 SWEEP = "sweep"
-"""Stores at other rates."""
+"""Stores at rates that the paper does not state."""
 
 PPTI_SWEPT = (5, 20, 80)
 NWPE_SWEPT = (1, 4, 16)
 
 
 def swept(ppti: int, nwpe: int) -> str:
-    """Name of a case of the sweep."""
+    """Name of a case in the sweep over PPTI and NWPE."""
     return f"ppti{ppti}-nwpe{nwpe}"
 
 
@@ -39,13 +41,13 @@ def _recorded(name: str, warm_up: int = 1_000_000, counted: int = 1_000_000) -> 
 
 
 def _of_heap(name: str) -> Case:
-    """A case that runs the recording of another case again."""
+    """Returns a case that uses the recording of another case."""
     case = _recorded(name)
     return replace(case, name=f"{name}-heap", group=HEAP, persistent="heap", program=name)
 
 
 def _stores(name: str, group: str, ppti: float, nwpe: float, footprint: str = "32 KB") -> Case:
-    """A case of generated stores. Its warm-up is long enough for the largest buffer to begin to drain long before
+    """Returns a case of generated stores. Its warm-up is so long that even the largest buffer drains long before
     counting begins.
     """
     settings: dict[str, object] = {

@@ -15,16 +15,16 @@ from casemate.reproduce.secpb.settings import (
 from casemate.reproduce.study import Figure, Measure, Series, Under, of_run
 
 MODELLED = ("BCM", "CM", "M", "NoGap")
-"""Schemes with early steps in the paper's linear model."""
+"""Schemes with early steps, which the paper's linear model covers."""
 BCM_OVER_COBCM = "BCM, without what COBCM costs"
 SP = "SP, at the controller"
 OVERFLOWS = "overflows in a million instructions"
 FELT = "what the core feels of waits under CM"
 
 _SLOWDOWNS = {"COBCM": 1.013, "OBCM": 1.015, "BCM": 1.148, "CM": 1.713, "M": 1.738, "NoGap": 2.184}
-"""Table IV, as times of the baseline's."""
+"""Table IV: execution times as multiples of the baseline's."""
 _BATTERIES = {"COBCM": 4.89, "OBCM": 4.82, "BCM": 4.72, "CM": 0.73, "M": 0.67, "NoGap": 0.28}
-"""Table V, in cubic millimetres."""
+"""Table V: volumes of supercapacitors in cubic millimetres."""
 _AT_DRAINS = (("bbb", "bbb"), ("COBCM", "secpb-cobcm"), ("neither", "secpb-cobcm-neither"))
 _FORESTS = (("no forest", "secpb-cm", 1.713), ("static", "secpb-cm-sbmf", 1.566), ("dynamic", "secpb-cm-dbmf", 1.333))
 _TIMES = "times bbb's"
@@ -34,7 +34,7 @@ _WORKLOADS = (PROGRAM, NAMED)
 
 
 def _times(name: str, setting: str, paper: float | None = None, baseline: str = "bbb") -> Series:
-    """Execution time of a setting over the baseline's."""
+    """Returns the series of a setting's execution time as a multiple of the baseline's."""
     return Series(name, lambda under: under(baseline).ipc / under(setting).ipc, paper)
 
 
@@ -43,7 +43,8 @@ def _of_schemes(papers: dict[str, float], idle: str = "") -> tuple[Series, ...]:
 
 
 def _above_model(scheme: str, without: str = "bbb", name: str | None = None) -> Series:
-    """Excess of a scheme's IPC over the model's, in percent."""
+    """Returns the series of the excess of a scheme's simulated IPC over the linear model's, in percent of the model's.
+    """
 
     def of(under: Under) -> float:
         record = under(design(scheme))
@@ -53,7 +54,9 @@ def _above_model(scheme: str, without: str = "bbb", name: str | None = None) -> 
 
 
 def _written_through(name: str, like: str) -> Series:
-    """Execution time with strict persistency of each store, if a root update takes as many hashes as under CM."""
+    """Returns the series of modelled execution time under strict persistency, if a root update takes as many hashes as
+    under the design `like`.
+    """
 
     def of(under: Under) -> float:
         without, hashes = under("bbb"), measures.hashes_by_update(under(like))
@@ -63,7 +66,9 @@ def _written_through(name: str, like: str) -> Series:
 
 
 def _by_size(of: Measure | None, papers: dict[int, float]) -> tuple[Series, ...]:
-    """A series for each size of CM's buffer: of a measure, or its execution time."""
+    """Returns a series for each number of entries of CM's buffer: of the measure, or of the execution time without a
+    measure.
+    """
     return tuple(
         of_run(name, of, sized(entries), papers.get(entries))
         if of
@@ -73,7 +78,7 @@ def _by_size(of: Measure | None, papers: dict[int, float]) -> tuple[Series, ...]
 
 
 def _streamed(number: str, mapping: str) -> Figure:
-    """The figure of a stream under bbb, with banks by this mapping."""
+    """Returns the figure of a stream of stores under the design `bbb`, with this mapping of lines to banks."""
     entries = {f"{size} entries": streamed(size, mapping) for size in STREAMED_ENTRIES}
     return Figure(
         number, f"IPC of a stream under bbb, by entries: banks by {mapping}", "instructions a cycle",

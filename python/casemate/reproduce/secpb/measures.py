@@ -1,4 +1,4 @@
-"""Numbers of a record that the figures of the SecPB paper use, and the paper's arithmetic."""
+"""Measures that the figures of the SecPB paper compute from a run's record, and the paper's models."""
 
 from functools import cache
 from typing import Any
@@ -9,7 +9,8 @@ from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.run import Record
 
 TREE_HASHES = 7
-"""Edges of a tree of 8 levels, each a hash of the node below it. The paper charges 8."""
+"""Hashes on a path of a tree of 8 levels: each of its 7 edges is a hash of the node below. The paper charges 8 hashes.
+"""
 PAPER_ROOT_CYCLES = 8 * 40
 PAPER_TAG_CYCLES = 40
 
@@ -19,64 +20,64 @@ def _machine(record: Record) -> dict[str, Any]:
 
 
 def buffer(record: Record) -> PersistBuffer:
-    """Returns the counts of the persist buffer."""
+    """Returns the statistics of the persist buffers."""
     assert record.persist_buffer is not None, f"{record.design} has a persist buffer"
     return record.persist_buffer
 
 
 def ppti(record: Record) -> float:
-    """Stores into the buffer in a thousand instructions."""
+    """Stores into the persist buffer per thousand instructions (PPTI)."""
     return 1e3 * buffer(record).stores / record.instructions
 
 
 def nwpe(record: Record) -> float:
-    """Stores that share an entry."""
+    """Stores per entry of the persist buffer (NWPE)."""
     return buffer(record).stores_per_entry
 
 
 def _raised(record: Record) -> int:
-    """Root updates because of stores, without those because of lines that the kernel writes."""
+    """Root updates caused by the program's stores, without those caused by lines that the kernel writes."""
     return record.protection.root_updates - record.llc.foreign_writes
 
 
 def root_updates(record: Record) -> float:
-    """Root updates in percent of stores."""
+    """Root updates in percent of the stores into the persist buffer."""
     return share(_raised(record), buffer(record).stores)
 
 
 def updates_in_thousand(record: Record) -> float:
-    """Root updates in a thousand instructions."""
+    """Root updates per thousand instructions."""
     return 1e3 * _raised(record) / record.instructions
 
 
 def updates_by_entry(record: Record) -> float:
-    """Root updates for each entry that was allocated."""
+    """Root updates per allocated entry."""
     return _raised(record) / max(buffer(record).allocations, 1)
 
 
 def found_full(record: Record) -> float:
-    """Cycles in which a store waited for an entry to be free, in percent."""
+    """Cycles in which a store waited for a free entry, in percent of the run's cycles."""
     return share(buffer(record).full_cycles, record.cycles)
 
 
 def found_leaving(record: Record) -> float:
-    """Cycles in which a store waited because its line's entry was draining, in percent."""
+    """Cycles in which a store waited because the entry of its line was draining, in percent of the run's cycles."""
     return share(buffer(record).leaving_cycles, record.cycles)
 
 
 def awaited_by_entry(record: Record) -> float:
-    """Cycles for each entry in which stores waited for early steps."""
+    """Cycles in which stores waited for early steps, per allocated entry."""
     return buffer(record).answer_cycles / max(buffer(record).allocations, 1)
 
 
 def overflows(record: Record) -> float:
-    """Counters of data that overflowed in a million instructions."""
+    """Overflows of the data's encryption counters per million instructions."""
     return 1e6 * record.renewals.groups / record.instructions
 
 
 def felt(record: Record) -> float:
-    """Share of the stores' waits during which the core waits too, in percent; the remaining waits pass in the store
-    queue.
+    """Cycles in which the core waits for the persist buffer, in percent of the cycles in which stores wait for it; the
+    store queue hides the remaining waits.
     """
     counted = buffer(record)
     waited = counted.full_cycles + counted.leaving_cycles + counted.answer_cycles
@@ -84,12 +85,14 @@ def felt(record: Record) -> float:
 
 
 def hashes_by_update(record: Record) -> float:
-    """Nodes that are hashed each time that a root moves on: those of its path, and those that are fetched for it."""
+    """Hashed lines of metadata per root update: the nodes on the updated path, and the nodes that the controller
+    fetches for it.
+    """
     return record.protection.hashes / max(record.protection.root_updates, 1)
 
 
 def banks_busy(record: Record) -> float:
-    """The time that reads and writes take of the banks, in percent of all banks' time."""
+    """Time for which reads and writes occupy the banks, in percent of the total time of all banks."""
     pcm, dram = _machine(record)["pcm"], record.dram
     needed_ns = (dram.reads - dram.forwarded) * pcm["read_ns"] + (dram.writes - dram.merged) * pcm["write_ns"]
     return share(needed_ns, pcm["banks"] * record.time_fs * 1e-6)
@@ -100,11 +103,11 @@ def _unit_cycles(record: Record, unit: str) -> float:
 
 
 def modelled_ipc(without: Record, record: Record) -> float:
-    """The paper's linear model: the machine's cycles without early steps, plus the early steps, which stores await one
-    after the other.
+    """IPC by the paper's linear model: the cycles of a run without early steps, plus the early steps, which stores
+    await one after the other.
 
-    A store that finds its entry awaits only its tag. The first store of an entry awaits its pad, or its root, during
-    which pad and tag are made.
+    A store that finds an entry of its line awaits only the tag. The first store of an entry awaits the pad, or the root
+    update, during which the units compute pad and tag.
     """
     early, counted = record.configuration.design.parts.persistence.early, buffer(record)
     first = 0.0
@@ -118,13 +121,15 @@ def modelled_ipc(without: Record, record: Record) -> float:
 
 
 def written_through_ipc(without: Record, hashes: float) -> float:
-    """The same model of strict persistency at the controller: each store waits for a root update of `hashes` hashes."""
+    """IPC by the same model for strict persistency at the controller: each store waits for a root update of `hashes`
+    hashes.
+    """
     added = buffer(without).stores * hashes * _unit_cycles(without, "hash")
     return without.instructions / (without.instructions / without.ipc + added)
 
 
 def estimated_ipc(record: Record) -> float:
-    """Estimate of NoGap by the paper's formula (section VI-B), from the run's PPTI and NWPE."""
+    """IPC of NoGap by the paper's formula (section VI-B), from the run's PPTI and NWPE."""
     return 1e3 / (PAPER_ROOT_CYCLES * ppti(record) / nwpe(record) + PAPER_TAG_CYCLES * ppti(record))
 
 
@@ -136,12 +141,12 @@ def _battery(scheme: str, entries: int) -> tuple[float, float]:
 
 
 def battery_mm3(record: Record) -> float:
-    """Volume of the supercapacitor of the run's design, by the closed form: only the design decides it."""
+    """Volume of the supercapacitor for the run's design, by the closed form; it depends only on the design."""
     return _battery_of(record)[0]
 
 
 def counted_battery_mm3(record: Record) -> float:
-    """Volume of the supercapacitor for a drain of all entries that was carried out."""
+    """Volume of the supercapacitor by the counted operations of a drain of all entries."""
     return _battery_of(record)[1]
 
 

@@ -1,12 +1,14 @@
-"""Designs of the study, and the changes of designs and machine."""
+"""Designs of the SecPB study, and changes of designs and machine."""
 
 from casemate.reproduce.runs import Changes, Setting
 
 SCHEMES = ("COBCM", "OBCM", "BCM", "CM", "M", "NoGap")
-"""Schemes from the one without early steps to the one without late steps, which leaves no work to the drain."""
+"""Schemes in order, from COBCM without early steps to NoGap without late steps, which leaves no security work to the
+drain.
+"""
 
 ENTRIES = (8, 16, 32, 64, 128, 256, 512)
-"""Sizes of the buffer (Fig. 7); all other figures use 32 entries."""
+"""Numbers of entries of the persist buffer (Fig. 7); all other figures use 32 entries."""
 
 _SPECULATIVE: Changes = {"design.parts.release": "speculative"}
 """Section V: "We assume speculative integrity verification in all our models"."""
@@ -16,23 +18,26 @@ _CACHES: Changes = {
 }
 """The metadata caches of Table I, which the schemes have."""
 _IDLE_BANKS: Changes = {"machine.pcm.write_ns": 1}
-"""Writes that occupy no bank, so that no access waits for them."""
+"""Writes that hardly occupy their bank, so that no access waits for them."""
 _QUICK_HASHES: Changes = {"machine.engines.hash.latency_ns": 0.25}
-"""A cycle for each node of the tree, so that no drain is held up by the one before it."""
+"""One cycle for the hash of each tree node, so that no drain waits for the preceding drain."""
 
 
 _PSEUDO_RANDOM: Changes = {"machine.pcm.mapping": "pseudo-random"}
-"""Banks by Rau's mapping (ISCA 1991), in which no two streams meet in one bank again and again."""
+"""Mapping of lines to banks by Rau (ISCA 1991), which prevents that two streams conflict in one bank again and again.
+"""
 
 WATERMARKS = ((0.5, 0.25), (0.75, 0.25), (0.75, 0.5), (0.75, 0.7), (0.95, 0.5), (0.95, 0.9))
-"""The part of the entries in use when a buffer begins to drain, and when it stops. The paper leaves the second open."""
+"""Watermarks: shares of used entries at which a buffer begins to drain, and at which it stops. The paper does not state
+the second.
+"""
 USUAL_WATERMARKS = (0.75, 0.5)
 STREAMED_ENTRIES = (8, 16, 24, 32, 48, 64)
-"""Sizes of the buffer at which a stream under bbb is fast or slow."""
+"""Numbers of entries at which a stream of stores under the design `bbb` is either fast or slow."""
 
 
 def design(scheme: str) -> str:
-    """The design of a scheme."""
+    """Returns the name of the design that models a scheme."""
     return f"secpb-{scheme.lower()}"
 
 
@@ -42,12 +47,12 @@ def sized(entries: int) -> str:
 
 
 def marked(design: str, marks: tuple[float, float]) -> str:
-    """The setting of a design with these watermarks."""
+    """Name of the setting of a design with these watermarks."""
     return design if marks == USUAL_WATERMARKS else f"{design}-{round(100 * marks[0])}-{round(100 * marks[1])}"
 
 
 def streamed(entries: int, mapping: str) -> str:
-    """Name of the setting of bbb with this number of entries, and banks by this mapping."""
+    """Name of the setting of `bbb` with this number of entries and this mapping of lines to banks."""
     return "bbb" if (entries, mapping) == (32, "xor") else f"bbb-{entries}-{mapping}"
 
 

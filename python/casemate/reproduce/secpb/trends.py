@@ -10,11 +10,11 @@ from casemate.reproduce.statements import listed, rank_correlation, rising
 from casemate.reproduce.study import Each, Finding, Means, Trend
 
 NOISE = 1.0
-"""Maximum difference of runs that should be equal, in percent."""
+"""Maximum difference of execution times that should be equal, in percent."""
 MODEL_WITHIN = 15.0
 """Maximum error of the linear model, in percent."""
 RANKED = 0.5
-"""Ranks that agree: a correlation above this."""
+"""Rank correlation above which two orders count as equal."""
 A_FEW = 3.0
 """Largest overhead or difference that counts as a few percent."""
 
@@ -26,7 +26,7 @@ def _off(cases: Sequence[str]) -> str:
 
 
 def _in_order(number: str) -> "Trend":
-    """Checks on every workload of a figure that each scheme takes as long as the one before it, or longer."""
+    """Checks for every workload of a figure that each scheme takes at least as long as the preceding scheme."""
 
     def find(means: Means, each: Each) -> Finding:
         by_scheme = {scheme: each(number, scheme) for scheme in SCHEMES}
@@ -97,7 +97,9 @@ def _counters_cost_nothing(means: Means, each: Each) -> Finding:
 
 
 def _modelled(claim: str, number: str, schemes: tuple[str, ...], also: tuple[str, ...] = ()) -> Trend:
-    """Checks that the linear model is near on every workload of a figure; the finding also prints `also`."""
+    """Checks for every workload of a figure that the linear model's error is within its maximum; the finding also
+    prints `also`.
+    """
 
     def find(means: Means, each: Each) -> Finding:
         above = {(scheme, case): more for scheme in schemes for case, more in each(number, scheme).items()}
@@ -112,14 +114,14 @@ def _modelled(claim: str, number: str, schemes: tuple[str, ...], also: tuple[str
 def _gamess(means: Means, each: Each) -> Finding:
     estimated, measured = means["6g"]["estimated"], means["6g"]["measured"]
     note = f"estimated {estimated:.4f}, measured {measured:.4f}"
-    # To the digits that the paper prints: from 0.105 to 0.115, and from 0.125 to 0.135.
+    # The intervals are those that round to the printed digits: from 0.105 to 0.115, and from 0.125 to 0.135.
     return Finding((0.005 - abs(estimated - 0.11), 0.005 - abs(measured - 0.13), measured - estimated), note)
 
 
 def _tags_are_for_each_store(means: Means, each: Each) -> Finding:
     m, no_gap = each("6h", "M"), each("6h", "NoGap")
     saved = {case: 100 * (1 - m[case] / no_gap[case]) for case in m}
-    # After Ctrl-C some runs are missing.
+    # After Ctrl-C some cases may lack runs.
     rows = {
         ppti: {nwpe: saved[swept(ppti, nwpe)] for nwpe in NWPE_SWEPT if swept(ppti, nwpe) in saved}
         for ppti in PPTI_SWEPT
@@ -188,7 +190,7 @@ def _buffer_beats_forest(means: Means, each: Each) -> Finding:
 def _energy_is_the_reverse(means: Means, each: Each) -> Finding:
     times, volumes = ([means[number][scheme] for scheme in SCHEMES] for number in ("6", "V"))
     note = f"{listed(means, 'V', SCHEMES, 'mm³')}; of drains carried out {listed(means, 'Vb', SCHEMES, 'mm³')}"
-    # Times that are equal to within noise may be in either order.
+    # Execution times that differ by no more than `NOISE` may be in either order.
     return Finding((*(step + NOISE / 100 for step in rising(times)), *(-step for step in rising(volumes))), note)
 
 
