@@ -49,9 +49,11 @@ class Crossing(NamedTuple):
     line: int
     """Number of the line, as the memory channels count them; its address is 64 times this number."""
     kind: Literal["read", "write"]
-    """Direction of the line: a read goes to the chip, a write to the memory."""
+    """Direction of the line: a read crosses from memory to the chip, a write from the chip to memory."""
     burst: bool
-    """True if a line moved for this event; false if the controller's write queue answered or replaced it."""
+    """True if a line crossed the pins; false if the controller's write queue answered the read, or a later write
+    replaced this one in the queue.
+    """
     content: bytes | None
     """Content of the line, 64 bytes; `None` if it was never written, or if the file is without bytes."""
     spare: int

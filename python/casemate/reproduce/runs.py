@@ -3,8 +3,8 @@ repeated.
 
 A run is one case (a workload, on all cores) under one setting (a design, and changes of machine and design) with one
 seed. The seed decides the placement of pages, the keys, and the data of built-in workloads. The file name contains a
-digest of all inputs of the run, so that a run with a changed machine file has another name. Of Casemate's code the
-digest contains only the version: a user who changes the code must use another folder.
+digest of all inputs of the run, so that a run with a changed machine file has another name. The digest contains the
+version of Casemate but not its code: a user who changes the code must use another folder.
 
 Runs of one case and seed on one machine share one execution of the workload. The reason is that a program may build a
 large graph for longer than the simulation of the counted window takes.

@@ -17,7 +17,7 @@ def rising(values: Iterable[float]) -> tuple[float, ...]:
 
 
 def ordered(claim: str, figure: str, names: tuple[str, ...]) -> Trend:
-    """Returns the finding that the means of these series rise in this order."""
+    """Returns the trend that the means of these series rise in this order."""
 
     def find(means: Means, each: Each) -> Finding:
         return Finding(rising(means[figure][name] for name in names), listed(means, figure, names))

@@ -1,4 +1,6 @@
-"""Typed results. Every field is described, with its unit; `casemate schema` prints the JSON schemas."""
+"""Typed results of all commands. Every field has a description with its unit; `casemate schema` prints the JSON
+schemas.
+"""
 
 from casemate.results.attack import AttackReport, AttackResults, ExhaustiveReport, Outcome, Protection
 from casemate.results.bench import CryptoBench, CryptoEngine, CryptoPower, CryptoRow, Implementation

@@ -7,18 +7,18 @@ from casemate.results.catalogue import SEVERITY, STOPPED, End, Verdict
 
 
 class Example(Result):
-    """The first trial with a given end, and all that is needed to repeat it."""
+    """The first trial of an attack with a given end, and the data that repeats the trial."""
 
     verdict: End
-    """End of this trial."""
+    """End of this trial: its verdict, and whether plaintext leaked."""
     seed: int
     """Seed of this one trial."""
     line: int
     """Number of the attacked line."""
     bit: int | None = None
-    """Flipped bit, counted from the start of its slot."""
+    """Number of the flipped bit, counted from the start of its slot."""
     level: int | None = None
-    """Tree level below which the attacker replayed everything."""
+    """Level of the integrity tree below which the attacker replayed all lines of metadata and data."""
     replay: str
     """Command that repeats the trial."""
 
@@ -29,13 +29,13 @@ class Outcome(Result):
     attack: str
     """Action of the attacker."""
     hypothetical: bool
-    """True if the attack assumes a fault that the design does not have, so that its end does not count against the
-    design.
+    """True if the attack assumes a fault that the design does not have, so that the end of the attack does not count
+    against the design.
     """
     histogram: dict[End, int]
-    """Number of trials for each end. An attack that is tried at several levels counts once for each level."""
+    """Number of trials for each end. A trial at several levels of the tree counts once for each level."""
     counts: dict[str, int] = Field(default_factory=dict)
-    """Sums over all trials, by name; empty for attacks that are judged by their end only."""
+    """Statistics summed over all trials, by name; empty for attacks that are judged only by their end."""
     worst: End
     """Worst end, both in the returned data and in the leaked information."""
     worst_by_level: tuple[End, ...] = ()
@@ -43,23 +43,25 @@ class Outcome(Result):
     claim: End | None
     """End that the design claims."""
     reached: bool
-    """True if the worst end, at every level, is exactly as claimed: neither worse nor better, on either axis."""
+    """True if the worst end, at every level, is exactly as claimed: neither worse nor better, in verdict and in
+    leakage.
+    """
     agrees: bool
-    """True if the trials do not contradict the claim. They reached it, or were not worse and fewer than a hundred,
-    which may be too few to reach the claimed end.
+    """True if the trials do not contradict the claim. Either a trial reached the claimed end, or no trial was worse and
+    there were fewer than a hundred, perhaps too few to reach the claimed end.
     """
     examples: tuple[Example, ...]
     """First trial of each end."""
 
     @property
     def stopped(self) -> bool:
-        """True if the design stopped the attack in every trial and claims to. Few trials may miss an attack that
-        succeeds.
+        """True if the design stopped the attack in every trial and claims to stop it. With few trials, an attack that
+        sometimes succeeds may appear as stopped.
         """
         return self.worst in STOPPED and (self.claim is None or self.claim in STOPPED)
 
     def telling(self) -> Example | None:
-        """Returns the worst example, preferably among those that did not end as claimed."""
+        """Returns the worst example, preferably among trials that did not end as claimed."""
         return max(self.examples, key=lambda it: (it.verdict != self.claim, SEVERITY.index(it.verdict)), default=None)
 
 
@@ -69,13 +71,13 @@ class AttackReport(Result):
     design: str
     """Name of the design."""
     summary: str
-    """Description of the design in a sentence."""
+    """Description of the design, in a sentence."""
     source: str
     """Class and origin of the design."""
     weaknesses: tuple[str, ...]
     """Objections that a reviewer would raise, a word each."""
     leaves_out: tuple[str, ...] = ()
-    """Features of the source that the model lacks, a sentence each."""
+    """Features of the design's source that the model lacks, a sentence each."""
     seed: int
     """Seed of the first trial of each attack; later trials use the following seeds."""
     trials: int
@@ -83,10 +85,10 @@ class AttackReport(Result):
     rows: tuple[Outcome, ...]
     """One row for each attack that was carried out."""
     agrees: bool
-    """True if all attacks agree with the claims."""
+    """True if the ends of all attacks agree with the claims."""
 
     def brief(self) -> str:
-        """Returns the design, the number of attacks, and how many of them ended otherwise than claimed."""
+        """Returns the design, the number of attacks, and the number of attacks that did not end as claimed."""
         differ = sum(not row.agrees for row in self.rows)
         missed = sum(row.agrees and not row.reached for row in self.rows)
         as_claimed = f"none contradicts its claim, {missed} not reached" if missed else "all as claimed"
@@ -95,24 +97,24 @@ class AttackReport(Result):
 
 
 class ExhaustiveRow(Result):
-    """Flips of all bits of one kind of structure."""
+    """Results of flipping each bit of one kind of structure."""
 
     structure: str
     """Kind of structure: data, counter, tag, or a level of the tree."""
     flips: int
     """Number of bits flipped, one at a time."""
     histogram: dict[Verdict, int]
-    """Number of flips for each verdict. A flip is harmless if no structure in use depends on the bit."""
+    """Number of flips for each verdict. A flip is harmless if no data in use depends on the bit."""
     first_at: dict[Verdict, tuple[int, int]]
-    """First case of each verdict: the slot and the bit in it."""
+    """First flip with each verdict: the slot, and the bit in the slot."""
     claim: End | None
-    """End that the design claims for flips in this kind of structure."""
+    """Worst end that the design claims for flips in this kind of structure."""
     agrees: bool
     """True if the worst verdict is exactly as claimed: neither worse nor better."""
 
 
 class ExhaustiveReport(Result):
-    """Flips of every stored bit of a small memory under one design."""
+    """Results of flipping each stored bit of a small memory under one design."""
 
     design: str
     """Name of the design."""
@@ -125,18 +127,18 @@ class ExhaustiveReport(Result):
     worst: Verdict
     """Worst verdict of all structures."""
     agrees: bool
-    """True if all structures agree with the claims of the design."""
+    """True if the verdicts of all structures agree with the claims of the design."""
 
 
 class Campaign(Result):
     """Results of many trials of attacks, carried out in one run or in several."""
 
     reports: tuple[AttackReport, ...]
-    """A report for each design. If attacks differ in their number of trials, the report states the lowest."""
+    """A report for each design. If attacks differ in their number of trials, the report states the lowest number."""
     resumed: int
-    """Trials that the log contained before."""
+    """Number of trials that the log contained before this run."""
     added: int
-    """Trials of this run."""
+    """Number of trials that this run carried out."""
     complete: bool
     """True if every attack has all its trials."""
 
@@ -147,16 +149,16 @@ class AttackResults(Result):
     reports: tuple[AttackReport, ...] = ()
     """A report for each attacked design."""
     exhaustive: tuple[ExhaustiveReport, ...] = ()
-    """A report for each design with all stored bits flipped."""
+    """A report for each design under `--exhaustive`, which flips all stored bits."""
     agrees: bool
-    """True if every complete attack ended as claimed. False if no attack is complete. True for a repeated single trial,
-    since it decides no claim.
+    """True if every complete attack ended as claimed; false if no attack is complete. Always true for a repeated single
+    trial, since one trial does not decide a claim.
     """
     replay: bool = False
-    """True if this is a single trial that was repeated."""
+    """True if the result is that of a single repeated trial (`--replay`)."""
     interrupted: bool = False
-    """True if Ctrl-C or SIGTERM ended it. The reports are those that were complete, or the content of the log at that
-    time.
+    """True if Ctrl-C or SIGTERM ended the campaign. The reports are the complete ones, or the content of the log at
+    that time.
     """
     log: str | None = None
     """File from which a long campaign continues."""
@@ -165,18 +167,18 @@ class AttackResults(Result):
     added: int = 0
     """Trials that this run added to the log."""
     changes: dict[str, str] = Field(default_factory=dict)
-    """Keys of designs that were changed from the values in their files, as given by the user."""
+    """Keys of designs with values that the user gave in place of those in the files (`--with`)."""
 
 
 class Protection(Result):
-    """Number of attacks that a design stops, out of those that apply."""
+    """Number of attacks that a design stops, out of the attacks that apply to it."""
 
     design: str
     """Name of the design."""
     stopped: int
     """Attacks that the design stopped in every trial and claims to stop."""
     applicable: int
-    """Attacks that had a target in this design, without hypothetical ones."""
+    """Attacks that have a target in this design, without hypothetical attacks."""
     trials: int
     """Number of trials of each attack."""
     agrees: bool

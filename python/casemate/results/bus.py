@@ -7,8 +7,8 @@ from casemate.results.run import Configuration
 
 
 class BusShape(Result):
-    """Mapping of slots of data and metadata to lines of memory. Slot `n` begins at byte `n * (64 + behind)` while it is
-    data; metadata follows on whole lines.
+    """Mapping of slots of data and metadata to lines of memory. A data slot `n` begins at byte `n * (64 + behind)`;
+    slots of metadata follow, one on each line.
     """
 
     slots: int
@@ -23,7 +23,8 @@ class BusHeader(Result):
     """Header of a bus file."""
 
     configuration: Configuration
-    """Everything that decided the run. The budget is the requested one, however the run ended."""
+    """All values that decided the run. The limit of instructions is the requested one, even if the run ended earlier.
+    """
     bytes: bool
     """True if the file contains the bytes of lines."""
     shape: BusShape
@@ -31,16 +32,19 @@ class BusHeader(Result):
 
 
 class BusTotals(Result):
-    """Number of reads and writes at the pins."""
+    """Total numbers of reads and writes in the file."""
 
     reads: int
-    """Total number of reads."""
+    """Total number of reads at the memory controller."""
     writes: int
-    """Total number of writes."""
+    """Total number of writes at the memory controller."""
     forwarded: int
-    """Reads, among these, that the memory controller answered from its write queue: no line moved."""
+    """Reads, among these, that the memory controller answered from its write queue, so that no line crossed the pins.
+    """
     merged: int
-    """Writes, among these, that replaced an older write in that queue: no line moved for the replaced one."""
+    """Writes, among these, that replaced an older write in that queue; the line of the older write did not cross the
+    pins.
+    """
     last_fs: int
     """Time of the last event, in femtoseconds."""
 
@@ -55,12 +59,14 @@ class BusEvent(Result):
     line: int
     """Number of the line, as the memory channels count them; its address is 64 times this number."""
     kind: Literal["read", "write"]
-    """Direction of the line: a read goes to the chip, a write to the memory."""
+    """Direction of the line: a read crosses from memory to the chip, a write from the chip to memory."""
     burst: bool
-    """True if a line moved for this event; false if the controller's write queue answered or replaced it."""
+    """True if a line crossed the pins; false if the controller's write queue answered the read, or a later write
+    replaced this one in the queue.
+    """
     bytes: str | None
-    """The 64 bytes and 8 bytes of spare bits, in hexadecimal; null for a line never written, or if the file has no
-    bytes.
+    """The 64 bytes of the line and its 8 bytes of spare bits, in hexadecimal; null for a line never written, or if the
+    file contains no bytes.
     """
 
 
@@ -70,14 +76,14 @@ class BusInfo(Result):
     header: BusHeader
     """Header of the file."""
     totals: BusTotals
-    """Totals of the file; the reader has read all of it and compared every checksum."""
+    """Totals of the file; the reader has read the whole file and compared every checksum."""
     first: tuple[BusEvent, ...]
-    """First events in the file."""
+    """First reads and writes in the file."""
     file_bytes: int
     """Size of the file, in bytes."""
 
     def brief(self) -> str:
-        """Returns the run and its number of reads and writes."""
+        """Returns the run and its numbers of reads and writes."""
         run = self.header.configuration
         return (
             f"{run.workload.title} on {run.machine.name} under {run.design.name}: "

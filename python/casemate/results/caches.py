@@ -4,7 +4,7 @@ from casemate.results.base import Result
 
 
 class CacheDesign(Result):
-    """Metadata caches of a design; sizes are text, as in "64 KB"."""
+    """Sizes and policies of a design's metadata caches; sizes are text, as in "64 KB"."""
 
     unified: str | None
     """Size of one cache for all metadata, instead of one for each kind."""
@@ -17,14 +17,16 @@ class CacheDesign(Result):
     bitmaps: str | None = None
     """Size of the bitmap cache, if lines are re-ordered; the default is 8 KB."""
     bitmaps_ahead: bool = False
-    """True if a missed line of bitmaps also prefetches the next one."""
+    """True if a miss on a line of bitmaps also prefetches the next line of bitmaps."""
     ways: int
-    """Lines in a set, in each cache."""
+    """Associativity: number of lines in a set of each cache."""
     counters_in_llc: bool
-    """True if evicted lines of counters move to the machine's last-level cache."""
+    """True if the machine's last-level cache receives evicted lines of encryption counters."""
     nodes_in_llc: bool
-    """True if evicted tree nodes move to the last-level cache as well."""
+    """True if the last-level cache receives evicted tree nodes as well."""
     offsets: bool = False
     """True if the counter cache keeps the first offset of the line with each counter, in designs with offsets."""
     counters_in_l2: str | None
-    """Copies of counters that each L2 may keep, to begin reads with."""
+    """Maximum size of the copies of encryption counters in each L2, which then decrypts lines itself; null if L2s keep
+    no copies.
+    """

@@ -1,4 +1,4 @@
-"""The catalogue: designs, machines, workloads, attacks; and the placement of a design's metadata."""
+"""The catalogue of designs, machines, workloads and attacks, and the placement of a design's metadata."""
 
 from typing import Literal, get_args
 
@@ -41,7 +41,7 @@ End = Literal[
     "forged",
     "forged + leaked",
 ]
-"""Full end of an attack: a verdict, and whether the attacker learned something about the plaintext as well."""
+"""Full end of an attack: a verdict, and whether the attacker learned anything about the plaintext as well."""
 
 SEVERITY: tuple[End, ...] = get_args(End)
 """All ends, from the defender's best to its worst case."""
@@ -68,47 +68,51 @@ class MacDesign(Result):
     ]
     """Authentication code of the design."""
     tag_bits: int | None = None
-    """Length of a line's tag, in bits; null if each chunk has one."""
+    """Length of a line's tag, in bits; null if each chunk has a separate tag."""
     chunk_tag_bits: int | None = None
-    """Length of the tag of each chunk, in bits, if each has one and its length was given."""
+    """Length of the tag of each chunk, in bits; null if chunks have no tags, or if the file does not state the length.
+    """
     over: Literal["ciphertext", "plaintext"]
     """Text over which the tag is computed."""
     covers: tuple[Literal["address", "counter"], ...]
-    """Input of a code without a nonce, apart from the line; a code with a nonce always covers address and counter."""
+    """Input of an authentication code without a nonce, apart from the line; a code with a nonce always covers address
+    and counter.
+    """
     place: Literal["region", "ecc", "beside"]
     """Storage of tags: in a separate region, in the ECC bits of their line, or behind the line."""
     lines: int
-    """Lines under one tag."""
+    """Number of lines that share one tag."""
 
 
 Counters = Literal[
     "none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable", "page-record", "rv-64"
 ]
-"""Organisation of the counters."""
+"""Organisation of the encryption counters in their lines."""
 
 
 class StaticForest(Result):
-    """A tree with all nodes of one level as roots, kept on the chip."""
+    """A forest: all nodes of one level of the tree are roots, which the chip keeps."""
 
     kind: Literal["static"]
     """Kind of the forest: always static."""
     level: int
     """Level of the roots; level 0 is directly above the counters."""
     entries: int
-    """Roots for which the chip has room; if the level has more nodes, the last are folded into their parents."""
+    """Number of roots for which the chip has room; if the level has more nodes, the last are folded into their parents.
+    """
 
 
 class DynamicForest(Result):
-    """A tree with its most often updated nodes as roots, kept on the chip."""
+    """A forest: the most often updated nodes of the tree are roots, which the chip keeps."""
 
     kind: Literal["dynamic"]
     """Kind of the forest: always dynamic."""
     entries: int
-    """Roots for which the chip has room."""
+    """Number of roots for which the chip has room."""
     period: int
-    """Updates between two checks of the counts."""
+    """Number of updates after which the forest halves all update counts and may select a new root."""
     threshold: int
-    """Twice the updates that a root must still count after halving for a child to become a root as well."""
+    """Twice the number of updates that a root must still count, after halving, for a child to become a root as well."""
 
 
 class TreeDesign(Result):
@@ -117,15 +121,15 @@ class TreeDesign(Result):
     kind: Literal["none", "bonsai", "merkle", "counters"]
     """Kind of the tree."""
     arity: int
-    """Children of a node of tags."""
+    """Number of children of a node of tags."""
     levels: list[Counters]
     """Counter organisation of nodes, from the level above the leaves; the last entry applies to all higher levels."""
     root_lines: int
-    """Lines that the root takes on the chip."""
+    """Number of lines on the chip that the root occupies."""
     update: Literal["lazy", "eager"]
-    """Time at which nodes are updated."""
+    """Time at which the controller updates nodes: at each write, or when a child leaves the chip."""
     forest: StaticForest | DynamicForest | None = Field(default=None, discriminator="kind")
-    """Nodes that are roots in addition to the topmost."""
+    """Forest: nodes that are roots in addition to the topmost node."""
 
 
 class PersistenceDesign(Result):
@@ -134,7 +138,7 @@ class PersistenceDesign(Result):
     order: Literal["none", "strict", "pipelined", "coalesced"]
     """Order in which tuples become durable."""
     lines: int
-    """Maximum number of data lines that become durable together."""
+    """Maximum number of data lines in a tuple, which become durable together."""
     point: Literal["controller", "buffer", "caches"] = "controller"
     """Point at which a store becomes durable."""
     entries: int = 32
@@ -146,7 +150,7 @@ class PersistenceDesign(Result):
     latency_cycles: int = 2
     """Latency of a store into the buffer, in core cycles."""
     early: tuple[Literal["counter", "pad", "root", "ciphertext", "tag"], ...] = ()
-    """Steps of a store's tuple that are done as it enters the buffer."""
+    """Early steps: steps of securing a store that are done as the store enters the buffer."""
     battery: Literal["tuples", "data"] = "tuples"
     """Work of the buffer's battery when power fails."""
 
@@ -178,25 +182,27 @@ class Parts(Result):
         "aes128-ecb",
         "tdes-ecb",
     ]
-    """Method of encrypting data."""
+    """Method of encryption of data."""
     counters: Counters
-    """Organisation of version counters."""
+    """Organisation of encryption counters."""
     mac: MacDesign
     """Method of authenticating lines."""
     tree: TreeDesign
-    """Protection of versions or tags against replay."""
+    """Protection of counters or tags against replay."""
     ownership: Literal["none", "pages", "pages-hidden"]
-    """Page ownership: only the owner writes a page. `pages-hidden` also hides its ciphertext from other software."""
+    """Page ownership: only the owner may write a page. `pages-hidden` also hides the page's ciphertext from other
+    software.
+    """
     caches: CacheDesign
-    """Caches on the chip."""
+    """Metadata caches on the chip."""
     persistence: PersistenceDesign
     """Survival of writes after a loss of power."""
     release: Literal["verified", "speculative"]
-    """Release of lines to the core: with their verdict, or as soon as they are decrypted."""
+    """Time at which a line is released to the core: after its verification, or as soon as it is decrypted."""
     speculation: SpeculationDesign | None = None
     """Speculation of the controller on the content of lines; null without speculation."""
     permutation: PermutationDesign | None = None
-    """Movement of lines among slots; null if lines keep their slots."""
+    """Permutation of lines among slots; null if lines keep their slots."""
 
 
 class Design(Result):
@@ -207,15 +213,17 @@ class Design(Result):
     summary: str
     """Description of the design in a sentence."""
     design_class: str
-    """Class of protection, from C0 (plain memory) up. It gives the end of every row that the file does not name."""
+    """Class of protection, from C0 (plain memory) up. The class decides the claimed end of every attack that the file
+    does not name.
+    """
     source: str
-    """Source of the design."""
+    """Publication or product that the design models."""
     leaves_out: tuple[str, ...] = ()
-    """Features of the source that the model lacks, if their absence could make a claim misleading; a sentence each."""
+    """Features of this source that the model lacks, if their absence could make a claim misleading; a sentence each."""
     parts: Parts
     """Parts that compose the design."""
     alias_check: bool = False
-    """True if firmware checks for aliases of addresses before memory may be used."""
+    """True if firmware checks memory for address aliases before software may use it."""
     claims: dict[str, End]
     """Worst end that the design admits for each attack: from its class or from its file."""
     crash: dict[str, End]
@@ -234,7 +242,7 @@ class DesignInfo(Design):
 
 
 class Machine(Result):
-    """A machine: its name, and every value as in its file (see `machines/` for the units of each)."""
+    """A machine: its name, and every value as in its file (the files in `machines/` state the units)."""
 
     model_config = STRICT | ConfigDict(extra="allow")
 
@@ -249,7 +257,7 @@ class Machine(Result):
 
 
 class Setting(Result):
-    """A key of a machine or a design, with its value."""
+    """A configuration key of a machine or a design, with its value."""
 
     key: str
     """Path of the key."""
@@ -287,7 +295,7 @@ class Workload(Result):
     name: str
     """Name of the workload."""
     summary: str
-    """Work of the program, and the resource that bounds it."""
+    """Work of the program, and the resource that bounds its speed."""
     parameters: tuple[Parameter, ...]
     """Parameters of the workload."""
 
@@ -300,16 +308,16 @@ class Attack(Result):
     summary: str
     """Action of the attacker, in a sentence."""
     hypothetical: bool = False
-    """True if it assumes a fault that no design here has, so that its end does not count against a design."""
+    """True if the attack assumes a fault that no design here has, so that its end does not count against a design."""
 
 
 class Loss(Result):
     """A kind of loss of power."""
 
     name: str
-    """Name of the loss."""
+    """Name of the kind of loss."""
     summary: str
-    """Description of the loss, in a sentence."""
+    """Description of the kind of loss, in a sentence."""
 
 
 class Meaning(Result):
@@ -324,7 +332,7 @@ class Meaning(Result):
 
 
 Subject = Literal["memory", "cache", "encryption", "authentication", "tree", "way", "wait", "exit", "alarm"]
-"""Subject of a piece of work."""
+"""Category of a piece of work, by the subject of its verb."""
 
 
 class VerbMeaning(Result):
@@ -352,7 +360,7 @@ class Region(Result):
     bytes: int
     """Size of the region in bytes."""
     serves: int
-    """Coverage of one line: data lines for data, counters and tags; children for tree nodes."""
+    """Number of data lines that one line of the region covers; for tree nodes the number of children."""
     percent: float
     """Size in percent of the data."""
 
@@ -365,9 +373,9 @@ class OnChip(Result):
     bytes: int
     """Size of the structure in bytes."""
     ways: int | None
-    """Lines in a set, for a cache."""
+    """Associativity: number of lines in a set, for a cache."""
     serves: int | None
-    """Children of each line of a root."""
+    """Number of children of each line of the root."""
 
 
 class Layout(Result):

@@ -1,4 +1,4 @@
-"""The built-in check of a run: its comparisons, and its verdict."""
+"""The built-in check of a run: its comparisons of lines, values and pads, and its verdict."""
 
 from typing import Literal
 
@@ -6,16 +6,16 @@ from casemate.results.base import Result
 
 
 class Lines(Result):
-    """Comparison of every line read from memory with the line that was last written."""
+    """Comparison of every line that the controller reads from memory with the content last written to it."""
 
     lines_checked: int
-    """Lines that were read back and compared."""
+    """Number of lines that were read back and compared."""
     lines_wrong: int
-    """Lines that were read back with other content than was written."""
+    """Number of lines with other content than was last written."""
 
 
 class WrongLoad(Result):
-    """A load with a recorded value other than that of the simulated memory."""
+    """A load with a recorded value that differs from the simulated memory."""
 
     process: int
     """Process of the loading thread."""
@@ -30,7 +30,7 @@ class WrongLoad(Result):
 
 
 class LoadValues(Result):
-    """Comparison of the program's loaded values with the simulated memory."""
+    """Comparison of the values that the program loaded with the simulated memory."""
 
     compared: int
     """Number of compared loads."""
@@ -41,11 +41,11 @@ class LoadValues(Result):
     does not state or that the simulation changed.
     """
     threads: int
-    """Threads of all programs."""
+    """Number of threads of all programs."""
     processes: int
-    """Processes of all programs."""
+    """Number of processes of all programs."""
     first: tuple[WrongLoad, ...]
-    """First differences that the order of threads and processes does not explain; if it explains all, the first
+    """First differences that the order of threads and processes does not explain; if this order explains all, the first
     differences.
     """
     verdict: Literal["same", "other-order", "wrong"]
@@ -55,24 +55,24 @@ class LoadValues(Result):
 
 
 class CandidateCheck(Result):
-    """Comparison of two ways to find matching candidates: by encryption, and by decryption, as the cipher is a
-    permutation.
+    """Comparison of two ways to decide whether a speculated candidate matches a chunk: by encryption of the candidate,
+    and by decryption of the chunk, since the cipher is a permutation.
     """
 
     lines: int
-    """Lines for which all candidates were really encrypted."""
+    """Number of lines for which the simulator really encrypted all candidates."""
     disagreeing: int
-    """Chunks of these lines for which the two ways disagree."""
+    """Number of chunks in these lines for which the two ways disagree."""
 
 
 class NotCompared(Result):
-    """A program without compared load values, although the user requested the comparison."""
+    """A program without any compared load value, although the user requested the comparison."""
 
     program: str
     """The program on one line."""
     reason: Literal["drawn", "not-recorded", "nothing-loaded"]
-    """Reason: the trace has no values, so that a seed generates them; the trace was recorded without load values; or
-    the program loaded no value.
+    """Reason: the trace contains no values, so that a seed generates them; the trace was recorded without load values;
+    or the program loaded no value.
     """
 
 
@@ -80,28 +80,30 @@ class Checks(Result):
     """Results of the built-in check of a run."""
 
     lines: Lines
-    """Comparison of all lines."""
+    """Comparison of all lines read from memory."""
     lines_lost: int
-    """Lines with their latest content neither in memory nor in a cache at the end of the run."""
+    """Number of lines with their latest content neither in memory nor in a cache at the end of the run."""
     lines_stranded: int
-    """Lines that the chip held as ciphertext only, since the L2 that had decrypted them lost its copy."""
+    """Number of lines that the chip held only as ciphertext, since the L2 that had decrypted the line lost its copy."""
     false_alarm: dict[Literal["tag", "tree", "exhausted"], int] | None
-    """Reported tampering although no attacker was present: the line or slot."""
+    """False alarm: the line or slot for which the design reported tampering, although no attacker was present."""
     pad_reused: bool | None
-    """True if any pad encrypted two texts; null if the ledger was off."""
+    """True if any encryption pad was used for two texts; null if the ledger was off."""
     candidates: CandidateCheck | None = None
-    """Candidates of a speculation that were really encrypted; null without speculation."""
+    """Check of a sample of the speculated candidates; null in a design without speculation."""
     load_values: LoadValues | None
     """Comparison of the values that the program loaded, if they were recorded."""
     not_compared: tuple[NotCompared, ...] = ()
-    """Programs without compared load values, if `check_values` requested them. The check then has not passed."""
+    """Programs without any compared load value, if `check_values` requested the comparison; the check then has not
+    passed.
+    """
     passed: bool
-    """True if all comparisons above are right, and at least one comparison took place."""
+    """True if all comparisons above found no error, and at least one comparison took place."""
 
     @property
     def verdict(self) -> str:
-        """Returns the outcome in a word: `passed`, `FAILED`, `FALSE ALARM`, or `not checked`. The last means that no
-        error was found, but that no line, or no load value that should have been compared, was compared.
+        """Returns the outcome in a word: `passed`, `FAILED`, `FALSE ALARM`, or `not checked`. `not checked` means that
+        the check found no error, but compared no line, or not the load values that the user requested.
         """
         if self.false_alarm:
             return "FALSE ALARM"

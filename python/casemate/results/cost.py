@@ -5,94 +5,97 @@ from typing import Literal
 from casemate.results.base import Result
 
 EarlyStep = Literal["counter", "pad", "root", "ciphertext", "tag"]
-"""A step of securing a store, in the order in which each needs the earlier ones."""
+"""A step of securing a store; each step needs the results of the steps before it in this list."""
 
 
 Counting = Literal["nothing", "buffers", "all"]
-"""Drains that are carried out to count their operations: no drain; drains of full buffers; or of full caches as well.
+"""Drains that are carried out to count their operations: no drain; drains of full buffers; or drains of full caches as
+well.
 """
 
 
 class Moved(Result):
-    """Data that a drain moves to memory, by source."""
+    """Data that a drain transfers to memory, by source."""
 
     from_secpb_bits: int
-    """Bits from the secure persist buffer."""
+    """Number of bits from the secure persist buffer."""
     from_l1_bits: int
-    """Bits from the first-level cache."""
+    """Number of bits from the first-level cache."""
     from_l2_bits: int
-    """Bits from the second-level cache."""
+    """Number of bits from the second-level cache."""
     from_l3_bits: int
-    """Bits from the last-level cache."""
+    """Number of bits from the last-level cache."""
     from_controller_bits: int
-    """Bits from the memory controller with its metadata caches."""
+    """Number of bits from the memory controller with its metadata caches."""
 
 
 class Operations(Result):
-    """Operations of a drain that take energy."""
+    """Numbers of the operations of a drain that consume energy."""
 
     moved: Moved
-    """Data that moves to memory."""
+    """Data transferred to memory."""
     fetched_lines: int
-    """Lines of metadata fetched from memory."""
+    """Number of lines of metadata fetched from memory."""
     hashed_lines: int
-    """Lines that are hashed, for a tag or a tree node."""
+    """Number of lines that are hashed, for a tag or a tree node."""
     pads: int
-    """Pads that are computed, one for each line."""
+    """Number of encryption pads that are computed, one for each line."""
 
 
 class StorageSize(Result):
-    """Size of a capacitor or battery that holds the energy of a drain."""
+    """Size of a capacitor or battery that stores the energy of a drain."""
 
     storage: str
     """Kind of storage, by its name in the profile."""
     volume_mm3: float
     """Volume in cubic millimetres."""
     footprint_mm2: float
-    """Area that the storage covers as a cube, in square millimetres."""
+    """Footprint of the storage as a cube, in square millimetres."""
     core_percent: float
-    """That area in percent of the core's."""
+    """Footprint in percent of the area of the CPU core."""
     printed_mm3: float | None
-    """Volume that the SecPB paper prints; only if its parameters are used."""
+    """Volume that the SecPB paper prints, in cubic millimetres; null if a parameter differs from the paper's."""
     is_as_printed: bool | None
     """True if our volume, rounded or cut off, equals the printed one."""
     difference_percent: float | None
-    """Excess of our volume over the printed one, in percent of the latter."""
+    """Excess of our volume over the printed volume, in percent of the printed volume."""
     printed_core_percent: float | None
-    """Area that the SecPB paper prints, in percent of the core's."""
+    """Footprint that the SecPB paper prints, in percent of the area of the CPU core."""
 
 
 class DrainDifference(Result):
-    """One difference between a drain that was carried out and the account that it is compared with."""
+    """One difference between the operations of a drain that was carried out and those of the account that it is
+    compared with.
+    """
 
     name: str
     """Name of the difference."""
     why: str
     """Reason for the difference, in a sentence."""
     is_less: bool
-    """True if the drain does less because of this, not more."""
+    """True if the drain needs fewer operations because of this difference, not more."""
     operations: Operations
-    """Operations of the difference."""
+    """Operations by which the two accounts differ."""
     energy_nj: float
-    """Energy of these operations, in nanojoules; negative if the drain does less."""
+    """Energy of these operations, in nanojoules; negative if the drain needs fewer operations."""
 
 
 class DrainAccount(Result):
-    """Account of drains that were carried out."""
+    """Operations and energy of drains that were carried out."""
 
     operations: Operations
     """Operations of the drains."""
     energy_nj: float
     """Energy of these operations, in nanojoules."""
     sizes: tuple[StorageSize, ...]
-    """Storage that holds this energy, in the profile's order. The paper does not print these sizes."""
+    """Sizes of each kind of storage for this energy, in the profile's order. The paper does not print these sizes."""
     differences: tuple[DrainDifference, ...]
-    """Differences from the preceding account, complete."""
+    """Complete list of the differences from the preceding account."""
 
 
 class CountedDrain(Result):
-    """A worst-case drain that was carried out and counted: of a full buffer with the store in flight, or of caches with
-    only dirty lines.
+    """A worst-case drain that was carried out to count its operations: of a full buffer with the store in flight, or of
+    caches with only dirty lines.
     """
 
     alone: DrainAccount
@@ -102,32 +105,34 @@ class CountedDrain(Result):
     `alone`.
     """
     overflowing: DrainAccount | None
-    """The drain together, if each counter overflows that the battery increments. The differences are from `together`.
-    Null for caches.
+    """The drain `together`, with an overflow of each encryption counter that the drain increments. The differences are
+    from `together`. Null for caches.
     """
 
 
 class BatteryRow(Result):
-    """Battery of one system."""
+    """Battery of one scheme or system."""
 
     system: str
     """A scheme of SecPB, or a system that it is compared with."""
     formula: str
     """Formula for the operations, in words."""
     early: tuple[EarlyStep, ...]
-    """Steps that are done before a loss of power, as each store enters the buffer."""
+    """Early steps, which the system completes before a loss of power, as each store enters the buffer."""
     entries: int | None
-    """Entries of the buffer; null for a system that drains caches."""
+    """Number of entries of the buffer; null for a system that drains caches."""
     operations: Operations
     """Operations of the worst-case drain, by the closed form."""
     energy_nj: float
     """Energy of these operations, in nanojoules."""
     sizes: tuple[StorageSize, ...]
-    """Storage that holds this energy, in the profile's order."""
+    """Sizes of each kind of storage for this energy, in the profile's order."""
     remark: str | None
-    """Contradiction in the paper about this system, if it prints one."""
+    """Contradiction in the paper about this system, if any."""
     counted: CountedDrain | None
-    """Operations of a drain that was carried out; null if no design does it, or if the user did not request it."""
+    """Operations of a drain that was carried out; null if no design models the system, or if the user did not request
+    the drain.
+    """
     not_counted: str | None
     """Reason that the requested drain cannot be carried out."""
 
@@ -140,11 +145,11 @@ class BatteryCost(Result):
     summary: str
     """Description of the profile in a sentence."""
     core_mm2: float
-    """Area of the core that footprints are compared with, in square millimetres."""
+    """Area of the CPU core that footprints are compared with, in square millimetres."""
     levels: int
-    """Levels of the tree, from the lines of counters to the root, both included."""
+    """Number of levels of the tree, from the lines of counters to the root, both included."""
     rows: tuple[BatteryRow, ...]
-    """Buffers for each number of entries, then the systems without entries."""
+    """A row for each system with a buffer and each number of entries, then rows of systems without a buffer."""
 
     def of(self, system: str, entries: int | None = None) -> BatteryRow:
         """Returns the row of a system; the one with this number of entries, if the user requested several.

@@ -1,36 +1,35 @@
-"""Counters of the parts of a simulated machine: plain sums over a run."""
+"""Statistics of the parts of a simulated machine: sums over a run."""
 
 from casemate.results.base import Result
 
 
 class Feed(Result):
-    """Events that the program sent."""
+    """Events that the program sent to the simulated machine."""
 
     instructions: int
     """Number of executed instructions."""
     load_values_checked: int
-    """Loads that were checked: their recorded value was compared with the simulated memory."""
+    """Number of loads with a recorded value, which the check compared with the simulated memory."""
     load_values_wrong: int
     """Loads, among these, with a different recorded value."""
     foreign_writes: int
-    """Lines that changed without a store of the program: the kernel wrote them."""
+    """Lines that changed without a store of the program, since the kernel wrote them."""
     mapped_lines: int = 0
     """Lines announced as part of files that the program maps shared; zero in older records."""
     persistent_stores: int = 0
-    """Accesses by stores that use a persist buffer, in designs with one."""
+    """Accesses by stores that enter a persist buffer, in designs with persist buffers."""
     flushes: int = 0
     """Instructions that write a line back (`CLWB`, `CLFLUSHOPT`, `CLFLUSH`) or store past the caches (`MOVNTDQ` and its
-    kin); in a sampled run only those simulated in detail. System calls that flush are not among them."""
-    flushes_not_simulated: int = 0
-    """Flushes, among these, for which the recording does not contain the line: the simulation treats them as no
-    flushes.
+    kin); in a sampled run only those simulated in detail. Flushes by system calls do not count.
     """
+    flushes_not_simulated: int = 0
+    """Flushes, among these, for which the recording does not contain the line: the simulation ignores them."""
     processes: int
     """Number of processes seen."""
 
 
 class Hits(Result):
-    """Look-ups in a table."""
+    """Look-ups in a cache, TLB or other table."""
 
     hits: int
     """Look-ups that found the entry."""
@@ -39,31 +38,33 @@ class Hits(Result):
 
 
 class Prefetches(Result):
-    """Outcome of a cache's prefetches. Prefetches in no class are under way or still wait for a use."""
+    """Outcome of a cache's prefetches. A line in no class below is still under way, or in the cache without a use so
+    far.
+    """
 
     issued: int
     """Lines that were prefetched."""
     useful: int
     """Prefetched lines that were used."""
     late: int
-    """Used lines that were requested before they arrived."""
+    """Used lines that a demand access requested before they arrived (late prefetches)."""
     useless: int
     """Prefetched lines that were evicted without a use."""
 
 
 class Cache(Hits):
-    """Accesses to a private cache."""
+    """Accesses to a cache."""
 
     merged: int
     """Accesses that missed and joined an earlier miss of the same line."""
     writebacks: int
-    """Dirty lines that left for the next level."""
+    """Dirty lines that the cache wrote back to the next level."""
     prefetches: Prefetches
-    """Outcome of the prefetcher's work; the other counts do not contain it."""
+    """Outcome of the prefetcher's work; the other counts do not include prefetches."""
 
 
 class Misses(Result):
-    """Latency of lines that an L2 fetched."""
+    """Latency of the lines that an L2 fetched from beyond it."""
 
     lines: int
     """Number of lines that arrived."""
@@ -72,7 +73,7 @@ class Misses(Result):
 
 
 class MetadataCache(Hits):
-    """Look-ups in a metadata cache; a miss fetches the line."""
+    """Look-ups in a metadata cache; each miss fetches a line of metadata."""
 
     merged: int
     """Look-ups that missed and joined an earlier look-up, which fetches the line."""
@@ -81,7 +82,9 @@ class MetadataCache(Hits):
 
 
 class CountersFound(Result):
-    """Reads of data from memory, by the place of their counters. They add up to all released lines with counters."""
+    """Reads of data from memory, by the place where the read found its encryption counter. They add up to all released
+    lines with counters.
+    """
 
     in_l2: int
     """Counters found in the L2 that requested the line."""
@@ -92,31 +95,31 @@ class CountersFound(Result):
     in_memory: int
     """Counters found in memory, or on their way from memory for another request."""
     looked_up_in_last_level: int
-    """Look-ups of counters in the last-level cache for reads of data, by L2s or by the controller. L2s look them up
-    also for data that they then find on the chip.
+    """Look-ups of encryption counters in the last-level cache for reads of data, by L2s or by the controller. An L2
+    looks a counter up even for data that turns out to be on the chip.
     """
 
 
 class Renewals(Result):
-    """Work after overflows of counters. Each line or child is fetched once and stored once, which the traffic counts as
-    well; tags use their cache, so that only the traffic counts them.
+    """Re-encryption after overflows of counters. The controller fetches and stores each line or child once, which the
+    traffic includes as well. Tags pass through their cache, so that only the traffic includes them.
     """
 
     groups: int
-    """Overflows of counters of data."""
+    """Overflows of minor counters of data lines."""
     lines: int
-    """Lines of data that were encrypted again after these."""
+    """Lines of data that were re-encrypted after these overflows."""
     nodes: int
-    """Overflows of counters in tree nodes."""
+    """Overflows of minor counters in tree nodes."""
     children: int
-    """Lines of metadata in memory that got new MACs after these."""
+    """Lines of metadata in memory that received new MACs after these overflows."""
 
 
 class CounterCopies(Result):
-    """Copies of counters in the L2s of all cores."""
+    """Statistics of the copies of encryption counters in the L2s of all cores."""
 
     hits: int
-    """Reads that found a copy in their L2."""
+    """Reads that found a copy of their counters in their L2."""
     misses: int
     """Reads for which the L2 sent a request for counters to the last-level cache."""
     last_level_hits: int
@@ -124,18 +127,18 @@ class CounterCopies(Result):
     entered: int
     """Copies that entered an L2."""
     invalidated: int
-    """Copies dropped because the line of counters changed."""
+    """Copies that L2s dropped because the line of counters changed."""
     displaced: int
-    """Copies evicted from an L2, by data or by another copy of its set."""
+    """Copies evicted from an L2, by data or by another copy in the same set."""
     useless: int
     """Unnecessary requests to the last-level cache: the data was on the chip, and no read from memory used the fetched
-    copy before it left the L2. Copies still in an L2 are not counted.
+    copy before it left the L2. Copies still in an L2 do not count.
     """
 
 
 class LostCycles(Result):
-    """Core cycles by which instructions entered the window late, charged to the first cause that delayed the entry so
-    far.
+    """Core cycles by which instructions entered the reorder window late, by the first cause that delayed the entry
+    until then.
     """
 
     fetch: int
@@ -143,7 +146,7 @@ class LostCycles(Result):
     branch: int
     """Refill of the pipeline after mispredicted branches."""
     window: int
-    """Cycles with a full window."""
+    """Cycles with a full reorder window."""
     load_queue: int
     """Cycles with a full load queue."""
     store_queue: int
@@ -157,16 +160,16 @@ class LostCycles(Result):
 
 
 class Node(Result):
-    """Counts of a core and its private caches, or of several together."""
+    """Statistics of a core and its private caches, or of several cores together."""
 
     instructions: int
-    """Instructions that entered the window."""
+    """Instructions that entered the reorder window."""
     cycles: int
     """Core cycles until the latest retirement."""
     branches: int
-    """Instructions that may change the flow of control."""
+    """Branches: instructions that may change the flow of control."""
     mispredicts: int
-    """Branches, among these, that were mispredicted and corrected at execution."""
+    """Branches, among these, that were mispredicted and that execution corrected."""
     misfetches: int
     """Branches, among these, with a direct target that was unknown until decoding."""
     loads: int
@@ -174,11 +177,11 @@ class Node(Result):
     stores: int
     """Lines written by instructions, once per instruction and line."""
     forwarded: int
-    """Loads that took their data from the store queue."""
+    """Loads that received their data from the store queue."""
     upgrades: int
     """Stores that found their line in the cache without write permission; other cores may have held it too."""
     l1i: Cache
-    """First-level instruction cache; one access per change of line."""
+    """First-level instruction cache; consecutive instructions of the same line count as one access."""
     l1d: Cache
     """First-level data cache of the core."""
     l2: Cache
@@ -192,32 +195,34 @@ class Node(Result):
     stlb: Hits
     """Second-level TLB of the core."""
     lost_cycles: LostCycles
-    """Causes of the time that dispatch lost."""
+    """Cycles that dispatch lost, by cause."""
 
 
 class Llc(Hits):
-    """Counts of the last-level cache."""
+    """Statistics of the last-level cache."""
 
     hits_on_the_way_out: int
-    """Lines found among those on their way out."""
+    """Look-ups that found their line among the lines on their way out."""
     from_cores: int
-    """Lines supplied by another core, which had them exclusively."""
+    """Lines supplied by another core, which held them exclusively."""
     from_cores_unverified: int
-    """Lines, among these, that the last-level cache had encrypted and unverified, and could not supply."""
+    """Lines, among these, that the last-level cache held only encrypted and unverified, so that it could not supply
+    them.
+    """
     clean_writebacks: int
-    """Clean lines that L2s sent back on eviction, because the last-level cache had them encrypted and unverified."""
+    """Clean lines that L2s sent back on eviction, because the last-level cache held them encrypted and unverified."""
     predicted: int
-    """Lines that an L2 expected in memory and announced to the controller."""
+    """Reads that an L2 predicted to miss the last-level cache and announced to the memory controller."""
     predicted_wrongly: int
-    """Lines, among these, that were on the chip, so that the memory access was useless."""
+    """Mispredicted reads, among these: their line was on the chip, so that the memory access was useless."""
     upgrades: int
-    """Requests to write a line that the core already had."""
+    """Upgrades: requests for permission to write a line that the core already holds."""
     probes: int
     """Requests to cores to give a line up or to share it."""
     writebacks: int
     """Dirty lines written to memory."""
     past_caches: int
-    """Lines, among these, that a program stored past the caches."""
+    """Lines, among these, of a program's non-temporal stores."""
     foreign_writes: int
     """Lines written to memory because the kernel changed them."""
     miss_latency_fs: int
@@ -225,22 +230,26 @@ class Llc(Hits):
 
 
 class Traffic(Result):
-    """Moved lines. Lines of data have the length of the machine's memory lines, lines of metadata have 64 bytes."""
+    """Numbers of lines transferred between chip and memory. A line of data has the length of the machine's memory
+    lines, a line of metadata 64 bytes.
+    """
 
     data: int
     """Lines of program data."""
     counters: int
-    """Lines that hold counters."""
+    """Lines of encryption counters."""
     tags: int
-    """Lines of tags. If tags are stored behind their data, the lines moved for data beyond one line."""
+    """Lines of tags. If tags are stored behind their data, the number of further lines that accesses to data
+    transferred.
+    """
     nodes: int
     """Lines of tree nodes."""
     owners: int
-    """Lines of the table of owners."""
+    """Lines of the table of page owners."""
     bitmaps: int
-    """Lines of bitmaps of re-ordered lines."""
+    """Lines of bitmaps that restore the order of re-ordered lines."""
     records: int = 0
-    """Lines of records of chunks."""
+    """Lines of page records, of the chunks of lines that the design permutes."""
     contexts: int = 0
     """Lines of encrypted contexts of processes."""
 
@@ -255,7 +264,7 @@ class SpeculativeReleases(Result):
     writes_held: int
     """Writes that waited for verdicts."""
     held_fs: int
-    """Sum of these waits, in femtoseconds."""
+    """Sum of the waits of these writes, in femtoseconds."""
 
 
 class UnverifiedWindow(Result):
@@ -264,9 +273,9 @@ class UnverifiedWindow(Result):
     lines: int
     """Number of lines released before their verdicts."""
     mean_ns: float
-    """Mean time, in nanoseconds."""
+    """Mean time from release to verdict, in nanoseconds."""
     longest_ns: float
-    """Longest time of the whole run, in nanoseconds."""
+    """Longest time from release to verdict in the whole run, in nanoseconds."""
     writes_held: int
     """Writes that waited for verdicts."""
     mean_hold_ns: float
@@ -277,19 +286,19 @@ class ProtectionWork(Result):
     """Work of the protection scheme."""
 
     fetched: Traffic
-    """Lines fetched from memory."""
+    """Lines that the controller fetched from memory."""
     stored: Traffic
-    """Lines stored to memory."""
+    """Lines that the controller stored to memory."""
     aes_blocks: int
-    """AES blocks, with those for the masks of tags."""
+    """AES blocks that the units computed, with the blocks for masks of tags."""
     aes_blocks_in_l2: int
     """AES blocks, among these, that the units of an L2 computed."""
     tdes_blocks: int = 0
-    """Blocks of Triple-DES; zero in records from before these units had a separate key."""
+    """Triple-DES blocks that the units computed; zero in records from versions that counted them as AES blocks."""
     released_in_l2: int
     """Lines released in the L2 that requested them."""
     macs: int
-    """Tags of data lines computed."""
+    """Tags of data lines that were computed."""
     hashes: int
     """Lines of metadata that the hash engine processed."""
     released_unverified: int
@@ -303,16 +312,16 @@ class ProtectionWork(Result):
 
 
 class Queue(Result):
-    """Waits of requests of one kind in their queue, in a memory with commands."""
+    """Waits of reads or of writes in the queue of a memory with DRAM commands."""
 
     requests: int
-    """Requests that have had their first command."""
+    """Requests for which the channel has issued the first command."""
     clocks: int
-    """Sum of the memory clocks from their entry into the queue to that command."""
+    """Sum over these requests of the memory clocks from the entry into the queue to the first command."""
 
 
 class Dram(Result):
-    """Counts of the memory channel."""
+    """Statistics of the memory channels."""
 
     reads: int
     """Reads submitted to the channel."""
@@ -345,11 +354,11 @@ class Dram(Result):
 
 
 class Footprint(Result):
-    """Sizes of the program and its metadata."""
+    """Memory that the program and its metadata occupy."""
 
     program_bytes: int
-    """Physical memory in use by the program, in bytes."""
+    """Physical memory that the program uses, in bytes."""
     metadata_percent: float
-    """Metadata in percent of protected memory."""
+    """Metadata in percent of the protected memory."""
     metadata_cache_bytes: int
     """Metadata caches on the chip, in bytes."""

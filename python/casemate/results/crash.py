@@ -1,4 +1,4 @@
-"""Results of losses of power under designs, and the comparison with the claims of these designs."""
+"""Results of losses of power under designs, and their comparison with the claims of these designs."""
 
 from pydantic import Field
 
@@ -7,12 +7,12 @@ from casemate.results.catalogue import End
 
 
 class CrashExample(Result):
-    """A case, with all that is needed to repeat it."""
+    """A loss of power with a certain end, and the data that repeats it."""
 
     workload: str
-    """Writes of the workload, by line number, and their order."""
+    """Writes of the workload in order, each by the number of its line."""
     point: int
-    """Number of changes that had been requested of memory when power failed."""
+    """Number of changes of memory that the controller had requested when power failed."""
     story: str
     """Description of the events."""
     replay: str
@@ -20,7 +20,7 @@ class CrashExample(Result):
 
 
 class CrashRow(Result):
-    """Results of losses of one kind."""
+    """Results of all losses of one kind."""
 
     loss: str
     """Name of the kind of loss."""
@@ -38,35 +38,39 @@ class CrashRow(Result):
 
 
 class CrashReport(Result):
-    """Results of all losses of one design."""
+    """Results of all losses of power under one design."""
 
     design: str
     """Name of the design."""
     summary: str
     """Description of the design in a sentence."""
     workloads: int
-    """Workloads that were carried out."""
+    """Number of workloads that were carried out."""
     points: int
-    """Points at which power failed, over all workloads."""
+    """Number of points at which power failed, over all workloads."""
     memories: int
-    """Different memory states left by the losses, counted separately for each workload."""
+    """Number of different memory states after losses, counted separately for each workload."""
     torn: int
-    """Memory states, among these, that occur only if a write on its way arrives torn, out of order or not at all."""
+    """Number of memory states, among these, that occur only if a write on its way arrives torn, out of order or not at
+    all.
+    """
     tampered: int
-    """States that an attacker made of these; different ones for each."""
+    """Number of memory states that an attacker made from these states, without repetitions for each of them."""
     rows: tuple[CrashRow, ...]
     """One row for each kind of loss that was tried."""
     agrees: bool
     """True if all rows agree with the claims."""
 
     def brief(self) -> str:
-        """Returns the design, the number of points at which power failed, and whether all ended as claimed."""
+        """Returns the design, the number of points at which power failed, and whether all kinds of losses ended as
+        claimed.
+        """
         ended = "all as claimed" if self.agrees else "not all as claimed"
         return f"losses of power of {self.design} at {self.points:,} points: {ended}"
 
 
 class ProgramExample(Result):
-    """A run of a program that ended badly, with all that is needed to repeat it."""
+    """A run of a program with a bad end, and the data that repeats it."""
 
     end: End
     """End of the run."""
@@ -91,17 +95,17 @@ class ProgramReport(Result):
     """Number of additional crashes of the program, after which its recovery read memory while the machine kept running.
     """
     lives: int
-    """Programs that were started, each over a separate memory."""
+    """Number of programs that were started, each with a separate memory."""
     operations: int
-    """Operations that the programs found again, each counted once."""
+    """Number of committed operations that the programs found after recovery, each counted once."""
     histogram: dict[End, int]
     """Number of losses or crashes for each end."""
     worst: End
-    """Worst end of all."""
+    """Worst end of all losses and crashes."""
     claim: End | None
     """Claim of the design for losses of power."""
     agrees: bool
-    """True if the program survived all losses and the design claims that it does, or if neither holds."""
+    """True if the program survived all losses of power and the design claims this, or if neither is the case."""
     example: ProgramExample | None
     """First run that ended badly."""
 
@@ -118,8 +122,8 @@ class CrashResults(Result):
     programs: tuple[ProgramReport, ...] = ()
     """A report on a program for each design."""
     agrees: bool
-    """True if everything that is complete ended as claimed; false if no report is complete."""
+    """True if all complete reports agree with the claims; false if no report is complete."""
     interrupted: bool = False
-    """True if Ctrl-C or SIGTERM ended it; the reports are those that were complete."""
+    """True if Ctrl-C or SIGTERM ended the campaign; the reports are the complete ones."""
     changes: dict[str, str] = Field(default_factory=dict)
-    """Keys of designs that were changed from the values in their files, as given by the user."""
+    """Keys of designs with values that the user gave in place of those in the files (`--with`)."""

@@ -5,11 +5,11 @@ from typing import Literal
 from casemate.results.base import Result
 
 Agreement = Literal["as-printed", "differs", "not-printed"]
-"""Comparison of a figure with the printed one, rounded or cut off to the printed digits."""
+"""Agreement of a derived figure, rounded or cut off to the printed digits, with the value that the paper prints."""
 
 
 class DerivedRow(Result):
-    """A figure that was derived."""
+    """A figure derived by a formula, next to the value that the paper prints."""
 
     of: str
     """Subject of the figure: an implementation, a number of engines, a buffer."""
@@ -24,15 +24,15 @@ class DerivedRow(Result):
     printed: str | None
     """Value that the paper prints, with its digits; with a `~` if the paper calls it approximate."""
     agreement: Agreement
-    """Result of comparing both."""
+    """Agreement of the derived with the printed value."""
     difference_percent: float | None
-    """Excess of our value over the printed one, in percent of the latter."""
+    """Excess of our value over the printed value, in percent of the printed value."""
     remark: str | None
     """Reason for a difference, or a contradicting statement elsewhere in the paper."""
 
 
 class DerivedTable(Result):
-    """Figures of one table, equation or section."""
+    """Derived figures of one table, equation or section of the paper."""
 
     number: str
     """Number in the paper: `6.1` for a table; `section-6.1` for sections, and likewise for equations."""
@@ -60,7 +60,7 @@ class EngineNeed(Result):
     asked: Literal["bandwidth", "lanes"]
     """Quantity that the user gave: a bandwidth to carry, or a number of engines."""
     bandwidth_gbs: float
-    """Bandwidth that the user gave, or that this number of engines carries, in gigabytes (10^9) a second."""
+    """Bandwidth that the user gave, or the bandwidth of this number of engines, in gigabytes (10^9) a second."""
     lanes: int
     """Number of engines or cores."""
     power_w: float
@@ -72,14 +72,14 @@ class EngineNeed(Result):
 
 
 class Dots(Result):
-    """Measured or estimated points with fitted lines, for a picture."""
+    """Measured or estimated points with fitted straight lines, for a picture."""
 
     title: str
     """Subject of the points."""
     unit: str
     """Unit of the values."""
     points: tuple[tuple[float, float], ...]
-    """Number of engines, and the value."""
+    """Points, each with a number of engines and the value."""
     lines: tuple[tuple[str, float, float], ...]
     """Name, slope and intercept of each line."""
 
@@ -94,11 +94,11 @@ class Derivation(Result):
     tables: tuple[DerivedTable, ...]
     """The requested figures, by table."""
     needs: tuple[EngineNeed, ...]
-    """Requirements for other bandwidths, numbers of engines or clocks, by the same formulas."""
+    """Results for the bandwidths, numbers of engines and clocks that the user gave, by the same formulas."""
     dots: tuple[Dots, ...]
     """Points with fitted lines."""
     holds: bool
-    """True if every figure is as printed, or states why it is not."""
+    """True if every figure is as printed or states the reason for the difference."""
 
     def row(self, table: str, of: str, quantity: str) -> DerivedRow:
         """Returns one figure. Raises `KeyError` if it does not exist."""

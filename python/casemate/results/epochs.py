@@ -11,4 +11,4 @@ class Epochs(Result):
     fences: int
     """Number of persist fences."""
     fences_held: int
-    """Fences, among these, that waited for flushes."""
+    """Fences, among these, that had to wait for flushed lines."""

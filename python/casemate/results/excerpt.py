@@ -1,4 +1,4 @@
-"""Work of every unit in a window of a run."""
+"""Work of every hardware unit in a window of a run."""
 
 from casemate.results.base import Result
 
@@ -17,7 +17,9 @@ class ExcerptAbout(Result):
     workload: tuple[str, ...]
     """The program with its arguments; the first one if several ran."""
     configuration_hash: str
-    """SHA-256 of everything that decided the run. The budget is the requested one, however the run ended."""
+    """SHA-256 of all values that decided the run. The limit of instructions is the requested one, even if the run ended
+    earlier.
+    """
     window_from_fs: int
     """Start of the window, in femtoseconds from power-on."""
     window_length_fs: int
@@ -30,11 +32,11 @@ class UnitWork(Result):
     """Work of one unit in the window."""
 
     part: str
-    """Part of the machine that contains the unit."""
+    """Part of the machine that contains the hardware unit."""
     unit: str
-    """Name of the unit. A name that begins with `for` is a cause for which accesses wait."""
+    """Name of the unit. A name that begins with `for` is no unit but a cause for which accesses wait."""
     spans: int
-    """Pieces of work that overlap the window."""
+    """Number of pieces of work that overlap the window."""
     at_once: int
     """Maximum number of concurrent pieces of work."""
     busy_fs: int
@@ -51,7 +53,7 @@ class ExcerptInfo(Result):
     about: ExcerptAbout
     """Header of the file."""
     accesses: int
-    """Accesses that caused work in the window."""
+    """Number of accesses that caused work in the window."""
     units: tuple[UnitWork, ...]
     """Work of each unit."""
 

@@ -10,25 +10,27 @@ from casemate.results.base import Result
 from casemate.results.catalogue import Layout
 
 Of = Literal["read", "write", "store", "page", "permutation"]
-"""Explained access. `read`: from the request at the controller to the released line. `write`: from the moment at which
-the memory controller takes the line until all its steps are done. `store`: into a persist buffer. `page`: of a page
-that no TLB has. `permutation`: of a page.
+"""Kind of the explained access. `read`: from the request at the controller to the released line. `write`: from the
+moment at which the memory controller takes the line until all its steps are done. `store`: a store into a persist
+buffer. `page`: the walk to the record of a page that no TLB has. `permutation`: the permutation of a page.
 """
 
 Until = Literal["released", "in-l2", "taken", "durable", "accepted", "on-chip", "permuted"]
-"""End of the latency. For a read, the line has left the checker, or is in the L2 that began the read. For a write, the
-memory controller has accepted everything that the write stores, so that the write-back buffer is free; with
-persistence, the tuple is durable. For a store, the persist buffer has it and its early steps are done. For a page, its
-record is on the chip and checked. For a permutation, the memory controller has accepted all of it.
+"""Event that ends the latency. For a read, the line has left the checker, or is in the L2 that requested it. For a
+write, the memory controller has accepted everything that the write stores, so that the write-back buffer is free; with
+persistence, the tuple is durable. For a store, the persist buffer has accepted it and its early steps are done. For a
+page, its record is on the chip and verified. For a permutation, the memory controller has accepted all its writes.
 """
 
 OnChip = Literal["nothing", "tree", "last-level", "counter", "all"]
-"""Metadata of the line on the chip: `nothing`; the tree; also the counter, in the last-level or in the controller's
-cache; or also the tag.
+"""Metadata of the line that is on the chip: `nothing`; the tree; also the counter, in the last-level or in the
+controller's cache; or also the tag.
 """
 
 Start = Literal["controller", "l2"]
-"""Start and end of the timeline: at the memory controller, or at an L2, with its look-up."""
+"""Place where the timeline starts and ends: at the memory controller, or at an L2, from its look-up to the line's
+arrival.
+"""
 
 Meets = Literal["new-entry", "entry", "full-buffer", "overflow"]
 """State of the persist buffer at a store. `new-entry`: room for a new entry of its line. `entry`: an entry of its line,
@@ -37,8 +39,8 @@ entry, but the counter of the line is at its end, so that the counters of its gr
 """
 
 Row = Literal["hit", "closed", "conflict"]
-"""State of the DRAM rows of the line and of the metadata fetched with it: open, closed as after a refresh, or another
-row of the bank open.
+"""State of the DRAM rows of the line and of the metadata that the access fetches: open, closed as after a refresh, or
+another row of the bank open.
 """
 
 Cause = Literal["queue", "bank", "refresh", "write-drain", "unit", "lock", "verdict"]
@@ -56,7 +58,7 @@ class Scenario(Result):
     of: Of
     """Kind of the explained access."""
     on_chip: OnChip
-    """Metadata that is on the chip."""
+    """Metadata of the line that is on the chip."""
     row: Row
     """State of the DRAM rows."""
     start: Start
@@ -64,7 +66,7 @@ class Scenario(Result):
     predicted: bool
     """True if the L2, as its look-up begins, notifies the controller that it expects the line in memory."""
     decoded: bool
-    """True if counters need no decoding."""
+    """True if the controller needs no time to decode counters."""
     meets: Meets | None
     """State of the persist buffer at a store; null for reads and writes."""
     value: str
@@ -72,18 +74,18 @@ class Scenario(Result):
 
 
 class AesBandwidth(Result):
-    """AES blocks a second at the peak; null if units take any number at once."""
+    """Peak bandwidth of the AES units in blocks a second; null if the units accept any number of blocks at once."""
 
     total: float | None
-    """Bandwidth of all units."""
+    """Bandwidth of all AES units together."""
     controller: float | None
-    """Bandwidth of the controller's units."""
+    """Bandwidth of the memory controller's units."""
     each_l2: float | None
     """Bandwidth of the units in each L2, if there are any."""
 
 
 class Span(Result):
-    """One piece of work."""
+    """One piece of work of an access."""
 
     verb: Annotated[str, Field(json_schema_extra={"enum": VERBS})]
     """Verb of the work; `casemate.api.verbs()` explains each verb."""
@@ -118,17 +120,17 @@ class Spread(Result):
     """Latencies of several lines, each read or written separately."""
 
     lines: int
-    """Number of lines that were tried, drawn from all of the memory."""
+    """Number of tried lines, drawn from the whole memory."""
     seed: int
     """Seed of the draw."""
     shortest_fs: int
-    """Shortest latency, in femtoseconds."""
+    """Shortest latency of the tried lines, in femtoseconds."""
     p5_fs: int
     """The 5th percentile, in femtoseconds: five in a hundred lines took no longer."""
     p95_fs: int
     """The 95th percentile, in femtoseconds."""
     longest_fs: int
-    """Longest latency, in femtoseconds."""
+    """Longest latency of the tried lines, in femtoseconds."""
 
     @property
     def p5_ns(self) -> float:
@@ -155,10 +157,10 @@ class Explanation(Result):
     line_bytes: int
     """Bytes in a line of this memory."""
     spread: Spread | None
-    """Latencies of the tried lines; this line has their median. Null if only this line was tried."""
+    """Latencies of the tried lines; the explained line has their median. Null if only one line was tried."""
     latency_fs: int
     """Time from the start to the moment that `until` names, in femtoseconds. If the requested words of a read reach the
-    core before the other words, the time until those do.
+    core before the other words, this is the time until the requested words do.
     """
     rest_fs: int | None
     """Time until the whole line is released, in femtoseconds, if part of it was released earlier."""
@@ -185,9 +187,10 @@ class Explanation(Result):
     def critical_path(self) -> list[Span]:
         """Returns the chain of work that decided the latency, from first to last.
 
-        The method follows the chain backwards from its end: each step began when the previous one was done. It skips
-        candidates: they are given up when other work is done, and a piece that had to wait for its candidate has a
-        `match`. It also skips the tag of a line that is released before its verdict, since this tag delays no release.
+        The method follows the chain backwards from its end: each step began when the previous step was done. The method
+        skips speculated candidates: the controller gives them up when other work is done, and a piece of a line that
+        had to wait for its candidate has a `match`. It also skips the tag of a line that is released before its
+        verdict, since this tag delays no release.
         """
         path: list[Span] = []
         until = self.latency_fs
@@ -210,8 +213,8 @@ class Explanations(Result):
 
     @property
     def difference_ns(self) -> float | None:
-        """Excess of the first design's latency over the second's, in nanoseconds; each for its median line, or its one
-        line.
+        """Excess of the first design's latency over the second's, in nanoseconds; each for its line with the median
+        latency, or for its only line.
         """
         match self.explanations:
             case (first, second):

@@ -1,14 +1,14 @@
-"""Figures derived from counts, for records and for intervals: this file is the only place of each formula."""
+"""Figures derived from statistics, for records and for intervals; no other file repeats these formulas."""
 
 from typing import Protocol
 
 from casemate.results.counters import Hits, Llc, MetadataCache, Node
 
 LEVELS = ("l1i", "l1d", "l2", "llc")
-"""Caches of instructions and data, from the core on."""
+"""Caches of instructions and data, from the core outwards."""
 
 METADATA = ("counters", "tags", "tree", "bitmaps")
-"""Content of a record's metadata caches, in the order of the record."""
+"""Kinds of metadata in the metadata caches of a record, in its order."""
 
 
 class Counted(Protocol):
@@ -40,23 +40,27 @@ class Counted(Protocol):
 
 
 def hit_rate(cache: Hits) -> float | None:
-    """Returns the share of look-ups that hit, without those that joined another one; `None` without a look-up."""
+    """Returns the share of hits among the look-ups, without look-ups that joined a miss under way; `None` without a
+    look-up.
+    """
     looked_up = cache.hits + cache.misses
     return cache.hits / looked_up if looked_up else None
 
 
 def per_kilo(events: int, counted: Counted) -> float:
-    """Returns the number of events in 1000 instructions. For a sampled run, the instructions are those of the units."""
+    """Returns the number of events per 1000 instructions. In a sampled run, the instructions are those of the measured
+    units.
+    """
     return 1000 * events / max(counted.node.instructions, 1)
 
 
 def mpki(counted: Counted) -> dict[str, float]:
-    """Returns misses in 1000 instructions for each level, without those that joined a miss under way."""
+    """Returns misses per 1000 instructions at each level, without accesses that joined a miss under way."""
     node = counted.node
     found = (node.l1i, node.l1d, node.l2, counted.llc)
     return {level: per_kilo(cache.misses, counted) for level, cache in zip(LEVELS, found, strict=True)}
 
 
 def bandwidth_gb_per_s(counted: Counted) -> float:
-    """Returns memory traffic in a second of simulated time, in units of 10^9 bytes."""
+    """Returns memory traffic per second of simulated time, in units of 10^9 bytes."""
     return counted.dram_bytes / max(counted.time_fs, 1) * 1e6

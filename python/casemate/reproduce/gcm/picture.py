@@ -90,7 +90,7 @@ def _lines(axis: Any, all_dots: list[Dots], quantity: str, scale: float, unit: s
             ends = [scale * (slope * modules + intercept) for modules in (0.0, last)]
             sign, above = "+" if intercept >= 0 else "-", abs(scale * intercept)
             label = f"{name}: {scale * slope:.4g} n {sign} {above:#.3g} {unit}"
-            # Where two lines coincide, the dashes of one remain visible on the other, paler line.
+            # The dashes remain visible on a paler line in the same position.
             look: dict[str, Any] = {"linestyle": "--"} if index else {"alpha": UNDER if len(dots.lines) > 1 else 1.0}
             axis.plot([0.0, last], ends, color=COLOURS[max(index, number)], linewidth=1.6, label=label, **look)
         of_points = [index for index, _ in dots.points], [scale * value for _, value in dots.points]

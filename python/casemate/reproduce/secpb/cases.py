@@ -15,8 +15,8 @@ from casemate.reproduce.runs import Case
 PROGRAM = "program"
 """A program of this computer."""
 NAMED = "named"
-"""Stores at the rates that the paper states for a program, to 512 lines in turn: more lines than any buffer has
-entries.
+"""Stores at the rates that the paper states for a program, to 512 lines in turn: more lines than any buffer holds
+before it begins to drain.
 """
 REUSE = "reuse"
 """Stores at the same rates to a smaller set of lines, which fits only the larger buffers."""
@@ -47,7 +47,7 @@ def _of_heap(name: str) -> Case:
 
 
 def _stores(name: str, group: str, ppti: float, nwpe: float, footprint: str = "32 KB") -> Case:
-    """Returns a case of generated stores. Its warm-up is so long that even the largest buffer drains long before
+    """Returns a case of generated stores, with a warm-up in which even the largest buffer begins to drain long before
     counting begins.
     """
     settings: dict[str, object] = {
