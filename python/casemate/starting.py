@@ -1,7 +1,7 @@
-"""Handling of Ctrl-C while the command is being loaded, which takes a third of a second: no result exists yet.
+"""Handles Ctrl-C while Python loads the command, which takes a third of a second; no result exists yet.
 
-The package imports this module first. While the other modules load, Ctrl-C ends the process with the exit code and the
-words that it ends with later. A program that imports the package as a library keeps its handling of Ctrl-C.
+The package imports this module first. While the other modules load, Ctrl-C ends the process with the same exit code and
+message as later. A program that imports the package as a library keeps the program's handling of Ctrl-C.
 """
 
 import os
@@ -12,7 +12,7 @@ from types import FrameType
 EXIT_CTRL_C = 128 + signal.SIGINT
 
 MODULES = ("casemate",)
-"""Modules of the command, under `python -m`."""
+"""Names of modules that run the command under `python -m`."""
 
 
 def _is_command() -> bool:
@@ -26,7 +26,7 @@ def _is_command() -> bool:
 
 def _end(_number: int, _frame: FrameType | None) -> None:
     os.write(2, b"casemate: interrupted by Ctrl-C\n")
-    # The process has not begun any work, and Python would print a traceback.
+    # End at once: the process has not begun any work, and Python would print a traceback.
     os._exit(EXIT_CTRL_C)
 
 
@@ -37,7 +37,7 @@ def begin() -> None:
 
 
 def end() -> None:
-    """Gives Ctrl-C back to Python, which raises `KeyboardInterrupt` for it."""
+    """Restores Python's handling of Ctrl-C, which raises `KeyboardInterrupt`."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -81,7 +81,7 @@ class Flow:
         self._store, self._tell = Store(folder), report
         self._versions = tools.versions()
         self.library_content = store.content(path)
-        """Identifier of the library file's content."""
+        """Digest of the library file's content."""
         self._read: dict[Path, str] = {}
 
     def price(self, request: Request) -> CoreCost:
@@ -124,7 +124,7 @@ class Flow:
 
     @property
     def recipe(self) -> str:
-        """Identifier of the text of all steps."""
+        """Digest of the program text of all steps."""
         return store.digest(store.code(*STEPS))
 
     def _keep(self, step: str, common: dict[str, Any], find: Callable[[], Any]) -> Any:

@@ -255,7 +255,7 @@ class Traffic(Result):
 
 
 class SpeculativeReleases(Result):
-    """Lines used before they were verified."""
+    """Lines released to a core before they were verified."""
 
     windows: int
     """Lines released before their verdicts, for which the verdict has arrived."""
@@ -294,7 +294,7 @@ class ProtectionWork(Result):
     aes_blocks_in_l2: int
     """AES blocks, among these, that the units of an L2 computed."""
     tdes_blocks: int = 0
-    """Triple-DES blocks that the units computed; zero in records from versions that counted them as AES blocks."""
+    """Triple-DES blocks that the units computed; zero in records from versions without this field."""
     released_in_l2: int
     """Lines released in the L2 that requested them."""
     macs: int
@@ -308,7 +308,7 @@ class ProtectionWork(Result):
     root_updates: int = 0
     """Updates of root registers, of the tree or of a forest, in a design with persistence."""
     ahead: SpeculativeReleases
-    """Lines used before they were verified."""
+    """Lines released to a core before they were verified."""
 
 
 class Queue(Result):

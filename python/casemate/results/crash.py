@@ -14,7 +14,7 @@ class CrashExample(Result):
     point: int
     """Number of changes of memory that the controller had requested when power failed."""
     story: str
-    """Description of the events."""
+    """Description of the events that led to this end."""
     replay: str
     """Command that repeats the case."""
 
@@ -75,7 +75,7 @@ class ProgramExample(Result):
     end: End
     """End of the run."""
     story: str
-    """Description of the events."""
+    """Description of the events that led to this end."""
     replay: str
     """Command that repeats the run."""
 

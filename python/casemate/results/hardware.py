@@ -9,22 +9,22 @@ from pydantic import Field
 from casemate.results.base import Result
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""A measured value, finite and not negative: other commands read result files again and put them into tables and
-logarithmic pictures.
+"""A measured value, finite and not negative, since commands read result files again and draw the values on logarithmic
+axes.
 """
 Size = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A measured value above zero."""
 
 
 class Area(Result):
-    """Area of a core in a cell library."""
+    """Area of a hardware core in a cell library."""
 
     um2: Size
     """Sum of the cells' areas, in square micrometres, without wires and empty rows."""
     flops_um2: Amount
     """Area of the flip-flops, in square micrometres."""
     cells: int
-    """Number of cells; synthesis and static timing agree on it."""
+    """Number of cells; synthesis and static timing count the same number."""
     flops: int
     """Number of flip-flops in the core."""
     fanout_buffers: int
@@ -32,45 +32,45 @@ class Area(Result):
 
 
 class Speed(Result):
-    """Speed of a core."""
+    """Clock frequency, cycles and throughput of a hardware core."""
 
     fmax_mhz: Size
-    """Highest frequency, with ideal wires and registers right at the ports."""
+    """Highest clock frequency in megahertz, with ideal wires and registers right at the ports."""
     path_begins: str
     """Register or input where the longest path begins."""
     path_ends: str
     """Register or output where the longest path ends."""
     path_cells: int
-    """Cells on that path, with the flip-flops at its ends."""
+    """Number of cells on that path, with the flip-flops at its ends."""
     cycles_per_line: Size | None
     """Cycles from one line (or another unit of the stimulus) to the next, measured in simulation; null without one."""
     latency_cycles: Amount | None
     """Cycles from accepting a line to its response, if the stimulus states when the core accepted it."""
     gbps: Size | None
-    """Throughput of text in Gbit/s at the highest frequency; null for cores that seal no lines."""
+    """Throughput of plaintext in Gbit/s at the highest frequency; null for cores that seal no lines."""
     gbps_per_mm2: Size | None
-    """Throughput for each square millimetre of cells."""
+    """Throughput in Gbit/s per square millimetre of cells."""
 
 
 class Fpga(Result):
-    """Resources of a core in a Xilinx series 7 FPGA, as Yosys maps it."""
+    """Resources of a hardware core in a Xilinx series 7 FPGA, as Yosys maps it."""
 
     lut: int
-    """Look-up tables, inverters included."""
+    """Number of look-up tables, inverters included."""
     flops: int
     """Number of flip-flops in the FPGA."""
     muxes: int
-    """Multiplexers between look-up tables."""
+    """Number of multiplexers between look-up tables."""
     carries: int
-    """Carry chains of four bits."""
+    """Number of carry chains of four bits."""
     block_rams: int
     """Number of block RAMs."""
     others: int
-    """Other cells, such as RAM in look-up tables."""
+    """Number of other cells, such as RAM in look-up tables."""
 
 
 class EnergyOfLine(Result):
-    """Energy of a line, net by net, from simulated activity."""
+    """Energy per cache line in nanojoules, from the simulated toggles of every net."""
 
     lines: int
     """Number of lines over which the mean is taken."""
@@ -87,7 +87,7 @@ class EnergyOfLine(Result):
 
 
 class CoreCost(Result):
-    """Cost of one core."""
+    """Cost of one hardware core."""
 
     name: str
     """Name of the module with its parameters."""
@@ -100,7 +100,7 @@ class CoreCost(Result):
     energy: EnergyOfLine | None
     """Energy of a line; null without a stimulus."""
     composed: str | None = None
-    """Method by which the figures were combined, if the core was not synthesised as a whole."""
+    """Method by which the flow combined the figures, if it did not synthesise the core as a whole."""
 
 
 class Scaling(Result):
@@ -109,19 +109,20 @@ class Scaling(Result):
     """
 
     name: str
-    """Core with one lane."""
+    """Name of the configuration with one lane."""
     lanes: list[int]
-    """Numbers of lanes that the lines were fitted to."""
+    """Numbers of lanes of the routers to which the straight lines are fitted."""
     clock_mhz: float
     """Clock of the power figures: the highest that all routers reach."""
     area_um2_a_lane: float
-    """Square micrometres of each lane."""
+    """Area of each additional lane, in square micrometres: the slope of the fitted line."""
     area_um2_besides: float
-    """Square micrometres at the line's intercept, without any lane."""
+    """Area without any lane, in square micrometres: the intercept of the fitted line."""
     power_mw_a_lane: float
-    """Milliwatts of each lane, with lines back to back."""
+    """Power of each additional lane that seals cache lines back to back, in milliwatts: the slope of the fitted line.
+    """
     power_mw_besides: float
-    """Milliwatts at the line's intercept."""
+    """Power without any lane, in milliwatts: the intercept of the fitted line."""
 
 
 class HardwareCost(Result):
@@ -130,16 +131,16 @@ class HardwareCost(Result):
     library: str
     """Name of the cell library."""
     library_content: str
-    """Identifier of the library file's content."""
+    """Digest of the library file's content."""
     voltage_v: Size
     """Supply voltage of the library, in volts."""
     target_ns: Size
     """Delay that synthesis aimed at, in nanoseconds."""
     tools: dict[str, str]
-    """Versions of the programs."""
+    """Versions of the synthesis, timing and simulation programs."""
     recipe: str
-    """Identifier of the text of the flow."""
+    """Digest of the flow's program text."""
     rows: list[CoreCost]
-    """A row for each core."""
+    """A row for each hardware core."""
     scaling: list[Scaling]
-    """Cost of one more lane, for cores that differ only in their lanes."""
+    """Cost of one more lane, for each family of engines that differ only in their number of lanes."""

@@ -1,4 +1,4 @@
-"""A run by interval: counts for every N instructions."""
+"""A run by interval: statistics for every N instructions."""
 
 from casemate.results.base import Result
 from casemate.results.counters import Dram, Llc, MetadataCache, Node, ProtectionWork, Renewals
@@ -14,40 +14,42 @@ class Interval(Result):
     """
 
     start: int
-    """Instructions of all programs before the interval, with those of the warm-up."""
+    """Instructions of all programs before the interval, those of the warm-up included."""
     start_fs: int
-    """Start in femtoseconds from power-on: at the latest retirement known at that time."""
+    """Start in femtoseconds from power-on: the time of the latest retirement known when the interval began."""
     instructions: int
     """Simulated instructions of the interval."""
     cycles: int
-    """Core cycles from the latest retirement known at its beginning to that at its end."""
+    """Core cycles from the latest retirement known at the beginning of the interval to the latest known at its end."""
     time_fs: int
-    """The same time in femtoseconds."""
+    """Time of these core cycles, in femtoseconds."""
     ipc: float
     """Instructions per cycle, of all cores together."""
     read_latency_ns: float
     """Mean time from the last-level cache's miss to the released line, in nanoseconds; zero without a miss."""
     reads: ReadTimes | None
-    """Latency of reads at the memory controller and its parts, without the histogram; null without a read."""
+    """Latency of reads at the memory controller, with its parts by cause but without the histogram; null without a
+    read.
+    """
     dram_bytes: int
     """All DRAM reads and writes, in bytes."""
     core_time: CoreTime
-    """Breakdown of the cores' cycles."""
+    """Breakdown of the cores' cycles by cause."""
     node: Node
-    """All cores and their private caches together."""
+    """Statistics of all cores and their private caches together."""
     persist_buffer: PersistBuffer | None = None
-    """Persist buffers of the cores; null in a design without them."""
+    """Statistics of the cores' persist buffers; null in a design without persist buffers."""
     llc: Llc
-    """Counts of the last-level cache."""
+    """Statistics of the last-level cache."""
     protection: ProtectionWork
     """Work of the protection scheme."""
     metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache, MetadataCache]
-    """The counter, tag, node and bitmap caches."""
+    """Look-ups in the counter, tag, node and bitmap caches, in this order."""
     renewals: Renewals
-    """Work after overflows of counters, of data and in the tree."""
+    """Re-encryption work after overflows of counters, of data and in the tree."""
     speculation: Speculation | None = None
     """Predictability of lines for the design's speculation, and its outcome; null if the design does not speculate."""
     moving: Moving | None = None
     """Work of permutations; null if lines do not move."""
     dram: Dram
-    """Counts of the memory channels."""
+    """Statistics of the memory channels."""

@@ -8,7 +8,7 @@ from casemate.text import amounts
 
 
 class Seeded(Result):
-    """Values that were generated from a seed."""
+    """Memory values that a seed generated, for a trace without values."""
 
     seeded: int
     """Seed of the generated values."""
@@ -63,7 +63,7 @@ SUSPECTS = {
     "masked-vector": "the program loads vectors under a mask, which faults under QEMU at the end of a mapping",
     "code-in-two-places": "the program maps code twice, to write and to execute, and QEMU may execute the old one",
 }
-"""Operations that QEMU is known to execute wrongly, and how each ends a program."""
+"""Operations that QEMU is known to execute wrongly, each with its effect on a program."""
 
 
 class Origin(Result):
@@ -74,15 +74,15 @@ class Origin(Result):
     skip: int
     """Instructions that were skipped at the start."""
     limit: int | None
-    """Maximum number of instructions to record; null for all."""
+    """Maximum number of instructions in the recording; null for all."""
     values: Literal["exact"] | Seeded
-    """Source of the values: the program's data, or a seed."""
+    """Source of the memory values: the program's data, or a seed."""
     load_values: bool
     """True if the values of loads are recorded as well."""
     medium: Literal["live", "stored", "built-in"]
     """Source of the program's instructions: live execution, a stored file, or a built-in generator."""
     conditions: tuple[tuple[str, str], ...]
-    """All other conditions that influence the program, as name and value."""
+    """All other conditions that influence the program, each with its name and value."""
     persistent: Literal["all", "mapped", "heap"] = "all"
     """Part of the program's memory that must survive a loss of power: all, the files that it maps shared, or its heap.
     """
@@ -92,7 +92,7 @@ class Origin(Result):
     the memory controller without a cache in between. Null for programs.
     """
     restarts: int = 0
-    """Number of restarts at the end of the trace, because the run was longer than the trace."""
+    """Number of times that the simulation restarted the trace at its end, because the run was longer than the trace."""
     finish: Literal["running", "limit-reached"] | Exited | Killed | Unbacked
     """End of the program; `running` if the simulation finished before the program did."""
     suspects: tuple[Literal["masked-vector", "code-in-two-places"], ...] = ()
@@ -127,17 +127,17 @@ class Totals(Result):
     """Content of a trace."""
 
     chunks: int
-    """Pieces in which the trace is stored."""
+    """Number of compressed pieces in which the file stores the trace."""
     instructions: int
     """Number of executed instructions."""
     loads: int
-    """Loads of at most eight bytes; wider ones count once for each eight bytes."""
+    """Number of loads; a load of more than eight bytes counts once for each eight bytes."""
     stores: int
-    """Stores, counted in the same way."""
+    """Number of stores; a store of more than eight bytes counts once for each eight bytes."""
     lines: int
-    """Lines of 64 bytes with known content."""
+    """Number of lines of 64 bytes with known content."""
     pages: int
-    """Pages of 4 KB touched, counted separately for each process."""
+    """Number of pages of 4 KB that the program accesses, counted separately for each process."""
 
 
 class TraceInfo(Result):
@@ -169,7 +169,8 @@ class Recording(Result):
     interrupted: bool
     """True if Ctrl-C or SIGTERM ended the program; the trace contains its execution up to that point."""
     unbacked: int | None = None
-    """Bytes of the reservation for which the program was ended, since this computer does not have enough memory for it.
+    """Size in bytes of the reservation for which the recorder ended the program, since this computer does not have
+    enough memory for it.
     """
 
     def brief(self) -> str:

@@ -1,4 +1,4 @@
-"""State of memory after power was cut on a whole machine while programs ran."""
+"""Results of cutting power on a whole machine while programs run: the recovered memory, compared with the stores."""
 
 from pydantic import Field
 
@@ -31,7 +31,7 @@ class WrongByte(Result):
 
 
 class ByteDiffers(Result):
-    """A line with other content than was stored."""
+    """Kind of mismatch: a line with other content than the programs stored."""
 
     byte: WrongByte
     """First wrong byte of the line."""
@@ -41,11 +41,11 @@ class Mismatch(Result):
     """A line that differs from the state after the programs' accepted stores."""
 
     session: int
-    """Number of losses of power on this machine, this one included."""
+    """Number of losses of power on this machine so far, this loss included."""
     line: int | None
     """Number of the line in memory, its address by 64; null if the mismatch is not about a single line."""
     store: int | None
-    """Latest store that should be in memory: the number of earlier stores of its core's program."""
+    """Latest store that should be in memory, as the number of earlier stores of the same core's program."""
     core: int | None
     """Core that executed the store."""
     pc: int | None
@@ -61,20 +61,20 @@ class Mismatch(Result):
 
 
 class Moment(Result):
-    """Moment at which power failed."""
+    """Moment of the loss of power."""
 
     time_fs: int
     """Simulated time, in femtoseconds."""
     instructions: int
     """Number of instructions that the cores had received."""
     events: int
-    """Number of events of the simulation."""
+    """Number of simulation events before the loss."""
     ended: bool
     """True if the programs had ended."""
 
 
 class Stores(Result):
-    """Stores of the programs before power failed."""
+    """Numbers of the programs' stores before power failed."""
 
     executed: int
     """Number of executed stores; cores execute ahead of memory."""
@@ -85,14 +85,14 @@ class Stores(Result):
 
 
 class OnBattery(Result):
-    """Work of the battery."""
+    """Work of the battery after power failed."""
 
     lines: int
-    """Lines that were durable but not yet in memory."""
+    """Number of lines that were durable but not yet in memory."""
     needed_nj: float
     """Energy of the battery's work, in nanojoules, by the costs in the SecPB paper."""
     died_after: int | None
-    """Number of operations after which the battery died, if it did (--battery)."""
+    """Number of operations after which the battery was empty, if its energy did not suffice (--battery)."""
 
 
 class PowerLoss(Result):
@@ -111,17 +111,17 @@ class PowerLoss(Result):
     battery: OnBattery | None
     """Work of the battery; null in a design without a battery."""
     lines_compared: int
-    """Lines that were read and compared: after this loss, and after another loss of the machine that had recovered and
-    stored more.
+    """Number of lines that were read and compared after this loss, and after a second loss: the recovered machine
+    stores more, and power fails again.
     """
     wrong: int
     """Total number of mismatches."""
     mismatches: tuple[Mismatch, ...]
-    """Mismatches; the first twenty."""
+    """The first twenty mismatches."""
     pad_used_twice: bool
-    """True if a pad encrypted two texts, where the user requested the ledger."""
+    """True if a pad was used for two texts, in runs with the ledger."""
     host_ms: float
-    """Time of battery, recovery and comparison on this computer, in milliseconds."""
+    """Host time for battery, recovery and comparison, in milliseconds."""
     passed: bool
     """True if the comparison found no error."""
 
@@ -130,7 +130,7 @@ class PowerLosses(Result):
     """Losses of power, each with the next seed."""
 
     losses: tuple[PowerLoss, ...]
-    """All losses, design by design."""
+    """All losses, in the order of the designs."""
     interrupted: bool
     """True if the campaign was interrupted before the last loss."""
     passed: bool
@@ -143,7 +143,7 @@ class PowerLosses(Result):
         return tuple(dict.fromkeys(loss.design for loss in self.losses if loss.design not in compared))
 
     def brief(self) -> str:
-        """Returns the number of losses, and how many of them lost data."""
+        """Returns the number of losses of power, and the number of those that lost data."""
         losing = sum(not loss.passed for loss in self.losses)
         what = "loss" if len(self.losses) == 1 else "losses"
         return f"{len(self.losses)} {what} of power, {losing} of which lost something"

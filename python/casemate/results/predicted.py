@@ -11,7 +11,7 @@ class SpeculationDesign(Result):
     """Speculation of a design on the content of lines."""
 
     values: int
-    """Frequent values in the table; 0 without speculation."""
+    """Number of frequent values in the table; 0 without speculation."""
     of: tuple[Literal["ciphertext", "tag"], ...]
     """Parts of a chunk that the design speculates on."""
     tracking: Literal["counted", "lru", "fixed"]
@@ -30,13 +30,13 @@ class Predictable(Result):
     lines: int
     """Lines that arrived from memory."""
     words: int
-    """Words of 64 bits in these lines that the table contained."""
+    """Words of 64 bits, in these lines, that the table contained."""
     pairs: int
     """Blocks of 128 bits with both words in the table."""
     reordered_pairs: int
     """Blocks with both words in the table if each line's frequent words were first, in order."""
     whole_lines: int
-    """Lines with all words in the table."""
+    """Lines with all their words in the table."""
 
     @property
     def share(self) -> float | None:
@@ -45,13 +45,15 @@ class Predictable(Result):
 
     @property
     def covered(self) -> float | None:
-        """Share of these words that form a block of 128 bits with another (figure 6); `None` without a word."""
+        """Share of the predicted words that form a block of 128 bits with another predicted word (figure 6); `None`
+        without a word.
+        """
         return 2 * self.pairs / self.words if self.words else None
 
     @property
     def covered_reordered(self) -> float | None:
-        """Share of these words in blocks with two of them, if each line's frequent words were first; `None` without a
-        word.
+        """Share of the predicted words in blocks with two predicted words, if each line's frequent words were first;
+        `None` without a word.
         """
         return 2 * self.reordered_pairs / self.words if self.words else None
 
@@ -67,21 +69,21 @@ class Speculation(Predictable):
     """Predictions of a design's speculation, and their outcome."""
 
     hits: int
-    """Chunks with a finished candidate at their arrival."""
+    """Chunks with a matching candidate that was already encrypted when the chunk arrived."""
     late_hits: int
-    """Chunks with a candidate that finished later, but before they were decrypted and verified."""
+    """Chunks with a matching candidate that was encrypted later, but before the chunk was decrypted and verified."""
     squashed: int
-    """Chunks that were decrypted and verified before their candidate was finished."""
+    """Chunks that were decrypted and verified before their matching candidate was encrypted."""
     misses: int
     """Chunks that matched no candidate."""
     offered: int
-    """Blocks that were offered to the cipher's units as idle work."""
+    """Candidate blocks that the controller offered to the cipher units, to encrypt when idle."""
     given_up: int
-    """Blocks, among these, that were given up before a unit took them."""
+    """Blocks, among these, that the controller gave up before a unit accepted them."""
 
     @property
     def gone_in(self) -> int:
-        """Blocks of candidates that the units took."""
+        """Candidate blocks that the units encrypted."""
         return self.offered - self.given_up
 
     @property

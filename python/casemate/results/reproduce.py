@@ -6,7 +6,7 @@ from casemate.results.base import Result
 
 
 class SeriesFound(Result):
-    """One series of a figure: its mean over the cases."""
+    """One series of a figure, with its mean over the cases."""
 
     name: str
     """Name of the measured quantity."""
@@ -15,18 +15,18 @@ class SeriesFound(Result):
     ours: float
     """Our mean over the seeds."""
     half_width: float | None
-    """Half of its 95 % interval, by Student's distribution over the seeds; null with one seed."""
+    """Half of the 95 % interval of our mean, by Student's distribution over the seeds; null with one seed."""
 
 
 class CaseFigures(Result):
-    """Numbers of one workload."""
+    """Numbers of one case (workload) in a figure."""
 
     case: str
     """Name of the workload."""
     values: tuple[float, ...]
     """One number for each series: means over the seeds."""
     half_widths: tuple[float | None, ...]
-    """Half of the 95 % interval of each; null with one seed."""
+    """Half of the 95 % interval of each number; null with one seed."""
 
 
 class FigureFound(Result):
@@ -45,11 +45,11 @@ class FigureFound(Result):
     cases: tuple[CaseFigures, ...]
     """Cases of the figure."""
     seeds: tuple[int, ...]
-    """Seeds with runs of all cases, which the figure uses."""
+    """Seeds with complete runs of all cases; the figure uses only these seeds."""
     note: str
     """Differences from the paper."""
     one_unit: bool = True
-    """True if the series have one unit, so that their bars can be compared."""
+    """True if all series have the same unit, so that their bars can be compared."""
 
     @property
     def label(self) -> str:
@@ -63,12 +63,12 @@ class TrendFound(Result):
     claim: str
     """Text of the statement."""
     holds: bool
-    """True if the statement is true of our numbers."""
+    """True if the statement holds for our numbers."""
     measured: str
     """Text with the numbers that support or refute the statement."""
     clear: bool | None
-    """True if its margins are larger than half of their 95 % intervals; null with one seed. A margin is a difference
-    that decides about the statement.
+    """True if the margins of the statement are larger than half of their 95 % intervals; null with one seed. A margin
+    is a difference of figures that decides the statement.
     """
 
 
@@ -84,14 +84,15 @@ class Reproduction(Result):
     seeds: int
     """Requested number of seeds for every run, from one on."""
     figures: tuple[FigureFound, ...]
-    """Requested figures, as far as their runs were done."""
+    """Requested figures, as far as their runs are done."""
     trends: tuple[TrendFound, ...]
     """Statements about these figures."""
     left_out: tuple[str, ...]
-    """Workloads that no figure contains because their program is not on this computer, with the package that has it."""
+    """Workloads that no figure contains because their program is not installed, each with the package that contains it.
+    """
     failures: tuple[str, ...]
     """Errors of runs that failed."""
     interrupted: bool
-    """True if Ctrl-C or SIGTERM ended it; the runs that were done are kept for the next time."""
+    """True if Ctrl-C or SIGTERM ended the study; the folder keeps the finished runs for the next time."""
     holds: bool
     """True if all statements hold, and all runs were done."""

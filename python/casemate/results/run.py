@@ -1,4 +1,4 @@
-"""Record of a run: everything that decided it, and everything that was counted."""
+"""Record of a run: all values that decided it, and all its statistics."""
 
 from typing import Literal
 
@@ -33,27 +33,28 @@ from casemate.results.waits import CoreTime, ReadTimes
 from casemate.text.amounts import size
 
 Age = Literal["new", "steady"]
-"""Age of the data counters when a machine begins."""
+"""State of the data's encryption counters when a machine begins."""
 
 
 class Configuration(Result):
-    """Everything that decides a run."""
+    """All values that decide a run."""
 
     version: str
     """Version of the Casemate program."""
     machine: Machine
-    """Machine, with every value."""
+    """Machine, with the values of all keys."""
     design: Design
-    """Design, with every value."""
+    """Design, with the values of all keys."""
     seed: int
-    """Seeds keys, page placement and the counters of an aged machine."""
+    """Seed that decides the keys, the placement of pages and the counters of an aged machine."""
     age: Age
-    """Age of the data counters when the machine began: `new`, never written, or `steady`, at a moment of a long life.
+    """State of the data's encryption counters when the machine began: `new`, all zero, or `steady`, at a moment of a
+    long life.
     """
     budget: int
-    """Maximum number of instructions of each program to run."""
+    """Maximum number of instructions of each program to simulate."""
     warm_up: int
-    """Number of these instructions, of each program, before counting began."""
+    """Number of these instructions of each program that were simulated before counting began."""
     detail: Detail
     """Part of the run that is simulated in detail."""
     workload: Origin
@@ -70,12 +71,12 @@ class Configuration(Result):
 
 
 class Computed(Result):
-    """Cryptography that was really computed, without results that were reused from a moment before."""
+    """Cryptographic operations that the simulator really computed, without those with a result that it reused."""
 
     lines: int
     """Lines encrypted or decrypted."""
     tags: int
-    """Tags of lines; a tag over several lines counts as theirs."""
+    """Tags of lines; a tag over several lines counts once for each line."""
     tags_in_pairs: int
     """Number of these tags that were computed two at once."""
     hashes: int
@@ -83,30 +84,30 @@ class Computed(Result):
 
 
 class Host(Result):
-    """Properties of the computer that simulated; they are not part of the result."""
+    """Time and memory that the simulation took on the host; they are not part of the result."""
 
     seconds: float
     """Wall-clock time of the simulation, in seconds."""
     instructions_per_second: float
     """Simulated instructions per wall-clock second."""
     simulated_memory_bytes: int
-    """Bytes that the simulated memory took."""
+    """Bytes of host memory that the simulated memory occupied."""
     computed: Computed
-    """Cryptography that was really computed."""
+    """Cryptographic operations that the simulator really computed."""
 
 
 class Record(Result):
     """One run of one program on one machine under one design."""
 
     schema_version: Literal[1] = Field(alias="schema")
-    """Version of this record's form."""
+    """Version of the format of this record."""
     configuration: Configuration
     """Everything that decided the run."""
     configuration_hash: str
-    """SHA-256 of the configuration: equal configurations, equal hash."""
+    """SHA-256 of the configuration; equal configurations have equal hashes."""
     instructions: int
-    """Simulated instructions, after the warm-up. Cycles, time and all counts, except those of the feed and the check,
-    refer to these.
+    """Simulated instructions after the warm-up. Cycles, time and all statistics, except those of the feed and the
+    check, refer to these instructions.
     """
     cycles: int
     """Core cycles from the start of counting until the last core had retired all instructions; in a sampled run, the
@@ -117,39 +118,41 @@ class Record(Result):
     ipc: float
     """Instructions per cycle, of all cores together."""
     core_time: CoreTime
-    """Breakdown of the cores' cycles."""
+    """Breakdown of the cores' cycles by cause."""
     read_latency_ns: float
     """Mean time from the last-level cache's miss to the released line, in nanoseconds."""
     reads: ReadTimes | None
-    """Latency of reads at the memory controller and its parts; null without a read."""
+    """Latency of reads at the memory controller, with its parts by cause; null without a read."""
     dram_bytes: int
     """All DRAM reads and writes, in bytes."""
     feed: Feed
-    """Events of the program, those of the warm-up included."""
+    """Events that the programs sent to the simulation, those of the warm-up included."""
     node: Node
-    """All cores and their private caches together. In a sampled run, this and all counts up to the memory's are only
-    about the measured units.
+    """Statistics of all cores and their private caches together. In a sampled run, these and all further statistics, up
+    to those of memory, cover only the measured units.
     """
     cores: tuple[Node, ...]
-    """Each core and its private caches."""
+    """Statistics of each core and its private caches."""
     llc: Llc
-    """Counts of the last-level cache."""
+    """Statistics of the last-level cache."""
     protection: ProtectionWork
     """Work of the protection scheme."""
     metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache, MetadataCache]
-    """The caches of counters, tags, tree nodes and bitmaps."""
+    """Look-ups in the caches of counters, tags, tree nodes and bitmaps, in this order."""
     counters_found: CountersFound | None
-    """Reads of data from memory by the place of their counters; null in a design without counters."""
+    """Reads of data from memory, by the place where the read found its encryption counter; null in a design without
+    counters.
+    """
     renewals: Renewals
-    """Work after overflows of counters, of data and in the tree."""
+    """Re-encryption work after overflows of counters, of data and in the tree."""
     counters_in_llc: MetadataCache | None
-    """Look-ups of lines of counters in the last-level cache, if the design also keeps them in it."""
+    """Look-ups of lines of counters in the last-level cache, if that cache also holds counters in the design."""
     nodes_in_llc: MetadataCache | None
-    """Look-ups of tree nodes in the last-level cache, if evicted nodes move to it."""
+    """Look-ups of tree nodes in the last-level cache, if that cache also holds evicted nodes in the design."""
     counters_in_l2: CounterCopies | None
-    """Copies of counters in L2s, if L2s begin reads."""
+    """Statistics of the copies of encryption counters in L2s; null in a design without these copies."""
     unverified_window: UnverifiedWindow | None
-    """Time for which lines were used before their verdicts, if the design permits that."""
+    """Time from the release of lines to their verdicts; null in a design that verifies lines before their release."""
     persist_buffer: PersistBuffer | None = None
     """Stores into the cores' persist buffers; null in a design without them."""
     epochs: Epochs | None = None
@@ -161,9 +164,9 @@ class Record(Result):
     moving: Moving | None = None
     """Work of permutations; null if lines do not move."""
     dram: Dram
-    """Counts of the memory channel."""
+    """Statistics of the memory channels."""
     footprint: Footprint
-    """Sizes of the program and its metadata."""
+    """Memory that the program and its metadata occupy."""
     checks: Checks
     """Result of the built-in check."""
     sampling: Sampling | None
@@ -171,15 +174,15 @@ class Record(Result):
     intervals: tuple[Interval, ...] = ()
     """Parts of the run by interval, in order; empty if not requested."""
     predicted: tuple[Predicted, ...] = ()
-    """Predictions of each table of frequent values; empty if no table observed the run. In a sampled run, it includes
-    lines that arrived during warming.
+    """Predictions of each table of frequent values that observed the run; empty without tables. In a sampled run, they
+    include lines that arrived during warming.
     """
     events: int
-    """Events on the simulated clock."""
+    """Number of events on the simulated clock."""
     event_hash: str
-    """Hash of all events: two runs are the same if it is the same."""
+    """Hash of all events: two runs with the same hash are the same."""
     weaknesses: tuple[str, ...]
-    """Weak choices of the design."""
+    """Weak choices of the design that a reviewer would object to."""
     host: Host
     """Time and memory of the simulation itself."""
 
@@ -213,7 +216,7 @@ class Failure(Result):
 
 
 class RunResults(Result):
-    """Records of one program under several designs."""
+    """Records of the same programs under several designs."""
 
     records: tuple[Record, ...]
     """A record for each design that finished, in the requested order."""
@@ -224,13 +227,13 @@ class RunResults(Result):
     passed: bool
     """True if every design has a record, and every check of every record passed."""
     protection: tuple[Protection, ...]
-    """Attacks that each design stops, from a short campaign; empty if not requested."""
+    """Number of attacks that each design stops, from a short campaign; empty if not requested."""
     bus: tuple[str, ...] = ()
     """Files with the lines that crossed the pins of memory, one for each record; empty if not requested."""
     excerpts: tuple[str, ...] = ()
     """Files with the work of every unit in a window of time, one for each record; empty if not requested."""
     changes: dict[str, str] = Field(default_factory=dict)
-    """Keys of machines and designs that were changed from the values in their files, as given by the user."""
+    """Keys of machines and designs with values that the user gave in place of those in the files (`--with`)."""
 
     def brief(self) -> str:
         """Returns the programs, the slowdown of each design, and the verdict."""
@@ -253,12 +256,12 @@ class RunResults(Result):
 
     @property
     def baseline(self) -> Record | None:
-        """Returns the record that the first record is compared with; `None` without a record."""
+        """Returns the baseline of the first record; `None` without a record."""
         return self.baseline_of(self.records[0]) if self.records else None
 
     def baseline_of(self, record: Record) -> Record:
-        """Returns the record to compare with: the design `none` on the same machine, else the first design on it. A
-        single design on several machines is compared with its record on the first machine.
+        """Returns the baseline of a record: the record of the design `none` on the same machine, else of the first
+        design on it. A single design on several machines is compared with its record on the first machine.
         """
         if len({other.design for other in self.records}) == 1:
             return self.records[0]
@@ -276,24 +279,24 @@ class RunResults(Result):
         raise KeyError(design if machine is None else (design, machine))
 
     def is_comparable(self, record: Record) -> bool:
-        """Returns true if the record did the same work as its baseline. It did not if a run ended early, as after a
-        false alarm.
+        """Returns true if the record covers the same instructions as its baseline. It does not if one of the two runs
+        ended early, as after a false alarm.
         """
         baseline = self.baseline_of(record)
         if record.sampling and baseline.sampling:
-            # Compared unit by unit.
+            # For sampled runs, compare the two designs unit by unit.
             return True
         return record.feed.instructions == baseline.feed.instructions
 
     def slowdown(self, design: str, machine: str | None = None) -> float:
-        """Returns its simulated time over the baseline's. Raises `KeyError` if the design has no record,
-        `CasemateError` if the two did not do the same work.
+        """Returns a design's simulated time as a multiple of the baseline's. Raises `KeyError` if the design has no
+        record, `CasemateError` if the two records do not cover the same instructions.
         """
         return self.ratio(self.record(design, machine), "time_fs")
 
     def ratio(self, record: Record, figure: Literal["time_fs", "dram_bytes"]) -> float:
-        """Returns the record's time or traffic as a multiple of the baseline's. Raises `CasemateError` if the two did
-        not do the same work.
+        """Returns the record's time or traffic as a multiple of the baseline's. Raises `CasemateError` if the two
+        records do not cover the same instructions.
         """
         baseline = self.baseline_of(record)
         if not self.is_comparable(record):

@@ -16,27 +16,28 @@ class SamplingOptions(Result):
     lead_in: int
     """Instructions in detail before each unit, not measured."""
     period: int
-    """Instructions from one unit to the next at the beginning; the period doubles as long as the sample stays accurate.
+    """Instructions from one unit to the next at the beginning of the run; the period doubles as long as the sample
+    stays accurate.
     """
     aim: Literal["ipc", "traffic", "latency"]
     """Figure that must be accurate: instructions per cycle, bytes read and written per instruction, or the mean time
     from the last-level cache's miss to the released line.
     """
     error: float
-    """Required accuracy: half of the 95 % interval of that figure, as a part of its value."""
+    """Required accuracy: half of the 95 % interval of the figure `aim`, as a part of its value."""
     start: int | None
     """Seed of the units' start positions; null for the run's seed."""
 
 
 class Sampled(Result):
-    """Only some units are in detail."""
+    """The run simulates only some units in detail."""
 
     sampled: SamplingOptions
     """Options of the sample."""
 
 
 Detail = Literal["all"] | Sampled
-"""Part of a run that is in detail."""
+"""Part of a run that is simulated in detail."""
 
 
 class Estimate(Result):
@@ -51,7 +52,7 @@ class Estimate(Result):
 
     @property
     def relative_error(self) -> float:
-        """Half of the interval, as a part of the value."""
+        """Half the width of the interval, as a part of the value."""
         return (self.high - self.low) / 2 / self.value if self.value else 0.0
 
 
@@ -63,24 +64,24 @@ class Series(Result):
     time_fs: tuple[int, ...]
     """Duration of each unit, in femtoseconds."""
     dram_bytes: tuple[int, ...]
-    """Reads and writes of memory, in bytes."""
+    """Bytes that each unit read from and wrote to memory."""
 
 
 class Sampling(Result):
     """Sample that a run's figures are derived from. Intervals are 95 % confidence intervals."""
 
     units: int
-    """Units that the figures are derived from."""
+    """Number of measured units that the figures are derived from."""
     distance: int
-    """Instructions from one unit to the next."""
+    """Instructions from one unit to the next at the end of the run."""
     detailed: int
-    """Instructions in detail, including lead-ins and units that were given up later."""
+    """Instructions simulated in detail, including lead-ins and units that the sample discarded later."""
     warmed: int
-    """Instructions that were only warmed."""
+    """Instructions simulated only for warming."""
     ipc: Estimate
     """Instructions per cycle of all cores."""
     accurate: bool
-    """True if the interval of the required figure is as narrow as requested."""
+    """True if the interval of the figure `aim` is as narrow as requested."""
     dram_bytes: Estimate
     """All reads and writes of memory in the whole run, in bytes."""
     read_latency_ns: Estimate | None
@@ -98,8 +99,8 @@ class Sampling(Result):
 
 
 def ratio(above: Sampling, below: Sampling, figure: Literal["time_fs", "dram_bytes"]) -> Estimate | None:
-    """Returns `above`'s figure as a multiple of `below`'s, from the units that both measured; `None` if those are too
-    few.
+    """Returns the figure of `above` as a multiple of that of `below`, from the units that both runs measured; `None` if
+    the common units are too few.
 
     Units are matched: both runs executed the same instructions, so that differences between units do not widen the
     interval.

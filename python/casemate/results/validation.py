@@ -4,7 +4,7 @@ from casemate.results.base import Result
 
 
 class ValidationRow(Result):
-    """One figure, ours and the reference's."""
+    """One figure of the simulated machine, next to that of a reference simulator."""
 
     reference: str
     """Simulator of the reference."""
@@ -13,23 +13,26 @@ class ValidationRow(Result):
     quantity: str
     """Measured quantity, with its unit."""
     ours: float
-    """Our figure; the mean if pages were placed several times."""
+    """Our figure; the mean, if the figure was measured with several placements of pages."""
     interval: tuple[float, float] | None
-    """The 95 % interval of our figure over the placements of pages, if there were several."""
+    """The 95 % interval of our figure over several placements of pages; null for a single placement."""
     theirs: float
     """Figure of the reference."""
     in_points: bool
     """True if both are percentages. The difference and the tolerance then are percentage points."""
     difference_percent: float
-    """Excess of our figure, in percent of theirs; for two percentages, in percentage points."""
+    """Excess of our figure over the reference's, in percent of the reference's; for two percentages, in percentage
+    points.
+    """
     tolerance_percent: float | None
-    """Permitted difference, in percent or points like the difference; null if the figure is only reported."""
+    """Permitted difference, in percent or percentage points like the difference; null if the figure is only reported.
+    """
     placement_percent: float
-    """Additional permitted difference, in percent of theirs, because theirs is from one placement of pages. It contains
-    95 % of single placements, measured from our mean.
+    """Additional permitted difference, in percent of the reference's figure, because the reference has a single
+    placement of pages. In our runs, 95 % of single placements differ from the mean by no more.
     """
     ok: bool
-    """True if the difference is within both tolerances together."""
+    """True if the difference is within the sum of both tolerances."""
 
 
 class Validation(Result):

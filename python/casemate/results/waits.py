@@ -6,28 +6,28 @@ from casemate.results.base import Result
 class ReadParts(Result):
     """Time of reads by cause.
 
-    Until the line itself arrives, the time counts for the line, even if metadata is under way too. Later time counts
-    for the awaited pieces, in the order in which they arrive. So the parts add up to the whole.
+    Until the line itself arrives, the time counts as time of the line, even if metadata is under way too. Later time
+    counts for the awaited metadata, in order of arrival. So the parts add up to the whole latency.
     """
 
     write_back: float
-    """Time on the way to the controller: a fill waited until a victim's write had left its buffer."""
+    """Time before the memory controller: a fill waited until the write of a victim had left the write-back buffer."""
     admission: float
-    """Time before the fetch: another access held the line, or the controller looked up its owner."""
+    """Time before the fetch: another access had locked the line, or the controller looked up the owner of its page."""
     reencryption: float
-    """Time before the fetch: the line's group was being re-encrypted, or the maximum number of groups."""
+    """Time before the fetch: the line's group, or the maximum number of groups, was being re-encrypted."""
     memory_queue: float
-    """Queueing of the line's fetch: the time that other requests, refreshes and writes added."""
+    """Queueing of the line's fetch in memory: time due to other requests, refreshes and writes."""
     data: float
     """Time of the line's fetch without queueing."""
     counter: float
-    """Time for the counter."""
+    """Wait for the encryption counter, after the line has arrived."""
     tree: float
-    """Time for tree nodes and their hashes."""
+    """Wait for tree nodes and their hashes, after the line has arrived."""
     tag: float
-    """Time for the tag."""
+    """Wait for the tag, after the line has arrived."""
     bitmap: float
-    """Time for the bitmap of a re-ordered line, with its decryption."""
+    """Wait for the bitmap of a re-ordered line and its decryption, after the line has arrived."""
     engine_queue: float
     """Waits for busy cryptographic units."""
     engine: float
@@ -46,7 +46,7 @@ class CoreTime(Result):
     cycles: int
     """Total number of cycles."""
     at_work_cycles: float
-    """Cycles in which instructions retired, or would have retired with memory of any speed."""
+    """Cycles in which instructions retired, or in which the core did not wait for memory."""
     idle_cycles: float
     """Cycles of idle cores, because other cores' part of the program had to run first."""
     switching_cycles: float = 0.0
@@ -61,8 +61,8 @@ class CoreTime(Result):
 
 
 class ReadTimes(Result):
-    """Latency of reads from their arrival at the memory controller to the release of the line, or of the requested
-    words.
+    """Latency of reads: from the arrival at the memory controller to the release of the line, or of the requested words
+    if these are released earlier.
     """
 
     lines: int
@@ -74,6 +74,8 @@ class ReadTimes(Result):
     p99_ns: float
     """Latency that 99 in 100 lines did not exceed, to within a thirty-second part, in nanoseconds."""
     parts_ns: ReadParts
-    """Parts of the mean, in nanoseconds; they do not include the time before the controller."""
+    """Parts of the mean latency by cause, in nanoseconds; they do not include the time before the controller."""
     histogram: tuple[tuple[int, int], ...] = ()
-    """Number of latencies in each bucket, by the bucket's end in femtoseconds; empty for an interval."""
+    """Histogram: number of latencies in each bucket, by the upper end of the bucket in femtoseconds; empty for an
+    interval.
+    """

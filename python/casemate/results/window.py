@@ -13,7 +13,7 @@ class Accesses(Result):
 
 
 class Window(Result):
-    """Figures of a part of a trace: those at its end less those at its beginning."""
+    """Figures of a window of a trace: statistics at its end minus those at its beginning."""
 
     warmup_instructions: int
     """Number of instructions before the window."""
@@ -26,7 +26,7 @@ class Window(Result):
     ipc: float
     """Instructions per cycle in the window."""
     branch_mpki: float
-    """Branches predicted wrongly, per thousand instructions."""
+    """Mispredicted branches per thousand instructions."""
     l1i: Accesses
     """The first-level instruction cache; one access per change of line."""
     l1d: Accesses
@@ -43,4 +43,4 @@ class Window(Result):
     """Mean time from a miss of the last-level cache to the line's arrival in it, in core cycles; null without a miss.
     """
     row_hit_rate: float | None
-    """The share of DRAM accesses, reads and writes, that found their row open."""
+    """Share of DRAM accesses, reads and writes, that found their row open."""

@@ -17,11 +17,11 @@ WORK = ("bytes moved", "fetched", "hashed", "pads", "energy")
 """Columns of a drain's work."""
 UNIT = "fetched and hashed are lines of 64 bytes; a pad is of a line"
 MANY = 100.0
-"""Limit for decimals: figures from here on have one decimal, lower figures have four digits."""
+"""Figures from this limit on have one decimal, lower figures four significant digits."""
 
 
 def volumes(found: BatteryCost) -> RenderableType:
-    """Table of the energy that each system's battery holds and of its size, next to the printed values."""
+    """Table of the energy and size of each system's battery, next to the values that the SecPB paper prints."""
     numbers = ("energy", "mm3", "printed", "off", "% core", "printed")
     table = plain_table("system", "energy", "storage", *numbers[1:], right=numbers)
     remarks = list(dict.fromkeys(row.remark for row in found.rows if row.remark is not None))
@@ -36,7 +36,7 @@ def volumes(found: BatteryCost) -> RenderableType:
 
 
 def operations(found: BatteryCost) -> RenderableType:
-    """Table of each system's drain operations."""
+    """Table of the operations of each system's worst-case drain."""
     table = plain_table("system", "early up to", *WORK, right=WORK)
     for row in _sections(found, table):
         names = (Text(row.system), Text(row.early[-1] if row.early else ""))
@@ -85,8 +85,8 @@ def _accounts(found: BatteryCost) -> Iterator[RenderableType]:
 
 
 def _four(row: BatteryRow) -> Iterator[str]:
-    """Cells with the energies of the four accounts of a row, then volumes of the first storage; blank for missing
-    accounts.
+    """Yields cells with the energies of a row's four accounts, then their volumes of the first kind of storage; blank
+    for missing accounts.
     """
     drain = row.counted
     accounts = [row, drain.alone, drain.together, drain.overflowing] if drain else [row]
@@ -95,7 +95,7 @@ def _four(row: BatteryRow) -> Iterator[str]:
 
 
 def _carried_out(drain: CountedDrain) -> Iterator[tuple[str, DrainAccount]]:
-    """Accounts of a drain, each by its name; each differs from the one before it."""
+    """Yields the accounts of a drain with their names; the differences of each are from the preceding account."""
     accounts = (("each alone", drain.alone), ("all together", drain.together), ("overflowing", drain.overflowing))
     yield from ((name, account) for name, account in accounts if account)
 
@@ -107,7 +107,7 @@ def _refusals(found: BatteryCost) -> Iterator[Text]:
 
 
 def _work(done: Operations) -> Iterator[str]:
-    """Cells with a drain's work, without its energy."""
+    """Yields cells with the operations of a drain, without their energy."""
     yield f"{sum(bits for _, bits in done.moved) / 8:,.10g}"
     yield from (amounts.count(number) for number in (done.fetched_lines, done.hashed_lines, done.pads))
 
@@ -117,7 +117,7 @@ def _title(found: BatteryCost) -> RenderableType:
 
 
 def _sections(found: BatteryCost, table: Table) -> Iterator[BatteryRow]:
-    """All rows, with a heading before those of each number of entries."""
+    """Yields all rows; it adds a heading to the table before the rows of each number of entries."""
     for entries, rows in groupby(found.rows, lambda row: row.entries):
         table.add_section()
         table.add_row(_heading(entries))

@@ -8,11 +8,11 @@ from casemate.results.run import Record
 from casemate.text import amounts
 
 VALUES_SHOWN = 3
-"""Differing loads that are listed with their addresses, for each design."""
+"""Maximum number of differing loads that are listed with their addresses, for each design."""
 
 
 def lines(records: Sequence[Record], check_values: bool) -> Iterator[tuple[str, str]]:
-    """Each reason as a sentence with its style: of values not compared, of differences, of failed checks."""
+    """Yields each reason as a sentence with its style: values not compared, differing load values, failed checks."""
     first = records[0]
     for program in first.checks.not_compared if check_values else ():
         whose = f" of {program.program}" if first.configuration.beside else ""
@@ -71,7 +71,7 @@ def _failures(record: Record) -> Iterator[str]:
 
 
 def _why_not_compared(record: Record, program: NotCompared) -> str:
-    """Reason that no value that a program loaded could be compared, and the remedy."""
+    """Returns the reason that no load value of a program could be compared, and the remedy."""
     match program.reason:
         case "drawn":
             return "the trace has no values, and those of this run are drawn from its seed"

@@ -15,7 +15,7 @@ NAME_WIDTH = 16
 
 
 def bench(found: CryptoBench) -> RenderableType:
-    """All figures, then Table 6.1 of today."""
+    """Returns the tables of all figures, then the thesis's Table 6.1 with rows of this computer."""
     clock = f", {found.nominal_mhz:.0f} MHz by the system" if found.nominal_mhz else ""
     parts: list[RenderableType] = [
         Text.assemble((found.processor, "bold"), f": {amounts.counted(found.core_count, 'core')}{clock}"),
@@ -60,7 +60,7 @@ def _by_size(found: CryptoBench, title: str, unit: str) -> Iterator[RenderableTy
 
 
 def _today(found: CryptoBench) -> Iterator[RenderableType]:
-    """Table 6.1 with rows of today."""
+    """Table 6.1 of the thesis, with rows of this computer."""
     yield Text("Table 6.1 of the thesis, and of today, on lines of 64 bytes with tags", style="bold cyan")
     yield Text(
         f"  each core or module, then how many carry {found.bandwidth_gbs:g} GB/s and what they take", style="dim"
@@ -68,7 +68,7 @@ def _today(found: CryptoBench) -> Iterator[RenderableType]:
     numbers = ("MHz", "cycles/B", "Mb/s", "power", "Mbps/mW", "number", "together")
     table = plain_table("", *numbers, right=numbers)
     table.padding = (0, 0, 0, 1)
-    # On a narrow screen a name wraps before it is cut.
+    # On a narrow screen a name wraps, so that it is not cut.
     table.columns[0].min_width = NAME_WIDTH
     was_today = False
     for each in found.implementations:

@@ -1,4 +1,4 @@
-"""Costs of cores, as a table that fits 100 columns."""
+"""Costs of hardware cores, as a table that fits 100 columns."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -7,15 +7,17 @@ from casemate.results.hardware import CoreCost, HardwareCost, Scaling
 from casemate.tables.layouts import plain_table
 
 DIGITS = 3
-"""Minimum number of digits of each number that is no count."""
+"""Minimum number of significant digits of each measured number."""
 NAME_WIDTH = 26
-"""Width of names: on a narrow screen, columns move into a further table before names take more than two lines."""
+"""Minimum width of the column of names: on a narrow screen, other columns move into a further table before names need
+more than two lines.
+"""
 ENERGIES = ("% nets", "% cells", "% clock")
-"""Shares of a line's energy: charging nets, within cells, and clock pins."""
+"""Columns with shares of a line's energy: charging nets, within cells, and clock pins."""
 
 
 def table(found: HardwareCost) -> RenderableType:
-    """All figures of all cores."""
+    """Table of the main figures of all cores."""
     rows = [
         {
             "mm2": _number(row.area.um2 / 1e6, 3),
@@ -36,7 +38,7 @@ def table(found: HardwareCost) -> RenderableType:
 
 
 def details(found: HardwareCost) -> RenderableType:
-    """Parts of the figures."""
+    """Table of the parts of the figures, followed by the longest paths."""
     rows = list[dict[str, str]]()
     for row in found.rows:
         energy = row.energy
@@ -58,7 +60,7 @@ def details(found: HardwareCost) -> RenderableType:
 
 
 def _by_core(found: HardwareCost, rows: list[dict[str, str]]) -> RenderableType:
-    """A row for each core, with the figures that any of them has."""
+    """Table with a row for each core, and a column for each figure that any core has."""
     names = [name for name in rows[0] if any(row[name] for row in rows)]
     shown = plain_table("core", *names, right=names)
     shown.columns[0].min_width = NAME_WIDTH
@@ -73,7 +75,7 @@ def _path(row: CoreCost) -> str:
 
 
 def _number(value: float | None, decimals: int) -> str:
-    """Returns a number with this many decimals; small numbers have as many as all digits take."""
+    """Returns a number with this many decimals; small numbers have more decimals, for `DIGITS` significant digits."""
     if value is None:
         return ""
     has_digits = abs(value) >= 10 ** (DIGITS - 1 - decimals) or value == 0
@@ -85,7 +87,7 @@ def _whole(value: float | None) -> str:
 
 
 def _line(slope: float, intercept: float, decimals: int) -> str:
-    """A straight line over n."""
+    """Formula of a straight line over the number n of lanes."""
     return f"{_number(slope, decimals)} n {'-' if intercept < 0 else '+'} {_number(abs(intercept), decimals)}"
 
 

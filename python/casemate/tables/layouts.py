@@ -28,7 +28,7 @@ def plain_table(*headers: str, right: Iterable[str] = ()) -> SplitTable:
 
 
 def changed(changes: Mapping[str, str]) -> list[Text]:
-    """Returns the keys that were changed from their files, for the head of a result."""
+    """Returns the keys with values that the user gave in place of those in the files, for the head of a result."""
     each = [f"{path} = {value}" if value else f"{path} left out" for path, value in changes.items()]
     return [Text(f"  with {', '.join(each)}")] if each else []
 
@@ -185,7 +185,7 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
 
 
 def window_table(window: Window) -> RenderableType:
-    """A window of a trace: its speed, and the accesses of each cache and TLB."""
+    """Tables of a window of a ChampSim trace: its speed, and the accesses of each cache and TLB."""
     numbers = ("instructions", "cycles", "IPC")
     speed = plain_table(*numbers, "mispredicted per 1000", "trace restarted", right=numbers)
     restarts = "never" if not window.restarts else amounts.counted(window.restarts, "time")
@@ -223,7 +223,7 @@ def imported_table(machine: ImportedMachine) -> RenderableType:
 
 
 def validation_table(report: Validation) -> RenderableType:
-    """Our figures next to the references', with marks for those out of tolerance."""
+    """Table of our figures next to the references', with marks at figures out of tolerance."""
     table = plain_table(
         "reference", "subject", "measured", "ours", "theirs", "off", "allowed", "",
         right=("ours", "theirs", "off", "allowed"),

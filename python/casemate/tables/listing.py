@@ -11,7 +11,7 @@ from casemate.tables import layouts
 
 
 def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
-    """A section for each kind."""
+    """Returns a section for each kind of component."""
     sections: dict[str, Callable[[], RenderableType]] = {
         "designs": lambda: _designs(found.designs),
         "machines": lambda: _named([(machine.name, machine.summary) for machine in found.machines]),

@@ -1,4 +1,4 @@
-"""Losses of power on a whole machine, for people: a row for each design, and each mismatch."""
+"""Losses of power on a whole machine as a table: a row for each design, followed by the mismatches."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Causes of the cost: breakdowns of cycles and reads, and the counts of caches and memory."""
+"""Causes of a design's cost: breakdowns of cycles and of read latency, and statistics of caches and memory."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -39,11 +39,13 @@ CAUSES = (("cores at work", "at_work"), ("idle", "idle"), ("process switches", "
 """Causes of a core's cycles, with their names in the record."""
 
 SMALLEST_SHARE = 0.0005
-"""Smallest share of the baseline's cycles that is shown."""
+"""Smallest share of the baseline's cycles that the table shows."""
 
 
 def largest(results: RunResults, record: Record) -> str:
-    """Returns the largest part of a design's slowdown, or of its gain if it is faster; empty without a difference."""
+    """Returns the cause with the largest part of a design's slowdown, or of its gain if it is faster; empty without a
+    difference.
+    """
     baseline = results.baseline_of(record)
     if record is baseline or not results.is_comparable(record):
         return ""
@@ -64,7 +66,9 @@ def details(results: RunResults, first: Record) -> list[tuple[str, list[Question
 
 
 def _time(results: RunResults) -> list[Question]:
-    """Breakdown of the cores' cycles, in percent of the baseline's, followed by the difference."""
+    """Breakdown of the cores' cycles by cause, in percent of the baseline's cycles, followed by the difference from the
+    baseline.
+    """
 
     def of(cause: str) -> Callable[[Record], str]:
         def answer(record: Record) -> str:
@@ -87,7 +91,7 @@ def _time(results: RunResults) -> list[Question]:
 
 
 def _reads(results: RunResults) -> list[Question]:
-    """Parts of the mean read at the controller, which add up to it."""
+    """Parts of the mean read latency at the memory controller, by cause."""
     spent = [record.reads.parts_ns for record in results.records if record.reads]
 
     def of(part: str) -> Callable[[Record], str]:
@@ -109,7 +113,7 @@ def _reads(results: RunResults) -> list[Question]:
 
 
 def _caches() -> list[Question]:
-    """Hits and misses of caches, those of metadata as well, and the traffic of memory."""
+    """Hits and misses of all caches, metadata caches included, and the memory traffic."""
 
     def misses(level: str) -> Callable[[Record], str]:
         return lambda record: f"{mpki(record)[level]:.2f}"
@@ -132,7 +136,8 @@ def _caches() -> list[Question]:
 
 def predicted(results: RunResults) -> list[Question]:
     """Shares of the words from memory that tables of frequent values would have predicted. Further rows are the shares
-    of these in blocks of 128 bits with two of them, without and with the frequent words of a line first.
+    of predicted words in blocks of 128 bits with two predicted words, without and with the frequent words of a line
+    first.
     """
 
     def of(table: int, figure: Callable[[Predictable], float | None]) -> Callable[[Record], str]:
@@ -153,7 +158,7 @@ def predicted(results: RunResults) -> list[Question]:
 
 
 def persist_buffers(results: RunResults) -> list[Question]:
-    """Stores in persist buffers, for designs that have them, if any does."""
+    """Stores in persist buffers, if any design has these."""
     if all(record.persist_buffer is None for record in results.records):
         return []
 
@@ -195,7 +200,7 @@ def epochs(results: RunResults) -> list[Question]:
 
 
 def moving(results: RunResults) -> list[Question]:
-    """Work of permutations, if lines of any design move."""
+    """Work of permutations, if any design permutes lines."""
     if all(record.moving is None for record in results.records):
         return []
 
@@ -221,7 +226,7 @@ def moving(results: RunResults) -> list[Question]:
 
 
 def _switches(results: RunResults) -> list[Question]:
-    """Switches of processes, if there were any."""
+    """Switches between secure processes, if any occurred."""
     if not any(record.moving and record.moving.switches for record in results.records):
         return []
 
@@ -236,7 +241,7 @@ def _switches(results: RunResults) -> list[Question]:
 
 
 def speculation(results: RunResults) -> list[Question]:
-    """Predictions of designs that speculate, and their outcome, if any does."""
+    """Predictions of designs that speculate on the content of lines, and their outcome, if any design does."""
     if all(record.speculation is None for record in results.records):
         return []
 

@@ -1,4 +1,4 @@
-"""Cost and protection side by side: a column for each design, a row for each question."""
+"""Cost and protection of designs side by side: a column for each design, a row for each figure."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ from casemate.terminal import interruption
 from casemate.text import amounts
 
 DESIGNS_PER_TABLE = 4
-"""Columns that fit next to the questions; more designs make more tables, all of about the same width."""
+"""Maximum number of designs in a table; more designs are divided into several tables of about the same width."""
 
 PERSISTENT = {"mapped": "memory that is mapped shared from files", "heap": "the heap"}
 
@@ -38,7 +38,7 @@ AIMS = {"ipc": "an IPC", "traffic": "traffic", "latency": "a read latency"}
 
 
 def run_table(results: RunResults, check_values: bool, verbose: bool = False) -> RenderableType:
-    """Returns the result of a run for people: all of it, if `verbose`."""
+    """Returns the tables and notes of a run, with the breakdowns by cause if `verbose`."""
     first = results.records[0]
     origin = first.configuration.workload
     machines = dict.fromkeys(record.machine for record in results.records)
@@ -72,7 +72,9 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
 
 
 def _how_compared(results: RunResults, verbose: bool) -> Iterator[str]:
-    """Yields the baseline of slowdowns, unless it is one column, and reasons that causes do not add up to them."""
+    """Yields notes on the baselines of slowdowns if there are several machines, and on cycles that do not add up to
+    slowdowns.
+    """
     machines = list(dict.fromkeys(record.machine for record in results.records))
     if len(machines) > 1:
         baselines = [results.baseline_of(record) for record in results.records]
@@ -88,7 +90,9 @@ def _how_compared(results: RunResults, verbose: bool) -> Iterator[str]:
 
 
 def _not_of_the_program(records: Sequence[Record]) -> list[str]:
-    """Returns the figures that depend on values that no program had."""
+    """Returns a note if figures depend on memory values that were drawn from a seed, since the trace contains no
+    values.
+    """
     programs = [records[0].configuration.workload, *records[0].configuration.beside]
     depends = any(record.speculation or record.predicted for record in records)
     if not depends or all(program.values == "exact" for program in programs):
@@ -97,7 +101,7 @@ def _not_of_the_program(records: Sequence[Record]) -> list[str]:
 
 
 def _not_comparable(results: RunResults) -> list[str]:
-    """Returns the records that did not do the work of their baseline."""
+    """Returns notes on records that do not cover the instructions of their baseline."""
     lines = []
     for record in results.records:
         if not results.is_comparable(record):
@@ -109,7 +113,7 @@ def _not_comparable(results: RunResults) -> list[str]:
 
 
 def _not_flushed(records: Sequence[Record]) -> list[str]:
-    """Returns the program's flushes that had no effect, under designs with writes that survive a loss of power."""
+    """Returns notes on flushes that had no effect although the design preserves data over a loss of power."""
     lines = list[str]()
     for record in records:
         missed = record.feed.flushes_not_simulated
@@ -157,7 +161,9 @@ def part_seen(record: Record) -> str:
 
 
 def _sample(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """Returns the share of a sampled run that was in detail, and if that was enough."""
+    """Yields the share of a sampled run that was simulated in detail, and whether the sample reached the required
+    accuracy.
+    """
     samples = [record.sampling for record in records if record.sampling]
     if not samples:
         return []
@@ -253,7 +259,7 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
 
 
 def _windows(results: RunResults) -> list[Question]:
-    """Time for which lines were used before their verdicts, if any design permits that."""
+    """Time from the release of lines to their verdicts, if any design releases lines earlier."""
     if all(record.unverified_window is None for record in results.records):
         return []
 
@@ -269,7 +275,7 @@ def _windows(results: RunResults) -> list[Question]:
 
 
 def _in_l2(results: RunResults) -> list[Question]:
-    """Places where lines were verified, if any design lets L2s do it."""
+    """Share of reads that L2s verified, if any design lets L2s do so."""
     if all(record.counters_in_l2 is None for record in results.records):
         return []
 
@@ -281,7 +287,9 @@ def _in_l2(results: RunResults) -> list[Question]:
 
 
 def _overflows(results: RunResults) -> list[Question]:
-    """Overflows of data counters, if any occurred. A sample would count only those of its units."""
+    """Overflows of the data's encryption counters, if any occurred; not in sampled runs, which would count only those
+    in measured units.
+    """
     if all(record.sampling or not record.renewals.groups for record in results.records):
         return []
 
@@ -292,12 +300,12 @@ def _overflows(results: RunResults) -> list[Question]:
 
 
 def _error(estimate: Estimate | None) -> str:
-    """Half of the 95 % interval, after a figure of a sampled run."""
+    """Text after a figure of a sampled run: half of its 95 % interval."""
     return f" ±{100 * estimate.relative_error:.1f}%" if estimate else ""
 
 
 def _each_core(first: Record) -> list[Question]:
-    """Questions about each core, if there are several."""
+    """Figures of each core, if the machine has several cores."""
     if len(first.cores) == 1:
         return []
 
@@ -361,5 +369,5 @@ def _checks(records: Sequence[Record], check_values: bool) -> list[Question]:
 
 
 def _of_candidates(record: Record, figure: Callable[[CandidateCheck], Cell]) -> Cell:
-    """Returns a figure about the candidates of a design that speculates."""
+    """Returns a figure of the check on speculated candidates; empty for a design without speculation."""
     return figure(record.checks.candidates) if record.checks.candidates else ""

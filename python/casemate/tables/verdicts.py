@@ -25,7 +25,7 @@ VERDICT_STYLES: dict[Verdict, str] = {
     "forged": "red",
 }
 DESIGNS_PER_TABLE = 6
-"""Columns of verdicts that fit next to the names of the attacks."""
+"""Maximum number of columns of verdicts next to the names of the attacks."""
 
 
 def _stopped(report: AttackReport) -> Text:
@@ -35,12 +35,12 @@ def _stopped(report: AttackReport) -> Text:
 
 
 def _differ(number: int, claims: str) -> str:
-    """Returns the phrase that this number of claims is not as claimed."""
+    """Returns the phrase that this number of ends differs from the claims."""
     return f"{number} of {claims} {'differs' if number == 1 else 'differ'} from what happened"
 
 
 def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
-    """Table of attacks by designs: the end of each, and differences from the claim."""
+    """Table of attacks by designs: the worst end of each attack, and differences from the claims."""
     parts: list[RenderableType] = []
     for start in range(0, len(reports), DESIGNS_PER_TABLE):
         shown = reports[start : start + DESIGNS_PER_TABLE]
@@ -94,14 +94,14 @@ def _outcome(outcome: Outcome) -> Text:
 
 
 def _left_out(reports: Sequence[AttackReport]) -> Iterable[Text]:
-    """Yields the features that the models lack."""
+    """Yields the features of the designs' sources that the models lack."""
     for report in reports:
         for sentence in report.leaves_out:
             yield Text(f"  {report.design} leaves out: {sentence}", style="dim")
 
 
 def replayed(reports: Sequence[AttackReport]) -> RenderableType:
-    """Table of the end of one trial of each attack, without regard to the claims."""
+    """List of the end of one trial of each attack, without a comparison with the claims."""
     parts: list[RenderableType] = []
     for report in reports:
         for row in report.rows:
@@ -119,7 +119,7 @@ def _where(example: Example) -> str:
 
 
 def _counted(reports: Sequence[AttackReport]) -> Iterable[Text]:
-    """Yields counts other than the verdicts, if only one attack is shown."""
+    """Yields further statistics of the attack, if only one attack is shown."""
     if all(len(report.rows) == 1 for report in reports):
         for report in reports:
             for what, number in report.rows[0].counts.items():
@@ -133,12 +133,12 @@ def _verdict(worst: End, claim: End | None, agrees: bool) -> Text:
 
 
 def _style(end: End) -> str:
-    """Style of the worse of its verdicts, which is named first."""
+    """Returns the style of an end: that of its verdict, which its name begins with."""
     return next(style for verdict, style in VERDICT_STYLES.items() if end.startswith(verdict))
 
 
 def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
-    """Table of designs by kinds of losses: the end of each, and differences from the claim."""
+    """Table of designs by kinds of losses: the worst end of each kind, and differences from the claims."""
     rows = [row.loss for row in reports[0].rows]
     counted = ("memories", "torn", "tampered")
     table = layouts.plain_table("design", *rows, *counted, right=counted)
@@ -166,15 +166,15 @@ def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
 
 
 def _of_each(workloads: Iterable[int]) -> str:
-    """Returns the number of workloads of each design: there are more of them if power fails behind a persist buffer."""
+    """Returns the number of workloads of each design as text; designs with a persist buffer have more workloads."""
     numbers = sorted(workloads)
     most = amounts.counted(numbers[-1], "workload")
     return most if numbers[0] == numbers[-1] else f"{amounts.count(numbers[0])} to {most}"
 
 
 def _counter_example(reports: Sequence[CrashReport]) -> Iterable[Text]:
-    """Yields the counter-example of the only design that is shown, if it loses data: the stores, the moment, the report
-    of recovery.
+    """Yields a counter-example if only one design is shown and it loses data: the stores, the moment of the loss, and
+    the report of the recovery.
     """
     lost = [row for report in reports for row in report.rows if row.loss == "power-loss" and row.worst != "harmless"]
     for row in lost if len(reports) == 1 else []:
@@ -184,7 +184,7 @@ def _counter_example(reports: Sequence[CrashReport]) -> Iterable[Text]:
 
 
 def program_table(reports: Sequence[ProgramReport]) -> RenderableType:
-    """Table of designs, and the results of a program under each."""
+    """Table of designs with the results of a program under each."""
     counted = ("losses", "crashes", "lives", "operations found")
     table = layouts.plain_table("design", "program", "worst", "how often", *counted, right=counted)
     for report in reports:

@@ -24,14 +24,14 @@ from casemate.text.amounts import short_count, short_time
 
 BETWEEN_LINES_SECONDS = 5.0
 BETWEEN_LATER_LINES_SECONDS = 30.0
-"""Seconds between two later lines: long work does not fill a log."""
+"""Seconds between two later lines, so that long work does not fill a log."""
 
 LINES_SOON = 4
 BEAT_SECONDS = 1.0
 
 
 class _Rate(ProgressColumn):
-    """Million instructions a second."""
+    """Column with the speed of the simulation, in million instructions a second."""
 
     def render(self, task: Task) -> Text:
         speed = None if task.fields.get("busy") else task.finished_speed or task.speed
@@ -61,7 +61,7 @@ class _Instructions(ProgressColumn):
 
 
 class _Left(ProgressColumn):
-    """The expected end, extrapolated from the finished work."""
+    """Column with the remaining time, extrapolated from the finished work."""
 
     def render(self, task: Task) -> Text:
         share = task.completed / task.total if task.total else 0.0
@@ -72,7 +72,7 @@ class _Left(ProgressColumn):
 
 def _left(elapsed: float, share: float, since: float = 0.0) -> str:
     """Returns the remaining time if the work continues at the same rate; `since` is the age of `share` in seconds.
-    Empty if it is not known yet, or no longer.
+    Empty as long as too little work is done for an estimate, and when the estimated time is over.
     """
     if not 0.005 < share < 1.0:
         return ""
@@ -81,8 +81,8 @@ def _left(elapsed: float, share: float, since: float = 0.0) -> str:
 
 
 class _Lines:
-    """Lines about work on a console without bars: soon at first, and then at longer distances. `beat` repeats them
-    while the work itself reports no progress.
+    """Prints lines about the progress on a console without bars, at short intervals first and then at longer ones.
+    `beat` repeats the last line while the work reports no progress.
     """
 
     def __init__(self, console: Console) -> None:
@@ -110,7 +110,7 @@ class _Lines:
             self._console.print(f"  {now - self._started:4.0f} s: {self._what}{left}", markup=False)
 
     def beat(self) -> None:
-        """Repeats the last line again and again, until `end`."""
+        """Begins to repeat the last line at intervals, until `end`."""
         if not self._console.is_terminal:
             self._beats = threading.Thread(target=self._repeat, daemon=True)
             self._beats.start()
@@ -127,8 +127,8 @@ class _Lines:
 
 
 class Instructions:
-    """Instructions done, for one or several simulations at once. `report` accepts the reports of the laboratory, and
-    prints `title` at its first call: until then no simulation runs.
+    """Progress of one or several simultaneous simulations in instructions. `report` accepts the reports of the native
+    functions, and prints `title` at its first call, since no simulation runs earlier.
     """
 
     def __init__(self, console: Console, names: Sequence[str], limit: int | None, title: str = "") -> None:
@@ -153,7 +153,7 @@ class Instructions:
             self._bars.stop()
 
     def report(self, progress: dict[str, Any]) -> None:
-        """Shows how many instructions each simulation has done."""
+        """Shows the number of instructions that each simulation has executed."""
         if self._title:
             self._console.print(self._title, markup=False)
             self._title = ""
@@ -185,7 +185,7 @@ class Instructions:
 
 
 class Steps:
-    """Finished steps of a known number, over several pieces of work of equal length."""
+    """Progress over a known number of pieces of work, each of equal weight."""
 
     def __init__(self, console: Console, title: str, pieces: int) -> None:
         self._pieces = pieces
@@ -217,12 +217,12 @@ class Steps:
         self._bars.stop()
 
     def begin(self, piece: int, name: str) -> None:
-        """Begins a piece of work, counted from zero."""
+        """Begins the piece of work with this number, from zero."""
         self._piece, self._name = piece, name
         self._bars.update(self._task, completed=piece, piece=name)
 
     def report(self, progress: dict[str, Any] | None) -> None:
-        """Shows the progress of the piece, and its subject if the report has one."""
+        """Shows the progress of the current piece of work, and its subject if the report names one."""
         if not progress:
             return
         self._name = progress.get("about", self._name)

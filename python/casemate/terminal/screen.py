@@ -62,7 +62,7 @@ def check_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Makes sure that files can be written into a folder. Raises `CasemateError` if not."""
+    """Makes a folder if it does not exist. Raises `CasemateError` if files cannot be written into it."""
     check_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,8 +72,9 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def together(folder: Path) -> Iterator[Path]:
-    """Provides a folder to write files into; it makes the target folder if needed. At the end all files move into their
-    places, or no file if anything fails before. Raises `CasemateError` if they cannot.
+    """Provides a temporary folder to write files into, and makes the target folder if needed. At the end it moves all
+    files into the target folder, or no file if anything failed before. Raises `CasemateError` if a file cannot be
+    moved.
     """
     make_folder(folder)
     try:
@@ -92,8 +93,8 @@ def together(folder: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file as a whole or not at all, with the rights that it had. Through a link it writes the target; a
-    device or a pipe gets the bytes unchanged. Raises `CasemateError` if that fails.
+    """Writes a file as a whole or not at all, and keeps the permissions of an existing file. If the path is a link, it
+    writes the target of the link; a device or a pipe receives the bytes directly. Raises `CasemateError` on failure.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -105,7 +106,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Puts a file into the place of another, if there is one."""
+    """Writes a file under a temporary name, then renames it to `path`, which replaces an existing file."""
     rights = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
     descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

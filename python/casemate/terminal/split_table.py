@@ -1,5 +1,5 @@
-"""A table that never cuts a number. On a screen that is too narrow its words wrap first. If that is not enough, its
-remaining columns move into a further table below, after the same names.
+"""A table that never cuts a number. On a screen that is too narrow, its words wrap first. If the table is still too
+wide, its last columns move into a further table below, with the same names in front.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,22 +12,22 @@ from rich.table import Column, Table
 from casemate.terminal.plain import MOST_COLUMNS
 
 LEAST_WORD = 4
-"""Letters in a line that a broken word keeps."""
+"""Minimum number of letters in each line of a broken word."""
 
 
 @dataclass(frozen=True)
 class _Width:
-    """Width of a column's content: with words that wrap, and without."""
+    """Width of a column with words that wrap, and without wrapping."""
 
     least: int
     most: int
 
 
 class SplitTable(Table):
-    """A table that uses its first columns, up to the first that does not wrap, as the names of its rows."""
+    """A table in which the first columns, up to the first that does not wrap, are the names of the rows."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """One table, or as many as it takes."""
+        """Yields the table in one part, or in as many parts as the screen requires."""
         for part in self._parts(console, options):
             yield from Table.__rich_console__(part, console, options)
 
@@ -52,12 +52,12 @@ class SplitTable(Table):
         return _Width(least, max(least, min(most, column.max_width or most)))
 
     def _besides(self, console: Console, wide: ConsoleOptions, shown: Sequence[int], widths: Sequence[_Width]) -> int:
-        """Returns the width of the screen beyond the minimum of these columns."""
+        """Returns the width of the screen minus the minimum width of these columns."""
         least = self._made(shown, [widths[at].least for at in shown])
         return console.width - Measurement.get(console, wide, least).maximum
 
     def _part(self, console: Console, wide: ConsoleOptions, shown: Sequence[int], widths: Sequence[_Width]) -> Table:
-        """Returns a table of some columns; their words share the remaining width of the screen."""
+        """Returns a table of these columns, which share the remaining width of the screen for their words."""
         room = self._besides(console, wide, shown, widths)
         if room < 0:
             return self._made(shown, self._folded(shown, widths, -room))
@@ -69,7 +69,9 @@ class SplitTable(Table):
         return self._made(shown, given)
 
     def _folded(self, shown: Sequence[int], widths: Sequence[_Width], excess: int) -> list[int]:
-        """Returns widths for columns with words that do not fit: it breaks the widest words, and no number."""
+        """Returns widths for columns with words that do not fit: it narrows the columns with the widest words, and no
+        column of numbers.
+        """
         found = {at: widths[at].least for at in shown}
         wrapping = [at for at in shown if not self.columns[at].no_wrap and found[at] > LEAST_WORD]
         while excess > 0 and wrapping:
@@ -92,7 +94,7 @@ class SplitTable(Table):
 
 
 def _grouped(columns: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> list[Sequence[int]]:
-    """Columns in as few groups that fit as there can be, of much the same number if that fits too."""
+    """Divides columns into as few groups as fit the screen, of about equal size if such groups fit too."""
     groups = list[list[int]]([[]])
     for column in columns:
         if groups[-1] and not fits([*groups[-1], column]):

@@ -1,4 +1,4 @@
-"""Amounts as people write and read them."""
+"""Conversion of amounts from and to the text that people write and read."""
 
 import re
 
@@ -10,7 +10,7 @@ _ENERGY_FJ: dict[str, int] = {"nJ": 10**6, "uJ": 10**9, "µJ": 10**9, "mJ": 10**
 _SCALES: dict[str, int] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 COUNT_MAX = 2**63 - 1
-"""Limit that exceeds the instructions of any run."""
+"""Largest number of instructions that the parser accepts, more than any run executes."""
 
 FS_MAX = 2**64 - 1
 """Last moment of the simulated clock, in femtoseconds."""
@@ -88,13 +88,13 @@ def count(number: int) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things, in words: `1 thread`, `3 processes`."""
+    """A number with its noun: `1 thread`, `3 processes`."""
     several = f"{what}es" if what.endswith(("s", "sh")) else f"{what}s"
     return f"{count(number)} {what if number == 1 else several}"
 
 
 def first(number: int, what: str) -> str:
-    """A number of items from the beginning, in words: `the first instruction`, `the first 5,000 instructions`."""
+    """A number of first items, in words: `the first instruction`, `the first 5,000 instructions`."""
     return f"the first {what}" if number == 1 else f"the first {counted(number, what)}"
 
 
@@ -114,7 +114,7 @@ def short_time(seconds: float) -> str:
 
 
 def size(number: float) -> str:
-    """A number of bytes, in powers of 1024 as in the papers."""
+    """A number of bytes, with units in powers of 1024 as in the papers."""
     for scale, factor in (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
         if number >= factor:
             return f"{number / factor:.1f} {scale}"

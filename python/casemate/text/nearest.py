@@ -1,5 +1,5 @@
-"""Suggests the nearest right name for a wrong one. It is separate from `names`, which loads modules that only commands
-need.
+"""Suggests the nearest right name for a wrong one. It is separate from `cli.names`, which loads modules that only
+commands need.
 """
 
 from collections.abc import Iterable
@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def hint(name: str, known: Iterable[str], alike: float = 0.5) -> str:
-    """Returns the name that was most likely meant, as the end of a sentence; empty if no name is as similar as `alike`,
-    from 0 to 1. Among numbers the nearest is the one that differs least.
+    """Returns the name that was most likely meant, as the end of a sentence; empty if the similarity of all names is
+    below `alike`, a number from 0 to 1. If all names are numbers, returns the number with the least difference.
     """
     listed = list(known)
     try:
@@ -21,8 +21,8 @@ def hint(name: str, known: Iterable[str], alike: float = 0.5) -> str:
 
 
 def hint_of_file(path: Path) -> str:
-    """Returns the file of its folder that was most likely meant: one of the same kind, or of the same name and another
-    kind.
+    """Returns the file in the same folder that was most likely meant: one with the same suffix, or one with the same
+    name and another suffix.
     """
     if not path.parent.is_dir():
         return ""
