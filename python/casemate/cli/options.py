@@ -105,8 +105,8 @@ changes = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     callback=pairs("machine.engines.aes.latency_ns=25"),
-    help="Change a key of the machines or the designs: machine.KEY or design.KEY, or design.NAME.KEY for only one of "
-    "them. Without a value, leave the key out; repeat it.",
+    help="Change a key of the machines or the designs: machine.KEY or design.KEY, or design.NAME.KEY for only the "
+    "design NAME. An empty VALUE removes the key; repeat it.",
 )
 machine = click.option("--machine", default="modern", show_default=True, metavar="NAME|FILE", help="The machine.")
 machines = click.option(
@@ -117,7 +117,7 @@ seed = click.option(
     type=click.IntRange(0, 2**64 - 1),
     default=1,
     metavar="N",
-    help="Decides everything random.  [default: 1]",
+    help="Seed of all random choices.  [default: 1]",
 )
 skip = click.option(
     "--skip", type=Count(), default="0", metavar="N", help="Skip the first N instructions of the program."
@@ -125,7 +125,7 @@ skip = click.option(
 region = click.option(
     "--region",
     is_flag=True,
-    help="Only the instructions between the program's two markers, each the instruction `xchg %rbx,%rbx`.",
+    help="Simulate only the instructions between the program's two markers, each `xchg %rbx,%rbx`.",
 )
 stdout = click.option(
     "--stdout",
@@ -192,8 +192,8 @@ folder = OutputFolder()
 source = SourceFile()
 
 
-svg = click.option("--svg", type=file, metavar="FILE", help="Also draw it as SVG.")
-png = click.option("--png", type=file, metavar="FILE", help="Also draw it as PNG.")
+svg = click.option("--svg", type=file, metavar="FILE", help="Also draw the result as SVG.")
+png = click.option("--png", type=file, metavar="FILE", help="Also draw the result as PNG.")
 
 
 def pictures(svg: Path | None, png: Path | None, source: Path | None = None) -> list[tuple[Path, str]]:

@@ -117,8 +117,7 @@ class _Account:
 
 
 def _causes(cell: Cell, arcs: tuple[Arc, ...]) -> tuple[Arc, ...]:
-    """Timing arcs that cause changes of an output; for a flip-flop only the arcs from its clock, since resets are rare.
-    """
+    """Timing arcs that cause changes of an output; for a flip-flop only those from its clock, since resets are rare."""
     if cell.flop is None:
         return arcs
     clocked = tuple(arc for arc in arcs if arc.source and arc.source in cell.flop.clock)

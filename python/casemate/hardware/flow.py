@@ -138,8 +138,7 @@ class Flow:
         return found
 
     def _content(self, path: Path) -> str:
-        """Digest of a file's content. Raises `CasemateError` if the content has changed since the flow first read it.
-        """
+        """Digest of a file's content. Raises `CasemateError` if it has changed since the flow first read the file."""
         try:
             found = store.content(path)
         except OSError as error:

@@ -150,8 +150,7 @@ class Library:
         return min(found, key=lambda cell: (_delay_s(cell, load_f, self.first_slew_s), cell.area_um2))
 
     def left_out(self) -> str:
-        """Returns a sentence on the parts of the energy that the library does not state; empty if it states all parts.
-        """
+        """Returns a sentence on the parts of the energy that the library does not state; empty if it states all."""
         pins = [pin for cell in self.cells.values() for pin in cell.pins.values() if pin.is_output]
         if any(pin.energies_j for pin in pins):
             return ""

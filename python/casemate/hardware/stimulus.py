@@ -128,8 +128,7 @@ class Core:
         self.trace.are_lines = False
 
     def begun(self, line: int) -> None:
-        """Notes that the core accepted a line in the last cycle. Raises `CasemateError` if `line` is no whole number.
-        """
+        """Notes that the core accepted a line in the last cycle. Raises `CasemateError` if `line` is no number."""
         _check_numbers("begun", line=line)
         self._begun[line] = len(self.trace.inputs)
 

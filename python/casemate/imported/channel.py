@@ -1,4 +1,5 @@
-"""A DRAM channel that another simulator's configuration describes, and the treatment of each key of that configuration.
+"""A DRAM channel that another simulator's configuration describes, and the treatment of each of the configuration's
+keys.
 """
 
 from collections.abc import Callable, Iterable, Mapping

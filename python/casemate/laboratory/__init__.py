@@ -1,2 +1,1 @@
-"""The laboratory in Python: wrappers of the native functions, conversion of arguments, requests, and losses of power.
-"""
+"""The laboratory in Python: wrappers of native functions, conversion of arguments, requests, and losses of power."""

@@ -59,8 +59,7 @@ class LossOptions:
 
 
 def moment(text: str) -> dict[str, int] | str:
-    """Returns the moment in the form that the native functions accept. Raises `CasemateError` with the expected form.
-    """
+    """Returns the moment in the form for native functions. Raises `CasemateError` with the expected form."""
     if text == "random":
         return "random"
     for key, parse in (("instructions", amounts.parse_count), ("time_fs", amounts.parse_simulated)):

@@ -161,7 +161,7 @@ def part_seen(record: Record) -> str:
 
 
 def _sample(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """Yields the share of a sampled run that was simulated in detail, and whether the sample reached the required
+    """Returns the share of a sampled run that was simulated in detail, and whether the sample reached the required
     accuracy.
     """
     samples = [record.sampling for record in records if record.sampling]

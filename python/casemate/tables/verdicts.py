@@ -35,7 +35,7 @@ def _stopped(report: AttackReport) -> Text:
 
 
 def _differ(number: int, claims: str) -> str:
-    """Returns the phrase that this number of ends differs from the claims."""
+    """Returns the phrase that this number of claims differs from the results."""
     return f"{number} of {claims} {'differs' if number == 1 else 'differ'} from what happened"
 
 

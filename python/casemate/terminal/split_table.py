@@ -94,7 +94,7 @@ class SplitTable(Table):
 
 
 def _grouped(columns: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> list[Sequence[int]]:
-    """Divides columns into as few groups as fit the screen, of about equal size if such groups fit too."""
+    """Divides columns into as few groups as fit the screen, of about equal size if groups of equal size fit too."""
     groups = list[list[int]]([[]])
     for column in columns:
         if groups[-1] and not fits([*groups[-1], column]):

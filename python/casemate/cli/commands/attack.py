@@ -30,15 +30,15 @@ Examples:
 
 {definitions.attacks()}
 {definitions.verdicts()}
-A leak with wrong bytes is named with them, as in "stale + leaked". Tables show "not-applicable" as "-".
+If plaintext leaks as well, the end names both, as in "stale + leaked". Tables show "not-applicable" as "-".
 
 A campaign proves no security: it shows the ends of these attacks under these attackers and seeds. A design's class
-claims the worst end of each attack, and its file the exceptions; a difference either way, worse or better, is shown and
-counted. One trial shows no worst end: --replay decides about no claim. Attacks that assume a fault which no design has
-are listed separately, and do not count.
+claims the worst end of each attack, and its file the exceptions. The table shows and counts each difference from the
+claims, worse or better. A single trial shows no worst end, so --replay decides no claim. Attacks that assume a fault
+which no design has are listed separately, and do not count.
 
-A log is text, a JSON object a line, and is only ever added to. Trial number i of an attack depends only on its seed, so
-that many short runs add up to one long one. Ctrl-C loses at most the trials under way.
+A log is text with a JSON object on each line; the command only appends to it. Trial number i of an attack depends only
+on its seed, so that many short runs add up to one long one. Ctrl-C loses at most the trials under way.
 
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
@@ -68,22 +68,30 @@ def _only_one(context: click.Context, parameter: click.Parameter, rows: tuple[st
     "--trials",
     type=click.IntRange(1, 10**12),
     metavar="N",
-    help="Trials of each attack; some rows, such as those about addresses, have every fourth, of 24 games each.  "
+    help="Trials of each attack; some attacks, such as those on addresses, have a quarter, of 24 games each.  "
     "[default: 100; with --budget, as many as fit]",
 )
 @options.seed
-@click.option("--replay", type=click.IntRange(0, 2**64 - 1), metavar="SEED", help="Show the end of this one trial.")
+@click.option(
+    "--replay",
+    type=click.IntRange(0, 2**64 - 1),
+    metavar="SEED",
+    help="Repeat only the trial with this seed, and show its end.",
+)
 @click.option(
     "--print-claims",
     is_flag=True,
-    help="Print the rows that a design's file lacks in [claims] and [crash], beyond its class; cuts power, too.",
+    help="Print the rows that a design's [claims] and [crash] lack beyond its class; tries losses of power, too.",
 )
 @click.option("--exhaustive", is_flag=True, help="Flip every stored bit of a small memory instead.")
 @click.option(
-    "--budget", type=options.Seconds(), metavar="TIME", help="Run trials for this long, as in 90s, 10m or 2h."
+    "--budget", type=options.Seconds(), metavar="TIME", help="Carry out trials for this time, as in 90s, 10m or 2h."
 )
 @click.option(
-    "--log", type=options.file, metavar="FILE", help=f"Continue from this file.  [with --budget: {DEFAULT_LOG}]"
+    "--log",
+    type=options.file,
+    metavar="FILE",
+    help=f"Continue the campaign in this file.  [with --budget: {DEFAULT_LOG}]",
 )
 @screen.as_json
 @click.pass_context

@@ -51,7 +51,7 @@ def command() -> None:
     help="Bytes of a message, whole blocks of 16; repeat it.  [default: 32 to 16384]",
 )  # fmt: skip
 @click.option(
-    "--turns", type=int, default=51, show_default=True, metavar="N", help="Turns of each engine at each size."
+    "--turns", type=int, default=51, show_default=True, metavar="N", help="Number of turns of each engine at each size."
 )
 @click.option(
     "--bandwidth",
@@ -59,11 +59,13 @@ def command() -> None:
     default=25.6,
     show_default=True,
     metavar="GB/s",
-    help="Bandwidth to carry, in 10^9 bytes.",
+    help="Memory bandwidth to protect, in 10^9 bytes.",
 )
-@click.option("--tdp", type=float, metavar="WATTS", help="Power of the whole processor.")
+@click.option("--tdp", type=float, metavar="WATTS", help="TDP of the whole processor.")
 @click.option("--cores", type=int, metavar="N", help="Cores that share --tdp.  [default: those of a socket]")
-@click.option("--without-openssl", is_flag=True, help="Leave OpenSSL out: a second for each size and direction, twice.")
+@click.option(
+    "--without-openssl", is_flag=True, help="Leave OpenSSL out, which takes two seconds for each size and direction."
+)
 @screen.as_json
 def crypto(
     sizes: tuple[int, ...],

@@ -80,13 +80,13 @@ command.add_command(cost_hardware.rtl)
 
 @command.command("secpb", short_help="The battery of a secure persist buffer.", epilog=EPILOG)
 @click.option(
-    "--entries", type=int, multiple=True, metavar="N", help="Entries of the buffer; repeat it.  [default: 32]"
+    "--entries", type=int, multiple=True, metavar="N", help="Number of entries of the buffer; repeat it.  [default: 32]"
 )
 @click.option(
     "--height",
     type=int,
     metavar="LEVELS",
-    help="Levels of the tree, counters and root included.  [default: those of the profile's memory, 8]",
+    help="Number of levels of the tree, counters and root included.  [default: that of the profile's memory, 8]",
 )
 @click.option("--scheme", "schemes", multiple=True, metavar="NAME", help="Only this scheme; repeat it.  [default: all]")
 @click.option(
@@ -96,7 +96,7 @@ command.add_command(cost_hardware.rtl)
     metavar="NAME|FILE",
     help="Energies, sizes and storages of the estimate.",
 )
-@click.option("--operations", is_flag=True, help="Show the operations of each drain, instead of its volume.")
+@click.option("--operations", is_flag=True, help="Show the operations of each drain, instead of the battery's volume.")
 @click.option(
     "--counted", is_flag=True, help="Show the operations of drains that are carried out, difference by difference."
 )

@@ -115,7 +115,7 @@ def _shared(command: Any) -> Any:
             "--target",
             type=float,
             metavar="NS",
-            help="The delay that synthesis aims at.  [default: 40 inverters with 4 behind each]",
+            help="The delay that synthesis aims at.  [default: 40 inverters, each with 4 behind it]",
         ),
         click.option(
             "--lib",
@@ -124,7 +124,7 @@ def _shared(command: Any) -> Any:
             default=OSU018,
             show_default=True,
             metavar="FILE",
-            help="The cell library, Liberty.",
+            help="The cell library, a Liberty file.",
         ),
     ):
         command = option(command)
@@ -139,13 +139,13 @@ def _shared(command: Any) -> Any:
     "--rounds",
     type=click.Choice(["0", "1", "2"]),
     multiple=True,
-    help="Rounds of AES a cycle, 0: a stage for each; repeat it.  [default: 1]",
+    help="AES rounds per cycle, 0: a pipeline stage for each; repeat it.  [default: 1]",
 )
 @click.option(
     "--mul-bits",
     type=click.Choice(["8", "16", "32", "64", "128"]),
     multiple=True,
-    help="Bits of a GHASH product a cycle; repeat it.  [default: 16]",
+    help="Bits of a GHASH product per cycle; repeat it.  [default: 16]",
 )
 @click.option(
     "--tower",
@@ -171,7 +171,7 @@ def _shared(command: Any) -> Any:
     type=options.source,
     multiple=True,
     metavar="FILE",
-    help="Also show the cores that --json printed into a file; repeat it.",
+    help="Also show the hardware cores in a file that --json printed; repeat it.",
 )
 @options.svg
 @options.png
@@ -194,7 +194,7 @@ def engine(**given: Any) -> None:
     _show(flow, [*rows, *others], given, pictures, scaling(points, rows))
 
 
-@click.command("rtl", short_help="The same of any RTL.", epilog=RTL)
+@click.command("rtl", short_help="Area, speed and energy of any RTL.", epilog=RTL)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option("--top", required=True, metavar="MODULE", help="The module on top.")
 @click.option(
@@ -203,14 +203,18 @@ def engine(**given: Any) -> None:
     multiple=True,
     metavar="NAME=VALUE",
     callback=options.pairs("W=16"),
-    help="A parameter of it; repeat it.",
+    help="A parameter of the top module; repeat it.",
 )
-@click.option("--clock", metavar="PORT", help="Its clock.  [default: clk_i, clk, clock, clock_i or CLK]")
+@click.option("--clock", metavar="PORT", help="Clock of the top module.  [default: clk_i, clk, clock, clock_i or CLK]")
 @click.option(
     "--stimulus", type=click.Path(path_type=Path), metavar="FILE", help="Python file that drives the module, as below."
 )
 @click.option(
-    "--key-bits", type=click.Choice(["128", "256"]), default="128", show_default=True, help="Bits of core.key."
+    "--key-bits",
+    type=click.Choice(["128", "256"]),
+    default="128",
+    show_default=True,
+    help="Bits of the key in core.key.",
 )
 @click.option(
     "--lines",
@@ -218,7 +222,7 @@ def engine(**given: Any) -> None:
     default=24,
     show_default=True,
     metavar="N",
-    help="Number of core.lines.",
+    help="Number of lines in core.lines.",
 )
 @_shared
 def rtl(**given: Any) -> None:

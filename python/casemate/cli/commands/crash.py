@@ -26,13 +26,13 @@ Examples:
 {definitions.losses()}
 {definitions.verdicts()}
 In this command "not-applicable", which tables show as "-", means that no data survives by design, so that a loss of
-power destroys no more. "harmless": memory has a whole state between the returned writes and the begun ones. "hidden":
-no pad was used twice. "stale": written data was lost without a report.
+power destroys no more. "harmless": memory has a consistent state, with all completed writes and perhaps some of those
+under way. "hidden": no pad was used twice. "stale": written data was lost without a report.
 
-All sequences of up to three writes over three lines are tried, one after the other and all at once, also with counters
-that overflow meanwhile. Fenced writes have arrived; other writes may have, or not, or in part. After each recovery
-every line is read, written and read again. Persist buffers have one or two entries in this command, whatever the
-design: so three stores fill and drain them.
+All sequences of up to three writes over three lines are tried, with the writes one after the other and all at once,
+also with counters that overflow meanwhile. Fenced writes have arrived; other writes may have, or not, or in part. After
+each recovery every line is read, written and read again. In this command persist buffers have one or two entries,
+whatever the design, so that three stores fill and drain them.
 
 At each point up to 1,024 subsets of the writes on their way are tried for a sequence of one write, and 64 for longer
 ones. Memories after sequences of one and two writes are attacked with every strike, those after longer ones with one of
@@ -45,8 +45,8 @@ recovery routine reads the memory that it finds, and the program continues, over
 committed operation must be in memory, whole, in order. The programs are "log" and "btree"; `casemate list workloads`
 lists their parameters. Through a persist buffer and under strict persistency stores are durable in the order of the
 program. With a buffer the program sometimes crashes too, while the machine keeps running: once the buffer has drained,
-the same must be in memory. Under "coalesced" order, epochs end at its fences, and between them lines leave the caches
-at any time.
+the same must be in memory. Under "coalesced" order, epochs end at the program's fences, and between fences lines leave
+the caches at any time.
 
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
@@ -72,9 +72,13 @@ def _check_what_short_workloads_see(context: click.Context, changes: dict[str, s
 @options.designs
 @options.every
 @options.changes
-@click.option("--row", metavar="ROW", help="Only this row.")
-@click.option("--workload", type=click.IntRange(min=0), metavar="N", help="Only this workload, by number.")
-@click.option("--thorough", is_flag=True, help="Every strike on every workload, and more subsets.")
+@click.option("--row", metavar="ROW", help="Try only this kind of loss.")
+@click.option(
+    "--workload", type=click.IntRange(min=0), metavar="N", help="Try only the short workload with this number."
+)
+@click.option(
+    "--thorough", is_flag=True, help="Try every strike after every workload, and more subsets of writes on their way."
+)
 @click.option(
     "--program", metavar="NAME", help="A program that contains a recovery routine, instead of short workloads."
 )

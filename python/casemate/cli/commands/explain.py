@@ -66,12 +66,12 @@ class Address(click.ParamType[int]):
 
 @click.command("explain", epilog=EPILOG)
 @click.argument("design", metavar="DESIGN")
-@click.option("--against", metavar="DESIGN", help="Another design to compare it with.")
+@click.option("--against", metavar="DESIGN", help="Another design, to compare DESIGN with.")
 @click.option(
     "--machine",
     metavar="NAME|FILE",
-    help="The machine.  [default: modern; for a store secpb-pcm, which supports persist buffers; for a design that "
-    "moves lines cryptopage-2006]",
+    help="The machine.  [default: modern; secpb-pcm for a store, since it supports persist buffers; cryptopage-2006 "
+    "for a design that permutes lines]",
 )
 @options.changes
 @click.option(
@@ -80,38 +80,38 @@ class Address(click.ParamType[int]):
     default="read",
     show_default=True,
     help="The access: a read; a write until all its steps are done; or a store until a persist buffer lets the core "
-    "continue, followed by the drain. For designs that move lines, also the walk to a page's record, or the "
-    "permutation of a page.",
+    "continue, followed by the drain. For designs that permute lines, also the walk to a page's record, or "
+    "the permutation of a page.",
 )
 @click.option(
     "--meets",
     type=click.Choice(["new-entry", "entry", "full-buffer", "overflow"]),
-    help="With --of store, the state of the persist buffer: `new-entry` is room for a new entry of its line. `entry` "
-    "is an existing entry of its line; its counter, pad and root are used again. `full-buffer` is no room, "
-    "until the entry that leaves first has drained. `overflow` is room, but a counter at its end, so that its "
-    "group is encrypted anew.  [default: new-entry]",
+    help="With --of store, the state of the persist buffer: `new-entry`: a free entry for the line. `entry`: the line "
+    "already has an entry; the store uses its counter, pad and root again. `full-buffer`: no free entry, until the "
+    "entry that leaves first has drained. `overflow`: a free entry, but the line's minor counter overflows, so that "
+    "its group is re-encrypted.  [default: new-entry]",
 )
 @click.option(
     "--value",
     metavar="HEX",
     help="The plaintext of the line in memory; with --of write, the written text. The 128 hexadecimal digits of a "
-    "line, fewer that are repeated, or `zeros`. For designs that speculate also the most frequent value of the "
-    "table (`frequent`), the least frequent (`rarest`) or one outside the table (`other`).  [default: 5a]",
+    "line, fewer digits to repeat, or `zeros`. For designs that speculate on values, also the most frequent value of "
+    "the table (`frequent`), the least frequent (`rarest`) or one outside the table (`other`).  [default: 5a]",
 )
 @click.option(
     "--on-chip",
     type=click.Choice(["nothing", "tree", "last-level", "counter", "all"]),
     default="nothing",
     show_default=True,
-    help="Metadata of the line on the chip; each choice includes those before it, and last-level has the counter in "
-    "the last-level cache.",
+    help="Metadata of the line that is on the chip; each choice includes those before it. With last-level, the counter "
+    "is in the last-level cache.",
 )
 @click.option(
     "--row",
     type=click.Choice(["hit", "closed", "conflict"]),
     default="closed",
     show_default=True,
-    help="State of the DRAM rows: of a read line, and of the metadata that is fetched with the access.",
+    help="State of the DRAM rows of the line, if it is read, and of the metadata that the access fetches.",
 )
 @click.option(
     "--from",
@@ -119,24 +119,26 @@ class Address(click.ParamType[int]):
     type=click.Choice(["controller", "l2"]),
     default="controller",
     show_default=True,
-    help="Start and end of the timeline; the last-level cache does not have the line.",
+    help="Place where the timeline starts and ends; the last-level cache does not have the line.",
 )
 @click.option(
     "--predicted",
     is_flag=True,
-    help="With --from l2: L2 expects the line in memory, and notifies the controller when its look-up begins.",
+    help="With --from l2: the L2 predicts a miss, and notifies the memory controller when its look-up begins.",
 )
-@click.option("--decoded", is_flag=True, help="Counters need no decoding, as the EMCC paper draws its timelines.")
+@click.option(
+    "--decoded", is_flag=True, help="Assume that decoding counters takes no time, as in the EMCC paper's timelines."
+)
 @click.option(
     "--address",
     type=Address(),
     metavar="BYTE",
-    help="Only the line with this byte, instead of many lines; a read requests the word of this byte first.",
+    help="Access only the line with this byte, instead of many lines; a read requests the word of this byte first.",
 )
 @options.seed
 @options.svg
 @options.png
-@click.option("--layout", "only_layout", is_flag=True, help="Show the placement of its metadata instead.")
+@click.option("--layout", "only_layout", is_flag=True, help="Show the placement of the design's metadata instead.")
 @click.option(
     "--memory", metavar="SIZE", help='With --layout: the size of the data, as in "64 GB".  [default: the machine\'s]'
 )

@@ -57,22 +57,22 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
         metavar="AT",
         type=_Read(_moment),
         help="Cut the power of the whole machine: after N instructions of all cores (1.5M), at a simulated time "
-        "(20us), or at a random moment. A program that ends sooner loses it at its end. Let the battery work if "
-        "the design has one, recover, and compare all of memory with the program's accepted stores.  [default "
+        "(20us), or at a random moment. If the program ends sooner, power fails at its end. Let the design's "
+        "battery drain, if any, recover, and compare all of memory with the program's accepted stores.  [default "
         "designs: plp-sp, secure-eadr]",
     )
     @click.option(
         "--losses",
         type=click.IntRange(1),
         metavar="N",
-        help="With --power-loss: the number of losses, each with the next seed. A program runs anew for each, "
-        "without standard input; with 'random' once more, for the length of its run.  [default: 1]",
+        help="With --power-loss: the number of losses, each with the next seed. A program runs anew for each loss, "
+        "without standard input; with 'random' also once before, to measure its length.  [default: 1]",
     )
     @click.option(
         "--battery",
         metavar="ENERGY",
         type=_Read(parse_energy),
-        help="With --power-loss: the energy of the battery, as in 1.7mJ; it dies at the operation that takes more.",
+        help="With --power-loss: the energy of the battery, as in 1.7mJ; it fails at the operation that exceeds this.",
     )
     @functools.wraps(command)
     def with_loss(*given: Any, power_loss: str | None, losses: int | None, battery: str | None, **options: Any) -> int:

@@ -32,11 +32,11 @@ Exit codes: 0 fine, 2 bad input, 130 Ctrl-C, 143 SIGTERM (what was recorded is k
     type=options.Count(),
     default="all",
     metavar="N|all",
-    help="The most instructions, as in 50M. [default: all]",
+    help="Maximum number of instructions, as in 50M. [default: all]",
 )
 @options.skip
 @options.region
-@click.option("--check-values", is_flag=True, help="Record the loaded values, too, for `casemate run --check-values`.")
+@click.option("--check-values", is_flag=True, help="Also record the loaded values, for `casemate run --check-values`.")
 @options.stdout
 @screen.as_json
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM ARGS...")

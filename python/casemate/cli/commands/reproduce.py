@@ -35,8 +35,8 @@ Examples:
 {examples}
 
 Every run is kept in the output folder and not repeated: after Ctrl-C, with other figures, or with more seeds, the study
-continues with the missing runs. All runs of one seed are done before those of the next, so after Ctrl-C whole seeds
-count.
+continues with the missing runs. All runs of one seed are done before those of the next, so after Ctrl-C the figures
+use the seeds that are complete.
 
 \b
 How to read it:
@@ -125,7 +125,7 @@ def _of_runs(study: Study) -> click.Command:
         default=3,
         show_default=True,
         metavar="N",
-        help="Do every run with seeds 1 to N: each places pages elsewhere, and draws other keys and data.",
+        help="Do every run with seeds 1 to N; a seed decides the placement of pages, the keys and the data.",
     )
     @screen.as_json
     def carry_out(numbers: tuple[str, ...], seeds: int, folder: Path | None, as_json: bool) -> int:

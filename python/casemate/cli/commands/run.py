@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     default=1,
     metavar="N",
-    help="Run each workload and trace N times at once, each on separate cores and in separate memory.",
+    help="Run N copies of each workload and trace at once, each on separate cores and in separate memory.",
 )
 @click.option(
     "--limit",
     type=options.Count(),
     metavar="N|all",
-    help="The most instructions of each program to run, as in 50M. [default: 20M; only traces, or if sampled: all]",
+    help="Maximum number of instructions of each program, as in 50M. [default: 20M; for only traces, or sampled: all]",
 )
 @click.option(
     "--warm-up",
@@ -71,18 +71,18 @@ if TYPE_CHECKING:
     type=click.Choice(["all", "sampled"]),
     default="all",
     show_default=True,
-    help="Simulate every instruction in detail, or a sample, with intervals.",
+    help="Simulate every instruction in detail, or a sample, with confidence intervals.",
 )
 @click.option(
     "--error",
     type=options.Percent(),
     metavar="PERCENT",
-    help="With --detail sampled: half of the 95 % interval to aim at.  [default: 3%]",
+    help="With --detail sampled: required half of the 95 % confidence interval.  [default: 3%]",
 )
 @click.option(
     "--aim",
     type=click.Choice(["ipc", "traffic", "latency"]),
-    help="With --detail sampled: the figure of --error.  [default: ipc]",
+    help="With --detail sampled: the figure with the accuracy of --error.  [default: ipc]",
 )
 @options.skip
 @options.region
@@ -92,9 +92,9 @@ if TYPE_CHECKING:
     type=click.Choice(["new", "steady"]),
     default="new",
     show_default=True,
-    help="The counters of data at the start: all zero (new), or as in a long life (steady). Each group then is at a "
-    "moment drawn evenly from a life in which its lines are written equally often, in random order. Designs "
-    "without counters, or without renewals, are not affected.",
+    help="The encryption counters of data at the start: all zero (new), or as in a long life (steady). With steady, "
+    "each group is at a moment drawn evenly from a life in which its lines are written equally often, in random "
+    "order. Designs without counters, or without renewals, are not affected.",
 )
 @click.option(
     "--persistent",
@@ -102,36 +102,42 @@ if TYPE_CHECKING:
     default="all",
     show_default=True,
     help="The part of a program's or a trace's memory that must survive a loss of power. It matters under designs "
-    "that handle stores one by one, such as with a persist buffer. It is all, the files that the program maps "
-    "shared, or its heap (memory from brk, and from mmap without a file, without stacks). Stores to any other "
+    "that handle stores one by one, such as with a persist buffer. The part is all memory, the files that the program "
+    "maps shared, or its heap (memory from brk, and from mmap without a file, but no stacks). Stores to any other "
     "part are written back as usual.",
 )
 @click.option(
     "--check-values",
     is_flag=True,
-    help="Also compare all loaded values; a trace contains them only if it was recorded with this option.",
+    help="Also compare all loaded values with memory; a trace contains them only if recorded with this option.",
 )
-@click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
-@click.option("--no-attacks", is_flag=True, help="Only run: leave out the attacks on each design afterwards.")
+@click.option("--ledger", is_flag=True, help="Also check that no encryption pad hides two texts (takes memory).")
 @click.option(
-    "--output", "folder", type=options.folder, metavar="DIRECTORY", help="Write a JSON record per design here."
+    "--no-attacks", is_flag=True, help="Leave out the short campaign of attacks on each design after the run."
+)
+@click.option(
+    "--output",
+    "folder",
+    type=options.folder,
+    metavar="DIRECTORY",
+    help="Write a JSON record for each design into this folder.",
 )
 @click.option(
     "--interval",
     type=options.Count(finite=True),
     metavar="N",
-    help="Also count every N instructions separately, as in 1M, from the end of the warm-up, for the phases of a "
-    "program. With --intervals they are a table; in records (--output, --json) each has all counts. An interval "
-    "ends between two events of the simulation, so that no event changes, and has a little more or less than N.",
+    help="Also count every N instructions (an interval, as in 1M) separately from the end of the warm-up, to show the "
+    "phases of a program. Option --intervals writes them as a table; in records (--output, --json) each has all "
+    "statistics. An interval ends between two events of the simulation, so it has slightly more or less than N.",
 )
 @click.option(
     "--intervals",
     "table",
     type=options.file,
     metavar="FILE.csv",
-    help="With --interval: write them here as one table for pandas and polars, a row for each interval of each "
-    "design. Columns are IPC, misses of each level, waits of reads by cause, hit rates and traffic by kind. "
-    "Units are in the names of the columns; missing values are NaN.",
+    help="With --interval: write the intervals to this file as a table for pandas and polars, a row for each interval "
+    "of each design. Columns are IPC, misses of each level, waits of reads by cause, hit rates and traffic by "
+    "kind. Units are in the names of the columns; missing values are NaN.",
 )
 @click.option(
     "--values",
@@ -139,29 +145,29 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="N",
     help="Also show how many of the 64-bit words from memory a table of N frequent values would have predicted. Rows "
-    "are single words, blocks of 128 bits, and blocks with the frequent words of a line first. N is a power of "
-    "two; repeat it.",
+    "are for single words, blocks of 128 bits, and blocks after re-ordering (frequent words of a line first). N "
+    "is a power of two; repeat it.",
 )
 @click.option(
     "--bus",
     type=options.file,
     metavar="FILE",
-    help="Write every line that crosses the pins of memory here, with its time. With several designs each has a "
-    "separate file: gups.bus becomes gups.sc64-bmt.bus (see `casemate bus`).",
+    help="Write every line that crosses the pins of memory to this file, with its time. With several designs each has "
+    "a separate file: gups.bus becomes gups.sc64-bmt.bus (see `casemate bus`).",
 )
-@click.option("--bus-bytes", is_flag=True, help="With --bus: the bytes of the lines, too.")
+@click.option("--bus-bytes", is_flag=True, help="With --bus: also write the bytes of the lines.")
 @click.option(
     "--verbose",
     is_flag=True,
-    help="Also show the causes of lost cycles and of the waits of reads, hits of caches, and the bandwidth; "
+    help="Also show lost cycles and waits of reads by cause, cache hits, and memory bandwidth; "
     "docs/concepts/reads.md explains each cause.",
 )
 @click.option(
     "--trace-window",
     type=options.SimulatedWindow(),
     metavar="FROM:LENGTH",
-    help="With -o: write the work of every unit in a window of simulated time, which begins FROM after power-on, as "
-    "in 20us:5us (warm-up included).",
+    help="With -o: write the work of every hardware unit in a window of simulated time. The window begins FROM after "
+    "power-on (warm-up included) and lasts LENGTH, as in 20us:5us.",
 )
 @click.option(
     "-o",
@@ -169,7 +175,7 @@ if TYPE_CHECKING:
     "trace_file",
     type=options.file,
     metavar="FILE",
-    help="With --trace-window: the file, which Perfetto opens. With several designs each has a separate file, as "
+    help="With --trace-window: the file to write, for Perfetto. With several designs each has a separate file, as "
     "with --bus (see `casemate excerpt`). Records go to the folder of --output.",
 )
 @power_loss.options

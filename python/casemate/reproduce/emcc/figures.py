@@ -38,8 +38,7 @@ def _copies(record: Record) -> CounterCopies:
 
 
 def _llc_requests(record: Record) -> int:
-    """Requests of L2s to the LLC, for instructions, data or prefetches: the paper calls these data accesses to the LLC.
-    """
+    """Requests of L2s to the LLC, for instructions, data or prefetches: the paper's data accesses to the LLC."""
     llc = record.llc
     return llc.hits + llc.hits_on_the_way_out + llc.from_cores + llc.misses
 

@@ -43,8 +43,7 @@ def _of_schemes(papers: dict[str, float], idle: str = "") -> tuple[Series, ...]:
 
 
 def _above_model(scheme: str, without: str = "bbb", name: str | None = None) -> Series:
-    """Returns the series of the excess of a scheme's simulated IPC over the linear model's, in percent of the model's.
-    """
+    """Returns the series of the excess of a scheme's simulated IPC over the model's, in percent of the model's."""
 
     def of(under: Under) -> float:
         record = under(design(scheme))
