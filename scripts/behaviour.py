@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 CASEMATE = Path(sys.executable).with_name("casemate")
-# A last-level cache so small that short runs write back, and counters that are about to overflow.
+# Short runs with a last-level cache that is small enough for write-backs.
 SMALL = ("--limit", "400K", "--with", "machine.llc.size=512 KB", "--seed", "1")
 RUNS = {
     "btree": ("--workload", "btree", *SMALL),
@@ -104,7 +104,7 @@ def runs(designs: Sequence[str], machine: str) -> Iterator[tuple[str, Any]]:
 
 
 def measured() -> Iterator[tuple[str, Any]]:
-    """Everything, piece by piece, by name."""
+    """Yields all timelines, runs and campaigns, each with its name."""
     designs = [design["name"] for design in casemate("list", "designs")["designs"]]
     for machine, accepted in machines_of(designs).items():
         yield from timelines(accepted, machine)
@@ -143,7 +143,7 @@ def differences(before: Any, after: Any, values_alone: bool) -> list[str]:
 
 
 def compare(before: dict[str, Any], after: Iterator[tuple[str, Any]], values_alone: bool) -> int:
-    """Says of each piece whether it is as before; how many are not."""
+    """Prints for each piece whether it is as before; returns the number of pieces that differ."""
     left, others = dict(before), 0
     for name, content in after:
         found = differences(left.pop(name, {}), content, values_alone)

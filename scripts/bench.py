@@ -1,9 +1,10 @@
-"""Speed of kernels, of the DRAM model and of whole runs, against targets, public simulators and the last time.
+"""Measures the speed of kernels, of the DRAM model and of whole runs, and compares it with targets, public simulators
+and the previous measurement.
 
-Whole runs are also counted in the host's instructions, which is exact on a busy machine too: a row that needs 3 % more
-than last time has lost speed. Speeds of whole runs and DRAM are medians of several processes, by the processor time of
-the simulating thread; kernels are criterion's medians. Each time, all figures are written to results/bench/ as one JSON
-file, with a description of the machine, and compared with the newest earlier file.
+For whole runs the script also counts the host's instructions, which is exact on a busy machine too: a row with 3 % more
+instructions than last time has lost speed. Speeds of whole runs and DRAM are medians of several processes, by the
+processor time of the simulating thread; kernels are criterion's medians. Each time, all figures are written to
+results/bench/ as one JSON file, with a description of the machine, and compared with the newest earlier file.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ RUNS = (
         for workload, millions in (("bfs", 4), ("hashjoin", 2), ("gups", 1))
     ),
 )
-# The stream on which each design's cryptography is priced: millions of instructions, and three last-level caches.
+# The stream that measures the cost of each design's cryptography: millions of instructions, and a footprint of three
+# last-level caches.
 CRYPTO_MILLIONS = 10
 CRYPTO_FOOTPRINT = "24MB"
-# Designs that `modern` cannot have.
+# Machines for the designs that `modern` does not support.
 OF_DESIGN = {"emcc": "emcc-4core"} | dict.fromkeys(("cryptopage", "cryptopage-basic", "hide"), "cryptopage-2006")
 # Share of the unprotected target speed that the simulator must reach under protection.
 PROTECTED_SHARE = 0.5
@@ -64,7 +66,8 @@ MORE_VALUES_SHARE = 0.7
 PERSISTING = ("secpb-pcm", "stores", "rate=474", "per_line=21", "footprint=32KB")
 PERSISTING_MILLIONS = 1
 PERSISTING_SHARE = 0.7
-# Lines that move, on the machine of their paper: millions of instructions of a kernel and of a recorded program.
+# Permuted lines, on the machine of the CryptoPage paper: millions of instructions of a kernel and of a recorded
+# program.
 MOVING_MACHINE = "cryptopage-2006"
 MOVING_DESIGNS = ("none", "cryptopage")
 MOVING_CHASE_MILLIONS = 1
@@ -72,7 +75,7 @@ MOVING_GZIP_MILLIONS = 3
 DRAM_REQUESTS = 200_000
 DRAM_TARGET = 1.5e6
 DRAM_SEQUENTIAL_TARGET = 5e6
-# Nanoseconds that one line may take through AES-GCM, by instructions.
+# Maximum nanoseconds to process one line by AES-GCM, by the processor's instructions.
 GCM_TARGETS = {"casemate, VAES": 8, "casemate, AES-NI": 60, "casemate, AES-NI, line by line": 60}
 GCM_OTHERS = ("openssl", "aes-gcm", "ring")
 # Crate that measures single parts, and the time for which criterion measures each.
@@ -198,7 +201,9 @@ def persisting(speed: Path, runs: int) -> Iterator[Row]:
 
 
 def moving(speed: Path, runs: int) -> Iterator[Row]:
-    """Lines that move, next to lines that do not: the fewer fills a permutation has, the more is moved for each."""
+    """Measures a design that permutes lines, next to the unprotected machine. The fewer fills a permutation has, the
+    more lines the simulator moves for each fill.
+    """
     with tempfile.TemporaryDirectory() as folder:
         text, trace = Path(folder, "text"), Path(folder, "gzip.trace")
         text.write_bytes(b"".join(page.read_bytes() for page in sorted((ROOT / "docs").glob("*.md"))))
@@ -254,7 +259,7 @@ def gcm() -> Iterator[Row]:
 
 
 def main() -> int:
-    """Measures everything and keeps it."""
+    """Carries out the requested measurements, and stores the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="processes for each row; the median counts (default: 3)")
     choices = ("kernels", "gcm", "crypto", "speculation", "persisting", "moving", "dram", "runs", "misses", "counts")

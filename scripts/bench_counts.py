@@ -1,9 +1,9 @@
-"""The host's instructions for each simulated one: a speed that neither neighbours nor the host's clock can change.
+"""Host instructions per simulated instruction: a measure of speed that other load and the host's clock cannot change.
 
 Valgrind counts them only in the simulating thread, from the assembly of the machine to the record. The program's
 instructions are produced in a separate thread, and cryptography is priced later. Counts of one version differ by less
-than a thousandth between runs, so that the code causes a difference that a stopwatch cannot show. They do not include
-the effects of caches and stalls of the host, which the speeds show.
+than a thousandth between runs, so they show changes of the code that measured times cannot show. Counts do not include
+the host's cache misses and stalls, which the measured speeds include.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WITHOUT_PREFETCHERS = ("machine.node.l1d.prefetcher=", "machine.node.l2.prefetch
 
 @dataclass(frozen=True)
 class Counted:
-    """One run, with enough millions of instructions: a count needs no long run."""
+    """One run to count, over a few million instructions: a count needs no long run."""
 
     machine: str
     workload: str
@@ -101,6 +101,6 @@ def count(speed: Path, run: Counted) -> Row:
 
 
 def counts(speed: Path) -> Iterator[Row]:
-    """All runs, as many side by side as the host has cores: that does not change a count."""
+    """All runs, as many in parallel as the host has cores: parallel runs do not change a count."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(lambda run: count(speed, run), COUNTED)

@@ -14,7 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "results" / "bench"
-# A difference within this share may be the host's, not ours: of speeds, and of counts of the host's instructions.
+# Largest relative difference that noise of the host may cause: in counts of the host's instructions, and in speeds.
 NOISE = {"count": 0.03}
 NOISE_OF_SPEEDS = 0.1
 # Format of the figures; files of another format are ignored.
@@ -30,7 +30,7 @@ class Target:
     per_second: float | None = None
 
     def verdict(self, per_second: float) -> str:
-        """Returns if a speed is enough, in few words."""
+        """Returns whether a speed meets the target, as text."""
         if self.per_second is None:
             return ""
         wanted = f"{self.per_second / 1e6:g} M"
@@ -84,7 +84,7 @@ class Row:
         return f"\n      each {', '.join(amounts)}" if amounts else ""
 
     def change(self) -> str:
-        """This figure against last time's, and whether more than chance has changed it."""
+        """Returns the ratio of this figure to that of last time, and whether it exceeds the noise."""
         if not self.before:
             return "-"
         ratio, noise = self.rate / self.before, NOISE.get(self.kind, NOISE_OF_SPEEDS)
@@ -127,7 +127,7 @@ def commit() -> str:
 
 
 class History:
-    """The figures of this time, in the light of last time's."""
+    """The figures of this measurement, each compared with that of the last measurement."""
 
     def __init__(self, folder: Path, kept: list[dict[str, Any]]) -> None:
         """New figures for `folder`, to be compared with those that are kept, the oldest first."""
@@ -146,7 +146,7 @@ class History:
         return History(folder, [one for one in kept if one.get("format") == FORMAT])
 
     def heading(self) -> str:
-        """Prints the computer and version of the measurement, and those that it is compared with."""
+        """Returns text with the computer of this measurement, and the earlier measurement that it is compared with."""
         lines = [f"{self.host['cpu']}, {self.host['cores']} cores, load {self.host['load_average_at_start']:.1f}"]
         if self.earlier is None:
             lines.append("nothing was measured here before")
@@ -161,7 +161,7 @@ class History:
         return "\n".join(lines)
 
     def add(self, title: str, rows: Iterable[Row]) -> None:
-        """Takes in rows, and shows each as it is measured."""
+        """Adds rows, and prints each as soon as it is measured."""
         begun = time.monotonic()
         print(f"\n{title}", flush=True)
         for row in rows:
@@ -171,7 +171,7 @@ class History:
         print(f"  ({time.monotonic() - begun:.0f} s)", flush=True)
 
     def store(self) -> Path:
-        """Writes a separate file for this time."""
+        """Writes the figures of this measurement to a new file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / time.strftime("%Y-%m-%dT%H-%M-%SZ.json", self.begun)
         content = {

@@ -18,9 +18,9 @@ from bench_counts import SIMULATION, Counted, under_callgrind
 
 # Bytes, ways and line of the first-level caches and of the second, as of a server's core of 2023.
 CACHES = ("--I1=32768,8,64", "--D1=49152,12,64", "--LL=2097152,16,64")
-# Lines leave this one soon.
+# A last-level cache from which lines are evicted soon.
 SMALL_LLC = ("machine.llc.size=1 MB",)
-# Counters of these fit the controller's cache, and all data is met for the first time.
+# A footprint with counters that fit the controller's cache; each data line is accessed for the first time.
 FEW_COUNTERS = ("footprint=4 MB",)
 # For each kind of miss, a run with tens of thousands of these, and hardly any of another kind.
 KINDS = {
@@ -57,6 +57,6 @@ def of_each_miss(speed: Path, run: Counted) -> dict[str, float]:
 
 
 def all_kinds(speed: Path) -> Iterator[dict[str, float]]:
-    """All kinds, as many side by side as the host has cores: that does not change a count."""
+    """All kinds, as many in parallel as the host has cores: parallel runs do not change a count."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(lambda run: of_each_miss(speed, run), KINDS.values())

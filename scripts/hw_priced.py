@@ -1,4 +1,5 @@
-"""Checks that cores are priced as a whole: `casemate.hardware.flow` against mental arithmetic (`make hw-synthesis`).
+"""Checks the cost estimates of whole hardware cores: `casemate.hardware.flow` against mental arithmetic (`make
+hw-synthesis`).
 
 The cells are of a library with delays linear in the load and equal energies for all slews. The RTL leaves synthesis no
 choice: a lane that shifts the parity of four bits through twenty flip-flops, and a pair of lanes behind one more. In

@@ -37,7 +37,7 @@ def without_mark(rtl: Path, folder: Path) -> Path:
 
 
 class Rails:
-    """Cells of a netlist that decide about a line."""
+    """Comparators in a netlist: the cells that decide whether the lane accepts a line."""
 
     def __init__(self, built: Netlist, cells: Library) -> None:
         self._cells = {each.name: each for each in built.instances}
@@ -101,7 +101,7 @@ class Rails:
 
 
 def check(said: str, rails: Rails, is_shared: bool) -> tuple[str, bool, str]:
-    """Checks that the rails share their comparators, or that they do not."""
+    """Checks that the two rails share a comparator if `is_shared`, and otherwise that they do not."""
     first, second = rails.comparators()
     both = len(first & second)
     seen = [rails.tag_seen_by(comparator) for comparator in (first, second)]
@@ -111,7 +111,7 @@ def check(said: str, rails: Rails, is_shared: bool) -> tuple[str, bool, str]:
 
 
 def checks(cells: Library, rtl: Path, folder: Path) -> list[tuple[str, bool, str]]:
-    """Yields every check: its statement, its result, and the figures."""
+    """Returns every check: its statement, its result, and the figures."""
     apart = Rails(mapped(cells, rtl, folder / "apart"), cells)
     merged = Rails(mapped(cells, without_mark(rtl, folder / "unmarked"), folder / "merged"), cells)
     return [

@@ -3,9 +3,9 @@
     scripts/hw_synthesis.py [--lib FILE]
 
 Each check can fail, and those that compare have a planted bug that must be found. The core is the GHASH multiplier with
-16 bits a cycle. Toggles are compared with Verilator's on one with one bit a cycle, which is small enough to build with
-a trace of every net. hw_rails.py checks the lane's verdict, and hw_priced.py compares whole prices with mental
-arithmetic. A minute of processor time; exit code 1 if a check fails.
+16 bits a cycle. Toggles are compared with Verilator's on a multiplier with one bit a cycle, which is small enough to
+build with a trace of every net. The script hw_rails.py checks the lane's verdict; hw_priced.py compares whole cost
+estimates with mental arithmetic. A minute of processor time; exit code 1 if a check fails.
 """
 
 import re
@@ -108,7 +108,7 @@ class Multiplier:
         )
 
     def run(self, trace: Trace, changed: Netlist | None = None) -> Toggles:
-        """Runs its netlist, or one that was changed."""
+        """Simulates the multiplier's netlist, or a changed netlist."""
         return gate_simulation.run(changed or self.netlist, self.cells, CLOCK, trace, self.folder)
 
     def energy(self, toggles: Toggles) -> energy.Energy:
@@ -126,7 +126,7 @@ def refused(what: Callable[[], object], said: str) -> bool:
 
 
 def timing_of_less(multiplier: Multiplier) -> timing.Timing:
-    """Timing with a planted bug: OpenSTA gets a cell less than there are."""
+    """Timing with a planted bug: OpenSTA receives a netlist without its last cell."""
 
     def less(built: Netlist) -> str:
         return written(built.with_instances(list(built.instances[:-1])))
@@ -137,7 +137,7 @@ def timing_of_less(multiplier: Multiplier) -> timing.Timing:
 
 
 def with_another_gate(built: Netlist) -> Netlist:
-    """A netlist with a planted bug: a gate is another."""
+    """A netlist with a planted bug: one gate is replaced by another kind of gate."""
     swapped = {"XOR2X1": "XNOR2X1", "XNOR2X1": "XOR2X1", "NAND2X1": "NOR2X1", "NOR2X1": "NAND2X1"}
     at = next(number for number, each in enumerate(built.instances) if each.cell in swapped)
     wrong = replace(built.instances[at], cell=swapped[built.instances[at].cell])

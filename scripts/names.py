@@ -33,7 +33,7 @@ BANNED = {
     "came",
 }
 
-# Files without such a word are not parsed.
+# Files without any of these words are not parsed.
 SUSPECT = re.compile("|".join(sorted(BANNED)), re.IGNORECASE)
 RUST_DEFINITIONS = re.compile(
     r"\b(?:fn|struct|enum|trait|type|const|static|mod|let(?: mut)?)\s+([A-Za-z_]\w*)"

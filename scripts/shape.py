@@ -1,11 +1,12 @@
-"""The shape of the code, in counts that a file's length does not show.
+"""Measures the structure of the code: properties that the length of a file does not show.
 
     scripts/shape.py                 of this work tree
     scripts/shape.py FOLDER          of another, to see before and after
 
-Methods and fields of a type count over all its files. A circle is a set of files, or of folders, in which each names
-the next: readers must read all of them together. A function of the scheme's text that decrypts a line, or joins it with
-its tag, counts as a read with a separate order; one that encrypts a line counts as a write with a separate order.
+Methods and fields of a type count over all its files. A circle is a set of files, or of folders, that import each other
+in a cycle, so that readers must read all of them together. In the source of the scheme, a function that decrypts a
+line, or joins it with its tag, counts as a read with a separate order. A function that encrypts a line counts as a
+write with a separate order.
 """
 
 from __future__ import annotations
@@ -74,12 +75,12 @@ def verbs(crate: Path) -> tuple[int, int]:
     return total, defaults
 
 
-# Calls that a read must make at some point, in addition to its fetches.
+# Calls by which a read joins the fetch of the line with that of the tag.
 JOINS_TAG = r"join!\([^;]*?\.(?:stored_tag|beside|tag_and_others)\("
 
 
 def functions_that(paths: Iterable[Path], does: str) -> int:
-    """Returns the number of functions of these files that match `does`."""
+    """Returns the number of functions in these files with a body that matches `does`."""
     return sum(
         len(re.findall(does, body)) > 0
         for path in paths
@@ -89,7 +90,7 @@ def functions_that(paths: Iterable[Path], does: str) -> int:
 
 
 def module_of(crate: Path, path: Path) -> tuple[str, ...]:
-    """The module that a file is, by the names that lead to it."""
+    """Path of the Rust module in this file, from the names of its folders and of the file."""
     parts = path.relative_to(crate / "src").with_suffix("").parts
     return parts[:-1] if parts[-1] in {"mod", "lib", "main"} else parts
 
@@ -196,7 +197,7 @@ def top_level(arguments: str) -> list[str]:
 
 
 def folders(graph: Graph) -> Graph:
-    """Returns the imports between folders. A folder that names one inside it, or is named by it, is one with it."""
+    """Returns the imports between folders. Imports between a folder and a folder within it do not count."""
     found: dict[str, set[str]] = defaultdict(set)
     for one, others in graph.items():
         for other in others:

@@ -1,8 +1,8 @@
 """Runs from which the compiler learns the usual branches of the simulator: `make fast` builds by their profile.
 
-They have a share of everything that takes long: programs that stay in the caches and programs that do not, one core and
-four, an unprotected machine and one design of each way to read and to write. Each run is short, since an instrumented
-package is two to three times slower.
+The runs cover all parts of the simulator that take long: programs that fit the caches and programs that do not, and one
+core and four. They use an unprotected machine, and one design for each way to read and to write. Each run is short,
+since an instrumented package is two to three times slower.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""The bookkeeping of scripts/bench.py: medians, targets, ratios and the comparison with last time."""
+"""The arithmetic of scripts/bench.py: medians, targets, ratios and the comparison with the last measurement."""
 
 from __future__ import annotations
 

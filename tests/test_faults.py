@@ -1,7 +1,7 @@
-"""The model that flips bits of the GCM lane (`dv/faults`) is right about AES-GCM, and its planted weaknesses still
-apply.
+"""The model for bit flips in the GCM lane (`dv/faults`) computes AES-GCM correctly, and its planted weaknesses still
+apply to the RTL.
 
-The flips themselves need the hardware's tools: `make hw-faults`.
+Flipping bits in the RTL itself needs the hardware tools: `make hw-faults`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Foundations of the hardware's verification (dv/), without a simulation.
 
-Its scoreboard sees errors, its list of flips is whole, coverage is counted as it is, and a missing tool is named.
+The scoreboard detects errors, the list of bit flips is complete, coverage figures are right, and the error for a
+missing tool names the tool.
 """
 
 from __future__ import annotations
@@ -314,7 +315,7 @@ def test_the_cycles_of_a_lane_are_those_that_its_page_states_and_that_it_was_bui
         assert stated[name][1] <= wanted_latency
 
 
-# Each as the lane takes in simulation.
+# Cycle counts as the lane needs them in simulation.
 @pytest.mark.parametrize(
     ("rounds", "mul_bits", "lanes", "pace"), [(2, 8, 2, 35.5), (2, 2, None, 263), (2, 1, None, 519), (1, 8, None, 79)]
 )

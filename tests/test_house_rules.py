@@ -1,4 +1,4 @@
-"""House rules that are easier to check than to remember."""
+"""Rules for the code of this project that are easier to check than to remember."""
 
 from __future__ import annotations
 

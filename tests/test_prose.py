@@ -53,7 +53,7 @@ def test_names_keep_their_budget() -> None:
 
 
 def committed() -> list[dict[str, dict[str, dict[str, float]]]]:
-    """The budgets of all earlier commits; none in a checkout without history."""
+    """Budgets of all earlier commits; empty in a checkout without history."""
     log = ["git", "log", "--format=%H", "--", "tests/prose.toml"]
     revisions = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     shown = (

@@ -1,4 +1,4 @@
-"""A system's page lists the rules that its paper states, and where the tests are that are named after each."""
+"""The page of a system lists the rules in its paper, and the location of the tests that are named after each rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the command as a user would."""
+"""Fixtures that run the command `casemate` as a user would."""
 
 import json
 import os
@@ -24,7 +24,7 @@ report.
 """
 
 SMALL = ("--workload", "gups", "--set", "footprint=1 MB", "--limit", "50K")
-"""A run of a fraction of a second."""
+"""Arguments of a run that takes a fraction of a second."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def claimed(design: str) -> tuple[int, int]:
 
 Casemate = Callable[..., Said]
 Numbers = Callable[[str, str, int], float]
-"""A number for each figure, series and place of a case."""
+"""Function that returns a number for a figure, a series and the index of a case."""
 
 
 def trend_holds(study: Study, trend: Trend, numbers: Numbers, cases: Sequence[str] = ("a", "b", "c")) -> bool:
@@ -91,13 +91,15 @@ def refused_before_the_run(casemate: Casemate, folder: Path, option: tuple[str, 
 
 @pytest.fixture(scope="session", autouse=True)
 def _hear_ctrl_c() -> None:
-    """A process that a script starts in the background is deaf to Ctrl-C, and so is all that it starts."""
+    """A process that a script starts in the background ignores Ctrl-C, and so do its child processes."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def casemate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Casemate:
-    """The command, in an empty folder. It runs in this process, which is faster, and is heard as a process would be."""
+    """The command, in an empty folder. It runs in this process, which is faster, and the fixture captures its output
+    and exit code.
+    """
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> Said:
@@ -113,7 +115,7 @@ def casemate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
 
 @pytest.fixture
 def interrupted(tmp_path: Path) -> Casemate:
-    """The command as a separate process, which gets Ctrl-C some time after it has reported its start."""
+    """The command as a separate process, which receives Ctrl-C some time after it has reported its start."""
 
     def run(*arguments: str) -> Said:
         command = [sys.executable, "-m", "casemate", *arguments]

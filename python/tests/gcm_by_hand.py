@@ -1,8 +1,8 @@
 """Figures of the thesis' tables, worked out by hand from its parameters, for the test of `casemate reproduce gcm`.
 
-Each is calculated with a pocket calculator from the thesis's measurements (its Tables 4.1, 5.1 to 5.3 and 6.1 and its
-equations 5.1 to 5.5), by the formula in the comment. No figure was copied from Casemate's output. The keys are the
-table, the subject of the figure, and its quantity.
+Each figure is calculated with a pocket calculator, by the formula in the comment. The inputs are the thesis's
+measurements: its Tables 4.1, 5.1 to 5.3 and 6.1 and its equations 5.1 to 5.5. No figure was copied from Casemate's
+output. The keys are the table, the subject of the figure, and its quantity.
 """
 
 # A line through five points (x, y): slope = (5 Sxy - Sx Sy) / (5 Sxx - Sx Sx), intercept = (Sy - slope Sx) / 5.

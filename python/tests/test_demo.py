@@ -1,4 +1,4 @@
-"""The demo's program, a smaller part of it: protection must slow it down, or the demo has no point."""
+"""A smaller part of the demo's program: protection must slow the program down, or the demo would show no cost."""
 
 import shutil
 import subprocess

@@ -50,7 +50,7 @@ def _event(kind: str, properties: dict[str, Any], required: list[str]) -> dict[s
 
 
 SCHEMA = {
-    # Requirements of the format's description for an object, and for each kind of event that we write.
+    # Keys that the description of the format requires in an object, and in each kind of event that we write.
     "type": "object",
     "required": ["traceEvents", "displayTimeUnit", "otherData"],
     "additionalProperties": False,
@@ -113,7 +113,9 @@ def _lanes(events: list[dict[str, Any]]) -> dict[Track, list[dict[str, Any]]]:
 
 
 def _as_perfetto(lane: list[dict[str, Any]], as_float: bool) -> Iterator[tuple[int, int]]:
-    """Beginnings and ends in nanoseconds as Perfetto cuts them, of numbers or of binary fractions."""
+    """Returns beginnings and ends of spans in nanoseconds, cut off as Perfetto cuts them, from exact numbers or from
+    binary fractions.
+    """
     for event in sorted(lane, key=lambda event: event["ts"]):
         if as_float:
             start, length = int(float(event["ts"]) * 1000), int(float(event["dur"]) * 1000)
@@ -143,7 +145,7 @@ def test_the_file_is_in_the_trace_event_format(whole: Path) -> None:
     assert set(lanes) <= named
     assert {process for process, _ in named} <= processes
     assert len(lanes) > 20
-    # Spans of a thread are one in the other or apart; ours are apart, also when they are cut to nanoseconds.
+    # Spans of a thread must be nested or disjoint; ours are disjoint, also after rounding to nanoseconds.
     for lane in lanes.values():
         for as_float in (False, True):
             for (_, end), (start, _) in pairwise(_as_perfetto(lane, as_float)):

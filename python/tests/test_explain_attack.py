@@ -122,7 +122,7 @@ def test_a_heading_is_never_wider_than_the_picture(casemate: Casemate, tmp_path:
 
 
 def test_all_means_every_design_and_every_attack(casemate: Casemate) -> None:
-    """That each keeps its claims is the matter of `crates/campaign/tests/all/campaigns.rs`, with more trials."""
+    """`crates/campaign/tests/all/campaigns.rs` tests that each design keeps its claims, with more trials."""
     said = casemate("attack", "--all", "--row", "replay-data-tag-counter")
     assert said.code == 0, said.out
     assert "all as claimed" in said.out
@@ -307,7 +307,7 @@ def test_every_schema_describes_every_field(casemate: Casemate, kind: str) -> No
     schema = casemate("schema", *kind.split()).json()
     for model in [schema, *schema["$defs"].values()]:
         for name, field in model.get("properties", {}).items():
-            # If a field has the meaning of its type, the type has the description.
+            # If the meaning of a field is that of its type, the description is at the type.
             assert field.get("description") or "$ref" in field, name
 
 

@@ -132,7 +132,7 @@ def test_a_file_list_gives_include_folders_and_macros_and_included_files_count(
     assert [str(each) for each in found] == [
         f"+incdir+{folder}", "+define+WIDTH=8", f"+incdir+{source.parent}", str(source),
     ]  # fmt: skip
-    # From the folder of the file that includes, before any other.
+    # The folder of the including file has precedence over any other folder.
     assert sources.included(found) == [folder / "inner.svh", folder / "own.svh"]
 
 
@@ -254,7 +254,7 @@ def test_errors_of_the_sources_themselves_are_first_and_paths_are_relative(
 
 
 def core(um2: float) -> dict[str, object]:
-    """A core of this area, as a flow without a stimulus prints it."""
+    """A hardware core of this area, as a flow without a stimulus prints it."""
     area = {"um2": um2, "flops_um2": 0.0, "cells": 1, "flops": 0, "fanout_buffers": 0}
     path = {"path_begins": "a", "path_ends": "b", "path_cells": 1}
     work = dict.fromkeys(("cycles_per_line", "latency_cycles", "gbps", "gbps_per_mm2"))

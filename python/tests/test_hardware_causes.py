@@ -1,4 +1,4 @@
-"""A netlist that differs from its RTL, or has no flip-flop that fits, is answered with the cause."""
+"""The error for a netlist that differs from its RTL, or for a library without a suitable flip-flop, names the cause."""
 
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,8 @@ class Replay:
 
 
 def cause(monkeypatch: pytest.MonkeyPatch, of_values: list[int], of_beginnings: list[int]) -> str:
-    """The cause of a difference of RTL that gave out 1, 0, 1, if it gives out this with other values for an `'x`, and
-    with other values in registers.
+    """Returns the cause of a difference for RTL with the outputs 1, 0, 1, and with these outputs for other values of an
+    `'x`, and for other values in registers.
     """
     built = list[str]()
 

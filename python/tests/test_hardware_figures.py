@@ -1,5 +1,5 @@
-"""Steps of the hardware flow that decide figures, each on an example that is small enough to be worked out by hand:
-parts of an FPGA, sinks of a net, resets and sets, boxes with wires through them, measured cycles.
+"""Steps of the hardware flow that decide figures, each on an example that is small enough to be worked out by hand. The
+examples are resources of an FPGA, sinks of a net, resets and sets, boxes with wires through them, and measured cycles.
 """
 
 import json
@@ -50,8 +50,8 @@ def test_every_cell_of_an_fpga_is_counted_by_kind_without_wires_and_boxes(
 
 @pytest.mark.parametrize(("inverters", "buffers"), [(15, 0), (16, 1), (17, 2), (256, 17)])
 def test_a_port_is_a_sink_like_any_other(tmp_path: Path, inverters: int, buffers: int) -> None:
-    """A net drives 16 pins. 16 inverters and a port are one more: a buffer takes the 16, and the port keeps its place.
-    256 and a port: 16 buffers and the port are one more again, so one buffer takes these 16.
+    """A net may drive 16 pins. With 16 inverters and a port, a buffer drives the 16 inverters, and the net still drives
+    the port. With 256 inverters and a port, a second level is necessary: one more buffer drives the 16 buffers.
     """
     plain = shared_net(inverters)
     seen = Netlist(plain.top, plain.ports | {"q": Port(False, (4,))}, plain.instances, {})
@@ -113,7 +113,7 @@ def placed(folder: Path, part: Netlist, cells: dict[str, object], ports: dict[st
 
 
 def through() -> Netlist:
-    """A part that gives back its input `a` as `y`, a constant as `one`, and `!(a ^ b)` as `z`."""
+    """A part with three outputs: its input `a` as `y`, a constant as `one`, and `!(a ^ b)` as `z`."""
     plain = two_gates()
     ports = {name: port for name, port in plain.ports.items() if port.is_input}
     outputs = {"y": Port(False, (3,)), "z": Port(False, (6,)), "one": Port(False, ("1",))}
@@ -170,7 +170,7 @@ def test_a_line_without_its_tag_and_a_tag_without_its_line_are_not_sealed(is_tag
 
 
 class Pipe:
-    """An engine that takes a line every `PACE` cycles, and answers it `DEPTH` cycles later, in turn."""
+    """An engine that accepts a line every `PACE` cycles, and responds `DEPTH` cycles later, in order."""
 
     PACE, DEPTH = 5, 17
     PORTS: ClassVar = {
@@ -217,7 +217,7 @@ def test_an_engine_is_measured_when_it_is_full_and_not_while_it_fills() -> None:
 def test_each_lane_of_a_router_gets_as_many_lines_as_a_single_lane(lanes: int) -> None:
     alone, request = Point().request((), False), Point(lanes=lanes).request((), False)
     assert request.lines == lanes * alone.lines
-    # More than a lane holds, so that it is full while it is measured.
+    # More lines than a lane holds, so that the lane is full during the measurement.
     assert alone.lines >= 24
     assert (request.part is None, request.copies) == ((True, 0) if lanes == 1 else (False, lanes))
 

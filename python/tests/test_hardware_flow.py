@@ -315,7 +315,7 @@ def test_a_line_that_is_counted_twice_is_refused() -> None:
 
 
 class Deaf:
-    """An engine that takes a key, and then this number of lines, and answers no line."""
+    """An engine that accepts a key and then this number of lines, and responds to no line."""
 
     PORTS: ClassVar = {
         "rst_ni": (True, 1), "req_op_i": (True, 2), "key_i": (True, 128), "key_valid_i": (True, 1),

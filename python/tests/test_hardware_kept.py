@@ -1,5 +1,5 @@
-"""Kept results of the hardware flow are named by everything that decides them: if the name left out an input of a step,
-the flow would use the figure of another core, library or stimulus.
+"""The name of a kept result of the hardware flow depends on all inputs of the step. If the name omitted an input, the
+flow would use the figure of another core, library or stimulus.
 
 The tests run no external program: a fake store in the flow notes the names under which each step would be kept, and
 answers with fixed figures.
@@ -37,7 +37,7 @@ FOUND = {
 
 @dataclass
 class Notes:
-    """A store that has everything, and notes under which names."""
+    """A store that contains every result, and records the names of the requested results."""
 
     folder: Path
     found: dict[str, Any] = field(default_factory=lambda: dict(FOUND))
@@ -87,15 +87,15 @@ class Requests:
             file.write(text)
 
     def ask(self, **changed: Any) -> None:
-        """Asks for something else."""
+        """Changes the request."""
         self.request = replace(self.request, **changed)
 
     def ask_of_design(self, **changed: Any) -> None:
-        """Asks for another design."""
+        """Changes the design of the request."""
         self.ask(design=replace(self.request.design, **changed))
 
     def edit(self, step: str) -> None:
-        """Another text of a file of the flow."""
+        """Changes the program text of a module of the flow."""
         self.patch.setitem(store._CODE, step, "edited")
 
     def price(self) -> tuple[CoreCost, dict[str, str]]:

@@ -30,7 +30,7 @@ def core(um2: float, fmax_mhz: float, cycles: float, nj: float) -> CoreCost:
 
 
 def test_a_line_through_two_numbers_of_lanes_is_theirs_at_the_clock_that_both_reach() -> None:
-    # A single lane has no router, and is on no line.
+    # An engine with a single lane has no router, so the fit omits it.
     points = [Point(), Point(lanes=2), Point(lanes=3), Point(mul_bits=32)]
     rows = [core(1, 1, 1, 1), core(2100, 200, 25, 60), core(3200, 100, 20, 61), core(1, 1, 1, 1)]
     found = scaling(points, rows)

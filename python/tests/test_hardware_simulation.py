@@ -1,4 +1,6 @@
-"""Output of RTL while it is simulated and synthesised, which is neither an answer to a stimulus nor hardware."""
+"""Text that RTL prints in simulation and synthesis: the stimulus does not read the text as outputs of ports, and
+synthesis ignores it.
+"""
 
 import re
 import shutil

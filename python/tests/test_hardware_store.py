@@ -1,4 +1,6 @@
-"""Results that the flow keeps: under everything that decides them, whole, never of inputs that changed meanwhile."""
+"""Results that the flow keeps: their names depend on all inputs, their files are complete, and no input changed
+meanwhile.
+"""
 
 from pathlib import Path
 
@@ -23,7 +25,7 @@ def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flow:
 
 
 def source(folder: Path, body: str = "") -> Path:
-    """A core with a clock and this in it."""
+    """A hardware core with a clock and this content."""
     path = folder / "core.sv"
     path.write_text(f"module core(input clk, output q);\n{body}\nendmodule\n")
     return path

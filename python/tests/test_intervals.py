@@ -1,4 +1,6 @@
-"""A run by interval: its parts add up to it, its table is read as numbers, and nonsense is refused."""
+"""A run by interval: the intervals add up to the run, readers of the table receive numbers, and invalid requests are
+refused.
+"""
 
 import csv
 import importlib.util
@@ -24,7 +26,7 @@ from hypothesis import strategies as some
 COMMAND = [sys.executable, "-m", "casemate"]
 INTERVALS = ("--interval", "10K", "--intervals", "phases.csv")
 NO_SUMS = {"ipc", "read_latency_ns", "reads", "start", "start_fs"}
-"""Figures of an interval that are no sums of counts."""
+"""Fields of an interval that are no sums, so that they do not add up to the run's."""
 
 
 def _numbers(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:

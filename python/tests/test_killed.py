@@ -24,11 +24,11 @@ KILLS = int(os.environ.get("CASEMATE_KILLS", "12"))
 SEED = int(os.environ.get("CASEMATE_KILLS_SEED", "1"))
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LATEST_SECONDS = 1.5
-"""The latest moment to kill at, after the start of Casemate or of the program."""
+"""Latest moment of the signal, in seconds after the start of Casemate or of the program."""
 GONE_SECONDS = 5.0
-"""Until then everything must be gone."""
+"""Maximum number of seconds until all processes and files must be gone."""
 ENDED_SECONDS = 30.0
-"""Until then Casemate itself must have ended; it keeps results first."""
+"""Maximum number of seconds until Casemate must have ended; it stores results first."""
 
 SOURCE = r"""
 // A program that is hard to get rid of, in the way that its argument says.
@@ -143,7 +143,7 @@ class Started:
         return found
 
     def wait_for(self, wanted: Callable[[dict[int, str]], bool], seconds: float = 20.0) -> dict[int, str]:
-        """The processes as soon as they are as wanted."""
+        """Waits until the processes fulfil the condition, and returns them."""
         deadline = time.monotonic() + seconds
         while not wanted(alive := self.alive()) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -157,7 +157,7 @@ class Started:
         assert not left
 
     def get_rid(self) -> None:
-        """Ends processes that a failed test would leave."""
+        """Ends the processes that a failed test may leave behind."""
         for pid in self.alive():
             os.kill(pid, signal.SIGKILL)
         self.process.communicate()
@@ -224,7 +224,7 @@ def _killed_with_its_keeper(start: Callable[..., Started], stubborn: str) -> Sta
     started.wait_for(lambda alive: sum("ring=" in words for words in alive.values()) >= 4)
     time.sleep(1)
     alive = started.alive()
-    # The keeper first: it would learn of the other's end at once, and clean up.
+    # End the keeper first: it would notice the end of the other process at once, and clean up.
     keepers = [pid for pid, words in alive.items() if "casemate-keeper" in words.split(" ")[0]]
     for pid in [*keepers, started.process.pid]:
         os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Programs that really run: live, recorded, and replayed."""
+"""Programs of this computer that are simulated while they run, recorded, and simulated from the recording."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Pages that several addresses or processes share: a real program with loads that show the right content."""
+"""Pages that several addresses or processes share: the loads of a real program return the right content."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Lines that move, from a user's view: layouts, values, attacks that follow a run, and refusals."""
+"""Designs that permute lines, as users see them: layouts, values, attacks after a run, and refusals."""
 
 import casemate as cm
 import pytest
@@ -8,7 +8,7 @@ SHORT = cm.RunOptions(limit=2_000, protection=False)
 
 
 def outcome(worst: str, claim: str | None) -> Outcome:
-    """A row that ended so in all its trials."""
+    """Result of an attack that ended like this in all trials."""
     fields = {"histogram": {worst: 20}, "worst": worst, "claim": claim, "reached": worst == claim, "agrees": True}
     return Outcome.model_validate({"attack": "rowhammer", "hypothetical": False, "examples": (), **fields})
 

@@ -1,4 +1,4 @@
-"""Reports about long work on a console without bars."""
+"""Lines about the progress of long work on a console without bars."""
 
 import io
 import time
@@ -54,7 +54,7 @@ def test_a_forecast_shrinks_with_the_age_of_its_data() -> None:
 
 
 class Heard:
-    """Receives the reports of a pricing."""
+    """Receives the reports about the work on several hardware cores."""
 
     def __init__(self) -> None:
         self.shares = list[tuple[float, float]]()

@@ -1,4 +1,4 @@
-"""Programs that QEMU runs wrong, or that cost this computer too much: the report names each problem."""
+"""Programs that QEMU executes wrongly, or that need more memory than available: the report names each problem."""
 
 import io
 import re

@@ -41,7 +41,7 @@ def store_of(study: Study, folder: Path) -> Store:
 
 
 def carry_out(store: Store, study: Study, seeds: int = SEEDS) -> tuple[Runs, list[str], list[Job]]:
-    """All runs of a study's first figure; which jobs were reported."""
+    """Carries out the runs of a study's first figure; returns records, failures and the reported jobs."""
     jobs: list[Job] = []
     needed = study.needed(["1"])
     jobs = [
@@ -126,7 +126,7 @@ def test_a_run_that_cannot_be_kept_is_named_by_its_worker(tmp_path: Path) -> Non
 
 
 def test_a_key_that_a_design_lacks_is_not_written_with_its_parts() -> None:
-    """So a new key, which older designs do not contain, does not change the names of their runs."""
+    """Keys without a value are not part of the digest, so a new key does not change the file names of earlier runs."""
     parts = api.design("emcc").parts
     assert parts.speculation is None
     assert "speculation" not in written(parts)
@@ -157,7 +157,7 @@ def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_r
 
 
 def test_each_series_has_the_mean_of_its_figure_and_a_study_with_a_failure_does_not_hold() -> None:
-    """One case is as many times slower as the other is faster, so that the geometric mean is one."""
+    """One case is slower by the same factor by which the other is faster, so that the geometric mean is one."""
     speeds = {("small", 1): 2.0, ("small", 2): 4.0, ("alike", 1): 1 / 2, ("alike", 2): 1 / 4}
     runs = cast(
         Runs,

@@ -39,7 +39,7 @@ def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: T
 
 
 def shown(number: str, name: str, index: int) -> float:
-    """Numbers like the paper's: the later a case, the more it misses."""
+    """Returns numbers like the paper's; later cases have more cache misses."""
     if number.endswith(BEHIND):
         return 1.0 + index
     return 100 - _lost(number, name) * (1 + index) / (4 if number.endswith(FREE) else 1)
@@ -53,7 +53,7 @@ def turned(number: str, name: str, index: int) -> float:
 
 
 def _lost(number: str, name: str) -> float:
-    """In percent of IPC."""
+    """Returns the loss of IPC in percent."""
     return {
         "7a": {HIDE: 1.3, ADVANCED: 3.0, BASIC: 20.0},
         "7b": {cache_name(entries): 3.0 + (17.0 if not entries else 10 / entries) for entries in CACHES},

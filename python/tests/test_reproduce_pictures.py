@@ -1,4 +1,4 @@
-"""The picture of a study: all that it says is within it."""
+"""The picture of a study: all its text is within its edges."""
 
 from pathlib import Path
 from typing import Any

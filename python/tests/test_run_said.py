@@ -1,4 +1,4 @@
-"""Notes above and under the table of a run, which prevent misreading its figures."""
+"""Notes above and below the table of a run, which state the limits of its figures."""
 
 from conftest import SMALL, Casemate
 

@@ -1,4 +1,4 @@
-"""Output of commands: files that are whole or missing, and a stream with a reader that may leave."""
+"""Output of commands: files are complete or missing, and the reader of a pipe may close it early."""
 
 import os
 import stat

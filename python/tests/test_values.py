@@ -26,7 +26,7 @@ def test_more_values_predict_no_fewer_words_and_re_ordering_gains_pairs() -> Non
 
 
 def test_predicted_words_do_not_depend_on_the_design() -> None:
-    # Without a metadata cache in its way the program asks for the same lines in the same order.
+    # If no metadata cache delays the program, it requests the same lines in the same order.
     assert predicted(BuiltIn("chase"), "xts") == predicted(BuiltIn("chase"), "none")
 
 
