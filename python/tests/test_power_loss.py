@@ -41,7 +41,7 @@ def test_the_command_prints_a_table_or_json_and_fails_if_a_store_is_lost(casemat
     words = ["run", "--workload", "log", "--limit", "100K", "--power-loss", "20us"]
     said = casemate(*words)
     assert said.code == 0
-    assert "exactly what had been accepted" in said.out
+    assert "exactly the accepted stores" in said.out
     assert "20.000 us" in said.out
     lossy = casemate(*words, "--design", "bbb-gap", "--machine", "secpb-pcm", "--losses", "2", "--json")
     assert lossy.code == 1
@@ -53,7 +53,7 @@ def test_the_command_prints_a_table_or_json_and_fails_if_a_store_is_lost(casemat
 def test_a_loss_after_the_end_of_the_program_is_reported(casemate: Casemate) -> None:
     said = casemate("run", "--workload", "log", "--limit", "50K", "--power-loss", "1s")
     assert said.code == 0
-    assert "2 losses came when the programs had ended" in " ".join(said.out.split())
+    assert "2 losses happened after the programs had ended" in " ".join(said.out.split())
 
 
 @pytest.mark.parametrize(
