@@ -235,7 +235,7 @@ def test_a_campaign_with_a_log_resumes(casemate: Casemate, tmp_path: Path) -> No
     )
     timed = casemate("attack", "none", "--row", "flip-data", "--budget", "0.1s")
     assert timed.code == 0
-    assert "the same command goes on" in timed.err
+    assert "the same command continues" in timed.err
     assert (tmp_path / "results" / "attacks.jsonl").is_file()
 
 

@@ -60,12 +60,12 @@ def test_a_loss_after_the_end_of_the_program_is_reported(casemate: Casemate) -> 
     ("words", "said"),
     [
         (["--power-loss", "soon"], "'soon' is no moment: expected a number of instructions as in 1.5M"),
-        (["--losses", "3"], "--losses is about losses of power: add --power-loss AT"),
-        (["--battery", "1mJ"], "--battery is about losses of power: add --power-loss AT"),
+        (["--losses", "3"], "--losses applies to losses of power: add --power-loss AT"),
+        (["--battery", "1mJ"], "--battery applies to losses of power: add --power-loss AT"),
         (["--power-loss", "random", "--battery", "much"], "'much' is not an amount of energy"),
         (["--power-loss", "random", "--design", "sc64-bmt"], "design sc64-bmt keeps nothing over a loss of power"),
         (["--power-loss", "random", "--detail", "sampled"], "leave out --detail"),
-        (["--power-loss", "random", "--values", "8"], "--values is for runs that end by themselves"),
+        (["--power-loss", "random", "--values", "8"], "--values is for runs without a loss of power"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_in_one_line(words: list[str], said: str, casemate: Casemate) -> None:
