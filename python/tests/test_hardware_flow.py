@@ -310,7 +310,7 @@ def test_a_line_that_is_counted_twice_is_refused() -> None:
     core = echo()
     line = core.lines[2]
     core.done(line.sealed, line.tag, line=2)
-    with pytest.raises(CasemateError, match="calls core.done\\(\\) twice for line 2"):
+    with pytest.raises(CasemateError, match=r"calls core\.done\(\) twice for line 2"):
         core.done(line.sealed, line.tag, line=2)
 
 
