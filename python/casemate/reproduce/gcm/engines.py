@@ -103,5 +103,5 @@ def _of_software(bandwidth: float) -> Iterator[EngineNeed]:
         yield EngineNeed(
             implementation=software.name, clock_mhz=software.clock_hz / MHZ, asked="bandwidth", bandwidth_gbs=bandwidth,
             lanes=cores, power_w=cores * software.power_w, area_mm2=None,
-            remark=f"the processor's TDP for each core, of which it has {given.X86_CORES}" if whole else None,
+            remark=f"the processor's whole TDP for each of its {given.X86_CORES} cores" if whole else None,
         )  # fmt: skip
