@@ -181,7 +181,7 @@ def source(tmp_path: Path) -> Path:
         (("nowhere.sv", "--top", "adder"), "there is no source 'nowhere.sv'"),
         (("adder.sv", "--top", "addr"), "no module 'addr' in the sources (did you mean 'adder'?); there are: adder"),
         (("adder.sv", "--top", "adder", "--param", "Fats=1"), "'adder' has no parameter 'Fats' (did you mean 'Fast'?)"),
-        (("adder.sv", "--top", "adder", "--param", "W"), "'W' sets nothing: expected NAME=VALUE, as in --param W=16"),
+        (("adder.sv", "--top", "adder", "--param", "W"), "'W' sets no value: expected NAME=VALUE, as in --param W=16"),
         (("adder.sv", "--top", "adder", "--param", "W="), "the parameter 'W' has no value: expected NAME=VALUE"),
         (("adder.sv", "--top", "adder", "--param", "W=abc"), "the parameter 'W' is 'abc': expected a whole number or"),
         (("adder.sv", "--top", "adder", "--param", "W=1 2"), "the parameter 'W' is '1 2': expected a whole number or"),

@@ -237,7 +237,7 @@ FIGURES = (
         "9c", "Execution time under SP by the linear model", _TIMES,
         tuple(_written_through(f"SP, {forest}", setting) for forest, setting, _ in _FORESTS),
         ("bbb", *(setting for _, setting, _ in _FORESTS)), groups=_WORKLOADS, mean="geometric",
-        note="Not the paper's, nor simulated: each store takes the hashes of figure 9b, but no other step of its tuple.",
+        note="Not the paper's, nor simulated: each store takes only the hashes of figure 9b, no other step.",
     ),
     Figure(
         "V", "Supercapacitor with 32 entries", "mm³",
