@@ -16,8 +16,8 @@ def test_a_changed_figure_is_named_with_both_values() -> None:
 
 
 def test_a_removed_figure_differs_from_a_figure_without_a_value() -> None:
-    assert differences({"ipc": None}, {}, False) == ["ipc: None before, nothing now"]
-    assert differences({}, {"ipc": None}, False) == ["ipc: nothing before, None now"]
+    assert differences({"ipc": None}, {}, False) == ["ipc: None before, missing now"]
+    assert differences({}, {"ipc": None}, False) == ["ipc: missing before, None now"]
 
 
 def test_renamed_figures_are_the_same_if_only_values_count() -> None:
@@ -33,7 +33,7 @@ def test_added_and_removed_pieces_are_counted(capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr().out
     for line in (
         "btree, none: the same",
-        "btree, new: other: cycles: nothing before, 1 now",
-        "btree, gone: nothing now",
+        "btree, new: differs: cycles: missing before, 1 now",
+        "btree, gone: missing now",
     ):
         assert line in said

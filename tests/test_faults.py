@@ -110,8 +110,8 @@ def test_the_masks_of_all_lines_and_the_tags_that_would_make_a_forgery_authentic
         (["--share", "0"], "--share 0: expected 1 (every bit) or more"),
         (["--complete", "--share", "4"], "--share 4: --complete flips every bit; expected one of the two"),
         (["--build", "FOLDER/file/models"], "--build: cannot make the folder 'FOLDER/file/models'"),
-        (["--json", "FOLDER"], "--json: cannot write 'FOLDER': expected a file in a folder that is there"),
-        (["--json", "FOLDER/nowhere/x.json"], "expected a file in a folder that is there"),
+        (["--json", "FOLDER"], "--json: cannot write 'FOLDER': expected a file in an existing folder"),
+        (["--json", "FOLDER/nowhere/x.json"], "expected a file in an existing folder"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_before_a_flip(

@@ -44,7 +44,7 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
         cm.run(GUPS, designs="none", options=cm.RunOptions(limit="5X"))
     with pytest.raises(cm.CasemateError, match="RunOptions: age is 'old': expected 'new', 'steady'"):
         cm.run(GUPS, options=cm.RunOptions(age="old"))  # type: ignore[arg-type]
-    with pytest.raises(cm.CasemateError, match="no design is asked for"):
+    with pytest.raises(cm.CasemateError, match="no design is given"):
         cm.run(GUPS, designs=[])
 
 
@@ -81,8 +81,8 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
         (lambda: cm.attack("none", row="flip-dta"), "unknown attack 'flip-dta' (did you mean 'flip-data'?)"),
         (lambda: cm.attack("none", trials=0), "trials is 0: expected a whole number from 1 to"),
         (lambda: api.attack_many(["none"], "log", seed=-1), "seed is -1: expected a whole number from 0 to"),
-        (lambda: api.attack_many([], "log", trials=1), "no design is asked for"),
-        (lambda: cm.cost_of_battery(entries=[]), "no entries are asked for: expected a number of them"),
+        (lambda: api.attack_many([], "log", trials=1), "no design is given"),
+        (lambda: cm.cost_of_battery(entries=[]), "no entries are given: expected a number of them"),
         (lambda: UNTYPED.explain("none", cm.RunOptions()), "expected a Read, a Write or a Store, as in Read(...)"),
     ],
 )

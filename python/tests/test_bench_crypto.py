@@ -90,14 +90,14 @@ def test_the_conclusion_names_cores_watts_and_the_wait_of_a_line() -> None:
     assert "where the thesis's fastest software takes 34." in said
     assert "26.0 % of the processor's 50 cores, so their number no longer makes it infeasible" in said
     assert "charged with 8 to 26 W, 3.3 to 10.7 times the 2.42 W of the thesis's ASIC of 45 nm." in said
-    assert "A line by itself takes 32 ns, which a miss would wait for" in said
+    assert "A single line takes 32 ns, and a miss would wait for it" in said
     assert "more than the 50 cores that the processor has" in bench(bandwidth_gbs=2560).conclusion
     assert "takes 1,296,297." in bench(bandwidth_gbs=1e6).conclusion
     small = bench(bandwidth_gbs=0.1).conclusion
     assert "take 1 core of this processor" in small
     assert "charged with 2 W" in small
     nothing = crypto_bench.concluded(CryptoOptions(), {}, (BUFFER,))
-    assert "nothing can be said" in nothing.conclusion
+    assert "the thesis's conclusion cannot be checked" in nothing.conclusion
     assert nothing.brief() == "nothing was measured"
 
 
@@ -316,7 +316,10 @@ def test_figures_of_a_debug_build_are_marked_as_not_released(measured: CryptoBen
 
     assert "built as 'debug', for tests: `make build`" in shown("debug")
     assert "built as" not in shown("release")
-    for built_as, begins in (("debug", "Of a build for tests ('debug'), slower than"), ("release", "25.6 GB/s take ")):
+    for built_as, begins in (
+        ("debug", "With a build for tests ('debug'), slower than"),
+        ("release", "25.6 GB/s take "),
+    ):
         said = crypto_today.conclusion(measured.implementations, measured.power, 25.6, built_as)
         assert said.startswith(begins)
     assert measured.built_as in ("debug", "release")

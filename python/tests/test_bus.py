@@ -114,7 +114,7 @@ def test_options_that_do_not_fit_a_bus_file_are_refused(casemate: Casemate, tmp_
         assert said.code == 2
         assert expected in said.err
         assert "Running" not in said.err
-    with pytest.raises(CasemateError, match="give a file for that as bus"):
+    with pytest.raises(CasemateError, match="give that file as bus"):
         api.run(BuiltIn("gups"), options=RunOptions(bus_bytes=True))
     assert list(tmp_path.iterdir()) == []
 

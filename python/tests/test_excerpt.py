@@ -271,7 +271,7 @@ def test_an_unusable_path_is_refused_before_the_run(
         (("--trace-window", "20:5us", "-o", "x"), "'20' is not a length of simulated time: expected a number and its"),
         (("--trace-window", "-1us:5us", "-o", "x"), "'-1us' is not a length of simulated time"),
         (("--trace-window", "20us:0ns", "-o", "x"), "the window to trace is empty"),
-        (("--trace-window", "0.5fs:1us", "-o", "x"), "no whole number of femtoseconds"),
+        (("--trace-window", "0.5fs:1us", "-o", "x"), "not a whole number of femtoseconds"),
         (("--trace-window", "18447s:1us", "-o", "x"), "more than the simulated clock can count"),
         (("--trace-window", "18446s:18446s", "-o", "x"), "ends beyond 18446 s, the end of the simulated clock"),
         ((*WINDOW, "-o", "x", "--detail", "sampled"), "a sampled run has no window to trace"),
@@ -386,7 +386,7 @@ def test_simulated_time_is_exact_or_refused() -> None:
     assert amounts.parse_window("0ns:0.625ns") == (0, 625_000)
     assert amounts.parse_simulated("1.5ms") == 15 * 10**11
     assert amounts.parse_simulated("250 ns") == 250 * 10**6
-    with pytest.raises(ValueError, match="is no whole number of femtoseconds"):
+    with pytest.raises(ValueError, match="is not a whole number of femtoseconds"):
         amounts.parse_simulated("0.0000001ns")
 
 

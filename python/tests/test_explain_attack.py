@@ -167,7 +167,7 @@ def test_a_hypothetical_fault_is_listed_separately_and_does_not_count(casemate: 
     above, _, below = said.out.partition("stopped")
     assert "forbidden-attack" not in above
     assert "forbidden-attack (*)" in below
-    assert "a fault would cost that no design here has" in below
+    assert "assumes a fault that no design here has" in below
     rows = casemate("attack", "sc64-bmt", "--trials", "3", "--json").json()["reports"][0]["rows"]
     assert [row["attack"] for row in rows if row["hypothetical"]] == ["forbidden-attack"]
 
@@ -205,7 +205,7 @@ def test_flips_of_every_bit_are_reported_as_claimed_or_different(casemate: Casem
     said = casemate("attack", "none", "ctr-mac", "sc64-bmt", "scalable-sgx-like", "--exhaustive")
     assert said.code == 0, said.out
     assert "bits flipped, all as claimed" in said.out
-    assert "nothing in use depends on those bits" in said.out
+    assert "no data or metadata in use depends on those bits" in said.out
     assert max(len(line) for line in said.out.splitlines()) <= 100
     repository = Path(__file__).resolve().parents[2]
     text = (repository / "designs" / "xts.toml").read_text()
@@ -235,7 +235,7 @@ def test_a_campaign_with_a_log_resumes(casemate: Casemate, tmp_path: Path) -> No
     )
     timed = casemate("attack", "none", "--row", "flip-data", "--budget", "0.1s")
     assert timed.code == 0
-    assert "the same command goes on" in timed.err
+    assert "the same command continues" in timed.err
     assert (tmp_path / "results" / "attacks.jsonl").is_file()
 
 

@@ -73,8 +73,8 @@ def test_a_late_counter_overflows_in_the_drain_and_an_early_one_as_the_store_ent
 @pytest.mark.parametrize(
     ("design", "wrong", "expected"),
     [
-        ("secpb-cm", ("--meets", "entry"), "to which no read comes: add --of store"),
-        ("sc64-bmt", ("--of", "write", "--meets", "entry"), "to which no write comes: add --of store"),
+        ("secpb-cm", ("--meets", "entry"), "and a read enters none: add --of store"),
+        ("sc64-bmt", ("--of", "write", "--meets", "entry"), "and a write enters none: add --of store"),
         ("plp-sp", ("--of", "store", "--meets", "entry"), "'plp-sp' has no persist buffer"),
         ("bbb", ("--of", "store", "--meets", "overflow"), "'bbb' has no counters that overflow and are renewed: take"),
         ("secpb-cm", ("--of", "store", "--meets", "full"), "'full' is not one of 'new-entry', 'entry', 'full-buffer'"),

@@ -234,7 +234,7 @@ def test_logic_that_drives_itself_is_refused_before_it_is_priced(tmp_path: Path)
         Instance("i1", "INV", {"A": 4, "Y": 5}),
     )
     looped = hardware_parts.netlist({"clk": (True, 2), "a": (True, 3), "y": (False, 6)}, gates)
-    with pytest.raises(CasemateError, match="'top' has logic that drives itself"):
+    with pytest.raises(CasemateError, match="'top' has a combinational loop"):
         gate_simulation.check(looped, small_library(tmp_path), "clk")
 
 
@@ -282,7 +282,7 @@ def test_lines_are_the_same_for_every_core_and_sealed_as_the_simulator_does() ->
     sealed, tag = GcmLines(key).seal(nonce, line.text.to_bytes(64, "big"))
     assert (line.sealed.to_bytes(64, "big"), line.tag.to_bytes(16, "big")) == (sealed, tag)
     first.done(line.sealed, line.tag, line=2)
-    with pytest.raises(CasemateError, match=r"line 2 came out as .* which is not AES-GCM"):
+    with pytest.raises(CasemateError, match=r"sealed line 2 as .* not by AES-GCM"):
         second.done(line.sealed ^ 1, line.tag, line=2)
 
 
@@ -292,7 +292,7 @@ def test_a_line_that_is_counted_and_not_compared_is_refused() -> None:
         for line in core.lines[: 1 + first_is_compared]:
             core.done(*((line.sealed, line.tag) if first_is_compared else ()))
         rest = () if first_is_compared else (core.lines[1].sealed, core.lines[1].tag)
-        with pytest.raises(CasemateError, match="compares some lines and counts others as they come"):
+        with pytest.raises(CasemateError, match="compares only some lines, and line"):
             core.done(*rest)
 
 
@@ -310,7 +310,7 @@ def test_a_line_that_is_counted_twice_is_refused() -> None:
     core = echo()
     line = core.lines[2]
     core.done(line.sealed, line.tag, line=2)
-    with pytest.raises(CasemateError, match="says twice that line 2 is done"):
+    with pytest.raises(CasemateError, match=r"calls core\.done\(\) twice for line 2"):
         core.done(line.sealed, line.tag, line=2)
 
 
@@ -331,14 +331,14 @@ class Deaf:
 def test_an_engine_that_stops_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_stimulus, "IDLE_CYCLES_MAX", 50)
     core = Core(Deaf(), Deaf.PORTS, 16, 3)
-    with pytest.raises(CasemateError, match="did nothing for 50 cycles, with 0 of 3 lines done"):
+    with pytest.raises(CasemateError, match="was idle for 50 cycles, with 0 of 3 lines done"):
         engine_stimulus.drive(core)
 
 
 @pytest.mark.parametrize(
     ("inputs", "said"),
     [
-        ({"aa": 1}, "'aa', which is no port besides the clock \\(did you mean 'a'\\?\\)"),
+        ({"aa": 1}, "'aa', which is the clock or no port \\(did you mean 'a'\\?\\)"),
         ({"y": 1}, "sets 'y', which is an output"),
         ({"a": 16}, "sets 'a' to 0x10, which does not fit 4 bits"),
     ],

@@ -114,10 +114,10 @@ def test_a_change_of_a_design_or_machine_that_does_not_run_is_refused(casemate: 
     for change, reason in [
         (
             "design.sc64-bmt.parts.caches.ways=16",
-            "is for the design 'sc64-bmt', which is not asked for (there is none, ctr-mac)",
+            "is for the design 'sc64-bmt', which is not requested (requested: none, ctr-mac)",
         ),
-        ("machine.modern-ddr5.cores=2", "is for the machine 'modern-ddr5', which is not asked for (there is modern)"),
-        ("design.sc64-btm.parts.caches.ways=16", "is for no design that is asked for (did you mean 'sc64-bmt'?)"),
+        ("machine.modern-ddr5.cores=2", "is for the machine 'modern-ddr5', which is not requested (requested: modern)"),
+        ("design.sc64-btm.parts.caches.ways=16", "is for no requested design (did you mean 'sc64-bmt'?)"),
         ("design.parts.caches.bitmaps=8 KB", "is for the bitmaps of re-ordered lines, and the design re-orders no"),
         ("design.parts.speculation.tracking=lru", "missing field `values`"),
     ]:
@@ -130,7 +130,7 @@ def test_a_change_of_a_design_or_machine_that_does_not_run_is_refused(casemate: 
     assert casemate("explain", *compared).code == 0
     alone = casemate("attack", "none", "--with", "design.sc64-bmt.parts.caches.ways=16")
     assert alone.code == 2
-    assert "which is not asked for (there is none)" in " ".join(alone.err.split())
+    assert "which is not requested (requested: none)" in " ".join(alone.err.split())
 
 
 @pytest.mark.parametrize(

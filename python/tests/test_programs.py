@@ -68,4 +68,4 @@ def test_power_fails_under_a_changed_design_and_its_example_changes_it_too(casem
     unseen = casemate("crash", "secpb-cm", *short, "--with", "design.parts.persistence.entries=4")
     assert (unseen.code, "buffers of one or two entries" in unseen.err) == (2, True)
     wrong = casemate("crash", "plp-sp", "--with", "machine.cores=2")
-    assert (wrong.code, "tried on no machine: expected design.KEY" in wrong.err) == (2, True)
+    assert (wrong.code, "tried without a machine; expected design.KEY" in wrong.err) == (2, True)

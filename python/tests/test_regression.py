@@ -4,9 +4,8 @@ import itertools
 
 import pytest
 from casemate import CasemateError
-from casemate.crypto import feasibility
-from casemate.hardware import regression
-from casemate.hardware.regression import EnginePoint, Line
+from casemate.crypto import feasibility, regression
+from casemate.crypto.regression import EnginePoint, Line
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -107,8 +107,8 @@ def test_a_kept_run_that_cannot_be_read_is_repeated_and_named(tmp_path: Path) ->
     assert {key: run.ipc for key, run in carried.runs.items()} == {key: run.ipc for key, run in runs.items()}
     assert carried.failures == []
     said = notices.export_text()
-    assert "1 of 2 runs are there already" in said
-    assert f"{cut} cannot be read: that run is done again" in said
+    assert "1 of 2 runs exist already" in said
+    assert f"{cut} cannot be read: repeating that run" in said
     assert carry_out(store, STUDY, 1)[2] == [], "it is whole again"
 
 

@@ -274,7 +274,7 @@ def test_a_study_that_differs_without_a_reason_does_not_hold() -> None:
     [
         ("file/below", "cannot make the folder 'file/below': 'file' is no folder"),
         ("file", "cannot make the folder 'file': 'file' is no folder"),
-        ("", "--output has no name: expected that of a folder"),
+        ("", "--output is empty: expected the name of a folder"),
     ],
 )
 def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_shown(

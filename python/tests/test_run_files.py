@@ -86,7 +86,7 @@ def test_a_folder_is_refused_as_a_trace_that_is_to_be_read(casemate: Casemate, t
 
 def test_a_folder_without_a_name_is_refused_and_is_not_the_current_one(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("run", *SMALL, "--design", "none", "--output", "")
-    assert (said.code, said.err) == (2, "casemate: --output has no name: expected that of a folder\n")
+    assert (said.code, said.err) == (2, "casemate: --output is empty: expected the name of a folder\n")
     assert list(tmp_path.iterdir()) == []
 
 

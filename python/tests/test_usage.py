@@ -33,7 +33,7 @@ WRONG = [
     (("cost", "secpb", "--entries", "many"), "--entries: 'many' is not a whole number: expected one, such as 8\n"),
     (("attack", "none", "--trials", "0"), "0 is out of range: expected a whole number from 1 to 1000000000000 (did"),
     (("cost", "engine", "--beside", "."), "--beside: '.' is a folder: expected a regular file"),
-    (("cost", "rtl", "a.v", "--top", "a", "--param", "W"), "--param: 'W' sets nothing: expected NAME=VALUE"),
+    (("cost", "rtl", "a.v", "--top", "a", "--param", "W"), "--param: 'W' sets no value: expected NAME=VALUE"),
     (("bench", "crypto", "--size", "many"), "--size: 'many' is not a whole number: expected one in BYTES\n"),
     (("bench", "crypto", "--size"), "option '--size' requires an argument"),
     (("run", "--limit", "x"), "--limit: 'x' is not a number of instructions: expected a number such as"),

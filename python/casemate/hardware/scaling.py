@@ -7,8 +7,8 @@ thesis's lines differ only by their points. Power is that of lines back to back,
 from collections.abc import Sequence
 from dataclasses import replace
 
+from casemate.crypto.regression import EnginePoint, fit_engines
 from casemate.hardware.engine import Point
-from casemate.hardware.regression import EnginePoint, fit_engines
 from casemate.results.hardware import CoreCost, Scaling
 
 
