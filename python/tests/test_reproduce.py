@@ -42,13 +42,13 @@ def store_of(study: Study, folder: Path) -> Store:
 
 def carry_out(store: Store, study: Study, seeds: int = SEEDS) -> tuple[Runs, list[str], list[Job]]:
     """All runs of a study's first figure; which jobs were reported."""
-    jobs: list[Job] = []
+    reported: list[Job] = []
     needed = study.needed(["1"])
     jobs = [
         store.job(case, setting, store.trace(case), seed) for seed in range(1, seeds + 1) for case, setting in needed
     ]
-    runs, failures = store.carry_out(jobs, lambda done, job: jobs.append(job))
-    return runs, failures, jobs
+    runs, failures = store.carry_out(jobs, lambda done, job: reported.append(job))
+    return runs, failures, reported
 
 
 @pytest.fixture(scope="module")

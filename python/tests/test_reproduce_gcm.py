@@ -237,9 +237,9 @@ def test_a_study_is_of_runs_or_of_formulas_and_its_command_has_the_options_of_it
     kinds = {name: isinstance(studies.named(name), DerivedStudy) for name in studies.names()}
     assert kinds == {"cryptopage": False, "emcc": False, "fvs": False, "gcm": True, "secpb": False}
     for name, is_derived in kinds.items():
-        computed = casemate("reproduce", name, "--help").out
-        assert ("--seeds" in computed, "--table" in computed) == (not is_derived, is_derived)
-        assert "--output" in computed
+        help_text = casemate("reproduce", name, "--help").out
+        assert ("--seeds" in help_text, "--table" in computed) == (not is_derived, is_derived)
+        assert "--output" in help_text
 
 
 def test_a_picture_is_drawn_the_same_each_time(found: Derivation, tmp_path: Path) -> None:

@@ -81,13 +81,13 @@ impl EventQueue {
     }
 
     fn keep(&mut self, kept: WheelNode) -> ItemIndex {
-        let slot = self.free;
-        if slot == NOWHERE {
+        let index = self.free;
+        if index == NOWHERE {
             self.kept.push(kept);
             return self.kept.len() as ItemIndex - 1;
         }
-        self.free = std::mem::replace(&mut self.kept[slot as usize], kept).next;
-        slot
+        self.free = std::mem::replace(&mut self.kept[index as usize], kept).next;
+        index
     }
 
     /// Removes and returns the earliest event.
