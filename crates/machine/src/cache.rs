@@ -1,7 +1,7 @@
 //! A set-associative array of tags: the stored keys, the recency of their uses, and their MESI states.
 //!
-//! The array contains only tags. The protection scheme stores the bytes and the owner of the array models the timing,
-//! so one module serves private caches, the last-level cache, metadata caches, TLBs and branch target buffers. Each
+//! The array contains only tags. The protection scheme stores the bytes, and the owner of the array models the timing.
+//! So one module serves private caches, the last-level cache, metadata caches, TLBs and branch target buffers. Each
 //! entry has a stable [`EntryIndex`] number, so an owner can keep other data of an entry (an arrival time, a target) in
 //! a separate vector.
 //!

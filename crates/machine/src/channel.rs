@@ -170,7 +170,7 @@ impl Channel {
     fn drive(&self) {
         let mut state = self.state.borrow_mut();
         let first = state.driver.replace(self.clock.current_task()).is_none();
-        // A submission may have changed the appointment after this call was scheduled; then it is too early.
+        // A submission may have postponed the due time after this call was scheduled. This call is then too early.
         if first || self.clock.now() >= state.due {
             state.due = Time::NEVER;
             self.advance(&mut state);
