@@ -11,7 +11,7 @@
 //! core flushes the entry. A write of another core moves the entry into the buffer of the writing core.
 //!
 //! The model contains only the structure, without bytes and time. Each core of the timed model ([`crate::node`])
-//! contains such a buffer, and the campaigns that simulate a loss of power use the same type.
+//! contains one buffer, and the campaigns that simulate a loss of power use the same type.
 
 use crate::rule::rule;
 use rustc_hash::FxHashMap;
@@ -177,7 +177,7 @@ impl PersistBuffer {
         is_resident
     }
 
-    /// Removes an entry from those that are not leaving; returns false if the line has no such entry.
+    /// Removes an entry from those that are not leaving; returns false if the line has no entry of this kind.
     fn take_out(&mut self, line: LineAddr) -> bool {
         let index = self.resident.iter().position(|resident| *resident == line);
         index.and_then(|index| self.resident.remove(index)).is_some()

@@ -209,8 +209,8 @@ impl Frames {
         }
     }
 
-    /// Frees the frame of an object's page that no process has mapped. Among several such pages, it selects the page
-    /// that was unmapped first.
+    /// Frees the frame of an object's page that no process has mapped. Among several of these pages, it selects the
+    /// page that was unmapped first.
     fn reclaim(&mut self) -> Option<u64> {
         while let Some(page) = self.unmapped.pop_front() {
             let frame = self.of_object(page);

@@ -22,7 +22,7 @@ impl Level {
         Level { frames, mapping: FrameTable::default(), forks: FxHashMap::default(), mark }
     }
 
-    /// Unmaps pages of the process whose page numbers start at `base`.
+    /// Unmaps pages of a process; `base` is the number of the first page of the process.
     pub fn unmap(&mut self, base: u64, pages: Range<u64>) {
         for key in self.mapping.mapped(base + pages.start..base + pages.end) {
             if let Some(frame) = self.mapping.remove(key) {
@@ -31,7 +31,8 @@ impl Level {
         }
     }
 
-    /// Moves pages of the process whose page numbers start at `base`: to page `to` and the following pages.
+    /// Moves pages of a process to page `to` and the following pages; `base` is the number of the first page of the
+    /// process.
     pub fn move_pages(&mut self, base: u64, pages: Range<u64>, to: u64) {
         let keys = self.mapping.mapped(base + pages.start..base + pages.end);
         let moved: Vec<_> = keys.into_iter().filter_map(|key| Some((key, self.mapping.remove(key)?))).collect();

@@ -75,7 +75,7 @@ pub struct Pcm {
     /// Requests that wait for a bank, indexed by [`Kind`].
     waiting: [usize; 2],
     pending: VecDeque<Ready<LineAddr>>,
-    /// Reads that their banks have begun, whose data wait for the bus now or later.
+    /// Reads in or behind their banks: their data wait, or will wait, for the bus.
     fetched: Vec<Ready<PcmRead>>,
     bus_free_at: Time,
     /// Earliest time of new actions, because earlier times have passed.

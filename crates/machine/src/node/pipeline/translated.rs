@@ -45,7 +45,7 @@ impl Translated {
         }
     }
 
-    /// Returns 1 for a load or a store that occupies L1D while it waits, and 0 for other accesses.
+    /// Returns 0 for a shared load or a code fetch, which occupy no entry of L1D, and 1 for other accesses.
     pub(in crate::node) fn counted(&self) -> usize {
         usize::from(!matches!(self, Translated::Load { shared: true, .. } | Translated::Fetch { .. }))
     }
