@@ -23,8 +23,8 @@ impl CalendarWord {
         CalendarWord { number, full: 0, taken: [0; WORD as usize] }
     }
 
-    /// Returns the first cycle at or after `from`, which is in this word, that is not full; `None` if all cycles from
-    /// `from` to the end of the word are full.
+    /// Returns the first cycle of this word at or after `from` that is not full; `None` if there is no such cycle.
+    /// `from` must be in this word.
     #[inline]
     fn first_free(&self, from: u64) -> Option<u64> {
         let free = !self.full >> (from % WORD);
