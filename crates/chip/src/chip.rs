@@ -190,7 +190,7 @@ impl Chip {
             return;
         }
         self.give_up(line);
-        // Changes that wait for a persist buffer reach it in their turn.
+        // Changes that wait for a persist buffer enter it in program order.
         if in_memory && !keeps(&self.shadow.borrow(), line) {
             self.count(|counters| counters.foreign_writes += 1);
             self.send_out(line);

@@ -256,7 +256,7 @@ impl Uncore {
     }
 
     /// Delays a read of a line. The read waits until earlier writes of the line, from outside or past the caches, have
-    /// ended, and until a last-level cache that locks lines has an entry for the line.
+    /// ended. In a last-level cache that locks lines, the read also waits for an entry of the cache.
     async fn not_before_it_is_locked(&self, line: LineAddr) {
         if !self.chip.locks_lines() {
             return;

@@ -8,7 +8,7 @@ use units::Time;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Other requests were ahead in a queue.
+    /// Earlier requests in a queue had priority.
     Queue,
     /// The bank was busy with another row or in recovery.
     Bank,
@@ -59,9 +59,9 @@ pub enum Verb {
     Mac,
     /// Computed the hash of a line of metadata.
     Hash,
-    /// Travelled a part of the path on the chip.
+    /// Transferred a request or a line over a part of the path on the chip.
     Travel,
-    /// Waited for the time in which the last-level cache might have answered.
+    /// Waited until the last-level cache could no longer answer the request.
     Outwait,
     /// Executed the operating system's handler of a missing record.
     Handle,
@@ -129,7 +129,7 @@ impl Verb {
 /// One piece of work with its start and end.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Span {
-    /// Kind of the work.
+    /// Kind of work.
     pub verb: Verb,
     /// Name of the object of the work.
     pub what: String,
@@ -139,9 +139,9 @@ pub struct Span {
     /// Time of the completion.
     #[serde(serialize_with = "as_fs")]
     pub end: Time,
-    /// Main cause of the waiting time, if it waited.
+    /// Main cause of the waiting time, if the work was delayed.
     pub waited_for: Option<Cause>,
-    /// A word on the outcome: a row hit, a cache miss.
+    /// The outcome in a word or two, such as a row hit or a cache miss.
     pub outcome: Option<&'static str>,
 }
 

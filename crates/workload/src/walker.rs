@@ -1,13 +1,15 @@
 //! Turns recorded words into executed instructions for the machine.
 //!
 //! The walker returns an instruction when it knows the word after the instruction's accesses. Only that word shows
-//! whether the instruction ran at all (a fault cuts a block short) and where execution continued. Each strand therefore
-//! waits separately, across its chunks, while chunks of other strands pass.
+//! whether the instruction was executed at all (a fault ends a block early) and at which address execution continued.
+//! So the walker holds back the latest instruction of each strand, across its chunks, while it walks through chunks of
+//! other strands.
 //!
 //! QEMU runs a repeated string instruction (`rep movsb`) as a one-instruction block that leads back to itself once per
-//! iteration, and once more to find the count at zero. Those entries are one instruction. The walker returns it in
-//! pieces of at most [`PIECE_ACCESSES`] accesses; the successor of each piece except the last is the same address. A
-//! copy of a megabyte thus becomes neither one instruction of many thousand accesses nor one instruction per byte.
+//! iteration, and once more, when the count is zero. These block entries together are one executed instruction. The
+//! walker returns it in pieces of at most [`PIECE_ACCESSES`] accesses; the successor of each piece except the last is
+//! the same address. A copy of a megabyte thus becomes neither one instruction of many thousand accesses nor one
+//! instruction per byte.
 
 mod damage;
 mod event;

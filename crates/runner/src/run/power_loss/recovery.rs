@@ -44,7 +44,8 @@ impl Recovered {
         self.memory.take_released().filter(|_| !is_refused).map(|(_, plaintext)| plaintext.bytes)
     }
 
-    /// Continues the machine: it makes these stores, and power fails again. Returns the memory after this second loss.
+    /// Continues the machine, which executes these stores until power fails again. Returns the memory after this second
+    /// loss.
     pub fn goes_on(&self, parts: &Parts, stores: &[(LineAddr, Line)]) -> SurvivingMemory {
         let Recovered { scheme, memory, .. } = self;
         match parts.persistence.point {
