@@ -183,7 +183,7 @@ impl Chip {
     }
 
     /// Handles a line that the kernel changed: the caches drop their copies, and memory receives the new content if it
-    /// had the old content. If the line is on its way up to a core, it arrives there first.
+    /// had the old content. If the line is on its way up to a core, it arrives first.
     pub fn changed_from_outside(&self, line: LineAddr, in_memory: bool) {
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
             journey.changed = true;

@@ -3,8 +3,8 @@
 //! The cores of a simulated machine progress at other speeds than the computer on which the program was recorded. The
 //! recording does not show which strand (a thread, or a process that shares memory) waited for which other strand.
 //! Strands therefore reach memory in a different order, and a load may see a store of another strand that is earlier or
-//! later in the recording. The store of the other strand explains such a value ([`order`]). Every other difference is
-//! an error of the recording or of the simulation, however many strands the program has.
+//! later in the recording. The store of the other strand explains this kind of difference ([`order`]). Every other
+//! difference is an error of the recording or of the simulation, however many strands the program has.
 
 pub mod order;
 

@@ -1,5 +1,5 @@
-//! Last-level cache of a chip whose memory permutes lines (HIDE, CryptoPage): the cache locks a line from its fill, or
-//! from a store to the line, until the line's chunk is permuted.
+//! Last-level cache of a chip with a memory that permutes lines (HIDE, CryptoPage). The cache locks a line from its
+//! fill, or from a store to the line, until the line's chunk is permuted.
 //!
 //! The shadow holds the content of a locked line. When the chunk is permuted, memory receives this content, also of
 //! clean lines. Memory must return this content from then on.

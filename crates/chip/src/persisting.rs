@@ -3,9 +3,9 @@
 //! The node determines the time at which a store reaches its buffer, and the entries to drain. The scheme executes the
 //! early steps and the drains. The buffer accepts a core's stores one after the other, in program order; the
 //! controller's write-back buffers limit the number of entries on their way. A line that a buffer has accepted counts
-//! as written to memory: the last-level cache drops its dirty copy, since the content has passed through the buffer
-//! (SecPB, HPCA 2023, section IV-C). If several cores store to a line, the cores take turns in the order in which the
-//! entry of the line moved from buffer to buffer (`chip/buffers.rs`).
+//! as written to memory. The last-level cache therefore drops its dirty copy, since the content has passed through the
+//! buffer (SecPB, HPCA 2023, section IV-C). If several cores store to a line, the cores take turns in the order in
+//! which the entry of the line moved from buffer to buffer (`chip/buffers.rs`).
 
 use crate::chip::Chip;
 use crate::chip::buffers::BufferWork;

@@ -38,7 +38,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
-/// Mask for a line of which all bytes are known.
+/// Mask for a line with all bytes known.
 const WHOLE: u64 = u64::MAX;
 /// Number of lines up to which the shadow forgets no line.
 const FEW_LINES: usize = 1 << 15;

@@ -42,8 +42,8 @@ pub struct Uncore {
     /// Time in which a probed core looks up a line in its private caches.
     probe: Duration,
     path: Duration,
-    /// Core clock, in cycles of which the last-level cache looks up lines, and the look-ups of this cache, if their
-    /// rate is limited.
+    /// Core clock, which also counts the cycles of look-ups in the last-level cache; and these look-ups, if their rate
+    /// is limited.
     core_clock: units::Clock,
     lookups: Option<RefCell<LookUps>>,
     writeback_buffers: usize,
@@ -229,7 +229,7 @@ impl Uncore {
     }
 
     /// Handles a request at the last-level cache and returns the component that answers. Returns `None` if the line is
-    /// on its way to another core: the request then waits for the arrival there.
+    /// on its way to another core: the request then waits until the line has arrived at that core.
     async fn request(&self, miss: Miss) -> Option<Responder> {
         let Claim { supplier, probed, .. } = self.chip.claim(miss)?;
         self.clock.sleep(self.probes(miss.line, probed)).await;

@@ -6,7 +6,7 @@
 //! a separate vector.
 //!
 //! Replacement is exact least-recently-used, by time stamps, or static re-reference interval prediction (SRRIP; Jaleel
-//! et al., ISCA 2010). Under SRRIP, a scan of many lines does not evict the reused lines: a line enters with a late
+//! et al., ISCA 2010). Under SRRIP, a scan of many lines does not evict the reused lines. A line enters with a late
 //! predicted reuse, and only a second use keeps it in the cache. Each set stores its most recently used way and tries
 //! it first: most accesses repeat, and this kind of hit reads one tag and writes no memory.
 
@@ -211,7 +211,7 @@ impl TagArray {
         Some(self.tags[slot.index()]).filter(|tag| *tag != EMPTY)
     }
 
-    /// Like [`TagArray::insert_as`], into the entry at `slot`, whose key it replaces.
+    /// Like [`TagArray::insert_as`], into the entry at `slot`; replaces the key of this entry.
     pub fn replace(&mut self, slot: EntryIndex, key: u64, state: MesiState) {
         debug_assert!(
             self.set(key) * self.ways <= slot.index() && self.probe(key).is_none(),

@@ -23,7 +23,7 @@ impl CalendarWord {
         CalendarWord { number, full: 0, taken: [0; WORD as usize] }
     }
 
-    /// Returns the first cycle of this word at or after `from` that is not full; `None` if there is no such cycle.
+    /// Returns the first cycle of this word at or after `from` that is not full; `None` if all these cycles are full.
     /// `from` must be in this word.
     #[inline]
     fn first_free(&self, from: u64) -> Option<u64> {

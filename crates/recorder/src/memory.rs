@@ -2,9 +2,9 @@
 //!
 //! QEMU reports an access after it has happened, so memory already contains a reported store. In a page that is shown
 //! for a store, the recorder therefore restores the earlier bytes: zeros in new memory, the file's own bytes in a
-//! private mapping. The recorder does not know the earlier bytes in two cases: in a line that the kernel has written,
-//! and in an object that is mapped shared and contained other bytes than zeros. In these cases, the sent line already
-//! contains the bytes of the first store.
+//! private mapping. The recorder does not know the earlier bytes in two cases. The first is a line that the kernel has
+//! written, the second an object that is mapped shared and contained other bytes than zeros. In these cases, the sent
+//! line already contains the bytes of the first store.
 
 use crate::mappings::{Backing, Mapping, Mappings};
 use crate::pages::{PAGE_LINES, Pages};

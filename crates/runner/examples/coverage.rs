@@ -1,5 +1,5 @@
-//! Measures how often the confidence interval of a sampled run contains the true figure. `coverage PROGRAM DESIGN
-//! MILLIONS SEEDS [unit lead-in period]`, where PROGRAM is a stored trace or a built-in kernel with its parameters, as
+//! Measures how often the confidence interval of a sampled run contains the true figure. Usage: `coverage PROGRAM
+//! DESIGN MILLIONS SEEDS [unit lead-in period]`. PROGRAM is a stored trace or a built-in kernel with its parameters, as
 //! in `chase,work=0`.
 //!
 //! Runs the program once in detail, then as sampled runs with many different starts of the sample and the same page

@@ -1,6 +1,6 @@
 //! The timeline of one access: each step with its start, its end, and the cause of a wait before the step.
 //!
-//! Preparatory accesses first bring the machine into the requested condition: which metadata is on the chip, and the
+//! Preparatory accesses first produce the requested condition of the machine: which metadata is on the chip, and the
 //! state of the DRAM row. Then the scheme reads or writes one line in the explained mode ([`Explained`]), with the same
 //! code and the same resources as in any run.
 //!
@@ -206,8 +206,8 @@ const REST: Duration = Duration::from_ns(200);
 /// Reads or writes lines of a protected memory in the stated condition, each on a separate machine.
 ///
 /// # Errors
-/// An error in words if the design breaks a rule of composition, or the machine lacks units for the design. Also an
-/// error in words for an inconsistent scenario: a prediction without an L2, a write from an L2, an address outside the
+/// An error in words if the design breaks a rule of composition, or the machine lacks units for the design. An
+/// inconsistent scenario is an error too: a prediction without an L2, a write from an L2, an address outside the
 /// memory, or a sample of no lines.
 pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
     scenario.of.check(design)?;

@@ -74,7 +74,8 @@ impl<T> WorkQueue<T> {
     }
 
     /// Assigns a desk to the current task, with an item if one is waiting. Returns the desk, and true if the item may
-    /// begin now. The item must begin after the items of this instant whose tasks have not woken yet.
+    /// begin now. The item must begin after the items of this instant that are assigned to tasks that have not woken
+    /// yet.
     fn sit_down(&self) -> (usize, bool) {
         let task = self.clock.current_task();
         let given = self.items.borrow_mut().pop_front();

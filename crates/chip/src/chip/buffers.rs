@@ -1,5 +1,5 @@
-//! Tracks, for each line, the core whose persist buffer has the entry of the line, and the content of the line after
-//! each accepted store.
+//! Tracks, for each line, the core with the line's entry in its persist buffer, and the content of the line after each
+//! accepted store.
 //!
 //! A line has an entry in one buffer at most (SecPB, HPCA 2023, section IV-C). The paper's directory of entries is in
 //! the memory controller. In this model, the chip looks up the tags of the buffers together with the directory of

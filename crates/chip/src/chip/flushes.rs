@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Duration, LineAddr, Time};
 
-/// Flushes that wait for lines on their way to memory: for each line, the flushing cores, each with the number of
-/// stores to the line that caches had accepted at its flush.
+/// Flushes that wait for lines on their way to memory. For each line, the list contains the flushing cores, each with
+/// the number of stores to the line that caches had accepted at its flush.
 #[derive(Default)]
 pub(super) struct Flushes(RefCell<FxHashMap<LineAddr, Vec<(usize, u64)>>>);
 

@@ -1,8 +1,7 @@
 //! Handles lines that programs store past the caches: no cache keeps them, and memory gets complete lines.
 //!
 //! The core's buffer of a line is free again when a writer takes the line, so the rate of these stores is the rate at
-//! which memory accepts lines. If the line is on its way up to a core, it arrives there first, as for a change by the
-//! kernel.
+//! which memory accepts lines. If the line is on its way up to a core, it arrives first, as for a change by the kernel.
 
 use super::Chip;
 use rustc_hash::FxHashMap;

@@ -42,7 +42,7 @@ pub(super) struct Translation {
     /// before they were shown.
     shows_pages: bool,
     unshown: Vec<LineAddr>,
-    /// Lines with content that was copied from another page and does not come from the recording.
+    /// Lines with content that was copied from another page instead of sent by the recording.
     kept: Vec<(u32, VirtAddr)>,
 }
 

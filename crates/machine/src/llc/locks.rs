@@ -2,8 +2,8 @@
 //! Keryell, ACSAC 2006, section 2.2).
 //!
 //! A fill from memory and a store lock the line. A locked line is not evicted. A line without a lock equals its copy in
-//! memory, unless a private cache above has stored to the line. Such a line is locked at the moment when it would be
-//! evicted. A way is reserved for a line before the request to memory, and counts as locked.
+//! memory, unless a private cache above has stored to the line. A line of this kind is locked at the moment when it
+//! would be evicted. A way is reserved for a line before the request to memory, and counts as locked.
 
 use super::Llc;
 use crate::cache::{EntryIndex, MesiState, TagArray};

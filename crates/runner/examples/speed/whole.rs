@@ -11,8 +11,7 @@
 //!
 //! The share of real cryptography is the time to repeat the cryptography of the run on this host, in a warm cache. It
 //! is the number of encrypted or decrypted lines, of tags and of tree hashes, each multiplied by the measured time of
-//! one such operation in the design. The share includes lines with initial content, and excludes the cost of cold
-//! caches.
+//! one operation in the design. The share includes lines with initial content, and excludes the cost of cold caches.
 
 use crate::timed;
 use casemate_runner::{Record, RunControl, RunError, RunOptions, run_together};

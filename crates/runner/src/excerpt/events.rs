@@ -2,7 +2,7 @@
 //!
 //! Times are microseconds, exact to the femtosecond; a start time has half a femtosecond added. Some readers, such as
 //! Perfetto, cut times to whole nanoseconds. The binary fraction of a start time is often slightly below the written
-//! decimal. Without the addition, these readers would move such a start to the previous nanosecond, and two adjacent
+//! decimal. Without the addition, these readers would move this start to the previous nanosecond, and two adjacent
 //! spans would overlap.
 
 use super::tracks::{TrackGroup, TrackSpan, Tracks};

@@ -235,7 +235,7 @@ fn the_spans_of_a_read_to_the_last_level_cache_and_back_leave_no_gap_at_its_ends
     let folder = Folder::new("stops");
     let path = folder.0.join("file");
     let mut options = options("sc64-bmt", &path, 0, 1000 * US);
-    // So few write-back buffers that reads wait for them.
+    // The machine has too few write-back buffers, so reads wait for them.
     options.machine.llc.writeback_buffers = 2;
     run(&options, gups(), |_| RunControl::GoOn).unwrap();
     let found = found(&path);

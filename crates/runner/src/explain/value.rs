@@ -65,7 +65,7 @@ impl LineValue {
             None => return self,
             Some(Rank::First) => table.first().copied(),
             Some(Rank::Last) => table.last().copied(),
-            // At least one candidate, each of which repeats one byte, is not in the table.
+            // Each candidate repeats one byte. At least one candidate is not in the table.
             Some(Rank::Nowhere) => {
                 (self.line[0]..=u8::MAX).map(|byte| u64::from_le_bytes([byte; 8])).find(|word| !table.contains(word))
             }

@@ -32,8 +32,8 @@ pub fn check_interval(options: &RunOptions, programs: usize) -> Result<(), RunEr
         let rule = "a sampled run is not counted by interval (--interval): most of it has no time; its record has each unit that was measured, or run it with every instruction in detail";
         return refused(rule.to_owned());
     }
-    // The length of a run with an unlimited budget is unknown in advance; such a run checks the number of its intervals
-    // while it runs.
+    // The length of a run with an unlimited budget is unknown in advance; the number of intervals is then checked
+    // during the run.
     let counted = options.budget.saturating_sub(options.warm_up).saturating_mul(programs as u64);
     if options.budget != u64::MAX && counted / length > INTERVALS_MAX {
         return Err(too_many(length));

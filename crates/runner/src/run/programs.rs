@@ -109,8 +109,8 @@ pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result
 }
 
 /// Checks that each program with only partly persistent memory has stored to the persistent part. If the design does
-/// not handle single stores, the program must have touched a shared file mapping. Many programs touch such a mapping
-/// only through libraries, which map tables to read them.
+/// not handle single stores, the program must have touched a shared file mapping. Many programs touch shared file
+/// mappings only through libraries, which map tables to read them.
 ///
 /// # Errors
 /// [`RunError::NothingPersistent`] for the first program without such an access.

@@ -22,13 +22,14 @@ use workload::Supplier;
 
 /// Instructions to warm in one event, so that the progress display is updated in between.
 const WARMED_AT_ONCE: u64 = 2_000_000;
-/// Number of units up to which the sampler discards none: results other than the target also need some units.
+/// Minimum number of units that remain when the sampler discards every other unit: results other than the target also
+/// need some units.
 const UNITS_MIN: usize = 1_000;
 /// Number of units at which the sampler discards half of them at any accuracy. A very uneven program would otherwise
 /// run in detail to its end.
 const UNITS_MAX: usize = 1 << 14;
-/// Fraction of the requested error that half of the units must reach before the others are discarded, because later
-/// units may vary more than the measured ones.
+/// Fraction of the requested error that half of the units must reach before the sampler discards the other half,
+/// because later units may vary more than the measured ones.
 const MARGIN: f64 = 0.7;
 
 /// The next step of the core.

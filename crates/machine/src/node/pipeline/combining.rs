@@ -32,7 +32,7 @@ struct Combined {
     bytes: u64,
 }
 
-/// A line of which some bytes are not stored yet, in its combining buffer.
+/// An incomplete line in its combining buffer.
 #[derive(Clone, Copy, Debug)]
 struct PartialLine {
     /// The first word that was stored to.
@@ -47,7 +47,7 @@ pub(in crate::node) struct Combining {
     open: VecDeque<PartialLine>,
     /// Number of buffers with a line that was sent and that the memory controller has not accepted.
     sent: usize,
-    /// Incomplete lines that have left their buffers, and of which the caches are still reading the missing bytes.
+    /// Incomplete lines that have left their buffers and still wait for the caches to read the missing bytes.
     merging: Vec<LineAddr>,
     /// Non-temporal stores that wait for a buffer.
     waiting: VecDeque<Combined>,

@@ -72,8 +72,8 @@ impl Epochs {
         self.flushes.iter().filter(|flush| !flush.answered).count()
     }
 
-    /// Returns the number of the next instruction to retire that flushes lines, or [`UNKNOWN`] if no such instruction
-    /// is in the window.
+    /// Returns the number of the next instruction to retire that flushes lines, or [`UNKNOWN`] if the window contains
+    /// no flushing instruction.
     fn next_to_retire(&self) -> u64 {
         self.flushes.get((self.retired - self.first) as usize).map_or(UNKNOWN, |flush| flush.owner)
     }

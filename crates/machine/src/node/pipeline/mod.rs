@@ -1,9 +1,9 @@
 //! The out-of-order core: instructions enter the window, are scheduled once, and retire.
 //!
 //! The model does not loop over cycles. When an instruction enters, the model computes all its cycles from those of its
-//! inputs: the latest of its sources, a free cycle of its functional unit, its completion, its retirement. Only a load
-//! that missed L2 has no known completion. Its dependents wait in a list and are scheduled when the line arrives
-//! (`schedule.rs`).
+//! inputs. These cycles are the latest of its sources, a free cycle of its functional unit, its completion, its
+//! retirement. Only a load that missed L2 has no known completion. Its dependents wait in a list and are scheduled when
+//! the line arrives (`schedule.rs`).
 //!
 //! This file contains the window and the registers; `front.rs` decides when an instruction may enter.
 
@@ -147,7 +147,7 @@ pub(in crate::node) struct Core {
     pub(in crate::node) entries: Box<[WindowEntry]>,
     pub(in crate::node) pending: Box<[UnscheduledInstruction]>,
     pub(in crate::node) dependents: Lists<Dependent>,
-    /// Instructions that completed in the current cascade, and whose dependents must still be woken.
+    /// Instructions that completed in the current cascade and must still wake their dependents.
     pub(in crate::node) resolved: Vec<u64>,
     pub(in crate::node) loads: Queue,
     /// Queue in front of L1D, if loads are merged in it.

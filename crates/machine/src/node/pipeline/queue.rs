@@ -109,8 +109,8 @@ impl Queue {
         self.left.checked_sub(1).map_or(0, |last| self.departures[self.index(last)])
     }
 
-    /// Returns the cycle at which entry `number` left. The entry must be among the latest departures, of which the
-    /// queue stores a limited number.
+    /// Returns the cycle at which entry `number` left. The entry must be among the latest departures: the queue stores
+    /// a limited number of them.
     pub(in crate::node) fn departure(&self, number: u64) -> u64 {
         self.departures[self.index(number)]
     }

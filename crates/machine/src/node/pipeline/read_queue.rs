@@ -1,7 +1,7 @@
 //! The queue of loads in front of L1D, where loads of one line become one access.
 //!
-//! A load that arrives while an earlier load of its line still waits in the queue is *merged* with the earlier load:
-//! the two loads share one look-up and its answer. Loads of a line that arrive in the same cycle also merge. A small
+//! A load that arrives while an earlier load of its line still waits in the queue is *merged* with the earlier load.
+//! The two loads share one look-up and its answer. Loads of a line that arrive in the same cycle also merge. A small
 //! table contains the latest load of each line, with the cycle of its arrival and the cycle at which it left for its
 //! look-up. The table is direct-mapped: if the line of a load was displaced, the load is not found, and a later load is
 //! looked up separately.

@@ -93,8 +93,7 @@ impl Tlbs {
         looked
     }
 
-    /// Returns the cycle of the translation for a load that was merged with an earlier load, whose look-up was at
-    /// `cycle`.
+    /// Returns the cycle of the translation for a load that was merged with an earlier load with a look-up at `cycle`.
     pub(in crate::node) fn merged(&mut self, side: Side, page: PageKey, cycle: u64) -> Option<u64> {
         let looked_up = cycle + self.first_latency[side as usize];
         let longest = self.walk_end(looked_up + self.second_latency);

@@ -70,8 +70,8 @@ pub(in crate::node) struct PageWalker {
     outside: VecDeque<(Translated, u64)>,
     /// Pages, and pages of tables, that a walk has reached.
     touched: FxHashSet<u64>,
-    /// True if retirement waited for a line that arrived since the last call of `has_served_awaited`: a line for the
-    /// translation of the oldest load, or for the translation of code while the window is empty.
+    /// True if retirement waited for a line that arrived since the last call of `has_served_awaited`. The line was
+    /// needed for the translation of the oldest load, or of code while the window was empty.
     awaited_served: bool,
 }
 
