@@ -129,7 +129,7 @@ impl Verb {
 /// One piece of work with its start and end.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Span {
-    /// Kind of work.
+    /// Kind of the work.
     pub verb: Verb,
     /// Name of the object of the work.
     pub what: String,

@@ -120,8 +120,8 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Part of a program's memory that must survive a loss of power, on a machine with persist buffers at its cores or
-/// durable caches.
+/// Part of a program's memory that must survive a loss of power, under a design that makes each store durable
+/// separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persistent {

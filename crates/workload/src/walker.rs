@@ -50,11 +50,11 @@ struct StrandPosition {
     block: Option<Arc<Block>>,
     ran: usize,
     due: usize,
-    /// Instructions before this index have certainly run, according to the next word, so the walker need not read that
-    /// word again for each. Only the first due instruction may have accesses.
+    /// Instructions before this index have certainly run, according to the next word, so the walker need not read this
+    /// word again for each instruction. Only the first due instruction may have accesses.
     certain: usize,
     accesses: Vec<Access>,
-    /// Number of accesses of the due instruction that were skimmed, not kept.
+    /// Number of accesses of the due instruction that skimming has already passed on, and that the walker did not keep.
     skimmed: usize,
     /// Time span of the execution.
     stretch: Stretch,
@@ -70,7 +70,7 @@ impl StrandPosition {
         self.run(usize::from(instructions).min(block.instructions.len()));
     }
 
-    /// Begins the strand's next chunk. An instruction that is still due was executed in the chunk before.
+    /// Begins the strand's next chunk. An instruction that is still due was executed in the previous chunk.
     fn go_on_in(&mut self, stretch: Stretch) {
         let after = if self.due < self.ran { self.stretch.after } else { stretch.after };
         self.stretch = Stretch { after, ..stretch };

@@ -92,7 +92,7 @@ pub(super) struct Controller {
     next: Option<Decision>,
     /// Reads served since they were last collected.
     pub served: Vec<Served>,
-    /// Statistics since power-on.
+    /// Statistics of the channel since power-on.
     pub counters: DramCounters,
 }
 

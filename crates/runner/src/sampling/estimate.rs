@@ -12,7 +12,7 @@ use serde::Serialize;
 /// An estimated value and the ends of its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
-    /// The estimated value.
+    /// The estimated value of the ratio.
     pub value: f64,
     /// The lower end of the confidence interval.
     pub low: f64,
