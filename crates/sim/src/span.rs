@@ -59,9 +59,9 @@ pub enum Verb {
     Mac,
     /// Computed the hash of a line of metadata.
     Hash,
-    /// Transferred a request or a line over a part of the path on the chip.
+    /// Travelled a part of the path on the chip.
     Travel,
-    /// Waited until the last-level cache could no longer answer the request.
+    /// Waited for the time in which the last-level cache might have answered.
     Outwait,
     /// Executed the operating system's handler of a missing record.
     Handle,
