@@ -1,8 +1,8 @@
 //! Limit on the look-ups of a cache behind the first level.
 //!
-//! A cache's tags accept a limited number of accesses per cycle, and at most a limited number of accesses are inside at
-//! once. If the cache has fewer entries than the cycles that each access is inside, even one access per cycle exceeds the
-//! limit.
+//! The tags of a cache accept a limited number of accesses per cycle, and a limited number of accesses can be inside
+//! the cache at once. Each access is inside for a number of cycles. If this number exceeds the number of places, even
+//! one access per cycle exceeds the limit.
 
 use crate::pool::Pool;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ impl LookUpLimit {
     /// Checks that the limit is valid.
     ///
     /// # Errors
-    /// The rule that is broken, with the key behind `name`.
+    /// The rule that is broken, with the full key in the machine file, which begins with `name`.
     pub fn check(&self, name: &str) -> Result<(), String> {
         let counts =
             [("per_cycle", u64::from(self.per_cycle)), ("places", self.places.into()), ("cycles", self.cycles)];
@@ -37,7 +37,7 @@ impl LookUpLimit {
     }
 }
 
-/// The look-ups of one cache, in its cycles.
+/// The look-ups of one cache, in cycles of its clock.
 #[derive(Clone, Debug)]
 pub struct LookUps {
     entries: Pool,
@@ -45,7 +45,7 @@ pub struct LookUps {
 }
 
 impl LookUps {
-    /// Creates look-ups within `limit`.
+    /// Creates the state of a cache without look-ups, under `limit`.
     pub fn new(limit: LookUpLimit) -> LookUps {
         LookUps {
             entries: Pool::ports(limit.per_cycle),

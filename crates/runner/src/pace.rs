@@ -1,7 +1,8 @@
-//! Keeps designs together that run separate executions of the same programs.
+//! Limits the difference in progress between designs that run separate executions of the same programs.
 //!
-//! The simulation of one design is faster than that of another. Without a limit, the programs of all designs could only be ended at distant
-//! points, or after a long wait. So a design waits if it is too far ahead of the slowest. The slowest never waits, so all designs finish.
+//! The simulation of one design is faster than that of another. Without a limit, a user who ends the run would have to
+//! wait until the slowest design reaches the position of the fastest. So a design waits if it is too far ahead of the
+//! slowest design. The slowest design never waits, so all designs finish.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -14,12 +14,12 @@ use workload::{Finish, Source, WorkloadError};
 /// Interval between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// Stores all of a source in a file. `watch` gets the number of instructions so far, about ten times a second. If it
-/// ends the program early, the trace contains the execution up to then.
+/// Stores all of a source in a file. The function calls `watch` about ten times a second with the number of
+/// instructions so far. If `watch` ends the program early, the trace contains the execution up to that moment.
 ///
 /// # Errors
-/// The errors of the source and of the file; the file then does not exist. After [`Command::GiveUp`] the function
-/// returns no totals, and the file does not exist either.
+/// The errors of the source and of the file. After an error, the file does not exist. After [`Command::GiveUp`] the
+/// function returns no totals, and the file does not exist either.
 ///
 /// # Panics
 /// If the recording thread panics, which is a bug.

@@ -1,13 +1,13 @@
 //! Concurrent work within one task: overlap is visible in the source.
 //!
-//! Every wake-up of the task polls each unfinished part, first to last. A part checks its condition, which is cheap if
-//! it does not hold yet. So no wakers are needed, and the order is always the order in the source.
+//! Every wake-up of the task polls each unfinished part, first to last. A part checks its condition, which costs little
+//! if the condition is not yet true. So no wakers are needed, and the order is always the order in the source.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
-/// Polls a part unless it is done; returns true if it is.
+/// Polls a part unless it is done; returns true if the part is done.
 fn advance<F: Future>(part: Pin<&mut F>, output: &mut Option<F::Output>, context: &mut Context<'_>) -> bool {
     if output.is_none()
         && let Poll::Ready(value) = part.poll(context)
@@ -56,8 +56,8 @@ pub fn join_pinned<A: Future, B: Future, C: Future>(
     })
 }
 
-/// Waits for the first of two futures to finish; if both finish at one instant, `first` wins. The other one is dropped
-/// unfinished.
+/// Waits for the first of two futures to finish; if both finish at one instant, `race` returns the output of `first`.
+/// The other future is dropped unfinished.
 pub async fn race<T>(first: impl Future<Output = T>, second: impl Future<Output = T>) -> T {
     let (mut first, mut second) = (pin!(first), pin!(second));
     poll_fn(|context| match first.as_mut().poll(context) {

@@ -134,8 +134,8 @@ impl<K: Hash + Eq + Copy> LockTable<K> {
         LockTable { clock: clock.clone(), names: RefCell::new(names) }
     }
 
-    /// Locks `name`, after all earlier waiters. A wait that has begun must not be dropped: the lock would be granted all the
-    /// same, and the name would stay locked.
+    /// Locks `name`, after all earlier waiters. A wait that has begun must not be dropped: the lock would be granted to
+    /// the dropped waiter, and the name would stay locked.
     pub fn lock(&self, name: K, mode: Mode) -> impl Future<Output = Guard<'_, K>> {
         let mut waits = None;
         poll_fn(move |_| {
@@ -180,8 +180,9 @@ mod tests {
     /// A task of the test: arrival in nanoseconds, name, mode, and time for which it holds the lock.
     type Visit = (u64, u8, Mode, u64);
 
-    /// Returns the time at which each task enters. A task enters not before its arrival, not before earlier tasks for its name
-    /// enter, and not before earlier tasks that it cannot share with leave.
+    /// Returns the time at which each task enters. A task enters after its arrival, and after the entries of all
+    /// earlier tasks for its name. It also enters after the departures of all earlier tasks with which it cannot share
+    /// the lock.
     fn expected(visits: &[Visit]) -> Vec<u64> {
         let mut entered: Vec<u64> = Vec::new();
         for &(comes, name, mode, _) in visits {

@@ -1,4 +1,4 @@
-//! Values that one part of a task sets and other parts wait for. They join the stages of an access.
+//! Values that one part of a task sets and other parts wait for. These values connect the stages of an access.
 
 use std::cell::OnceCell;
 use std::future::poll_fn;

@@ -1,7 +1,8 @@
-//! Permits: a limited number are in use at once; a task that needs more than are free waits, in order.
+//! Permits: a limited number of permits are in use at once. A task that needs more permits than are free waits, in the
+//! order of arrival.
 //!
 //! A task that needs no permit can wait until no task waits for permits: [`Permits::pass`] is a gate that is closed
-//! while permits are short.
+//! while tasks wait for permits.
 
 use crate::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
@@ -139,7 +140,7 @@ impl Permits {
     }
 }
 
-/// Calls `ask` once. Ready at once if that returns no ticket, or when the ticket is granted.
+/// Calls `ask` once. The future is ready at once if `ask` returns no ticket, otherwise when the ticket is granted.
 fn granted(ask: impl Fn() -> Option<Ticket>) -> impl Future<Output = ()> {
     let mut drawn: Option<Option<Ticket>> = None;
     poll_fn(move |_| match drawn.get_or_insert_with(&ask) {

@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 pub struct Pipe {
     latency: Duration,
     units: RefCell<PipeUnits>,
-    /// Idle work, which enters units that would otherwise be empty.
+    /// Idle work, which enters units only in cycles in which no other item enters.
     idle: IdleQueue,
     items: Cell<u64>,
     waited: Cell<Duration>,
@@ -74,8 +74,8 @@ impl Pipe {
         passage
     }
 
-    /// Sends `links` through, from `now` on, each after the one before it has left; returns their times. Between them
-    /// the units take other items.
+    /// Sends `links` through, from `now` on, each after the previous link has left; returns their times. Between the
+    /// links, the units accept other items.
     pub fn pass_chained(&self, now: Time, links: u32) -> Passage {
         self.fill_gaps(now);
         let mut units = self.units.borrow_mut();
@@ -94,7 +94,7 @@ impl Pipe {
         self.waited.set(self.waited.get() + waited);
     }
 
-    /// Returns the time from entering to leaving.
+    /// Returns the time from the entry of an item to its departure.
     pub fn latency(&self) -> Duration {
         self.latency
     }

@@ -1,9 +1,9 @@
 //! The event queue: a timing wheel for near events, a heap for far ones.
 //!
-//! Almost every event is within a few hundred nanoseconds, so it costs one link in a short list and one bit. All lists are in one
-//! table that re-uses free entries, the latest first. Few events wait at a time, so the table fits into the nearest cache of the
-//! host, in contrast to a list per slot. Events beyond the wheel's horizon wait in the heap and are popped from it directly: the
-//! queue pops the earlier of the two.
+//! Almost every event is due within a few hundred nanoseconds, so it costs one link in a short list and one bit. All
+//! lists are in one table that re-uses free entries, the latest first. Few events wait at a time, so the table fits
+//! into the nearest cache of the host, in contrast to a list per slot. Events beyond the wheel's horizon wait in the
+//! heap and are popped from it directly: the queue pops the earlier of the two.
 
 use crate::TaskId;
 use std::cmp::Reverse;

@@ -1,7 +1,8 @@
 //! Costs of a recorded program for the host: words in the ring's header, written by the recorder for the simulator.
 //!
-//! QEMU 7.2 keeps a word for each page that a program maps, also for pages that it only reserves. A reservation of a
-//! terabyte takes seconds in which no instruction is recorded, and gigabytes of the host's memory.
+//! QEMU 7.2 keeps a word for each page that a program maps, also for pages that the program only reserves. A
+//! reservation of a terabyte takes seconds in which no instruction is recorded, and occupies gigabytes of the host's
+//! memory.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -69,10 +70,10 @@ impl HostTables {
     }
 }
 
-/// Signals by which QEMU's known faults end a program.
+/// Signals with which a program ends because of QEMU's known defects.
 pub const FAULTS: [i32; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL];
 
-/// Behaviour of a program that QEMU is known to run wrong.
+/// Behaviour of a program that QEMU is known to execute wrongly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Oddity {

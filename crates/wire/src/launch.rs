@@ -3,7 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Processor that programs see. A C library chooses variants of its functions by it, so a reproducible run must fix it.
+/// Processor that programs see. A C library chooses variants of its functions by the processor, so a reproducible run
+/// must fix the processor.
 pub const CPU: &str = "max";
 /// Seed of the random bytes that the kernel would pass to a new program.
 pub const SEED: &str = "1";

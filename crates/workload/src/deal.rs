@@ -1,11 +1,11 @@
-//! Deals the strands of one execution to several cores; each core runs the chunks of its strands.
+//! Distributes (deals) the strands of one execution to several cores; each core runs the chunks of its strands.
 //!
 //! A recording is one list of chunks, in which the strands (threads, and the processes that a program starts) take
-//! turns. A strand goes to the core with the fewest strands that have not ended, the first core in case of a tie, and
-//! stays with it. Strands of one core take turns as recorded. When a core requests its next chunk, the dealer keeps
+//! turns. A strand is assigned to the core with the fewest strands that have not ended (the first of several) and stays
+//! on this core. Strands of one core take turns as recorded. When a core requests its next chunk, the dealer keeps
 //! earlier chunks of other cores for them. The cores' progress differs by at most [`KEPT_WORDS_MAX`]: while the dealer
-//! keeps more, a core without chunks is idle. This limit also keeps the strands roughly in the order in which they
-//! waited for each other, which the recording does not show.
+//! keeps more, a core without chunks is idle. The recording does not show in which order the strands waited for each
+//! other. The limit keeps the simulated order close to it.
 //!
 //! The dealer numbers the chunks in recorded order and determines the chunk after which each began (`deal/order.rs`). A
 //! copied process begins when its parent has reached the call that makes the copy (`deal/births.rs`).
@@ -25,7 +25,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use wire::word::{self, Control, TraceWord};
 
-/// Maximum words kept for other cores, 8 MB: some hundred thousand instructions. A chunk that exceeds it is kept whole.
+/// Maximum words kept for other cores, 8 MB: some hundred thousand instructions. A chunk that exceeds this limit is
+/// kept as a whole.
 pub const KEPT_WORDS_MAX: usize = 1 << 20;
 
 /// Deals one source to several cores.
@@ -79,7 +80,7 @@ impl<S: Source> Dealer<S> {
         self.cores.len()
     }
 
-    /// A number that grows with every event after which an idle core may have work.
+    /// A number that increases with every event after which an idle core may have instructions.
     pub fn progress(&self) -> u64 {
         self.progress
     }

@@ -1,7 +1,8 @@
-//! Copy of a program's memory, built from the words of the recorder, and the check that proves the recording exact.
+//! Copy of a program's memory, built from the words of the recorder, and the check that the recording is exact.
 //!
-//! The shadow applies lines and stores; every recorded value of a load must then equal the shadow's. The check does not
-//! depend on a machine: it tests the recorder, and users can check a trace by it. [`memory`] tracks shared pages.
+//! The shadow applies the recorded lines and stores; every recorded value of a load must then equal the value in the
+//! shadow. The check does not depend on a simulated machine. It tests the recorder, and users can check a trace with
+//! it. [`memory`] tracks shared pages.
 
 pub mod memory;
 

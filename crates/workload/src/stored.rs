@@ -2,8 +2,8 @@
 //! name.
 //!
 //! A Casemate trace begins with a mark. ChampSim's format has no mark: a file is a ChampSim trace if its first bytes
-//! are records that keep the format's rules ([`champsim::InstructionRecord::from_bytes`]). A text is a trace of requests if its
-//! lines have one [`Form`]. The readers check every further record or line.
+//! are records that obey the format's rules ([`champsim::InstructionRecord::from_bytes`]). A text is a trace of
+//! requests if its lines have one [`Form`]. The readers check every further record or line.
 
 use crate::champsim::{self, InstructionRecord, RECORD_BYTES};
 use crate::error::WorkloadError;

@@ -1,13 +1,13 @@
-//! Tracks stores that a line lacks when it leaves the caches.
+//! Tracks lines that leave the caches without their latest stores.
 //!
 //! A core executes in advance of the clock: its L1D may accept a store, and the line may leave for memory, before the
-//! clock reaches that store. The written content then lacks the store, and no cache has the line dirty. This part keeps
-//! these lines until they go to memory again.
+//! clock reaches that store. The written content then lacks the store, and no cache has the line dirty. This part
+//! tracks these lines until they are written to memory again.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::LineAddr;
 
-/// Stores to one line that L1Ds have accepted and that the clock has not reached.
+/// Number of stores to one line that L1Ds have accepted and that the simulated clock has not reached.
 #[derive(Clone, Copy, Default)]
 struct ToCome {
     count: u32,
@@ -48,17 +48,17 @@ impl LeftBehind {
         }
     }
 
-    /// Notes that memory gets a line, with all stores to it that the clock has reached.
+    /// Notes that memory receives a line with all stores that the clock has reached.
     pub fn carried(&mut self, line: LineAddr) {
         self.lines.remove(&line);
     }
 
-    /// True if a line has left without a store that the clock has reached since.
+    /// True if a line has left the caches without a store that the clock has since reached.
     pub fn has(&self, line: LineAddr) -> bool {
         self.lines.contains(&line)
     }
 
-    /// Lines that left without a later store, in no order.
+    /// Lines that left the caches without a later store, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.lines.iter().copied()
     }

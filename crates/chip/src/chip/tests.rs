@@ -105,7 +105,7 @@ fn flush(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
     execute(executor, chip, core, vec![(Vec::new(), Some(flush)), (Vec::new(), Some(fence))]);
 }
 
-/// Time of the core's last retirement; never, while it waits for its flush.
+/// Time of the core's last retirement; `Time::NEVER` while the core waits for its flush.
 fn ends(chip: &Chip, core: usize) -> Time {
     chip.cores.nodes()[core].borrow().retired_at()
 }
@@ -215,7 +215,7 @@ fn the_answer_of_a_flush_returns_from_memory_or_from_the_last_level_cache() {
         }
         let behind = if from_memory { chip.distances.path } else { Duration::ZERO };
         let comes = chip.clock.now() + behind + chip.network.way(0, LINE);
-        // Cycles between the fence's end, in the cycle of the answer, and its retirement.
+        // Cycles from the end of the fence, which is the cycle of the answer, to the retirement of the fence.
         let cycles = chip.cores.nodes()[0].borrow().start_of(2).since(Time::ZERO);
         assert!((comes..=comes + cycles).contains(&ends(&chip, 0)), "{from_memory}: {comes:?}, {:?}", ends(&chip, 0));
     }

@@ -13,7 +13,7 @@ use wire::word::{self, Control};
 use workload::Supply;
 use workload::stream::{Block, BlockId, Chunk};
 
-/// Supplier of some chunks, and then of the end.
+/// Supplier of some chunks, after which the program ends.
 struct Chunks(VecDeque<Chunk>);
 
 impl Supplier for Chunks {

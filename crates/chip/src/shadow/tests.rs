@@ -9,7 +9,7 @@ use workload::Persistent;
 
 const LINE: LineAddr = LineAddr(3);
 
-/// True if a load of these bytes from the beginning of the line agrees.
+/// True if the shadow contains these bytes from the beginning of the line on.
 fn agrees(shadow: &Shadow, bytes: &[u8]) -> bool {
     shadow.content(LINE).is_some_and(|content| content[..bytes.len()] == *bytes)
 }
@@ -135,8 +135,8 @@ fn a_shadow_that_compares_loads_keeps_every_line() {
     assert!(!shadow.is_crowded());
 }
 
-/// Formerly a false alarm in every protected run of `/bin/true`: the program first sees zeros in a line with a pending
-/// prefetch.
+/// An earlier version reported a false error here in every protected run of `/bin/true`: the program first sees zeros
+/// in a line with a pending prefetch.
 #[test]
 fn a_first_sight_of_zeros_during_a_prefetch_agrees() {
     let mut shadow = Shadow::new(10).observing(&[], true);

@@ -18,8 +18,8 @@ fn fence() -> Orders {
     Orders { fence: true, ..Orders::default() }
 }
 
-/// Makes a store to a line, a flush of the line, a second store to it, the orders in `between`, and a store to another
-/// line. Returns the number of certain stores to the first line when all three stores are accepted.
+/// Makes a store to a line, a flush of the line, a second store to the line, the flushes and fences in `between`, and a
+/// store to another line. Returns the number of certain stores to the first line when all three stores are accepted.
 fn certain_of_two(between: &[Orders]) -> u64 {
     let mut log = StoreLog::new(1, Certain::Fenced);
     store(&mut log, LINES[0]);

@@ -1,4 +1,4 @@
-//! Checks that the array holds the same keys as a simple reference, and evicts the same ones.
+//! Checks that the array holds and evicts the same keys as a simple reference model.
 
 use super::*;
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ proptest! {
     ) {
         let sets = 1usize << sets;
         let mut array = TagArray::new(sets, ways);
-        // Most scripts overflow the counter of uses.
+        // Most generated access sequences overflow the counter of uses.
         array.uses = u32::MAX - uses_left;
         let mut naive = Naive { ways, sets: vec![Vec::new(); sets] };
         for (key, action) in script {

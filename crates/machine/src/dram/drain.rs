@@ -1,9 +1,9 @@
 //! Turns of reads and writes on the data bus.
 //!
 //! A change of the bus direction is expensive. So writes wait until many have gathered, or until no read waits, and are
-//! then drained down to a low mark. With the marks only, a stream that writes as fast as the channel drains would shut
-//! all reads out. Therefore a drain during which reads wait ends after one full queue of writes, and the reads that
-//! waited then are served before the next drain.
+//! then drained down to a low mark. With these two marks only, a stream that writes as fast as the channel drains would
+//! delay all reads without end. Therefore a drain during which reads wait ends after one full queue of writes, and the
+//! reads that waited then are served before the next drain.
 
 /// The state of the write drain.
 #[derive(Clone, Debug)]

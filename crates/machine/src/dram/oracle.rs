@@ -1,7 +1,7 @@
 //! A slow, simple checker of command sequences, for tests only.
 //!
-//! It stores the standard as minimum distances between pairs of commands, compares every command with all recent ones,
-//! and shares no state with the devices that it checks.
+//! The checker states the DDR standard as minimum distances between pairs of commands and compares every command with
+//! all recent commands. It shares no state with the checked devices.
 
 use super::config::DramConfig;
 use super::{Burst, BurstLength, Dram, Kind};
@@ -45,7 +45,7 @@ impl Issued {
     }
 }
 
-/// Returns the minimum distance of `second` from `first` in the standard.
+/// Returns the minimum number of clocks from `first` to `second` in the standard.
 fn distance(config: &DramConfig, first: Issued, second: Issued) -> u64 {
     use DramCommand::{Activate, Column, Precharge, Refresh};
     use Kind::{Read, Write};
@@ -110,7 +110,7 @@ fn judge(config: &DramConfig, log: &[Issued]) {
     }
 }
 
-/// A request of a generated test: clocks since the one before, line, words, read or write.
+/// A request of a generated test: clocks since the previous request, line, number of words, true for a write.
 type TestRequest = (u64, u64, u8, bool);
 
 fn requests() -> impl Strategy<Value = Vec<TestRequest>> {

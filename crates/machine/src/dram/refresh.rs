@@ -1,9 +1,9 @@
 //! Refresh schedule of each rank.
 //!
-//! Refreshes are due at fixed times, one tREFI apart, staggered over the ranks so that one rank works while another
-//! refreshes. When a refresh is due, its rank accepts no new work: rows that are being opened are still used, then all
-//! banks are closed and the refresh issues. A late refresh does not postpone the following ones. A device with a tREFI of
-//! zero is never refreshed.
+//! Refreshes are due at fixed times, one tREFI apart, staggered over the ranks so that one rank transfers data while
+//! another rank refreshes. When a refresh is due, its rank accepts no new work: rows that are being opened are still
+//! used, then all banks are closed and the refresh issues. A late refresh does not postpone the following ones. A
+//! device with a tREFI of zero is never refreshed.
 
 use super::config::DramConfig;
 
@@ -53,7 +53,7 @@ impl Refresh {
         Some((more + 1, last))
     }
 
-    /// Returns the time for which refreshes, pending or in progress, have blocked the rank until `now`.
+    /// Returns the number of clocks up to `now` in which a pending or running refresh blocked the rank.
     pub fn clock(&self, now: u64) -> u64 {
         self.lost + now.saturating_sub(self.due) - self.until.saturating_sub(now)
     }

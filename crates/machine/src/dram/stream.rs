@@ -1,8 +1,9 @@
 //! Seeded request streams, and measurements of a channel with them.
 //!
-//! Public DRAM simulators were measured with the same streams, reproduced draw for draw, so latencies and
-//! bandwidths can be compared figure by figure. Requests are offered open loop, in order, at most one per clock; a
-//! refused one waits at the head of its source. Latency counts from acceptance to the last data.
+//! Public DRAM simulators were measured with the same streams, with identical random draws, so their latencies and
+//! bandwidths can be compared with ours directly. Requests are offered in order, at most one per clock, at times that
+//! do not depend on earlier answers. A refused request waits at the head of its stream. Latency is the time from
+//! acceptance to the last data.
 
 use super::{Completion, Dram, DramConfig, Kind};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ pub enum Pattern {
     SequentialReads,
     /// Random lines, two reads for each write on average.
     RandomReadsAndWrites,
-    /// Reads of another row of the same bank each time, under the row-bank-group-column map.
+    /// Reads of a different row of the same bank each time, under the row-bank-group-column map.
     RowConflicts,
 }
 
@@ -59,8 +60,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream of requests that arrive `mean_gap` clocks apart on average, uniformly spread from 0 to twice
-    /// that.
+    /// Creates a stream of requests that arrive `mean_gap` clocks apart on average, with gaps drawn uniformly between 0
+    /// and twice `mean_gap`.
     pub fn new(pattern: Pattern, mean_gap: u64) -> Stream {
         let [addresses, gaps, writes] = [Random::new(1), Random::new(2), Random::new(3)];
         Stream { pattern, mean_gap, number: 0, arrival: 0, addresses, gaps, writes }
@@ -70,7 +71,7 @@ impl Stream {
 impl Iterator for Stream {
     type Item = StreamRequest;
 
-    /// Every request takes one draw from each generator, so patterns share their arrivals.
+    /// Every request takes one draw from each generator, so all patterns have the same arrival times.
     fn next(&mut self) -> Option<StreamRequest> {
         let number = self.number;
         let [address, gap, write] = [self.addresses.word(), self.gaps.word(), self.writes.word()];
@@ -96,7 +97,7 @@ pub struct Measured {
     pub p99: u64,
     /// The longest read latency.
     pub max: u64,
-    /// Achieved bandwidth in GB/s, reads and writes.
+    /// Achieved bandwidth of reads and writes together, in GB/s.
     pub bandwidth: f64,
     /// Fraction of the requests that needed no separate activate.
     pub row_hit_rate: f64,
@@ -140,7 +141,7 @@ pub fn measure(config: &DramConfig, stream: Stream, requests: usize) -> Measured
     }
 }
 
-/// Number of occurrences of each latency, and the time of the last answer.
+/// Number of reads with each latency, and the time of the last answer.
 struct Latencies {
     clock: Clock,
     occurred: Vec<u64>,

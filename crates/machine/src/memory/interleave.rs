@@ -1,9 +1,9 @@
 //! Interleaving: the channel of each line.
 //!
-//! Lines are distributed over the channels in granules, in turn. In the plain form, a stride of a multiple of all
-//! channels' granules stays on one channel. The XOR form permutes the turns by the bits above, so these strides spread.
-//! In both forms a channel's lines are numbered without gaps, so each channel maps them to its banks as if it were the
-//! only one.
+//! Lines are distributed over the channels in granules, in turn. In the plain form, accesses with a stride of a
+//! multiple of `channels` granules all use one channel. The XOR form permutes the channels by the higher bits of the
+//! granule's number, which distributes these accesses over all channels. In both forms a channel's lines are numbered
+//! without gaps, so each channel maps them to its banks as if it were the only one.
 
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct Interleave {
 }
 
 impl Default for Interleave {
-    /// Distributes line by line, in turn.
+    /// Distributes single lines to the channels in turn.
     fn default() -> Interleave {
         Interleave { lines: 1, deal: Deal::Plain }
     }

@@ -91,7 +91,7 @@ fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at
     executor.run();
     let durable = durable.take();
     let burst = 4 * 833_000;
-    // One write has left for the bus, 32 are pending; each later one waits for one more transfer.
+    // One write occupies the bus and 32 writes are pending. Each later write waits for one more transfer.
     assert_eq!(durable[..33], [0; 33]);
     assert_eq!(durable[33..], [burst, 2 * burst, 3 * burst]);
 }
@@ -127,7 +127,7 @@ fn a_burst_of_four_words_ends_after_half_the_time_and_leaves_the_bus_to_the_next
         let clock = config.clock_mhz.clock().period().as_fs();
         answers.iter().map(|answer| answer.at.as_fs() / clock).collect::<Vec<_>>()
     };
-    // tRCD + CL, then a clock for each word.
+    // tRCD + CL, then a clock for each of the eight words.
     assert_eq!(ends([8, 8, 8]), [52, 60, 68]);
     assert_eq!(ends([4, 8, 6]), [48, 56, 62]);
 }

@@ -119,7 +119,7 @@ fn the_write_pending_queue_takes_its_32nd_write_at_once_and_the_33rd_after_a_tra
 #[test]
 fn writes_to_one_bank_fill_the_memorys_queue_and_then_the_pending_queue() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
-    // All in bank 0: one is being written, 128 are queued in the memory, 32 are pending.
+    // All lines are in bank 0: bank 0 is writing one line, 128 writes are queued in the memory device, 32 are pending.
     let lines: Vec<u64> = (0..).filter(|line| pcm.bank_of(LineAddr(*line)) == 0).take(162).collect();
     let mut accepted = 0;
     let now = at(140);
@@ -130,7 +130,7 @@ fn writes_to_one_bank_fill_the_memorys_queue_and_then_the_pending_queue() {
             accepted += 1;
         }
     }
-    // In 140 ns the bus has moved 42 writes; only the first has its bank.
+    // In 140 ns the bus has transferred 42 writes. Only the first of them is being written by its bank.
     assert_eq!(accepted, 42 + 32);
     let end = at(1_000);
     let mut time = now;
@@ -142,8 +142,8 @@ fn writes_to_one_bank_fill_the_memorys_queue_and_then_the_pending_queue() {
             accepted += 1;
         }
     }
-    // One bank finishes a write every 150 ns: six are done by now and the seventh is in progress. At most 7 + 128 + 32
-    // writes have been accepted.
+    // One bank finishes a write every 150 ns: six are complete by now and the seventh is in progress. At most 7 + 128 +
+    // 32 writes have been accepted.
     assert_eq!(accepted, 162);
     assert_eq!(pcm.waiting[Kind::Write as usize] + pcm.pending.len(), 162 - 7);
 }
@@ -186,7 +186,7 @@ fn a_read_of_a_write_before_the_bus_takes_no_burst_and_of_one_behind_it_does() {
     let transferred = Time::ZERO + BURST;
     pcm.advance(transferred, &mut answers);
     assert!(!answers[0].burst, "the controller answered");
-    // The write is in the queue of the memory now, or a bank writes it, so the data of a read cross the bus.
+    // The write is now in the queue of the memory device, or a bank is writing it. So the data of a read cross the bus.
     assert!(pcm.submit(transferred, LineAddr(5), Kind::Read, 1));
     assert!(pcm.submit(transferred, LineAddr(5), Kind::Write, 2));
     assert!(finish(&mut pcm, transferred)[0].burst);
@@ -212,7 +212,7 @@ fn impossible_values_are_refused_by_name() {
     }
 }
 
-/// A request of a generated test: nanoseconds since the one before, line, read or write.
+/// A request of a generated test: nanoseconds since the previous request, line, true for a write.
 fn requests() -> impl Strategy<Value = Vec<(u64, u64, bool)>> {
     let gap = prop_oneof![4 => 0..3u64, 2 => 0..200u64, 1 => 0..5_000u64];
     let line = prop_oneof![3 => 0..8u64, 3 => 0..64u64, 2 => 0..(1u64 << 27)];
@@ -250,8 +250,8 @@ proptest! {
         answers.sort_by_key(|answer| answer.token);
         let expected: Vec<u32> = (0..).zip(&asked).filter(|(_, a)| !a.2).map(|(token, _)| token).collect();
         prop_assert_eq!(answers.iter().map(|a| a.token).collect::<Vec<_>>(), expected);
-        // In the worst case, all earlier reads and two drains of the whole write queue precede it, all in the same
-        // bank.
+        // In the worst case, all earlier reads and two drains of the whole write queue precede a request, all in the
+        // same bank.
         let worst = config.read_queue as u64 * 60 + (3 * config.write_queue as u64 + 2) * 160;
         for answer in &answers {
             let latency = answer.at.since(answer.arrived);

@@ -186,7 +186,7 @@ impl Naive {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// Drains are requested one at a time and at any moment, and end in any order.
+    /// The test requests drains one at a time and at any moment, and ends them in any order.
     #[test]
     fn a_buffer_behaves_as_a_naive_model(
         (entries, from, to) in (1..12u32, any::<u32>(), any::<u32>()),

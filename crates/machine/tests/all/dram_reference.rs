@@ -1,4 +1,5 @@
-//! Single accesses to the DRAM model, to the clock: idle latencies are those of two public simulators.
+//! Latencies of single accesses to an idle DRAM channel, exact to the clock. The expected values are those of two
+//! public simulators.
 //!
 //! `casemate validate` and `runner/tests/all/validation.rs` compare whole streams with these simulators.
 
@@ -65,12 +66,12 @@ fn every_rank_of_an_idle_channel_is_refreshed_when_it_is_due() {
         let mut config = DramConfig::ddr4_3200();
         config.organisation.ranks = ranks;
         let interval = config.timing.trefi;
-        // From the first interval on the ranks take turns, each a share of an interval after the one before.
+        // From the first interval on the ranks refresh in turn, each a fraction of an interval after the previous rank.
         for turn in 0..3 * ranks {
             let mut dram = Dram::new(config.clone());
             lone_read(&mut dram, 0, 0);
             let due = interval + turn * interval / ranks;
-            // The row that was read is closed first.
+            // The row that was read must be closed before the refresh.
             dram.advance(Time::from_fs(625_000 * (due + CONFLICT)), &mut Vec::new());
             assert_eq!(dram.counters().refreshes, turn + 1, "of {ranks} ranks");
             let (_, latency) = lone_read(&mut dram, due + 1_000, 0);
@@ -110,7 +111,7 @@ fn waiting_writes_answer_reads_and_absorb_writes_of_their_line() {
     assert_eq!(completions.iter().map(|answer| answer.burst).collect::<Vec<_>>(), [false, true]);
     let counters = dram.counters();
     assert_eq!((counters.writes, counters.merged, counters.forwarded, counters.activates), (2, 1, 1, 1));
-    // One write and one read have moved a line.
+    // One write and one read have each transferred a line.
     assert_eq!(counters.data_bus_busy_clocks, 8);
 }
 

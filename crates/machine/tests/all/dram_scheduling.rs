@@ -6,8 +6,8 @@ use casemate_machine::dram::{
 };
 use units::{Cycles, Frequency, LineAddr, Time};
 
-/// Lines of a row: 128. The next group is 128 lines further on, the next bank of the group 512, and the next row of the
-/// same bank 2048.
+/// Distances in lines: a row has 128 lines, so the next bank group is 128 lines further on. The next bank of the group
+/// is 512 lines further on, the next row of the same bank 2048.
 const GROUP: u64 = 128;
 const BANK: u64 = 512;
 const ROW: u64 = 2048;
@@ -102,7 +102,7 @@ fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
         (&[(0, 0, Read), (0, ROW, Read)], [(2, 52), (0, 0)]),
         // The row's last read is at 100, and it is closed 12 clocks after that.
         (&[(0, 0, Read), (100, 1, Read), (101, ROW, Read)], [(3, 11), (0, 0)]),
-        // The write moves from 38 to 42, and the row may be read another 12 clocks later.
+        // The write is on the bus from clock 38 to 42, and the row may be read another 12 clocks later.
         (&[(0, 0, Write), (30, 1, Read)], [(1, 24), (1, 0)]),
     ];
     for (sequence, expected) in waits {

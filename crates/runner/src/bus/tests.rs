@@ -58,7 +58,8 @@ fn a_bus_file_has_the_crossings_that_memory_counts_and_repeats_exactly() {
     let record = run(&options(&plain, false), gups(), |_| RunControl::GoOn).unwrap();
     let (blocks, totals) = all(&plain).unwrap();
     let counted = record.dram;
-    // Memory has counted reads under way at the end of the program, but their lines have not crossed.
+    // The statistics of memory include reads that are under way at the end of the program, although their lines have
+    // not crossed the pins.
     let queue = 64;
     assert!(totals.reads <= counted.reads && counted.reads <= totals.reads + queue, "{totals:?} {counted:?}");
     assert_eq!((totals.writes, totals.merged), (counted.writes, counted.merged));

@@ -1,4 +1,5 @@
-//! Tests of the file of a window, against the file of the whole run and against the capacity of the machine.
+//! Compares the file of a window with the file of the whole run, and with the number and latencies of the machine's
+//! units.
 
 use super::*;
 use crate::run::{RunControl, RunError, RunOptions, run};
@@ -234,7 +235,7 @@ fn the_spans_of_a_read_to_the_last_level_cache_and_back_leave_no_gap_at_its_ends
     let folder = Folder::new("stops");
     let path = folder.0.join("file");
     let mut options = options("sc64-bmt", &path, 0, 1000 * US);
-    // Few enough buffers that reads wait for them.
+    // The machine has too few write-back buffers, so reads wait for them.
     options.machine.llc.writeback_buffers = 2;
     run(&options, gups(), |_| RunControl::GoOn).unwrap();
     let found = found(&path);

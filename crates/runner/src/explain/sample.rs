@@ -1,7 +1,8 @@
 //! The sample of lines that are measured when an access is explained, and the percentiles of their latencies.
 //!
-//! The lines are drawn evenly from all of the memory. Only the seed and the size of the memory decide the draws, so all designs use the
-//! same lines. The exception is a design whose last lines of counters are incomplete: it leaves out the last lines of memory.
+//! The lines are drawn evenly from all of the memory. The draws depend only on the seed and the size of the memory, so
+//! all designs are measured on the same lines. The exception is a design with incomplete last lines of counters: its
+//! sample excludes the last lines of memory.
 
 use protection::design::DataLines;
 use serde::{Deserialize, Serialize};
@@ -81,8 +82,8 @@ impl Lines {
         }
     }
 
-    /// The median measurement and the spread of all latencies. The function returns the first of several measurements
-    /// with the median latency.
+    /// The median measurement and the spread of all latencies. If several measurements have the median latency, the
+    /// function returns the first of them.
     ///
     /// # Panics
     /// If there are no measurements.

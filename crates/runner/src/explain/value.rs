@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use units::{LINE_BYTES, Line, LineLength, WORD_BYTES};
 
-/// Words for lines: zeros, or a value from or outside the table of a speculation.
+/// Names for the content of lines: zeros, or a value from or outside the table of frequent values.
 const NAMED: [(&str, LineValue); 4] = [
     ("zeros", LineValue::of([0; LINE_BYTES])),
     ("frequent", LineValue { line: [0; LINE_BYTES], rank: Some(Rank::First) }),
@@ -15,7 +15,7 @@ const NAMED: [(&str, LineValue); 4] = [
     ("other", LineValue { line: LineValue::USUAL.line, rank: Some(Rank::Nowhere) }),
 ];
 
-/// Byte that fills the rarest value of a table.
+/// Byte that is repeated in the least frequent value of a table.
 const RAREST: u8 = 0x77;
 
 /// The values of a table of this size when an access is explained, the most frequent first.
@@ -24,7 +24,8 @@ pub(super) fn table(values: usize) -> Vec<u64> {
     (0..values.saturating_sub(1).max(1) as u64).chain([rarest]).take(values).collect()
 }
 
-/// The values of the table of this speculation: the given list for a fixed table, otherwise a default; empty without speculation.
+/// The values in the table of frequent values of this speculation: the given list for a fixed table, otherwise a
+/// default. Empty for a design without a table.
 pub(super) fn table_of(speculation: &SpeculationDesign) -> Vec<u64> {
     match speculation.tracking {
         Tracking::Fixed => speculation.list.iter().map(|value| value.cast_unsigned()).collect(),
@@ -41,12 +42,12 @@ enum Rank {
 }
 
 /// The content of a line. The user gives a whole line, a pattern that is repeated to fill the line, or a word. The
-/// words are `zeros`, and `frequent`, `rarest` and `other`, which refer to the table of a speculation. It is printed as
-/// the whole line.
+/// words are `zeros`, and `frequent`, `rarest` and `other`, which refer to the table of a speculation. The content is
+/// printed as the whole line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LineValue {
     line: Line,
-    /// Position of the value in a table, if the user gave it by that.
+    /// Position of the value in the table of frequent values, if the user gave the value by its position.
     rank: Option<Rank>,
 }
 
@@ -58,13 +59,13 @@ impl LineValue {
         LineValue { line, rank: None }
     }
 
-    /// The content for this table: replaces a position by the value at this position.
+    /// Returns the content for this table: replaces a position by the value at this position.
     pub(super) fn under(self, table: &[u64]) -> LineValue {
         let word = match self.rank {
             None => return self,
             Some(Rank::First) => table.first().copied(),
             Some(Rank::Last) => table.last().copied(),
-            // No table holds all the candidates, which repeat one byte.
+            // Each candidate repeats one byte. At least one candidate is not in the table.
             Some(Rank::Nowhere) => {
                 (self.line[0]..=u8::MAX).map(|byte| u64::from_le_bytes([byte; 8])).find(|word| !table.contains(word))
             }

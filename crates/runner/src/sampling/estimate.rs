@@ -1,31 +1,33 @@
-//! Estimates a figure of the whole run from measured units, with its 95 % confidence interval.
+//! Estimates a result of the whole run from the measured units, with its 95 % confidence interval.
 //!
-//! Every figure is a ratio of two totals: instructions to cycles, bytes to instructions, latency to misses, one design's time to another's.
-//! The estimate is the ratio over all units. Its variance is that of the units' deviations from it (W. Cochran, *Sampling Techniques*, 3rd
-//! edition, section 6.4). If both totals vary together, like two designs' times of the same units, the deviations are small and so is the
-//! interval: this matches pairs without a further rule. Like SMARTS, the module treats a regular sample as a random one.
+//! Every result is a ratio of two totals: instructions to cycles, bytes to instructions, latency to misses, one
+//! design's time to another's. The estimate is the ratio of the sums over all units. Its variance is computed from the
+//! deviations of the units from this ratio (W. Cochran, *Sampling Techniques*, 3rd edition, section 6.4). If both
+//! totals vary together, as the times of the same units under two designs do, the deviations and the confidence
+//! interval are small. So the comparison of two designs uses matched pairs without a further rule. Like SMARTS, the
+//! module treats a regular sample as a random sample.
 
 use serde::Serialize;
 
-/// A figure and the ends of its 95 % interval.
+/// An estimated value and the ends of its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
-    /// The most likely value of the figure.
+    /// The estimated value of the ratio.
     pub value: f64,
-    /// The lower end of the interval.
+    /// The lower end of the confidence interval.
     pub low: f64,
-    /// The upper end of the interval.
+    /// The upper end of the confidence interval.
     pub high: f64,
 }
 
 impl Estimate {
-    /// The estimate of a figure that is `factor` times as large; `factor` is not negative.
+    /// The estimate of a value that is `factor` times as large; `factor` is not negative.
     #[must_use]
     pub fn times(self, factor: f64) -> Estimate {
         Estimate { value: self.value * factor, low: self.low * factor, high: self.high * factor }
     }
 
-    /// Half of the interval, as a fraction of the value.
+    /// Half the width of the confidence interval, as a fraction of the value.
     pub fn relative_error(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.value
     }
@@ -105,8 +107,8 @@ mod tests {
         assert_eq!(ratio(&[1.0, 1.0], &[0.0, 0.0]), None);
     }
 
-    /// Units with a skewed distribution, like cycles: the interval must contain the true mean about as often as it
-    /// claims.
+    /// Units with a skewed distribution, like cycles: the confidence interval must contain the true mean in about 95 %
+    /// of the samples.
     #[test]
     fn the_interval_holds_the_truth_95_times_in_100() {
         let mut random = Random::new(5);

@@ -1,5 +1,6 @@
-//! A line in beats: on the machine of 2005 the first word of a row hit arrives after 100 ns, and one more every 5 ns. The core gets the
-//! requested word or chunk when it is decrypted, and verified if it has a separate tag; the remaining words follow.
+//! A line in beats: on the machine of 2005 the first word of a row hit arrives after 100 ns, and one further word
+//! arrives every 5 ns. The core gets the requested word or chunk as soon as it is decrypted, and verified if it has a
+//! separate tag. The remaining words follow.
 
 use casemate_runner::explain::{Explanation, Lines, Of, OnChipMetadata, RowState, Scenario, explain};
 use catalogue::{Design, Machine};
@@ -90,13 +91,14 @@ fn the_links_of_cryptopages_cbc_mac_follow_the_blocks_as_they_arrive() {
         change(&mut machine);
         steps(&explain(&machine, &cryptopage, scenario, ONE_LINE).unwrap())
     };
-    // The paper's equations on a line of two blocks (its Fig. 6): its words arrive at 80, 85, 90 and 95 ns, and H(0) with the pads.
+    // The paper's equations on a line of two blocks (its Fig. 6): its words arrive at 80, 85, 90 and 95 ns, and H(0) is
+    // computed with the pads.
     assert_eq!(verified(as_it_is), (107, 107));
     assert_eq!(107, 85 + 2 * 11, "the second block is there when the link of the first is done");
     // If a link takes less time than a block, it waits for the last block.
     assert_eq!(verified(|machine| machine.engines.aes.latency_ns = 9.0), (95 + 9, 95 + 9));
-    // H(0) depends only on the counter, and the only unit computes it after two pads. If that takes longer than the arrival of the words,
-    // the links wait for it.
+    // H(0) depends only on the counter, and the only AES unit computes H(0) after two pads. If H(0) is complete after
+    // the words have arrived, the links of the chain wait for H(0).
     let (known, pads, block) = (1, 2, 200);
     let late = known + pads + block + 2 * block;
     assert_eq!(verified(|machine| machine.engines.aes.latency_ns = 200.0), (late, late));
@@ -113,7 +115,7 @@ fn chained(base: &str, lines: u64, of: Of, block_ns: f64) -> Explanation {
     explain(&machine, &design, scenario, ONE_LINE).unwrap()
 }
 
-/// The distance of two moments, in blocks: the extra time when a block takes 1000 ns more.
+/// Length of a chain in blocks: the additional latency if each block takes 1000 ns more, divided by 1000 ns.
 fn blocks(of: impl Fn(f64) -> u64) -> u64 {
     let [short, long] = [1_000.0, 2_000.0].map(of);
     (long - short + 500_000_000) / 1_000_000_000
@@ -224,7 +226,8 @@ fn only_steps_that_need_the_block_of_the_nonce_wait_for_it() {
     assert_eq!(steps(&read(CipherChoice::TdesCbc, None, as_it_is)), (100 + 96, 135 + 96));
     let longer = |machine: &mut Machine| machine.engines.tdes.as_mut().unwrap().latency_ns = 110.0;
     assert_eq!(steps(&read(CipherChoice::TdesCbc, None, longer)), (LOOK_UP + 2 * 110, 135 + 110));
-    // The pad takes as long, and the words arrive before it; a tag over ciphertext waits for neither.
+    // The pad takes as long as a decryption, and all words arrive before the pad is complete. A tag over ciphertext
+    // waits for neither.
     assert_eq!(steps(&read(CipherChoice::TdesCounter, None, as_it_is)), (LOOK_UP + 2 * 96, LOOK_UP + 2 * 96));
     let mut tagged = design(CipherChoice::TdesCounter, Some(Over::Ciphertext));
     tagged.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };

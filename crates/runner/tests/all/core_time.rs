@@ -1,4 +1,5 @@
-//! The use of the cores' cycles: waiting grows by the slowdown of a design, and a slower unit lengthens only its part.
+//! The cores' cycles by use: the slowdown of a design appears as additional waiting cycles, and a slower unit lengthens
+//! only the waiting for this unit.
 
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use crate::common::{kernel, machine_for, record, record_on};
@@ -24,8 +25,9 @@ fn check(name: &str, record: &Record) {
     assert!(parts < *cycles as f64, "{name}");
 }
 
-/// Checks that the slowdown of designs equals their additional waiting. A core's work stays nearly the same: only in `bfs` do longer waits
-/// hide more of it, up to 4 in 100 cycles. The parts of each read must also add up to its latency.
+/// Checks that the slowdown of designs equals their additional waiting. A core's work stays nearly the same: only in
+/// `bfs`, longer waits hide more of the work, up to 4 in 100 cycles. The parts of each read must also add up to its
+/// latency.
 fn check_slowdown(workload: &str, designs: &[Design], instructions: u64) {
     let mut unprotected: BTreeMap<String, CoreTime> = BTreeMap::new();
     for Design { name: design, .. } in designs {
@@ -63,8 +65,8 @@ fn every_design_is_slower_by_the_additional_waits_for_lines_on_every_workload() 
 }
 
 /// The additional time of each cause on a changed machine, in thousandths of all cycles. The function lists only
-/// changes of at least ten, and at least a tenth of the largest. Refreshes and rows differ in a longer run, and a
-/// longer wait hides other waits.
+/// changes of at least ten thousandths that are also at least a tenth of the largest change. Refreshes and rows differ
+/// in a longer run, and a longer wait hides other waits.
 fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
     // A chain of reads, so that no wait is hidden.
     let [plain, changed] = [record("chase", design, 40_000, |_| ()), record("chase", design, 40_000, change)];
@@ -155,7 +157,7 @@ fn threads_on_four_cores_have_all_their_cycles() {
 
 #[test]
 fn a_thread_that_waits_for_a_slower_one_is_idle() {
-    // One thread finds all its lines in L1, the other never.
+    // One thread finds all its lines in L1, the other thread never finds a line.
     let gups = |footprint| kernel("gups", &[("footprint", footprint)], 1);
     let record = threads(Threads::among(vec![gups("16 KB"), gups("64 MB")]), 3_000_000);
     check("two threads", &record);

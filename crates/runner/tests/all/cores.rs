@@ -1,4 +1,5 @@
-//! Several cores: do they share memory as they should, repeat exactly, and get what their network can carry?
+//! Several cores: do they share memory coherently, do their runs repeat exactly, and do they reach the bandwidth of
+//! their network?
 
 use crate::common::kernel;
 use crate::threads::Threads;

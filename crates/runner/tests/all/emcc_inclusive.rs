@@ -1,5 +1,5 @@
-//! Reads that L2s begin over an inclusive last-level cache (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy"). This cache holds
-//! the lines encrypted until an L2 gives it a copy.
+//! Reads that L2s decrypt and verify over an inclusive last-level cache (EMCC, MICRO 2022, section IV-F, "Inclusive
+//! Cache Hierarchy"). This cache holds these lines encrypted until an L2 writes a decrypted copy back.
 
 use crate::common::kernel;
 use crate::threads::Threads;

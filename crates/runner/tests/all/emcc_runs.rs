@@ -1,5 +1,5 @@
-//! Reads that L2s begin, in runs of four cores: the bytes are right, and the component that the design names verifies
-//! each line once.
+//! Reads that L2s decrypt and verify, in runs of four cores: the bytes are correct, and the component that the design
+//! names verifies each line once.
 
 use crate::common::kernel;
 use casemate_runner::{Record, RunControl, RunOptions, StartingAge, run_together};
@@ -39,7 +39,7 @@ fn every_line_from_memory_is_verified_once_in_an_l2_or_at_the_controller() {
     assert_eq!(record.checks.lines.lines_checked, record.llc.misses);
     assert_eq!(work.released_unverified, 0);
     assert!(work.released_in_l2 > record.llc.misses / 10 && work.released_in_l2 < record.llc.misses, "{work:?}");
-    // An L2 computes pads in vain if a write-back invalidates the counters meanwhile.
+    // An L2 computes pads in vain if a write-back invalidates the encryption counters before the line arrives.
     assert!(work.aes_blocks_in_l2 >= 5 * work.released_in_l2 && work.aes_blocks_in_l2 < 6 * work.released_in_l2);
 }
 
@@ -136,7 +136,8 @@ fn l2s_request_counters_early_and_a_controller_only_after_its_cache_misses() {
 
 #[test]
 fn an_l2_miss_is_fastest_unprotected_and_faster_if_the_l2_begins_it() {
-    // In an L2 of 128 KB, copies take a quarter of the entries, which costs more than it saves.
+    // In an L2 of 128 KB, copies of counters occupy a quarter of the entries, which costs more time than the copies
+    // save.
     let mut machine = machine();
     machine.node.l2.size = Bytes(512 << 10);
     let [none, eager, serial] = ["none", "emcc", "morphable-llc"].map(|design| {

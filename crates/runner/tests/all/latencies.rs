@@ -1,5 +1,5 @@
-//! Every latency between L2 and memory, and of the protection's engines: a longer latency lengthens a dependent read by exactly the
-//! difference.
+//! Every latency between L2 and memory, and of the protection's engines: if it is increased, a dependent read takes
+//! longer by exactly the increase.
 
 use casemate_runner::explain::{Lines, OnChipMetadata, RowState, Scenario, explain};
 use casemate_runner::{Record, RunControl, RunOptions, run};

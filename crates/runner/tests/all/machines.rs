@@ -1,5 +1,5 @@
-//! Every built-in machine runs a program, unprotected and protected, and reads every line right. `--nocapture` shows
-//! the cost.
+//! Every built-in machine runs a program, unprotected and protected, and every line that is read has the right content.
+//! `--nocapture` shows the cost.
 
 use casemate_runner::explain::{Lines, OnChipMetadata, RowState, Scenario, explain};
 use casemate_runner::{Record, RunControl, RunOptions, run};

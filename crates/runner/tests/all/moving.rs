@@ -1,5 +1,5 @@
-//! Whole runs of designs that move lines: does each slot cross the bus once each way between two permutations, for all programs, and does
-//! the simulation reproduce the paper's cycles?
+//! Whole runs of designs that permute lines: does each slot cross the bus once each way between two permutations, for
+//! all programs, and does the simulation reproduce the paper's cycles?
 
 use crate::common::kernel;
 use casemate_runner::explain::{Lines, Of, OnChipMetadata, Scenario, Until, explain};

@@ -1,4 +1,4 @@
-//! Losses of power on the whole machine: recovered memory against an account that knows only the programs.
+//! Losses of power on the whole machine: compares the recovered memory with an account of the programs' stores.
 
 use crate::common::swept::{an_eighth, every_one, share_of_tests, side_by_side};
 use crate::common::{kernel, machine_for};

@@ -1,4 +1,4 @@
-//! The time of reads: the parts add up to the whole, and a slower unit lengthens only its part.
+//! The latency of reads: its parts add up to the whole latency, and a slower unit lengthens only the part of this unit.
 
 use crate::common::record;
 use casemate_runner::{ReadTimes, Record};

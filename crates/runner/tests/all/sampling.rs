@@ -1,5 +1,5 @@
-//! Does a sampled run cover the whole program, check every line, contain the true figure in its interval, and repeat
-//! exactly?
+//! Does a sampled run cover the whole program, check every line, contain the true result in its confidence interval,
+//! and repeat exactly?
 
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use casemate_runner::sampling::{Aim, Detail, SamplingOptions, ratio};

@@ -1,4 +1,4 @@
-//! Memory lines of 32 bytes: does a whole run move, check and return them correctly?
+//! Memory lines of 32 bytes: does a whole run transfer, check and return these lines correctly?
 
 use crate::common::kernel;
 use casemate_runner::explain::{Lines, OnChipMetadata, Scenario, explain};

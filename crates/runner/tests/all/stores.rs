@@ -1,5 +1,5 @@
-//! An explained store waits for different work, depending on the state of the persist buffer: its early steps, the drain of another entry,
-//! or the renewal of its group.
+//! An explained store waits for different work, depending on the state of the persist buffer: its early steps, the
+//! drain of another entry, or the renewal of its counter group.
 
 use casemate_runner::explain::{Explanation, Lines, Meets, Of, OnChipMetadata, Scenario, explain};
 use catalogue::Design;

@@ -1,10 +1,11 @@
-//! Idle work: work that a pipe performs in gaps, and that can be given up.
+//! Idle work: work that a pipe performs while no other item needs a unit, and that the requester can cancel.
 //!
-//! Work on demand has priority. An idle item enters a unit only if the unit is free, and not reserved for a demand item
-//! or a link of a chain. An idle item delays a demand item by at most one interval, if it has just entered the unit. A
-//! demand item of the same instant enters first. (If work on demand is announced for later, idle items may enter until
-//! then.) Idle items enter in the order in which they were offered. Items that are given up before they enter cost no
-//! time, in the units or in the simulator. The simulator handles an item when it enters and not while it waits.
+//! Work on demand has priority. An idle item enters a unit only if the unit is free, and is not reserved for a demand
+//! item or a link of a chain. An idle item delays a demand item by at most one interval, if it has just entered the
+//! unit. A demand item of the same instant enters first. (If a demand item is announced for a later time, idle items
+//! may enter until that time.) Idle items enter in the order in which they were offered. Items that are cancelled
+//! before they enter cost no time, in the units or in the simulator. The simulator handles an item when the item enters
+//! and not while it waits.
 
 use super::Pipe;
 use std::cell::{Cell, RefCell};
@@ -22,7 +23,7 @@ struct Items {
     ready: Time,
     /// Number of items that have not entered, as far as is known.
     waiting: Cell<u32>,
-    /// Times at which the other items entered.
+    /// Times at which the items entered that have entered.
     starts: RefCell<Vec<Time>>,
 }
 

@@ -1,4 +1,5 @@
-//! Traces of ChampSim, the trace-driven simulator that we compare this one with: read from files, or generated here.
+//! Traces of ChampSim, the trace-driven simulator with which we compare this machine: read from files, or generated
+//! here.
 //!
 //! | file | part |
 //! |---|---|

@@ -1,15 +1,16 @@
 //! Pointer chase: the value of each load is the address of the next one.
 //!
-//! Each chain is a random cycle through all lines of a separate part of memory. Prefetchers therefore do not help, a
-//! chain visits every line once per round, and the chains share no line. One chain measures latency; several chains
-//! measure how much of the latency overlaps.
+//! Each chain is a random cycle through all lines of a separate part of memory. Prefetchers therefore cannot predict
+//! the lines. A chain visits every line once per round, and the chains share no line. One chain measures latency;
+//! several chains measure how much of the latency overlaps.
 //!
 //! Between two loads of a chain the kernel executes `work` dependent instructions, which fold the loaded value into a
 //! checksum. By default a step of one chain has twenty instructions, a usual amount in published chases; with `work=0`
 //! the kernel only chases.
 //!
-//! The host would suffer from the same latency. The kernel therefore keeps the order of each cycle and takes the
-//! address of the next load from it, without waiting for the pointer. Debug builds check that the pointer is equal.
+//! The host itself would wait for the same dependent loads. The kernel therefore keeps the order of each cycle and
+//! takes the address of the next load from it, without waiting for the pointer. Debug builds check that the pointer is
+//! equal.
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};

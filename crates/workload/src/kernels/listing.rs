@@ -161,7 +161,8 @@ impl Listing {
         listing.at_address(&[reg::RSP]).also_writes(reg::RSP)
     }
 
-    /// Writes a line back and keeps it (CLWB). The instruction takes a slot; the machine determines all other costs.
+    /// Writes a line back and keeps it (CLWB). The instruction occupies an entry of the window; the machine determines
+    /// all other costs.
     pub fn flush(self, address: &[Reg]) -> Listing {
         self.effect(Effect::Flush).plain(Class::Nop, 5, &[], &[]).at_address(address)
     }

@@ -2,7 +2,7 @@
 //!
 //! A kernel is a real algorithm on real data. While it computes, it emits the instruction stream that its compiled form
 //! would execute: instructions with their registers, addresses, values of stores, and lines at their first touch.
-//! Compared with a recording, it lacks the code around the algorithm: a C library, system calls, other threads.
+//! Compared with a recording, the stream lacks the code around the algorithm: a C library, system calls, other threads.
 
 mod anneal;
 mod arena;

@@ -1,7 +1,7 @@
 //! Levels below the cores of the tests: only memory, or an inclusive last-level cache before encrypted memory.
 //!
-//! The model tracks the marks of the cache and its real content, so the tests find answers with ciphertext. L2s verify
-//! some lines and the controller the other ones, depending on the test program.
+//! The model tracks both the marks of the last-level cache and its real content, so the tests detect an answer that
+//! contains ciphertext. The test program decides whether an L2 or the controller verifies a line.
 
 use super::*;
 use crate::cache::Replacement;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// A last-level cache with fewer lines than the test uses.
 pub(super) struct LastLevel {
     tags: Llc,
-    /// Lines that the cache holds as ciphertext, marked or not.
+    /// Lines that the cache holds as ciphertext, with or without the mark `unverified`.
     encrypted: BTreeSet<LineAddr>,
 }
 
@@ -20,7 +20,7 @@ impl LastLevel {
         LastLevel { tags: Llc::new(2, 4, Replacement::Lru, Inclusion::Inclusive), encrypted: BTreeSet::new() }
     }
 
-    /// Returns true if the cache answers a request that no core supplies, and false if memory must.
+    /// Returns true if the cache answers a request that no core supplies, and false if memory must answer it.
     fn answers(&mut self, line: LineAddr) -> Result<bool, String> {
         if self.tags.is_unverified(line) {
             return Err(format!("{line} is below as ciphertext, and no L2 has it"));
@@ -31,7 +31,7 @@ impl LastLevel {
         }
     }
 
-    /// Enters a line, decrypted or not; returns the line that it displaces.
+    /// Enters a line into the cache, decrypted or encrypted; returns the line that it displaces.
     fn enter(
         &mut self,
         line: LineAddr,
@@ -53,7 +53,7 @@ impl Harness {
         self
     }
 
-    /// Returns true if memory answers a request that was claimed.
+    /// Returns true if memory answers a claimed request, and false if the chip answers it.
     pub(super) fn comes_from_memory(&mut self, line: LineAddr, supplier: LineSupplier) -> Result<bool, String> {
         let Some(below) = &mut self.last_level else { return Ok(false) };
         match supplier {
@@ -108,7 +108,7 @@ impl Harness {
         }
     }
 
-    /// Drops a line below the cores.
+    /// Drops a line from the last-level cache.
     pub(super) fn is_dropped(&mut self, line: LineAddr) {
         let Some(below) = &mut self.last_level else { return };
         below.encrypted.remove(&line);

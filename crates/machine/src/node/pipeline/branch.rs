@@ -14,9 +14,9 @@ use units::VirtAddr;
 /// Result of a prediction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Prediction {
-    /// The front end followed the executed path.
+    /// The predicted path is the executed path.
     Right,
-    /// The direction was right but the direct target unknown; decoding corrects it.
+    /// The predicted direction was right, but the target of a direct branch was unknown until decoding.
     Misfetched,
     /// The front end followed a wrong path until the branch was resolved.
     Wrong,

@@ -1,7 +1,8 @@
 //! Limits on the flow of instructions: widths and queues.
 //!
-//! The window, the load queue and the store queue have one model: entries enter in order and leave in order. A new one
-//! waits until the entry `capacity` positions before it has left. Only the times of the latest departures matter.
+//! The window, the load queue and the store queue share one model: entries enter in order and leave in order. A new
+//! entry waits until the entry `capacity` positions earlier has left. So the model stores only the cycles of the latest
+//! departures.
 
 /// Limits events to `width` per cycle, in order.
 #[derive(Clone, Debug)]
@@ -22,13 +23,13 @@ impl Pacer {
         self.cycle
     }
 
-    /// Allows no further event in the cycle of the latest one.
+    /// Allows no further event in the cycle of the latest event.
     #[inline]
     pub(in crate::node) fn end_cycle(&mut self) {
         self.used = self.width;
     }
 
-    /// Allows no event before `cycle`. Returns the minimum number of cycles by which this delays the next one.
+    /// Allows no event before `cycle`. Returns the minimum number of cycles by which this call delays the next event.
     pub(in crate::node) fn skip_to(&mut self, cycle: u64) -> u64 {
         let skipped = cycle.saturating_sub(self.cycle);
         if skipped > 0 {
@@ -85,8 +86,8 @@ impl Queue {
         self.room(if count == 0 { 0 } else { count + taken })
     }
 
-    /// Returns the cycle from which the queue has room for `count` more entries, or `None` if that is not known yet. A
-    /// group larger than the queue waits until the queue is empty.
+    /// Returns the cycle from which the queue has room for `count` more entries, or `None` if that cycle is not known
+    /// yet. A group larger than the queue waits until the queue is empty.
     #[inline]
     pub(in crate::node) fn room(&self, count: u64) -> Option<u64> {
         let must_leave = (self.entered + count).saturating_sub(self.capacity).min(self.entered);
@@ -98,7 +99,7 @@ impl Queue {
         }
     }
 
-    /// Returns the cycle at which everything that entered has left, or `None` if that is not known yet.
+    /// Returns the cycle at which all entries so far have left, or `None` if that cycle is not known yet.
     pub(in crate::node) fn empty_from(&self) -> Option<u64> {
         (self.left == self.entered).then(|| self.last_departure())
     }
@@ -108,8 +109,8 @@ impl Queue {
         self.left.checked_sub(1).map_or(0, |last| self.departures[self.index(last)])
     }
 
-    /// Returns the cycle at which entry `number` left. It must be among the latest departures, as many as the queue
-    /// keeps.
+    /// Returns the cycle at which entry `number` left. The entry must be among the latest departures: the queue stores
+    /// a limited number of them.
     pub(in crate::node) fn departure(&self, number: u64) -> u64 {
         self.departures[self.index(number)]
     }
