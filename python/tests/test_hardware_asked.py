@@ -159,7 +159,9 @@ def test_a_clock_is_found_by_its_usual_name_or_must_be_given() -> None:
         ("// (* keep_hierarchy *)\n/* (* keep_hierarchy *) */ module", False),
     ],
 )
-def test_modules_are_kept_separate_only_if_the_rtl_marks_one(tmp_path: Path, text: str, marked: bool) -> None:
+def test_synthesis_keeps_the_module_hierarchy_only_if_the_rtl_marks_a_module(
+    tmp_path: Path, text: str, marked: bool
+) -> None:
     path = tmp_path / "top.sv"
     path.write_text(MODULE.replace("module", text, 1))
     wanted = design.Design((path,), "adder")
@@ -233,14 +235,14 @@ def test_a_missing_program_is_named_with_the_command_that_installs_it(
     assert (refused.code, "'sta' of the package 'opensta'" in refused.err) == (2, True)
 
 
-def test_the_rest_of_casemate_does_not_load_the_flow() -> None:
+def test_modules_outside_the_hardware_flow_do_not_import_it() -> None:
     here = Path(library.__file__).parent
     for path in here.parent.rglob("*.py"):
         if path.parent != here and path.stem not in ("cost_hardware", "hardware_table", "hardware_picture"):
             assert "casemate.hardware" not in path.read_text(), path
 
 
-def test_errors_of_the_sources_themselves_are_first_and_paths_are_relative(
+def test_errors_in_the_rtl_sources_are_listed_first_with_relative_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -291,7 +293,7 @@ def edited(**changed: object) -> str:
         ("thesis.json", edited(target_ns=3), "synthesised for 3 ns, and those here synthesised for 8 ns: price them"),
     ],
 )
-def test_cores_of_another_flow_or_library_are_not_compared(
+def test_hardware_costs_of_another_flow_version_or_library_are_not_compared(
     casemate: Casemate, source: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str
 ) -> None:
     for program in ("need_yosys", "need_opensta"):
@@ -303,7 +305,7 @@ def test_cores_of_another_flow_or_library_are_not_compared(
     assert said in refused.err
 
 
-def test_cores_priced_by_other_programs_are_compared_with_a_note(
+def test_hardware_costs_from_other_tool_versions_are_compared_with_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for program in ("need_yosys", "need_opensta"):

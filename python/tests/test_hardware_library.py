@@ -59,7 +59,7 @@ def test_a_compressed_library_that_is_cut_off_is_refused(tmp_path: Path, keep: i
         library.read(path)
 
 
-def test_programs_get_a_library_plain_and_under_a_path_that_they_find(
+def test_external_tools_get_an_uncompressed_liberty_file_under_a_path_that_they_accept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given, work = tmp_path / "a b", tmp_path / "work"

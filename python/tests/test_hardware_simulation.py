@@ -60,7 +60,7 @@ def driven(simulator: Path, *values: int) -> Trace:
     return rtl_simulation.drive(simulator, PORTS, "clk", drive, lambda process: Core(process, PORTS, 16, 1))
 
 
-def test_text_that_rtl_prints_is_not_taken_as_an_answer(simulator: Path) -> None:
+def test_text_that_rtl_prints_is_not_parsed_as_simulation_output(simulator: Path) -> None:
     assert driven(simulator, 5, 7).outputs == [{"y": 5}, {"y": 7}]
 
 
@@ -93,7 +93,7 @@ def test_a_netlist_that_a_full_disk_cut_off_is_refused_before_it_is_kept(
 
 
 @pytest.mark.parametrize("name", ["operator", "eval", "a$b", "\\d.x "])
-def test_a_port_that_no_simulator_can_name_is_refused_by_name(
+def test_a_port_with_a_name_that_no_simulator_accepts_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(tools, "need_simulation", lambda: None)

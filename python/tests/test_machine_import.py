@@ -104,7 +104,7 @@ def fates(folder: Path, name: str, text: str) -> dict[str, tuple[str, str]]:
     return {key.key: (key.fate, key.said) for key in import_machine(folder / name).keys}
 
 
-def test_the_channel_of_dramsim3_is_that_of_the_machine(tmp_path: Path) -> None:
+def test_a_dramsim3_configuration_is_imported_as_the_equivalent_memory_channel(tmp_path: Path) -> None:
     found = made(tmp_path, "x.ini", DRAMSIM3)
     expected = {
         "memory.channels": "2", "memory.size": '"8192 MB"', "memory.interleave.lines": "128",
@@ -152,7 +152,7 @@ def test_ddr5_presets_have_ddr5_constraints(tmp_path: Path) -> None:
     assert said[0] == "changed"
 
 
-def test_each_imported_key_is_listed_once_with_its_fate(tmp_path: Path) -> None:
+def test_the_import_report_lists_each_foreign_key_once_with_its_outcome(tmp_path: Path) -> None:
     ini, yaml = fates(tmp_path, "x.ini", DRAMSIM3), fates(tmp_path, "x.yaml", RAMULATOR2)
     assert len(ini) == sum(" = " in line for line in DRAMSIM3.splitlines())
     assert ini["timing.CL"] == ("taken", "")

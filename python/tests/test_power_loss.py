@@ -68,14 +68,14 @@ def test_a_loss_after_the_end_of_the_program_is_reported(casemate: Casemate) -> 
         (["--power-loss", "random", "--values", "8"], "--values is for runs without a loss of power"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_in_one_line(words: list[str], said: str, casemate: Casemate) -> None:
+def test_invalid_power_loss_options_are_a_one_line_error(words: list[str], said: str, casemate: Casemate) -> None:
     refused = casemate("run", "--workload", "log", "--limit", "50K", *words)
     assert refused.code == 2
     assert said in refused.err
     assert "\n" not in refused.err.strip()
 
 
-def test_moments_and_energies_are_parsed_with_their_units() -> None:
+def test_power_loss_moments_and_battery_energies_are_parsed_with_units() -> None:
     assert moment("1.5M") == {"instructions": 1_500_000}
     assert moment("20us") == {"time_fs": 20_000_000_000}
     assert moment("random") == "random"

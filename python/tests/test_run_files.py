@@ -12,7 +12,7 @@ from conftest import SMALL, Casemate
 COMMAND = (sys.executable, "-m", "casemate")
 
 
-def test_a_closed_output_pipe_loses_no_file(tmp_path: Path) -> None:
+def test_a_closed_standard_output_does_not_prevent_result_files(tmp_path: Path) -> None:
     arguments = [*COMMAND, "run", *SMALL, "--design", "none", "--output", "results"]
     running = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert running.stdout is not None
@@ -23,7 +23,7 @@ def test_a_closed_output_pipe_loses_no_file(tmp_path: Path) -> None:
     assert Record.model_validate_json(record.read_text()).design == "none"
 
 
-def test_a_full_output_device_loses_no_file(tmp_path: Path) -> None:
+def test_a_full_standard_output_device_does_not_prevent_result_files(tmp_path: Path) -> None:
     arguments = [*COMMAND, "run", *SMALL, "--design", "none", "--output", "results"]
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(arguments, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)

@@ -214,7 +214,7 @@ mod tests {
         ["none", "cryptopage-fixed", "dbmf", "emcc", "merkle-full", "morphable", "plp-sp", "sc64-bmt-speculative"];
 
     #[test]
-    fn a_copy_of_a_victim_behaves_as_the_victim() {
+    fn a_cloned_victim_yields_the_same_attack_outcome_as_a_freshly_built_one() {
         for design in DESIGNS.map(|name| catalogue::design(name).unwrap()) {
             // An odd seed has tiny caches, an even one those of the design.
             for seed in [11, 12] {

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reported_write_may_have_happened_or_not_until_the_next_one() {
+    fn after_a_write_that_reported_a_fault_the_oracle_accepts_old_and_new_content() {
         let mut oracle = Oracle::default();
         let judge = |oracle: &Oracle, byte| {
             oracle.judge(

@@ -272,7 +272,7 @@ mod tests {
     use units::LineAddr;
 
     #[test]
-    fn a_line_that_boots_through_a_crossed_alias_changes_the_other_slot() {
+    fn the_initial_content_of_a_line_is_written_to_the_aliased_slot() {
         let [line, other] = [3, 5].map(|line| Placement::Fixed.of(LineAddr(line)));
         let tapped = Tapped::new(8, Some(1));
         tapped.tap().connect(Alias::Crossed(line.slot(), other.slot()));

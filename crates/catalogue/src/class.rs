@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_class_says_how_each_attack_and_a_loss_of_power_ends() {
+    fn every_design_class_has_a_claim_about_each_attack_and_power_loss() {
         for (name, class) in &*CLASSES {
             assert_eq!(class.claims.missing(Attack::ALL).collect::<Vec<_>>(), [], "{name}");
             assert_eq!(class.crash.missing(&[Loss::PowerLoss]).collect::<Vec<_>>(), [], "{name}");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn no_class_repeats_a_row_of_its_base_class() {
+    fn no_design_class_repeats_a_claim_of_its_base_class() {
         let said: BTreeMap<String, DesignClass> = toml::from_str(crate::embedded::CLASSES).unwrap();
         for (name, class) in &said {
             let Some(base) = class.like.as_ref().map(|like| &said[like]) else { continue };
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_may_refer_only_to_a_class_that_refers_to_no_other() {
+    fn a_design_class_may_extend_only_a_class_that_extends_no_other() {
         let base = "[A]\nsummary = \"\"\nclaims = { denial = \"detected\", badram = \"stale\" }\n";
         let like =
             |it: &str| format!("{base}[B]\nsummary = \"\"\nlike = \"{it}\"\nclaims = {{ badram = \"detected\" }}\n");

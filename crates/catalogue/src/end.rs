@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_names_both_evils_and_omits_a_stopped_attack_next_to_a_leak() {
+    fn a_combined_attack_outcome_names_a_failure_and_a_leak_and_omits_a_stopped_attack() {
         let (stale, leaked, detected) = (Verdict::Stale, Verdict::Leaked, Verdict::Detected);
         let both = End::from(stale).leaking(true);
         assert_eq!(both.to_string(), "stale + leaked");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_worse_than_another_if_it_is_on_either_axis() {
+    fn an_attack_outcome_is_worse_if_its_integrity_or_confidentiality_verdict_is_worse() {
         let [stale, leaked, detected, hidden] =
             [Verdict::Stale, Verdict::Leaked, Verdict::Detected, Verdict::Hidden].map(End::from);
         let both = stale.worst(leaked);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_names_one_verdict_or_two_and_a_text_joins_them() {
+    fn an_attack_outcome_is_parsed_from_one_verdict_a_list_of_two_or_joined_text() {
         let both = End::from(Verdict::Stale).leaking(true);
         assert_eq!(read("\"stale\"").unwrap(), Verdict::Stale);
         assert_eq!(read("[\"stale\", \"leaked\"]").unwrap(), both);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_end_is_refused_with_the_valid_forms() {
+    fn an_invalid_attack_outcome_in_a_claim_is_refused_with_the_valid_forms() {
         for (text, expected) in [
             ("\"stail\"", "unknown variant `stail`"),
             ("[\"stale\", \"leekt\"]", "unknown variant `leekt`"),

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persist_buffer_shows_its_defaults_and_a_design_without_one_omits_its_keys() {
+    fn settings_list_persist_buffer_defaults_only_for_designs_with_a_buffer() {
         let of = |design, changes: &[Change]| -> Vec<_> {
             let settings = design_settings(design, changes).unwrap();
             let shown = settings.into_iter().filter_map(|setting| {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn each_claim_of_a_design_names_its_class_or_its_file_as_source() {
+    fn design_settings_state_if_a_claim_is_from_the_class_or_the_file() {
         let settings = design_settings("emcc", &[]).unwrap();
         let of = |key: &str| settings.iter().find(|setting| setting.key == key).map(|setting| setting.source);
         assert_eq!(of("claims.flip-data"), Some(SettingOrigin::Class));

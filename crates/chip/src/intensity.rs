@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_below_the_threshold_turns_off_and_one_that_reaches_it_turns_on() {
+    fn an_l2_stops_decrypting_below_a_sampled_rate_of_memory_requests_and_resumes_at_it() {
         let mut intensity = Intensity::new(OffBelow { per_thousand_requests: 20, sample: 100 });
         let mut sample = |requests, from_memory| {
             (0..from_memory).for_each(|_| intensity.served_by_memory());

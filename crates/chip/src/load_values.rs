@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn each_difference_of_load_values_needs_a_reason_on_any_number_of_threads() {
+    fn load_values_count_as_wrong_unless_other_thread_orders_explain_every_difference() {
         assert_eq!(compared(1, 0, &[]).verdict, Verdict::Same);
         assert_eq!(compared(4, 1, &[0]).verdict, Verdict::OtherOrder);
         assert_eq!(compared(4, 1, &[]).verdict, Verdict::Wrong);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_were_not_compared_have_no_verdict() {
+    fn load_values_that_were_not_compared_have_no_verdict() {
         assert_eq!(LoadValues::of(&[(1, FeedCounters::default())], &LoadOrder::default()), None);
     }
 }

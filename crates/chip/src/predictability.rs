@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_looked_up_before_the_tables_learn_from_it() {
+    fn predictability_is_measured_before_the_frequent_value_table_learns_from_the_line() {
         let mut watched = Predictability::of(&[1, 2]);
         watched.filled(&line_of([7; WORDS_PER_LINE]));
         assert!(watched.seen().tables().all(|seen| (seen.predictable.lines, seen.predictable.words) == (1, 0)));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_8_a_line_would_compress_if_the_table_held_all_its_words_and_not_if_one_was_lacking() {
+    fn fvs_rule_8_a_line_counts_as_compressible_only_if_the_table_holds_all_its_words() {
         let mut watched = Predictability::of(&[8]);
         let known: [u64; WORDS_PER_LINE] = std::array::from_fn(|word| 100 + word as u64);
         for _ in 0..4 {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn frequent_words_that_alternate_with_rare_ones_are_covered_only_if_re_ordered() {
+    fn alternating_frequent_words_form_frequent_pairs_only_after_re_ordering() {
         let mut random = Random::new(5);
         let alternating =
             std::iter::repeat_with(|| std::array::from_fn(|n| if n % 2 == 0 { 0 } else { random.word() | 1 }));
@@ -167,7 +167,7 @@ mod tests {
     /// frequent words forms a pair with another frequent word. After re-ordering, each line with an odd number k of
     /// frequent words leaves one of them uncovered: the share is (E[k] - P(k odd)) / E[k].
     #[test]
-    fn the_coverage_of_independent_words_follows_probability_theory() {
+    fn frequent_pairs_of_independent_random_words_have_their_computed_coverage() {
         for (p, percent) in [(0.4, 84.0), (0.6, 90.0), (0.8_f64, 92.0)] {
             let mut random = Random::new(9);
             let independent = std::iter::repeat_with(|| {

@@ -85,7 +85,7 @@ mod tests {
     const LINE: LineAddr = LineAddr(3);
 
     #[test]
-    fn turns_at_a_line_follow_the_order_of_taking_and_not_of_waiting() {
+    fn tasks_access_a_line_in_the_order_of_their_tickets_and_not_of_their_waits() {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let (turns, log) = (Rc::new(LineTurns::new(&clock)), Rc::new(RefCell::new(Vec::new())));

@@ -107,18 +107,18 @@ mod tests {
     }
 
     #[test]
-    fn the_time_lost_to_a_trip_is_shared_among_its_parts_and_the_chip() {
+    fn stall_time_of_a_memory_trip_is_divided_among_its_parts_in_proportion() {
         assert_eq!(lost(&trip(), 100, 200), [10, 40, 20, 30]);
         assert_eq!(lost(&trip(), 50, 200), [5, 20, 10, 15]);
     }
 
     #[test]
-    fn time_lost_before_a_trip_began_counts_for_the_chip() {
+    fn stall_time_before_a_memory_trip_began_is_charged_to_the_chip() {
         assert_eq!(lost(&trip(), 150, 200), [10, 40, 20, 80]);
     }
 
     #[test]
-    fn later_words_of_a_line_add_their_waits_to_the_shares() {
+    fn waits_for_later_words_of_a_line_change_the_division_of_stall_time() {
         let mut trip = trip();
         assert_eq!(lost(&trip, 50, 200), [5, 20, 10, 15]);
         // Another 100 ns: 60 for data and 20 for its counter.

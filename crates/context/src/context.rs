@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_is_read_as_it_was_written() {
+    fn a_process_context_decodes_to_the_encoded_one() {
         for handler in [None, Some(VirtAddr(0)), Some(VirtAddr(u64::MAX))] {
             for interrupted in [None, Some(VirtAddr(0)), Some(VirtAddr(8))] {
                 let written = context(handler, interrupted);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_that_is_cut_short_is_not_read() {
+    fn a_truncated_process_context_is_not_decoded() {
         let bytes = context(None, None).encode();
         assert!((0..bytes.len()).all(|length| Context::decode(&bytes[..length]).is_none()));
     }

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_that_runs_out_of_numbers_refuses_and_repeats_no_number() {
+    fn the_table_of_exported_contexts_refuses_new_ones_when_its_numbers_are_exhausted() {
         let mut table = OutsideTable::new(4, PlantedContextBug::NONE);
         table.next = u64::MAX - 1;
         assert_eq!(table.enter(), Ok(u64::MAX - 1));

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_returns_its_line_under_the_largest_counter() {
+    fn the_line_number_is_recovered_from_a_nonce_with_the_largest_counter() {
         for line in [0, 1, (1 << LINE_NUMBER_BITS) - 1] {
             assert_eq!(Nonce::new(line, COUNTER_MAX).line_number(), line);
         }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "does not fit a nonce")]
-    fn a_counter_one_bit_too_wide_is_refused() {
+    fn a_nonce_refuses_a_counter_one_bit_too_wide() {
         Nonce::new(0, COUNTER_MAX + 1);
     }
 }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_moves_keeps_its_pads_and_one_with_a_new_identifier_does_not() {
+    fn pads_differ_for_different_logical_page_identifiers() {
         let mode = CounterMode::<Aes128>::new(&Key([1; 16]));
         let seed = PageSeed { page: 41, line: 3, minor: 7 };
         // The place in memory is no input: the same line of the same page has the same pad at every place.

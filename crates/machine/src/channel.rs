@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_read_of_a_closed_row_takes_48_clocks() {
+    fn a_single_dram_read_of_a_closed_row_takes_48_clocks() {
         assert_eq!(time_of_reads(vec![0]), [48]);
     }
 
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_has_left_the_queue_when_its_row_has_been_opened_and_used() {
+    fn a_dram_write_leaves_its_queue_when_its_column_command_is_issued() {
         let mut executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let (clock, left) = (executor.clock().clone(), Rc::new(Cell::new(Time::ZERO)));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_wait_for_room_and_then_go_through() {
+    fn dram_writes_wait_for_queue_room_and_then_complete() {
         let mut executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let taken = Rc::new(Cell::new(0));

@@ -260,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_inclusion_admits_marks_and_displaces_lines_as_a_plain_list(
+        fn the_last_level_cache_of_each_inclusion_policy_equals_a_naive_model(
             inclusion in prop::sample::select(vec![Inclusion::Neither, Inclusion::Inclusive, Inclusion::Victim]),
             script in prop::collection::vec((some_event(), 0..LINES), 1..300),
         ) {

@@ -78,20 +78,20 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_five_accesses_for_six_cycles_admits_five_in_six_cycles() {
+    fn a_look_up_limit_of_five_accesses_in_flight_for_six_cycles_admits_five_per_six_cycles() {
         let mut lookups = lookups(1, 5, 6);
         let entered: Vec<u64> = (0..12).map(|_| lookups.enter(0)).collect();
         assert_eq!(entered, [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13]);
     }
 
     #[test]
-    fn no_more_accesses_enter_in_a_cycle_than_the_limit() {
+    fn no_more_cache_accesses_start_in_a_cycle_than_the_limit() {
         let mut lookups = lookups(2, 4, 3);
         assert_eq!([9, 9, 9, 9, 9].map(|cycle| lookups.enter(cycle)), [9, 9, 10, 10, 12]);
     }
 
     #[test]
-    fn a_late_access_leaves_earlier_cycles_to_other_accesses() {
+    fn a_cache_access_scheduled_later_leaves_earlier_cycles_free() {
         let mut lookups = lookups(1, 1, 2);
         assert_eq!([20, 10, 11].map(|cycle| lookups.enter(cycle)), [20, 10, 12]);
     }

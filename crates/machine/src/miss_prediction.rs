@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_outcomes_in_a_row_turn_the_prediction_and_one_exception_does_not() {
+    fn the_llc_miss_predictor_changes_after_two_equal_outcomes_and_not_after_one() {
         let mut predictor = MissPredictor::default();
         let expected = [true, true, true, false, true, false, false, false].map(|memory| {
             predictor.learn(memory);

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_grows_by_one_hop_per_tile_and_the_mean_is_the_configured_one() {
+    fn the_mesh_latency_grows_by_one_hop_per_tile_with_the_configured_mean() {
         let network = Network::mesh(&mesh(0.0), 40.0);
         let way = |slice| network.way(0, lines_of_slice(&network, slice).next().unwrap()).as_fs();
         assert_eq!((way(1) - way(0), way(5) - way(4)), (2_000_000, 2_000_000));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_spread_evenly_over_the_slices() {
+    fn cache_lines_are_spread_evenly_over_the_llc_slices() {
         let network = Network::mesh(&mesh(0.0), 40.0);
         let mut held = [0; 30];
         (0..30_000).for_each(|line| held[network.slice(LineAddr(line))] += 1);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_busy_for_exactly_the_time_of_a_line() {
+    fn a_mesh_link_is_occupied_for_exactly_the_transfer_time_of_a_line() {
         let network = || Network::mesh(&mesh(3.0), 40.0);
         let near = lines_of_slice(&network(), 0).next().unwrap();
         let way = network().way(1, near).as_fs() / 1000;
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_carries_lines_in_the_order_of_their_arrival() {
+    fn a_mesh_link_carries_lines_in_the_order_of_their_arrival() {
         let network = || Network::mesh(&mesh(3.0), 40.0);
         let [near, far] = [0, 29].map(|slice| lines_of_slice(&network(), slice).next().unwrap());
         let [short, long] = [near, far].map(|line| network().way(0, line).as_fs() / 1000);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_lines_take_a_link_a_thousand_times_the_time_of_one() {
+    fn a_mesh_link_needs_a_thousand_transfer_times_for_a_thousand_lines() {
         for line_ns in [2, 3] {
             let network = Network::mesh(&mesh(line_ns as f64), 40.0);
             let way = network.way(0, lines_of_slice(&network, 29).next().unwrap()).as_fs() / 1000;

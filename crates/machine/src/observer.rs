@@ -68,7 +68,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn every_flipped_bit_of_a_line_is_noticed() {
+    fn the_observer_notices_every_flipped_bit_of_a_line() {
         let mut observer = Observer::default();
         let content: Line = std::array::from_fn(|byte| byte as u8 * 3);
         let went_down = Some(Fingerprint::of(&content));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_content_passes_for_a_line() {
+    fn the_observer_accepts_none_of_200000_random_contents_for_a_line() {
         let mut observer = Observer::default();
         let mut random = Random::new(1);
         let went_down = Some(Fingerprint::of(&random.line()));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_never_written_counts_as_wrong() {
+    fn the_observer_counts_a_read_of_a_never_written_line_as_wrong() {
         assert!(!Observer::default().check(None, &[0; 64]));
     }
 }

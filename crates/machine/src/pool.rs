@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_late_booking_leaves_earlier_cycles_free() {
+    fn a_functional_unit_booked_for_later_is_free_in_earlier_cycles() {
         let mut pool = Pool::new(1, 1, true);
         assert_eq!(pool.start(1000), 1000);
         assert_eq!(pool.start(10), 10);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_finds_the_next_free_cycle_beyond_full_words() {
+    fn a_pool_of_units_finds_the_next_free_cycle_after_many_full_ones() {
         let mut pool = Pool::new(2, 1, true);
         for n in 0..1000 {
             assert_eq!(pool.start(5), 5 + n / 2);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn held_work_occupies_its_unit_in_every_cycle_until_it_continues() {
+    fn a_delayed_operation_occupies_its_unit_until_it_continues() {
         let mut pool = Pool::new(1, 1, true);
         assert_eq!(pool.start(10), 10);
         pool.hold(10, 14);

@@ -141,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sparse_array_holds_written_values_and_defaults_and_a_copy_is_independent(
+        fn a_sparse_array_and_its_clone_equal_independent_ordered_maps(
             changes in proptest::collection::vec((0..3_u64, 0..300_u64, 1..9_u64), 1..200),
             copied_at in 0..200_usize,
         ) {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_made_when_one_of_its_lines_is_changed() {
+    fn a_sparse_array_allocates_a_page_on_the_first_write_to_it() {
         let mut array = Sparse::<u32, 32>::new(1 << 30);
         assert_eq!((array.get(1 << 29), array.footprint_bytes()), (0, 0));
         *array.entry(1 << 29) = 0;

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bitmaps_of_forty_eight_lines_share_a_line_with_one_byte_each() {
+    fn frequent_value_bitmaps_of_48_lines_share_a_line_with_one_byte_each() {
         let mut bitmaps = ZERO_LINE;
         (0..LINES_PER_LINE).for_each(|line| write(&mut bitmaps, LineAddr(96 + line), Bitmap(line as u8)));
         assert!((0..LINES_PER_LINE).all(|line| read(&bitmaps, LineAddr(96 + line)) == Bitmap(line as u8)));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn sealed_bitmaps_open_as_written_and_differ_at_each_sealing() {
+    fn encrypted_bitmap_lines_decrypt_to_the_written_ones_and_differ_at_each_encryption() {
         let (cipher, mut bitmaps) = (cipher(), ZERO_LINE);
         write(&mut bitmaps, LineAddr(7), Bitmap(0b101));
         let sealed: Vec<Line> = (0..50).map(|_| cipher.seal(Slot(9), &bitmaps).0).collect();

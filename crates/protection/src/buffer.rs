@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_keeps_only_the_fields_of_an_entry_that_do_not_depend_on_the_text() {
+    fn a_store_to_a_buffer_entry_keeps_only_its_text_independent_early_values() {
         let mut entries = BufferEntries::default();
         entries.take(LineAddr(3), &[1; 64], PlantedBug::NONE);
         let entry = entries.find(LineAddr(3)).unwrap();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_stay_in_the_order_of_their_allocation() {
+    fn persist_buffer_entries_are_in_the_order_of_their_allocation() {
         let mut entries = BufferEntries::default();
         [5, 3, 5, 4].iter().for_each(|line| entries.take(LineAddr(*line), &[0; 64], PlantedBug::NONE));
         entries.remove(LineAddr(3));

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_tuple_is_lost_as_a_whole_and_a_complete_one_is_kept_with_its_registers() {
+    fn a_loss_drops_an_open_persist_tuple_and_keeps_a_complete_tuple_with_its_registers() {
         let (slot, other) = (Slot(1), Slot(2));
         let before = Registers { root: root(0), ..Registers::default() };
         let mut domain = PersistenceDomain::new(WritePendingQueue::Inside, Media::new(4), before);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_sets_only_the_registers_of_the_roots_that_it_names() {
+    fn completing_a_tuple_sets_only_the_forest_root_registers_that_it_names() {
         let mut registers = Registers { root: root(1), ..Registers::default() };
         registers.forest.extend([(Slot(1), [1; 64]), (Slot(2), [2; 64])]);
         let forest = [(Slot(2), None), (Slot(3), Some([3; 64]))].into();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn without_energy_for_the_queue_a_tuple_is_torn_apart_from_its_registers() {
+    fn a_write_pending_queue_outside_the_persistence_domain_tears_open_tuples() {
         let before = Registers { root: root(0), ..Registers::default() };
         let mut domain = PersistenceDomain::new(WritePendingQueue::Outside, Media::new(4), before.clone());
         domain.persist(Slot(1), [1; 64].into());

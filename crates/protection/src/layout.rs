@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn the_overhead_of_sixteen_gigabytes_under_sc64_and_a_bonsai_tree_is_as_computed() {
+    fn the_memory_overhead_of_sc64_with_a_bonsai_tree_over_16_gb_equals_the_formula() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 1 };
         let needs = Needs {
             lines_per_counter_line: Some(64),
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_tree_over_a_petabyte_fits_and_one_over_more_is_refused_with_a_way_out() {
+    fn a_binary_tree_over_more_than_a_petabyte_is_refused_with_a_remedy() {
         let laid_out = |data_lines| {
             let tree = Some(TreeNeeds { leaves: Role::Tag, arities: vec![2], root_lines: 1 });
             Layout::new(
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_report_counts_every_line_and_the_lines_that_each_kind_serves() {
+    fn a_layout_report_counts_every_line_and_the_data_lines_per_metadata_line() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 2 };
         let needs = Needs {
             lines_per_counter_line: Some(64),

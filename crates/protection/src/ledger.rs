@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pad_may_hide_one_text_again_but_never_another() {
+    fn the_ledger_reports_a_pad_that_encrypts_two_different_texts() {
         let mut ledger = Ledger::default();
         ledger.note(Keystream::Pad(nonce(1, 1), [1; 64]));
         ledger.note(Keystream::Pad(nonce(1, 1), [1; 64]));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunks_number_is_valid_until_the_next_and_each_pad_hides_one_text() {
+    fn the_ledger_reports_reuse_of_chunk_pads_and_of_replaced_chunk_numbers() {
         let reuse = |notes: &[(u64, u128, u8, u8)]| {
             let mut ledger = Ledger::default();
             for (chunk, number, slot, text) in notes.iter().copied() {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_masks_needs_a_fresh_one_for_each_new_hash() {
+    fn the_ledger_requires_a_fresh_mask_in_a_shared_tag_for_each_new_hash() {
         assert_eq!(of_tags(&[&[(1, 1, 5), (2, 1, 5)], &[(1, 2, 6), (2, 1, 5)], &[(1, 2, 6), (2, 2, 7)]]), None);
         assert_eq!(
             of_tags(&[&[(1, 1, 5)], &[(1, 1, 5), (2, 1, 5)], &[(1, 1, 5), (2, 1, 5)]]),

@@ -231,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slots_are_contiguous_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
+        fn memory_slots_are_contiguous_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
             let (with_tags, behind) = (tag > 0, 8 * tag);
             let shape = Shape { slots: data + above, data, behind, slots_per_tag: 1, length: LineLength::WHOLE };
             let mut next = 0_u64;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_under_one_tag_are_contiguous_and_precede_it() {
+    fn memory_slots_under_one_tag_are_contiguous_and_precede_the_tag() {
         for slots_per_tag in [2, 4] {
             let shape = Shape { slots: 20, data: 12, behind: 16, slots_per_tag, length: LineLength::HALF };
             let mut next = 0;
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn short_lines_move_with_their_tags_in_bursts_of_six_words_side_by_side() {
+    fn a_32_byte_line_and_its_16_byte_tag_are_transferred_in_one_burst_of_six_words() {
         let shape = Shape { slots: 20, data: 12, behind: 16, slots_per_tag: 1, length: LineLength::HALF };
         let read = |slot: Slot| Untrusted::from([slot.0 as u8; LINE_BYTES]);
         for slot in 0..shape.slots {
@@ -278,7 +278,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_of_the_channels_holds_the_bytes_of_all_slots_on_it(data in 1u64..40, above in 1u64..9, tag in 0u64..=2) {
+        fn a_64_byte_bus_line_has_the_bytes_of_all_memory_slots_on_it(data in 1u64..40, above in 1u64..9, tag in 0u64..=2) {
             let shape = Shape { slots: data + above, data, behind: 8 * tag, slots_per_tag: 1, length: LineLength::WHOLE };
             // Every slot but each third was written to, byte by byte in the order of their addresses.
             let written = |slot: Slot| slot.0 % 3 != 1;
@@ -311,7 +311,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_memory_holds_stored_content_and_a_copy_is_independent(
+        fn a_memory_and_its_clone_equal_independent_ordered_maps(
             stores in proptest::collection::vec(
                 (0..400_u64, prop_oneof![Just(0_u8), 1..9_u8], prop_oneof![0..3_u128, Just(1), Just(5 << 64)]), 1..150),
             copied_at in 0..150_usize,
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_footprint_of_a_memory_counts_written_lines_and_their_spare_bits() {
+    fn the_host_footprint_of_memory_counts_written_lines_and_their_spare_bits() {
         let (mut plain, mut with_tags) = (Media::new(1 << 20), Media::new(1 << 20));
         for slot in (0..1 << 14).map(Slot) {
             plain.store(slot, [1; 64].into());
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn spare_bits_move_with_their_line_and_stay_when_only_the_line_is_written() {
+    fn spare_bits_are_stored_with_their_line_and_kept_by_a_write_of_the_line_alone() {
         let mut media = Media::new(9);
         let wide = 77 | 78 << 64;
         media.store(Slot(3), Untrusted::with([1; 64], wide));

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_memoised_result_is_reused_only_for_the_same_message() {
+    fn a_memoised_mac_is_reused_only_for_the_same_message() {
         let memo = Memo::default();
         let of_bitmap = |bitmap, line_number, version, text: u8, result| {
             memo.of(&MacInput { line_number, version, bitmap, text: [text; 64] }, || result)

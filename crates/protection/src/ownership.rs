@@ -132,14 +132,14 @@ mod tests {
     const LINE: LineAddr = LineAddr(6 * LINES_PER_PAGE as u64 + 3);
 
     #[test]
-    fn a_blank_table_gives_a_page_to_the_tenant_at_its_own_address() {
+    fn a_blank_ownership_table_gives_a_page_to_the_tenant_at_the_identical_address() {
         let entry = OwnershipEntry::read(&ZERO_LINE, LINE);
         assert_eq!(entry, OwnershipEntry { owner: Owner::TENANT, guest_page: 6, validated: true });
         assert!(entry.admits(Asker::of(Owner::TENANT, LINE)));
     }
 
     #[test]
-    fn a_validated_entry_admits_only_its_owner_at_its_guest_page() {
+    fn a_validated_ownership_entry_admits_only_its_owner_at_its_guest_page() {
         let entry = OwnershipEntry { owner: Owner::NEIGHBOUR, guest_page: 2, validated: true };
         let asker = Asker { owner: Owner::NEIGHBOUR, guest_page: 2 };
         assert!(entry.admits(asker));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn ownership_entries_in_one_line_read_as_written() {
+    fn ownership_entries_in_one_table_line_are_stored_independently() {
         let mut table = ZERO_LINE;
         let lines: Vec<LineAddr> = (4..8).map(|page| LineAddr(page * LINES_PER_PAGE as u64)).collect();
         let entry = |line: LineAddr| OwnershipEntry {

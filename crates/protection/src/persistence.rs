@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn early_steps_must_be_the_first_steps_of_the_chain() {
+    fn early_steps_of_a_persist_buffer_must_be_a_prefix_of_the_chain_of_steps() {
         for first in 0..=Step::CHAIN.len() {
             assert_eq!(EarlySteps::try_from(Step::CHAIN[..first].to_vec()), Ok(EarlySteps::beginning(first)));
         }
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_the_entries_is_a_number_of_thousandths() {
+    fn a_buffer_watermark_fraction_is_a_multiple_of_one_thousandth() {
         let part = Fraction::try_from(0.75).unwrap();
         assert_eq!(f64::from(part), 0.75);
         for wrong in [-0.1, 1.001, 0.12345, f64::NAN] {

@@ -73,14 +73,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_and_its_slot_map_to_each_other(line in 0u64..1 << 40) {
+        fn the_fixed_placement_maps_each_line_to_a_slot_and_back(line in 0u64..1 << 40) {
             let placed = Placement::Fixed.of(LineAddr(line));
             prop_assert_eq!(placed.line(), LineAddr(line));
             prop_assert_eq!(Placement::Fixed.in_slot(placed.slot()), placed);
         }
 
         #[test]
-        fn two_lines_never_share_a_slot_or_a_number(one in 0u64..1 << 20, other in 0u64..1 << 20) {
+        fn the_fixed_placement_never_maps_two_lines_to_one_slot_or_bound_number(one in 0u64..1 << 20, other in 0u64..1 << 20) {
             let [one, other] = [one, other].map(|line| Placement::Fixed.of(LineAddr(line)));
             prop_assert_eq!(one == other, one.slot() == other.slot());
             prop_assert_eq!(one == other, one.bound() == other.bound());

@@ -107,7 +107,7 @@ mod tests {
     use std::rc::Rc;
 
     #[test]
-    fn a_probe_passes_on_crossings_in_the_order_of_arrival() {
+    fn a_bus_probe_reports_transfers_in_the_order_of_their_time() {
         let seen = Rc::new(RefCell::new(Vec::new()));
         let listener = seen.clone();
         let probe = Probe::new(false, move |at, crossing| listener.borrow_mut().push((at.as_fs(), crossing.line.0)));

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_slot_changes_only_its_bits_and_no_spare_bits() {
+    fn tampering_with_a_part_of_a_slot_changes_only_its_bits_and_no_spare_bits() {
         let mut mask = [0; 64];
         (mask[3], mask[4]) = (0b1100_0000, 0b0000_0001);
         let part = Part::of([0xff; 64], mask);

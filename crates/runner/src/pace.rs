@@ -56,7 +56,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     #[test]
-    fn a_design_waits_for_the_slowest_one_that_has_not_finished() {
+    fn a_parallel_run_waits_for_the_slowest_unfinished_design() {
         let pace = Pace::new(3, 10);
         pace.arrived(0, 10, || panic!("there is nothing to wait for"));
         pace.finished(2);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn unequal_designs_all_finish_and_no_leader_exceeds_the_allowed_distance() {
+    fn parallel_runs_of_designs_all_finish_within_the_allowed_distance() {
         let pace = Arc::new(Pace::new(2, 8));
         let slow_at = Arc::new(AtomicU64::new(0));
         let fast = std::thread::spawn({

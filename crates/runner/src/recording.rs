@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_is_ended_early_is_a_whole_trace() {
+    fn a_recording_ended_early_is_a_complete_trace() {
         let path = path("ended");
         let totals = record_trace(endless(), &path, |_| Command::EndProgram).unwrap().unwrap();
         let mut reader = TraceReader::open(&path).unwrap();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_is_given_up_leaves_no_file() {
+    fn an_aborted_recording_leaves_no_file() {
         let path = path("given-up");
         assert_eq!(record_trace(endless(), &path, |_| Command::GiveUp).unwrap(), None);
         assert!(!path.exists());

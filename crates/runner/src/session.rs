@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn designs_that_run_together_have_the_same_events_as_separate_runs() {
+    fn designs_simulated_in_parallel_have_the_event_hashes_of_separate_runs() {
         let designs = [options("none", 50_000), options("sc64-bmt", 50_000)];
         let together = session(kernel(&[]), &designs, |_| Command::GoOn);
         assert!(!together.ended_early);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_ended_early_gives_every_design_a_record_of_the_same_part() {
+    fn a_program_ended_early_gives_every_design_a_record_of_equal_instructions() {
         let endless = kernel(&[("updates", "1000000000")]);
         let designs = [options("none", u64::MAX), options("ctr-mac", u64::MAX)];
         let results = session(endless, &designs, |_| Command::EndProgram);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn giving_up_leaves_unfinished_designs_without_a_record() {
+    fn an_aborted_session_leaves_unfinished_designs_without_a_record() {
         let endless = kernel(&[("updates", "1000000000")]);
         let outcomes = session(endless, &[options("none", u64::MAX)], |_| Command::GiveUp).outcomes;
         assert!(matches!(outcomes[0], Err(SessionError::Run(RunError::Stopped))));

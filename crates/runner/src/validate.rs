@@ -224,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_placements_do_not_move_is_judged_only_by_its_tolerance() {
+    fn a_validation_figure_equal_in_all_placements_is_judged_only_by_its_tolerance() {
         let found = row(&[104.0; 5], 100.0);
         assert_eq!((found.interval, found.placement_percent, found.ok), (Some([104.0; 2]), 0.0, true));
         assert!(!row(&[106.0; 5], 100.0).ok);
     }
 
     #[test]
-    fn the_tolerance_includes_students_interval_of_a_single_placement() {
+    fn the_validation_tolerance_includes_the_student_interval_of_a_single_placement() {
         // Mean 100, deviation 10, quantile for four degrees of freedom 2.776, root of 1 + 1/5.
         let placements = [85.858, 100.0, 114.142, 100.0, 100.0];
         let found = row(&placements, 100.0);
@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn differences_of_percentages_are_in_points() {
+    fn validation_reports_differences_of_percentages_in_percentage_points() {
         let found = ComparisonRow::in_points("", "", "row hits in percent", [1.0, 0.4], 0.5);
         assert!(found.in_points && (found.difference_percent - 0.6).abs() < 1e-9 && !found.ok, "{found:?}");
         assert!(!row(&[1.0], 0.4).in_points);
     }
 
     #[test]
-    fn a_figure_is_off_if_the_reference_has_zero_and_most_placements_do_not() {
+    fn a_zero_reference_is_met_only_if_most_placements_give_zero() {
         assert!(row(&[0.0; 5], 0.0).ok && !row(&[1.0; 5], 0.0).ok);
         assert!(row(&[0.0, 0.0, 9.0, 0.0, 0.0], 0.0).ok, "unless most placements have nothing either");
     }

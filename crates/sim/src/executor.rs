@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_one_instant_happen_in_the_order_of_their_requests() {
+    fn simulated_events_of_one_instant_occur_in_the_order_of_their_requests() {
         let mut executor = Executor::new();
         let log = Rc::new(RefCell::new(Vec::new()));
         for name in 0..4 {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleeper_wakes_at_its_instant_and_not_before() {
+    fn a_sleeping_task_wakes_exactly_at_its_instant() {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let woke = Rc::new(Cell::new(Time::ZERO));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_tasks_have_the_same_event_hash_and_different_ones_do_not() {
+    fn equal_tasks_have_equal_event_hashes_and_different_tasks_different_ones() {
         let hash_of = |delays: &[u64]| {
             let mut executor = Executor::new();
             for &delay in delays {

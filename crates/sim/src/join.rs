@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_join_takes_as_long_as_its_slowest_part() {
+    fn a_join_of_tasks_takes_as_long_as_its_slowest_task() {
         let ended = ended_at(|clock| async move {
             join!(clock.sleep(Duration::from_ns(3)), clock.sleep(Duration::from_ns(9)));
             join_all((1..5).map(|n| clock.sleep(Duration::from_ns(n)))).await;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_race_takes_as_long_as_its_faster_part_and_the_first_wins_a_tie() {
+    fn a_race_of_two_tasks_ends_with_the_faster_one_and_the_first_wins_a_tie() {
         let ended = ended_at(|clock| async move {
             let part = async |ns, name| {
                 clock.sleep(Duration::from_ns(ns)).await;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn started_parts_make_progress_during_another_wait() {
+    fn started_tasks_progress_while_their_parent_awaits_another() {
         let ended = ended_at(|clock| async move {
             let mut going = Going::default();
             let part = async |ns| {

@@ -200,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_task_enters_a_lock_in_turn_as_soon_as_earlier_holders_permit(
+        fn shared_and_exclusive_locks_are_granted_in_order_as_soon_as_earlier_holders_permit(
             mut visits in proptest::collection::vec(
                 (0..40_u64, 0..3_u8, prop_oneof![Just(Mode::Shared), Just(Mode::Exclusive)], 0..20_u64), 1..40)
         ) {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn sharers_overlap_and_an_exclusive_holder_waits_its_turn() {
+    fn shared_lock_holders_overlap_and_an_exclusive_one_waits_its_turn() {
         let mut executor = Executor::new();
         let table = Rc::new(LockTable::new(executor.clock()));
         let log = Rc::new(RefCell::new(Vec::new()));

@@ -46,7 +46,7 @@ mod tests {
     use units::{Duration, Time};
 
     #[test]
-    fn waiters_continue_at_the_instant_of_the_first_value() {
+    fn tasks_that_await_a_single_value_continue_when_it_is_first_set() {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let seen = Rc::new(RefCell::new(Vec::new()));

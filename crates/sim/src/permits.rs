@@ -182,22 +182,22 @@ mod tests {
     }
 
     #[test]
-    fn no_more_permits_are_out_than_exist_and_waiters_are_served_in_order() {
+    fn a_semaphore_never_exceeds_its_permits_and_serves_waiters_in_order() {
         assert_eq!(times(2, &[1, 1, 1, 1]), (vec![(0, 0), (1, 0), (2, 10), (3, 11)], 2));
     }
 
     #[test]
-    fn a_request_for_many_permits_is_not_overtaken_and_gets_at_most_all() {
+    fn a_semaphore_request_for_several_permits_is_not_overtaken() {
         assert_eq!(times(3, &[2, 5, 1]), (vec![(0, 0), (1, 10), (2, 21)], 3));
     }
 
     #[test]
-    fn the_gate_is_shut_while_a_request_waits() {
+    fn the_gate_of_a_semaphore_is_closed_while_a_request_waits() {
         assert_eq!(times(1, &[0, 1, 0, 1, 0, 1, 0]).0, [(0, 0), (1, 0), (2, 0), (3, 11), (5, 24), (4, 24), (6, 24)]);
     }
 
     #[test]
-    fn an_arrival_at_the_opening_of_the_gate_passes_after_the_waiters() {
+    fn a_task_that_arrives_as_the_semaphore_gate_opens_passes_after_the_waiting_tasks() {
         let mut executor = Executor::new();
         let permits = Rc::new(Permits::new(executor.clock(), 1));
         let log = Rc::new(RefCell::new(Vec::new()));

@@ -160,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_leave_in_the_order_of_a_plain_sorted_list(
+        fn the_event_queue_pops_events_in_the_order_of_a_sorted_list(
             steps in proptest::collection::vec((0u64..3_000_000_000, 0usize..4), 1..300)
         ) {
             let mut queue = EventQueue::new();

@@ -107,7 +107,7 @@ mod tests {
 
     /// A task ends its work at the instant at which other tasks got items but have not woken yet.
     #[test]
-    fn no_work_overtakes_items_of_tasks_that_are_about_to_wake() {
+    fn a_work_queue_keeps_its_order_for_workers_that_are_about_to_wake() {
         let mut executor = Executor::new();
         let queue = Rc::new(WorkQueue::new(executor.clock()));
         let log = Rc::new(RefCell::new(Vec::new()));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_assigned_to_free_workers_in_order_of_its_time() {
+    fn a_work_queue_assigns_items_to_free_workers_in_order_of_time() {
         let mut executor = Executor::new();
         let queue = Rc::new(WorkQueue::new(executor.clock()));
         let log = Rc::new(RefCell::new(Vec::new()));

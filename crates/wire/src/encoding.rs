@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_past_the_caches_and_fences_are_recognised_in_each_encoding() {
+    fn non_temporal_stores_and_fences_are_recognised_in_each_encoding() {
         // movnti, movntps, movntpd, movntdq, movntq, maskmovdqu, vmovntps, vmovntdq, vmovntdq with three bytes of VEX.
         for store in [
             &[0x48, 0x0f, 0xc3, 0x07][..],

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_sees_the_name_it_was_called_by() {
+    fn a_recorded_program_receives_the_name_that_it_was_called_by() {
         let called: [OsString; 2] = ["ls".into(), "-l".into()];
         let all = arguments(Path::new("/a,b.so"), OsStr::new("/r"), Some(3), Path::new("/bin/busybox"), &called);
         let all: Vec<_> = all.iter().map(|word| word.to_str().unwrap()).collect();

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_ring_cannot_be_found() {
+    fn a_dropped_recording_ring_cannot_be_opened() {
         use std::os::unix::fs::MetadataExt;
         let (reader, writer) = ring(RecordingSettings::default());
         let path = reader.path().unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_of_many_threads_arrive_whole_and_in_each_threads_order() {
+    fn chunks_of_several_threads_pass_the_ring_whole_and_in_each_threads_order() {
         let (mut reader, writer) = ring(RecordingSettings { limit: u64::MAX, ..RecordingSettings::default() });
         let mut next = [0; 4];
         std::thread::scope(|scope| {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_ring_releases_a_waiting_producer() {
+    fn stopping_the_recording_ring_releases_a_waiting_producer() {
         let (reader, writer) = ring(RecordingSettings { limit: u64::MAX, ..RecordingSettings::default() });
         std::thread::scope(|scope| {
             let outcome = scope.spawn(|| (0..).find_map(|n| writer.publish(0, 0, &[n]).err()));

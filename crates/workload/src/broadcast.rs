@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_consumer_sees_every_chunk_even_if_another_leaves_early() {
+    fn every_consumer_of_a_broadcast_gets_every_chunk_even_if_another_is_dropped() {
         let mut taps = broadcast(Listed::new(numbered(200)), 3);
         let mut leaver = taps.remove(0);
         leaver.next_chunk().unwrap();

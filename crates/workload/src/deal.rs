@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_core_has_the_chunks_of_its_strand_in_order() {
+    fn each_core_receives_the_chunks_of_its_thread_in_order() {
         let chunks = (0..12).map(|n| chunk(0, n % 3, vec![n.into()])).collect();
         let (_, mut hands) = deal(Listed::new(chunks), 3);
         for (core, hand) in hands.iter_mut().enumerate() {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strand_that_has_ended_frees_its_core_for_another() {
+    fn a_thread_that_has_ended_frees_its_core_for_another() {
         let ended = word::control(Control::Ended, 0, 0);
         let chunks =
             vec![chunk(0, 0, vec![0]), chunk(0, 1, vec![1, ended]), chunk(0, 2, vec![2]), chunk(0, 3, vec![3])];
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_waits_only_while_too_many_words_are_kept_for_other_cores() {
+    fn a_core_waits_for_its_thread_while_too_many_words_are_buffered_for_other_cores() {
         let long = || chunk(0, 0, vec![7; KEPT_WORDS_MAX / 2]);
         let (dealer, mut hands) = deal(Listed::new(vec![long(), long(), chunk(0, 1, vec![1])]), 2);
         assert!(matches!(hands[1].supply().unwrap(), Supply::Later));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_core_gets_blocks_before_a_chunk_that_may_name_them() {
+    fn every_core_receives_block_definitions_before_a_chunk_that_may_use_them() {
         let blocks = vec![block(0, 0x100, &[&[0x90]])];
         let first = Chunk { new_blocks: blocks.clone(), ..chunk(0, 0, vec![0]) };
         let (_, mut hands) = deal(Listed::new(vec![first, chunk(0, 1, vec![1])]), 2);

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_sees_the_line_and_the_stores_over_it() {
+    fn a_load_from_the_recording_shadow_returns_the_line_with_later_stores() {
         let mut shadow = ProcessShadow::default();
         shadow.show(VirtAddr(0x1000), &[7; LINE_BYTES]);
         shadow.store(VirtAddr(0x1002), 2, 0xabcd);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_reaches_into_an_unknown_line_is_unknown() {
+    fn a_load_that_touches_a_line_outside_the_recording_shadow_has_no_value() {
         let mut shadow = ProcessShadow::default();
         shadow.show(VirtAddr(0x1000), &[7; LINE_BYTES]);
         assert_eq!(shadow.load(VirtAddr(0x103c), 8), None);

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_requests_is_recognised_by_its_lines_and_checked_to_its_end() {
+    fn a_request_trace_is_recognised_by_its_lines_and_checked_to_its_end() {
         let folder = folder("requests");
         let path = folder.join("x.champsimtrace");
         let cases = [

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_observer_also_waits_for_stores_that_arrive_meanwhile() {
+    fn a_blocked_observer_also_waits_for_stores_that_arrive_while_the_persist_buffer_drains() {
         let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, PlantedBug::NONE);
         let feeding = Feeding::new(&bench, SMALL);
         let store =
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_moves_to_a_core_that_writes_and_is_flushed_for_a_core_that_reads() {
+    fn a_persist_buffer_entry_moves_on_a_remote_write_and_drains_on_a_remote_read() {
         assert_eq!(met(1), ([true, false], 0), "the first core writes, and does not read");
         assert_eq!(met(0), ([false, true], 1), "the second core reads before it writes");
     }

@@ -49,7 +49,7 @@ mod tests {
 
     /// Recovery does not use the operations before the loss, and `contents` does not use the lines that recovery reads.
     #[test]
-    fn recovery_of_an_untouched_memory_finds_the_content_that_the_bus_shows_as_durable() {
+    fn recovery_without_tampering_returns_the_content_that_the_bus_trace_shows_as_durable() {
         let (mut lost, mut ahead) = (0, 0);
         for (number, name) in ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-dbmf"].into_iter().enumerate() {
             for workload in all().into_iter().skip(number).step_by(7) {

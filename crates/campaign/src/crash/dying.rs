@@ -133,7 +133,7 @@ mod tests {
     use crate::crash::workload::LINES;
 
     #[test]
-    fn durable_stores_are_the_first_of_each_core_in_its_order() {
+    fn stores_after_a_loss_are_valid_only_as_a_program_order_prefix_for_each_core() {
         let workload = Workload { turns_from: Some(1), ..Workload::of_one_core(LINES.repeat(2), true, false) };
         let [of_one, of_other] = [[1, 3, 5], [0, 2, 4]];
         assert!((0..6).all(|number| workload.core(number) == usize::from(of_other.contains(&number))));

@@ -262,7 +262,7 @@ mod tests {
     const NEW: [u8; 64] = [2; 64];
 
     #[test]
-    fn each_of_forty_lines_in_flight_may_arrive_in_every_way() {
+    fn each_of_forty_lines_in_flight_at_a_power_loss_may_arrive_absent_whole_or_torn() {
         let lines = 40;
         let mut media = Media::new(lines);
         (0..lines).for_each(|slot| media.write(Slot(slot), &OLD));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_tuple_leaves_one_memory_but_two_lines_outside_the_domain_leave_sixteen() {
+    fn a_loss_leaves_one_image_of_an_open_tuple_and_sixteen_of_two_lines_without_adr() {
         let start = InitialState {
             image: Recording::of(&Media::new(2)),
             registers: Registers::default(),

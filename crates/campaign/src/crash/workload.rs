@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_workloads_contain_each_sequence_of_up_to_three_writes_once_in_each_way() {
+    fn the_crash_workloads_contain_each_sequence_of_up_to_three_writes_once_per_variant() {
         let all = all();
         let young = |at_once: bool| all.iter().filter(|work| !work.old && work.at_once == at_once).count();
         assert_eq!((young(false), young(true)), (3 + 9 + 27, 9 + 27));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn two_cores_share_the_stores_of_a_workload_and_each_core_begins_once() {
+    fn two_core_workloads_alternate_the_stores_and_each_core_starts_equally_often() {
         let all = all_for(true);
         let shared: Vec<&Workload> = all.iter().filter(|work| work.turns_from.is_some()).collect();
         assert_eq!(shared.len(), 2 * (9 + 27 + (9 - 4)));

@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_of_chunks_are_contiguous_with_the_first_in_the_top_bits() {
+    fn the_chunk_tags_of_a_line_are_contiguous_with_the_first_in_the_top_bits() {
         let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
         let ranges = |parts: &Parts| [0, 1, 7].map(|number| tag_bits(parts, number, 32));
         assert_eq!(ranges(&parts), [224..256, 192..224, 0..32]);

@@ -191,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn the_square_root_of_a_square_is_the_element() {
+    fn the_square_root_in_the_ghash_field_inverts_squaring() {
         let element = 0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978;
         assert_eq!(square_root(times(element, element)), element);
     }
 
     #[test]
-    fn three_pairs_of_56_bits_are_enough_for_128() {
+    fn three_56_bit_tag_pairs_of_reused_nonces_determine_the_128_bit_hash_key() {
         let unknown = 0xfedc_ba98_7654_3210_0011_2233_4455_6677;
         let mut equations = Equations::default();
         for factor in [3_u128 << 100, 0x1234_5678_9abc << 40, 0xdead_beef] {

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_and_too_few_forgeries_are_both_out_of_bound() {
+    fn counts_of_accepted_random_tags_fail_the_bound_if_too_high_or_too_low() {
         let counts = |passed_at_8: u64| {
             let mut counts: BTreeMap<String, u64> = TAG_LENGTHS.map(|bits| (tried(bits), 0)).into();
             counts.extend([(tried(8), 25_600), (passed(8), passed_at_8)]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hits_of_0_1_expected_may_be_chance_but_not_three_nor_zero_of_seven() {
+    fn the_chance_test_accepts_two_hits_for_0_1_expected_and_rejects_three() {
         // By hand: two or more of 0.1 happen in 0.47 %, three or more in 0.015 %; zero of 6 in 0.25 %, zero of 7 in 0.09 %.
         assert!(is_likely(2, 0.1) && !is_likely(3, 0.1));
         assert!(is_likely(0, 6.0) && !is_likely(0, 7.0));

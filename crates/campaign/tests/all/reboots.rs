@@ -6,7 +6,7 @@ use catalogue::{Verdict, designs};
 use protection::planted::PlantedBug;
 
 #[test]
-fn a_reboot_without_an_attacker_keeps_every_line_of_a_durable_design() {
+fn two_reboots_without_tampering_keep_every_line_of_a_durable_design() {
     let mut reboots = 0;
     for design in designs().into_iter().filter(|design| design.parts.persistence.exists()) {
         for seed in 0..40 {

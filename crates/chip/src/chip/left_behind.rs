@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_left_behind_from_the_first_store_that_it_left_without() {
+    fn a_write_back_that_precedes_an_accepted_store_leaves_memory_behind_by_that_store() {
         let mut behind = with_two_stores();
         behind.taken_up(LINE);
         behind.leaves(LINE);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_reached_a_cache_after_its_line_left_is_not_left_behind() {
+    fn a_store_that_reached_the_cache_after_the_eviction_does_not_leave_memory_behind() {
         let mut behind = LeftBehind::default();
         behind.leaves(LINE);
         behind.had(LINE);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_carried_to_memory_has_the_stores_that_it_took_up_in_flight() {
+    fn a_line_written_to_memory_includes_stores_accepted_while_it_was_in_flight() {
         let mut behind = with_two_stores();
         behind.leaves(LINE);
         behind.taken_up(LINE);

@@ -23,7 +23,7 @@ mod tests {
     use workload::stream::AccessKind;
 
     #[test]
-    fn an_access_is_cut_at_each_end_of_a_line_and_nowhere_else() {
+    fn accesses_are_split_exactly_at_cache_line_boundaries() {
         let cut = |addr, bytes, length| {
             let access = Access { addr: VirtAddr(addr), bytes, kind: AccessKind::Load, value: None };
             pieces(&access, length).map(|(addr, bytes, shift)| (addr.0, bytes, shift)).collect::<Vec<_>>()

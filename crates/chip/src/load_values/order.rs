@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_of_another_strand_explains_a_difference_if_their_chunks_overlap() {
+    fn a_concurrent_store_of_another_thread_explains_a_different_load_value() {
         let (store, load) = ((true, accessor(1, 1, 3)), (false, accessor(0, 2, 4)));
         assert_eq!([explained(&[store, load]), explained(&[load, store])], [1, 1]);
         assert_eq!(explained(&[(true, accessor(0, 1, 2)), load]), 0, "it is the strand's own");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_before_the_load_in_recording_and_simulation_explains_no_difference() {
+    fn a_store_with_equal_order_in_recording_and_simulation_explains_no_load_difference() {
         let (store, load) = ((true, accessor(1, 1, 2)), (false, accessor(0, 3, 4)));
         assert_eq!(explained(&[store, load]), 0);
         assert_eq!(explained(&[load, store]), 1, "it comes too late");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn unordered_stores_explain_loads_until_the_line_is_shown_anew() {
+    fn racing_stores_explain_load_differences_until_the_recorder_sends_the_line_again() {
         let mut order = LoadOrder::default();
         order.store(LINE, accessor(0, 1, 3));
         order.store(LINE, accessor(1, 2, 4));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn unexplained_differences_are_shown_first() {
+    fn unexplained_load_differences_are_reported_before_explained_ones() {
         let mut order = LoadOrder::default();
         order.store(LINE, accessor(1, 1, 3));
         order.differ(LINE, accessor(0, 2, 4), wrong(0));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_of_another_program_or_to_another_line_explain_no_difference() {
+    fn stores_of_another_program_or_to_another_line_explain_no_load_difference() {
         let mut order = LoadOrder::default();
         order.store(LineAddr(8), accessor(1, 1, 3));
         order.store(LINE, Accessor { program: 1, ..accessor(1, 1, 3) });

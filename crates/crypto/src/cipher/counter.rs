@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn pads_of_neighbouring_counters_have_no_block_in_common() {
+    fn pads_of_1024_successive_counters_share_no_block() {
         fn check<C: BlockCipherEncrypt>(mode: &CounterMode<C>) {
             let mut blocks = std::collections::HashSet::new();
             for counter in 0..1024 {

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_blocks_give_the_samples_of_rfc_7253() {
+    fn ocb3_of_whole_blocks_gives_the_samples_of_rfc_7253() {
         assert_eq!(sample(0x00, 0, 0), hex!("785407bfffc8ad9edcc5520ac9111ee6"));
         assert_eq!(sample(0x01, 8, 8), hex!("6820b3657b6f615a5725bda0d3b4eb3a257c9af1f8f03009"));
         assert_eq!(sample(0x04, 16, 16), hex!("571d535b60b277188be5147170a9a22c3ad7a4ff3835b8c5701c1ccec8fc3358"));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opened_line_is_the_plaintext_and_has_the_tag_of_sealing() {
+    fn opening_an_ocb3_line_returns_the_plaintext_and_the_tag_of_sealing() {
         let mode = Ocb3::<Aes128>::new(&Key([5; 16]));
         let at = crate::tests::nonce(12, 34);
         let text: Line = std::array::from_fn(|byte| byte as u8);

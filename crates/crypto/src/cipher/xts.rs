@@ -111,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sealed_line_equals_the_xts_of_the_library(
+        fn sealing_and_opening_a_line_equal_xts_of_the_library(
             keys in any::<[[u8; 32]; 2]>(), line in 0u64..1 << 40, text in any::<[u8; 64]>(),
         ) {
             let line_number = nonce(line, 0);

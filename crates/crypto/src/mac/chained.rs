@@ -107,7 +107,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_chained_code_of_a_line_equals_that_of_the_library(
+        fn cmac_and_cbc_mac_of_a_line_equal_the_library(
             key in any::<[u8; 32]>(), text in any::<[u8; 64]>(), line in 0u64..1 << 40, counter in any::<u64>(),
         ) {
             let at = nonce(line, counter.into());
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chained_code_of_a_short_line_equals_the_librarys_of_its_32_bytes() {
+    fn cmac_and_cbc_mac_of_a_32_byte_line_equal_the_library() {
         let (at, text) = (nonce(77, 5), std::array::from_fn(|byte| byte as u8));
         let (mut cmac, mut cbc) = (Cmac::<Aes128>::new(&Key([1; 16])), CbcMac::<Aes128>::new(&Key([1; 16])));
         assert!(cmac.shorten(LineLength::HALF) && cbc.shorten(LineLength::HALF));

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_its_two_halves() {
+    fn a_gmac_tag_is_the_xor_of_its_product_and_its_mask() {
         let gmac = Gmac::<Aes128>::new(&Key([7; 16]));
         let (nonce, text) = (Nonce::new(5, 9), [0x31; 64]);
         for bits in [1, 56, 100, 128] {

@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_hash_is_the_sum_of_products_of_words(words: [u64; 8], key: [u64; 8]) {
+        fn the_multilinear_hash_is_the_sum_of_products_of_words_and_key_words(words: [u64; 8], key: [u64; 8]) {
             let bytes = |words: [u64; 8]| -> [u8; 64] { words.map(u64::to_le_bytes).as_flattened().try_into().unwrap() };
             let expected = words.iter().zip(key).fold(0, |sum, (&word, key)| sum ^ multiply(word, key));
             let mac = Multilinear::new(&Key([1; 16]), &Key(bytes(key)));

@@ -56,7 +56,7 @@ mod tests {
     use hex_literal::hex;
 
     #[test]
-    fn the_hash_is_the_beginning_of_the_two_block_example_of_nist_with_its_first_block_as_the_key() {
+    fn sha_256_with_the_first_example_block_as_key_gives_the_nist_example() {
         // 896 bits, from NIST's examples for FIPS 180.
         let text = b"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
         let (key, rest) = text.split_first_chunk().unwrap();
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn address_length_content_and_key_of_a_text_all_change_its_hash() {
+    fn the_sha_256_prefix_hash_depends_on_address_length_content_and_key() {
         let keyed = Sha256Prefix::new(&Key([7; 16]));
         let hashes = [
             keyed.hash(1, &[0; 48]),

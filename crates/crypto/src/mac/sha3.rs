@@ -105,7 +105,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_hash_is_the_1600_bit_example_of_nist_with_its_first_bytes_as_the_key() {
+    fn sha3_with_the_first_example_bytes_as_key_gives_the_1600_bit_nist_example() {
         // 200 bytes of a3, from NIST's examples for FIPS 202.
         let mac = Sha3Prefix::new(&Key([0xa3; 16]));
         assert_eq!(
@@ -116,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_tags_of_two_lines_at_once_equal_the_librarys_hash_of_each(
+        fn sha3_tags_computed_for_two_lines_at_once_equal_the_librarys_hashes(
             key in any::<[u8; 16]>(), texts in any::<[[u8; 64]; 2]>(), lines in any::<[u32; 2]>(), counter in any::<u64>(),
         ) {
             let mac = Sha3Prefix::new(&Key(key));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_is_hashed_over_its_32_bytes_alone_and_in_pairs() {
+    fn sha3_tags_of_32_byte_lines_cover_only_their_bytes_alone_and_in_pairs() {
         let mut mac = Sha3Prefix::new(&Key([7; 16]));
         assert!(mac.shorten(LineLength::HALF));
         let (at, text) = (nonce(3, 1), std::array::from_fn(|byte| byte as u8));

@@ -357,17 +357,17 @@ fn run(cores: usize, short_lines: bool, planted: Planted, actions: &[Action]) ->
 
 proptest! {
     #[test]
-    fn two_cores_agree_with_a_flat_memory(actions in some_actions(2)) {
+    fn coherent_caches_of_two_cores_read_as_a_flat_memory(actions in some_actions(2)) {
         prop_assert_eq!(run(2, false, Planted::Nothing, &actions), Ok(()));
     }
 
     #[test]
-    fn four_cores_agree_with_a_flat_memory(actions in some_actions(4)) {
+    fn coherent_caches_of_four_cores_read_as_a_flat_memory(actions in some_actions(4)) {
         prop_assert_eq!(run(4, false, Planted::Nothing, &actions), Ok(()));
     }
 
     #[test]
-    fn cores_with_short_lines_in_l1d_agree_with_a_flat_memory(actions in some_actions(2)) {
+    fn coherent_caches_with_32_byte_l1d_lines_read_as_a_flat_memory(actions in some_actions(2)) {
         prop_assert_eq!(run(2, true, Planted::Nothing, &actions), Ok(()));
     }
 }
@@ -380,11 +380,11 @@ fn is_found(planted: Planted) -> bool {
 }
 
 #[test]
-fn a_copy_that_is_not_invalidated_is_found() {
+fn the_coherence_test_finds_a_planted_skipped_invalidation() {
     assert!(is_found(Planted::SkippedInvalidation));
 }
 
 #[test]
-fn a_write_that_is_lost_in_a_downgrade_is_found() {
+fn the_coherence_test_finds_a_planted_write_lost_in_a_downgrade() {
     assert!(is_found(Planted::LostDowngrade));
 }

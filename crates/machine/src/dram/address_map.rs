@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn the_plain_map_takes_column_group_bank_and_row_from_the_low_end() {
+    fn the_plain_dram_map_takes_column_bank_group_bank_and_row_from_the_low_address_bits() {
         let line = (0x1234 << 11) | (2 << 9) | (3 << 7) | 0x55;
         let cell = ddr4(AddressMap::RowBankGroupColumn).cell(LineAddr(line));
         assert_eq!(cell, Cell { row: 0x1234, column: 0x55, bank: 3 * 4 + 2 });
     }
 
     #[test]
-    fn the_bank_group_low_map_puts_neighbours_into_different_groups() {
+    fn the_bank_group_low_map_puts_neighbouring_lines_into_different_bank_groups() {
         let groups: Vec<u8> = (0..4).map(|line| ddr4(AddressMap::BankGroupLow).cell(LineAddr(line)).bank / 4).collect();
         assert_eq!(groups, [0, 1, 2, 3]);
     }
@@ -137,7 +137,7 @@ mod tests {
         }
 
         #[test]
-        fn lines_beyond_the_capacity_wrap(map in 0..3usize, line in 0..u64::from(u32::MAX)) {
+        fn dram_addresses_beyond_the_capacity_wrap_around(map in 0..3usize, line in 0..u64::from(u32::MAX)) {
             let lines = DramConfig::ddr4_3200().organisation.lines();
             let mapper = ddr4(MAPS[map]);
             prop_assert_eq!(mapper.cell(LineAddr(line)), mapper.cell(LineAddr(line % lines)));

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_arrives_with_its_last_word_and_the_requested_piece_first() {
+    fn a_piece_of_a_line_arrives_with_its_last_word_and_the_requested_piece_arrives_first() {
         for from in 0..8 {
             for (bytes, expected) in [(8, 100), (16, 105), (32, 115), (64, 135)] {
                 assert_eq!(when(from, Words::of_piece(Word::at(8 * from), bytes)), expected);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_at_the_beginning_is_as_long_and_has_the_first_word() {
+    fn a_requested_piece_moved_to_the_line_start_keeps_its_length() {
         for word in 0..8 {
             for bytes in [8, 16, 32, 64] {
                 let wanted = Wanted::piece(Word::at(8 * word), bytes).at_the_beginning();

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_rule_and_the_values() {
+    fn an_invalid_dram_configuration_is_refused_with_the_rule_and_the_values() {
         assert_eq!(refused(|c| c.timing.trc = 73), "trc must be at least tras + trp, but 73 < 74");
         assert_eq!(
             refused(|c| c.organisation.banks_per_group = 3),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_reads_back_and_an_unknown_key_is_refused() {
+    fn a_dram_configuration_survives_json_and_an_unknown_key_is_refused() {
         let config = DramConfig { scheduler: Scheduler::FrFcfsCapped { cap: 4 }, ..DramConfig::ddr4_3200() };
         let text = serde_json::to_string(&config).unwrap();
         assert_eq!(serde_json::from_str::<DramConfig>(&text).unwrap(), config);

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_wait_for_the_high_mark_and_drain_to_the_low_mark() {
+    fn the_write_queue_drains_from_the_high_watermark_down_to_the_low_watermark() {
         let mut drain = drain();
         for (reads, writes, writing) in [(5, 25, false), (5, 26, true), (5, 7, true), (5, 6, false), (5, 25, false)] {
             drain.update(reads, writes);

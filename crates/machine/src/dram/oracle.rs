@@ -170,13 +170,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_requests_lead_to_legal_commands_only(config in configs(), asked in requests()) {
+    fn random_requests_lead_only_to_legal_dram_commands(config in configs(), asked in requests()) {
         let (dram, _) = run(&config, &asked);
         judge(&config, dram.log());
     }
 
     #[test]
-    fn every_read_completes_exactly_once_and_in_bounded_time(config in configs(), asked in requests()) {
+    fn every_random_dram_read_completes_exactly_once_and_in_bounded_time(config in configs(), asked in requests()) {
         let (_, answers) = run(&config, &asked);
         for (answer, &(.., write)) in answers.iter().zip(&asked) {
             prop_assert_eq!(answer.0, u32::from(!write));
@@ -185,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_requests_lead_to_the_same_commands(config in configs(), asked in requests()) {
+    fn equal_requests_lead_to_equal_dram_commands_and_statistics(config in configs(), asked in requests()) {
         let (first, second) = (run(&config, &asked), run(&config, &asked));
         prop_assert_eq!(first.0.log(), second.0.log());
         prop_assert_eq!(first.0.counters(), second.0.counters());
@@ -194,6 +194,6 @@ proptest! {
 
 #[test]
 #[should_panic(expected = "is less than 22 clocks after")]
-fn the_judge_itself_finds_an_illegal_command() {
+fn the_dram_protocol_checker_finds_an_illegal_command() {
     judge(&DramConfig::ddr4_3200(), &[Issued::activate(100, 3), Issued::column(121, 3, Kind::Read, 4)]);
 }

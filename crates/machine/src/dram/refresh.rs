@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_refreshes_are_the_same_one_by_one_and_at_once() {
+    fn skipping_over_idle_refreshes_has_the_effect_of_issuing_each() {
         let config = DramConfig::ddr4_3200();
         let (mut steps, mut leap) = (Refresh::new(&config, 0), Refresh::new(&config, 0));
         for _ in 0..10 {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_refresh_clock_runs_from_due_to_the_end_of_trfc() {
+    fn the_clock_of_refresh_waits_runs_from_the_due_time_to_the_end_of_trfc() {
         let mut refresh = Refresh::new(&DramConfig::ddr4_3200(), 0);
         assert_eq!(refresh.clock(12_480 + 9), 9);
         refresh.issued(12_480 + 30);

@@ -45,7 +45,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn open_rows_are_listed_in_the_order_of_their_last_use(
+        fn open_rows_with_an_idle_timeout_are_listed_in_the_order_of_their_last_use(
             script in prop::collection::vec((0..BANKS, prop::bool::weighted(0.7)), 0..80),
         ) {
             let mut banks = vec![Bank::closed(0, 0); BANKS];

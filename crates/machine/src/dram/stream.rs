@@ -186,7 +186,7 @@ mod tests {
     use units::Frequency;
 
     #[test]
-    fn the_streams_are_those_of_the_reference_draw_for_draw() {
+    fn a_random_dram_request_stream_begins_with_the_requests_of_the_reference() {
         let first: Vec<(u64, u64, Kind)> = Stream::new(Pattern::RandomReadsAndWrites, 20)
             .take(3)
             .map(|offered| (offered.arrival, offered.line.start().0, offered.kind))
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_thousand_requests_have_the_check_values_of_the_reference() {
+    fn the_first_1000_dram_requests_of_each_pattern_have_the_hash_of_the_reference() {
         for (pattern, check) in [
             (Pattern::RandomReads, 0x11b0_b80a_b614_2f97),
             (Pattern::SequentialReads, 0x38de_7f57_296b_5597),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_count_reads_and_not_latencies() {
+    fn latency_percentiles_weight_each_latency_by_its_number_of_reads() {
         let mut latencies = Latencies::new(Frequency::from_mhz(1600).clock());
         latencies.occurred = vec![0; 101];
         latencies.occurred[10] = 99;

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stopwatch_counts_only_while_it_runs() {
+    fn the_stopwatch_of_waits_counts_only_while_it_runs() {
         let mut watch = Stopwatch::default();
         watch.set(true, 10);
         watch.set(true, 12);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_part_of_the_wait_names_its_cause() {
+    fn the_reported_cause_of_a_dram_wait_is_its_largest_part() {
         let waits = ArrivalConditions { seen: 100, refresh: 50, drain: 7, bank_free: 110 };
         assert_eq!(waits.cause(144, 44, 50, 7), WaitCause::Nothing);
         assert_eq!(waits.cause(152, 44, 50, 7), WaitCause::BankBusy);

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_line_is_evicted_only_after_its_chunk_was_unlocked() {
+    fn a_locked_llc_line_is_evicted_only_after_its_chunk_is_unlocked() {
         let mut llc = of_one_set(2);
         assert_eq!([0, 1].map(|line| fill(&mut llc, line)), [WayReservation::Reserved(None); 2]);
         assert_eq!((fill(&mut llc, 300), llc.locked_lines().unlocked_ways(LineAddr(300))), (WayReservation::Full, 0));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_locks_its_line_and_a_line_dirty_above_is_locked_instead_of_evicted() {
+    fn stores_lock_llc_lines_and_lines_dirty_in_private_caches_are_locked_not_evicted() {
         let mut llc = of_one_set(3);
         for line in 0..3 {
             fill(&mut llc, line);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dirty_line_from_above_is_locked_and_a_locked_line_is_not_dropped() {
+    fn a_dirty_line_from_a_private_cache_is_locked_and_survives_invalidation() {
         let mut llc = of_one_set(2);
         fill(&mut llc, 4);
         llc.locked_lines().unlock(0);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_way_holds_no_line_and_counts_for_no_chunk_until_the_line_arrives() {
+    fn an_llc_way_reserved_for_a_fill_holds_no_line_until_the_line_arrives() {
         let mut llc = of_one_set(2);
         assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), WayReservation::Reserved(None));
         assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), WayReservation::Coming);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn rule_5_the_chunk_with_most_locked_lines_is_first_then_the_least_recently_used() {
+    fn rule_5_the_chunk_with_most_locked_lines_is_permuted_first_ties_by_lru() {
         let mut llc = Llc::new(4, 2, Replacement::Lru, Inclusion::Inclusive).locking(CHUNK);
         for line in [0, 256] {
             fill(&mut llc, line);

@@ -39,7 +39,7 @@ fn reads_on_different_channels_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn a_memory_of_one_channel_behaves_as_the_channel_alone() {
+fn a_memory_system_of_one_channel_has_the_timing_of_the_channel() {
     let lines: Vec<u64> = (0..300).map(|n| n * 7919 % 100_000).collect();
     let (times, counters) = reads(memory(1, Interleave::default()), lines.clone());
     let mut executor = Executor::new();
@@ -67,7 +67,7 @@ fn two_channels_of_ddr5_move_twice_as_much_as_one() {
 }
 
 #[test]
-fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at_the_buss_pace() {
+fn writes_are_durable_on_entering_the_write_pending_queue() {
     let mut executor = Executor::new();
     let device = PcmConfig::secpb().into();
     let memory = MemorySystem::start(
@@ -110,7 +110,7 @@ fn memory_moves_lines_of_32_bytes_if_its_bursts_can_be_short_and_only_then() {
 }
 
 #[test]
-fn a_burst_of_four_words_ends_after_half_the_time_and_leaves_the_bus_to_the_next() {
+fn a_dram_burst_of_half_a_line_occupies_the_bus_half_as_long() {
     let mut config = DramConfig { bursts: BurstLength::Any, ..DramConfig::ddr4_3200() };
     (config.timing.burst_clocks, config.timing.tccd_s, config.timing.tccd_l) = (8, 8, 8);
     let ends = |words: [u8; 3]| {

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stride_of_banks_plus_one_uses_one_bank_by_xor_and_many_pseudo_randomly() {
+    fn a_stride_of_banks_plus_one_hits_one_pcm_bank_under_xor_and_many_pseudo_randomly() {
         let met = |mapping: BankMapping| {
             (0..16).map(|number| mapping.bank(LineAddr(number * 17), 16)).collect::<BTreeSet<_>>().len()
         };

@@ -28,7 +28,7 @@ fn lone_read(dram: &mut Dram, clock: u64, line: u64) -> (Completion, u64) {
 }
 
 #[test]
-fn a_lone_read_takes_exactly_the_idle_latency_of_its_row_outcome() {
+fn a_single_dram_read_takes_the_idle_latency_of_a_row_hit_miss_or_conflict() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     for (clock, line, outcome, clocks) in [
         (0, 0, RowOutcome::Closed, CLOSED),
@@ -45,14 +45,14 @@ fn a_lone_read_takes_exactly_the_idle_latency_of_its_row_outcome() {
 }
 
 #[test]
-fn a_read_during_a_refresh_waits_for_its_end() {
+fn a_dram_read_during_a_refresh_waits_for_its_end() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     let (completion, latency) = lone_read(&mut dram, 12_480 + 100, 0);
     assert_eq!((latency, completion.waited_for), (560 - 100 + 48, WaitCause::Refresh));
 }
 
 #[test]
-fn an_idle_channel_asks_for_no_calls_and_still_refreshes() {
+fn an_idle_dram_channel_needs_no_calls_and_still_counts_refreshes() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     lone_read(&mut dram, 0, 0);
     let mut completions = Vec::new();
@@ -95,7 +95,7 @@ fn a_request_between_two_clock_edges_is_accepted_at_the_next_edge() {
 }
 
 #[test]
-fn waiting_writes_answer_reads_and_absorb_writes_of_their_line() {
+fn queued_dram_writes_forward_data_to_reads_and_merge_writes_of_their_line() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     let line = LineAddr(3);
     let requests =
@@ -116,7 +116,7 @@ fn waiting_writes_answer_reads_and_absorb_writes_of_their_line() {
 }
 
 #[test]
-fn a_full_queue_has_no_room_until_a_command_issues() {
+fn a_full_dram_read_queue_has_no_room_until_a_command_issues() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     for row in 0..32 {
         assert!(dram.has_room(Kind::Read));

@@ -144,7 +144,7 @@ fn choices() -> Vec<(MacDesign, CipherChoice)> {
 }
 
 #[test]
-fn every_code_keeps_the_contract_of_codes() {
+fn every_mac_passes_the_conformance_check_of_macs() {
     let choices = choices();
     for (mac, cipher) in &choices {
         assert_eq!(check(mac, *cipher, PlantedBug::NONE), Ok(()), "{mac:?} beside {cipher:?}");

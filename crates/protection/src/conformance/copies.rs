@@ -120,7 +120,7 @@ fn a_read_that_is_refused(memory: &SchemeMemory) -> Checked {
 }
 
 #[test]
-fn no_l2_keeps_using_counters_that_have_changed() {
+fn no_l2_decrypts_with_a_copy_of_changed_counters() {
     let mut wide = super::eager();
     wide.mac = wide.mac.with_line_bits(128);
     wide.mac.place = TagLocation::Region;

@@ -80,7 +80,7 @@ fn check_all<'a>(compositions: impl Iterator<Item = &'a Parts>) {
 }
 
 #[test]
-fn every_part_is_charged_for_its_cryptography() {
+fn a_sample_of_design_parts_is_charged_exactly_for_its_cryptography() {
     check_all(pairs().iter().step_by(60));
 }
 

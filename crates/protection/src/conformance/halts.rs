@@ -68,7 +68,7 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
 }
 
 #[test]
-fn a_chip_that_has_aborted_a_write_changes_no_memory_until_power_returns() {
+fn a_chip_halted_by_an_aborted_write_writes_no_memory_until_power_returns() {
     // If all nodes above the line are on the chip, forged nodes in memory do not stop the write.
     let meets_memory =
         |parts: &Parts| !parts.caches.nodes_in_llc && !matches!(parts.tree.forest, Some(ForestDesign::Static { .. }));

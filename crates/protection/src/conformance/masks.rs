@@ -28,7 +28,7 @@ fn check(parts: &Parts) -> Checked {
 }
 
 #[test]
-fn every_tag_notes_the_masks_of_all_its_lines() {
+fn the_ledger_records_the_masks_of_all_lines_under_a_tag() {
     let mut of_several = 0;
     for parts in super::pairs() {
         assert_eq!(check(parts), Ok(()), "{parts:?}");

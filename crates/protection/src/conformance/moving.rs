@@ -224,6 +224,6 @@ fn given_up(memory: &Moving) -> Checked {
 }
 
 #[test]
-fn lines_that_move_keep_their_contract() {
+fn permuted_lines_pass_their_conformance_check() {
     assert_eq!(check(PlantedBug::NONE), Ok(()));
 }

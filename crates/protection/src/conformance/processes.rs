@@ -258,6 +258,6 @@ fn refusals(planted: PlantedBug) -> Checked {
 }
 
 #[test]
-fn processes_that_take_turns_read_their_lines_and_leave_no_line_on_the_chip() {
+fn processes_with_separate_keys_read_their_lines_after_switches_and_leave_none_on_chip() {
     check(PlantedBug::NONE).unwrap_or_else(|broken| panic!("{broken}"));
 }

@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn only_counters_with_renewals_have_a_library_of_aged_lines() {
+    fn only_counter_organisations_with_renewals_have_a_library_of_aged_counter_lines() {
         use CounterChoice::{Morphable, PageRecord, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
         let with: Vec<_> = libraries().map(|(choice, ..)| choice).collect();
         assert_eq!(with, [Sc64, Sc64Mac, Sc128, Vault32, Vault16, Morphable, PageRecord]);
     }
 
     #[test]
-    fn every_aged_line_has_been_renewed_and_advances_normally() {
+    fn every_aged_counter_line_has_been_renewed_and_advances_normally() {
         for (choice, counters, steady) in libraries() {
             let positions = counters.lines_per_group() as usize;
             for line in steady.library.iter().step_by(8) {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn aged_lines_are_spread_evenly_between_two_renewals() {
+    fn aged_counter_lines_are_spread_evenly_between_two_renewals() {
         let mut random = Random::new(2);
         for (choice, counters, steady) in libraries() {
             let left: Vec<u64> = steady.library.iter().map(|line| left(&counters, line, &mut random)).collect();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_counters_and_groups_differ() {
+    fn equal_seeds_give_equal_aged_counters_and_different_groups_differ() {
         let counters = Counters::new(CounterChoice::Sc64.organisation(), PlantedBug::NONE);
         let library = |seed| Steady::new(&counters, Random::new(seed)).unwrap();
         let (steady, same, other) = (library(1), library(1), library(2));

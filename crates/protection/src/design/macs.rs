@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_have_their_bits_in_the_line_s_tag() {
+    fn the_tag_length_of_a_line_is_the_sum_of_its_chunk_tag_lengths() {
         let design = MacDesign { code: MacChoice::OcbChunks, ..MacDesign::default() }.with_chunk_bits(48);
         assert_eq!(design.line_bits(CipherChoice::TdesOcbChunks), 8 * 48);
         assert_eq!(design.line_bits(CipherChoice::Aes256OcbChunks), 4 * 48);

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_undoes_exactly_the_writes_of_the_open_tuple() {
+    fn a_power_loss_undoes_exactly_the_writes_of_the_open_persist_tuple() {
         let mut media = Media::new(4);
         let tuple = OpenTuple::default();
         tuple.keep();

@@ -242,25 +242,25 @@ mod tests {
     }
 
     #[test]
-    fn a_window_omits_spans_that_end_at_its_start_and_keeps_later_ones() {
+    fn a_trace_window_omits_spans_that_end_at_its_start_and_keeps_later_spans() {
         assert!(!is_kept(50, 100));
         assert!(is_kept(50, 101));
         assert!(is_kept(50, 500), "all of the window and more");
     }
 
     #[test]
-    fn a_window_omits_spans_that_begin_at_its_end_and_keeps_earlier_ones() {
+    fn a_trace_window_omits_spans_that_begin_at_its_end_and_keeps_earlier_spans() {
         assert!(is_kept(199, 300));
         assert!(!is_kept(200, 300));
     }
 
     #[test]
-    fn a_window_contains_instants_from_its_first_moment_to_its_last() {
+    fn a_trace_window_contains_instants_from_its_start_to_before_its_end() {
         assert_eq!([99, 100, 199, 200].map(|moment| is_kept(moment, moment)), [false, true, true, false]);
     }
 
     #[test]
-    fn an_arrival_without_a_request_is_no_trip_and_a_trip_has_one_arrival() {
+    fn a_trip_in_an_excerpt_needs_a_request_and_ends_at_its_first_arrival() {
         let excerpt = Excerpt::new(at(100)..at(200));
         excerpt.arrived(0, LineAddr(7), at(150));
         excerpt.requested(0, LineAddr(7), at(110));

@@ -93,7 +93,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn a_percentile_is_at_most_one_thirty_second_too_long() {
+    fn a_latency_percentile_of_the_histogram_is_at_most_one_thirty_second_too_long() {
         let mut random = Random::new(3);
         for _ in 0..50 {
             let one = |random: &mut Random| {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_follow_each_other_without_a_gap() {
+    fn the_buckets_of_the_latency_histogram_are_contiguous() {
         for bucket in 0..BUCKETS - 1 {
             let end = Histogram::end(bucket);
             assert_eq!((Histogram::bucket(end - 1), Histogram::bucket(end)), (bucket, bucket + 1));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subtracted_histogram_leaves_only_the_other_entries() {
+    fn subtracting_an_earlier_latency_histogram_leaves_only_the_later_entries() {
         let (mut before, mut both) = (Histogram::default(), Histogram::default());
         before.add(Duration::from_ns(10));
         both += before;

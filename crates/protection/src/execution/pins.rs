@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_crosses_at_its_last_data_even_if_released_at_the_first_word() {
+    fn a_bus_read_has_the_time_of_its_last_word_even_if_released_at_the_first() {
         let (went_on, crossings) = seen(&[(Kind::Read, 0)]);
         // The last beats of the line arrive three and a half clocks after the first.
         assert_eq!(went_on, Time::from_fs(CLOCK_FS * 89 / 2));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_crosses_when_it_is_accepted_and_a_read_of_it_a_clock_later_without_burst() {
+    fn a_bus_write_has_the_time_of_its_acceptance_and_a_forwarded_read_has_no_burst() {
         let (_, crossings) = seen(&[(Kind::Write, 3), (Kind::Write, 3), (Kind::Read, 3)]);
         let times_and_bursts: Vec<_> = crossings.iter().map(|(at, crossing)| (*at, crossing.burst)).collect();
         assert_eq!(times_and_bursts, [(0, true), (0, false), (CLOCK_FS, false)]);

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_that_would_wait_longer_than_it_saves_is_left_to_the_controller() {
+    fn an_l2_leaves_a_read_to_the_controller_if_its_aes_units_are_busy_too_long() {
         // Five units, one block each in 15 ns: five blocks take all of them for 15 ns.
         let engine = CipherEngine { units: 5, latency_ns: 14.0, decrypt_latency_ns: None, interval_ns: 15.0 };
         let patience = Patience { unpredicted: Duration::from_ns(6), predicted: Duration::from_ns(22) };

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn read_time_counts_for_missing_lines_and_then_for_the_step_that_ends_next() {
+    fn read_time_is_attributed_to_missing_lines_and_then_to_the_step_that_ends_next() {
         let progress = ReadProgress::default();
         progress.begin(at(100));
         progress.fetched(Role::Counter, (at(110), Duration::ZERO), at(130));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_beyond_the_release_counts_until_the_release_and_a_new_access_starts_afresh() {
+    fn read_time_of_a_step_beyond_the_release_counts_only_until_the_release() {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::ZERO), at(50));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn later_words_count_for_the_whole_line_and_not_for_the_words_wanted_first() {
+    fn the_arrival_of_later_words_counts_only_in_the_read_time_of_a_whole_line() {
         for (whole, expected) in [(false, [(P::Data, 100), (P::Engine, 96)]), (true, [(P::Data, 135), (P::Engine, 61)])]
         {
             let progress = ReadProgress::default();
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn later_words_of_a_line_wait_for_data_and_then_for_the_step_that_ends_next() {
+    fn the_read_time_of_later_words_is_attributed_to_data_and_then_to_the_next_step() {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::ZERO), at(100));
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn time_before_a_fetch_counts_for_renewals_or_admission_whichever_ended_next() {
+    fn read_time_before_a_fetch_is_attributed_to_renewals_or_admission() {
         let progress = ReadProgress::default();
         // The second access of a reader: the ends that the first left behind have no effect.
         for origin in [0, 1_000] {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn the_waits_for_other_lines_under_a_tag_count_as_data() {
+    fn waits_for_other_lines_under_a_shared_tag_count_as_data_time_of_the_read() {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::from_ns(5)), at(40));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up_to_the_femtosecond_and_are_proportional() {
+    fn the_division_of_read_time_among_parts_is_proportional_and_exact() {
         let mut random = Random::new(5);
         for _ in 0..500 {
             let mut whole = ReadPartTimes::default();

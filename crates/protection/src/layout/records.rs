@@ -40,7 +40,7 @@ mod tests {
     use crate::layout::Needs;
 
     #[test]
-    fn two_to_the_19_pages_have_records_of_five_lines_under_a_tree_of_depth_19() {
+    fn a_layout_of_2_to_the_19_pages_has_five_line_records_under_a_tree_of_depth_19() {
         // 4 GB in lines of 32 bytes, 256 of them to a page of 8 KB. A tree over n records has n / 4 + n / 8 + ... + 1 lines of pairs.
         let laid_out = |lines| {
             let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_bit_of_a_tag_belongs_to_the_share_of_one_chunk() {
+    fn every_bit_of_a_line_tag_is_compared_for_exactly_one_chunk() {
         for (bits, chunks) in [(64, 8), (10, 4), (512, 8), (128, 4), (57, 8), (8, 8)] {
             let comparison = Comparison { bits, chunks, planted: PlantedBug::NONE };
             let computed = Tag::first_of(&[0xa5; 64], bits);

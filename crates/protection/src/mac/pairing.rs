@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_tag_that_is_scheduled_is_computed_with_the_first_that_is_needed() {
+    fn a_needed_tag_is_computed_together_with_the_oldest_scheduled_tag() {
         let mac = mac();
         (1..=3).for_each(|line| schedule(&mac, line));
         tag(&mac, 3);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_tags_stay_scheduled_than_the_maximum() {
+    fn the_number_of_scheduled_tag_computations_is_bounded() {
         let mac = mac();
         (0..2 * SCHEDULED_MAX as u64).for_each(|line| schedule(&mac, line));
         assert_eq!(mac.pairing.messages.borrow().len(), SCHEDULED_MAX);
@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tag_does_not_depend_on_scheduled_tags(steps in proptest::collection::vec((0u64..20, any::<bool>()), 0..200)) {
+        fn a_tag_does_not_depend_on_the_tags_computed_together_with_it(steps in proptest::collection::vec((0u64..20, any::<bool>()), 0..200)) {
             let mac = mac();
             for (line, needed) in steps {
                 if needed {

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_has_the_next_power_of_two_of_bytes_that_holds_it() {
+    fn a_stored_tag_occupies_the_next_power_of_two_of_bytes() {
         let found = |bits| {
             let tag_layout = TagLayout::of(bits, TagLocation::Region, 1);
             (tag_layout.bytes, tag_layout.per_line())
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_tags_are_contiguous_and_do_not_overlap() {
+    fn tag_entries_in_a_line_of_tags_do_not_overlap() {
         for bits in [64, 128, 256, 512] {
             let tag_layout = TagLayout::of(bits, TagLocation::Region, 2);
             let mut line = [0xee; LINE_BYTES];

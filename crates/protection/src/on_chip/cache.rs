@@ -193,12 +193,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_of_three_ways_and_eight_sets_holds_twenty_four_lines() {
+    fn a_metadata_cache_of_three_ways_and_eight_sets_has_24_lines() {
         assert_eq!(Geometry { sets: 8, ways: 3 }.bytes(), 24 * 64);
     }
 
     #[test]
-    fn a_dirty_line_is_clean_only_after_memory_has_its_content() {
+    fn a_dirty_metadata_line_is_clean_only_after_its_present_content_is_written() {
         let mut cache = MetadataCache::new(Geometry { sets: 1, ways: 2 });
         for (slot, content) in [(Slot(1), [1; 64]), (Slot(2), [2; 64])] {
             cache.insert(Role::Counter, slot, &content, true);

@@ -126,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn rule_5_a_record_takes_286_bytes_in_18_blocks_with_numbers_of_119_and_120_bits() {
+    fn rule_5_a_chunk_record_has_286_bytes_with_numbers_of_119_and_120_bits() {
         assert_eq!((PAD_NUMBER_BITS, TAG_NUMBER_BITS), (119, 120));
         assert_eq!((8 * SLOTS as u32 + PAD_NUMBER_BITS + TAG_NUMBER_BITS).div_ceil(8), 286);
         assert_eq!((END, TEXT_BYTES / BLOCK_BYTES), (286, 18));
@@ -139,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_record_reads_back_and_its_slots_are_a_permutation(seed in any::<u64>()) {
+        fn a_chunk_record_survives_encoding_and_its_slots_are_a_permutation(seed in any::<u64>()) {
             let record = Record::draw(&mut Random::new(seed));
             prop_assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record.clone()));
             for (slot, line) in (0..=u8::MAX).zip(record.lines_by_slot()) {
@@ -148,7 +148,7 @@ mod tests {
         }
 
         #[test]
-        fn two_lines_in_one_slot_and_bits_that_no_number_has_are_refused(seed in any::<u64>(), line in 0..SLOTS, other in 0..SLOTS) {
+        fn a_chunk_record_with_a_duplicate_slot_or_an_unused_bit_set_is_refused(seed in any::<u64>(), line in 0..SLOTS, other in 0..SLOTS) {
             let text = Record::draw(&mut Random::new(seed)).to_bytes();
             let with = |byte: usize, value| {
                 let mut changed = text;
@@ -165,7 +165,7 @@ mod tests {
 
     /// Each line should be in each slot equally often: chi-squared over the slots of one line, 255 degrees of freedom.
     #[test]
-    fn each_slot_is_as_likely_as_any_other() {
+    fn a_random_chunk_record_places_a_line_in_each_slot_equally_often() {
         let mut random = Random::new(11);
         let mut found = [0_u32; SLOTS];
         let draws = 25_600;

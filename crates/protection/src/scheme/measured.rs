@@ -92,7 +92,7 @@ mod tests {
     const TEXT: Line = [5; 64];
 
     #[test]
-    fn cryptography_is_measured_and_counted_for_one_access_and_one_comparison() {
+    fn the_declared_cipher_and_mac_operations_of_an_access_equal_the_executed_ones() {
         for parts in pairs() {
             let scheme = parts.build(1 << 15, 1).unwrap_or_else(|error| panic!("{parts:?}: {error}"));
             work_done::take();

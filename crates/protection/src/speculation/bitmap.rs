@@ -85,7 +85,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn fvs_rule_7_frequent_words_are_first_and_both_parts_keep_their_order() {
+    fn fvs_rule_7_re_ordering_puts_frequent_words_first_and_keeps_the_order_in_both_groups() {
         let line: Line = std::array::from_fn(|byte| (byte / WORD_BYTES) as u8);
         let lying = Bitmap(0b0111_0010).arrange(&line);
         let words: Vec<u8> = lying.chunks(WORD_BYTES).map(|word| word[0]).collect();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_7_the_bitmap_restores_the_order_without_other_state() {
+    fn fvs_rule_7_the_bitmap_alone_restores_the_order_of_words() {
         let line = Random::new(3).line();
         for bitmap in (0..=u8::MAX).map(Bitmap) {
             let lying = bitmap.arrange(&line);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn k_frequent_words_fill_k_over_2_wholly_frequent_blocks() {
+    fn re_ordering_k_frequent_words_fills_k_over_2_wholly_frequent_blocks() {
         for bitmap in 0..=u8::MAX {
             let frequent: Line = std::array::from_fn(|byte| bitmap >> (byte / WORD_BYTES) & 1);
             let lying = Bitmap(bitmap).arrange(&frequent);

@@ -37,7 +37,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn the_table_holds_the_last_distinct_words() {
+    fn the_lru_value_table_lists_the_last_distinct_words() {
         let mut random = Random::new(3);
         for size in [1, 2, 8] {
             let (mut recent, mut log) = (Recent::of(size, &[]), Vec::new());

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_begin_with_their_list_and_learn_by_their_tracking() {
+    fn frequent_value_tables_begin_with_their_list_and_learn_as_configured() {
         for tracking in Tracking::VARIANTS {
             assert_eq!(words_after(*tracking, &[]), [8, 9], "{tracking:?}");
         }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_two_begins_with_no_more_than_two() {
+    fn a_frequent_value_table_of_two_begins_with_two_values_of_a_longer_list() {
         for tracking in Tracking::VARIANTS {
             assert_eq!(ValueTable::of(2, *tracking, &[1, 2, 3]).words(), [1, 2]);
         }

@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_path_to_the_root_meets_one_root_of_a_static_forest_and_the_roots_fit(
+        fn every_leaf_has_one_root_of_a_static_forest_above_and_the_roots_fit(
             leaves in 1u64..5_000, arity in prop::sample::select(vec![2u64, 4, 8]), level in 0usize..4, entries in 1u64..200,
         ) {
             let layout = layout(leaves, arity);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_static_forest_folds_the_fewest_siblings_starting_with_the_last() {
+    fn a_static_forest_replaces_the_fewest_sibling_roots_by_their_parents() {
         // 1024 leaves of arity 8: 128, 16 and 2 nodes. 128 - 7 n <= 64 needs ten families folded.
         let roots = cut(&layout(1024, 8), 8, 0, 64);
         let nodes = layout(1024, 8).levels().to_vec();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hottest_child_of_the_hottest_root_grows_and_the_coldest_root_makes_room() {
+    fn a_dynamic_forest_promotes_the_most_updated_child_and_drops_the_least_updated_root() {
         let layout = layout(1024, 8);
         let design = ForestDesign::Dynamic { entries: 2, period: 4, threshold: 2 };
         let mut forest = Forest::new(design, &layout, 8, 1);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_is_given_up_only_if_its_content_is_that_in_its_parent() {
+    fn a_forest_root_is_dropped_only_if_its_parent_has_its_present_content() {
         let layout = layout(1024, 8);
         let mut forest = Forest::new(ForestDesign::Dynamic { entries: 1, period: 1, threshold: 0 }, &layout, 8, 1);
         let slot = layout.levels()[1].slot(3);

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_of_all_children_fit_in_the_node_and_depend_on_content_and_address() {
+    fn the_child_tags_of_a_tree_node_fit_and_depend_on_content_and_address() {
         for arity in [2, 4, 8] {
             let hashes = NodeHashes::new(&Key([7; 16]), arity);
             let mut node = ZERO_LINE;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unused_bit_of_a_binary_node_still_changes_its_tag() {
+    fn an_unused_bit_of_a_binary_tree_node_changes_the_tag_of_the_node() {
         let hashes = NodeHashes::new(&Key([7; 16]), 2);
         let mut node = ZERO_LINE;
         (0..2).for_each(|child| hashes.set_entry(&mut node, child, hashes.tag(Slot(child as u64), &[9; 64])));

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_latencies_from_the_sample() {
+    fn latency_percentiles_of_explain_are_elements_of_the_sample() {
         let shuffled: Vec<u64> = (1..=999).map(|n| n * 7 % 1000).collect();
         let (median, spread) = spread_of(&shuffled);
         assert_eq!(
@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_with_the_median_latency_is_drawn() {
+    fn explain_reports_the_first_sampled_line_with_the_median_latency() {
         let read = vec![(5, 'a'), (3, 'b'), (3, 'c'), (1, 'd'), (3, 'e')];
         let ((_, name), _) = sample(5, 1).median(read, |(fs, _)| Duration::from_fs(*fs));
         assert_eq!(name, 'b');
     }
 
     #[test]
-    fn a_sample_depends_only_on_its_seed_and_covers_the_whole_memory() {
+    fn the_lines_that_explain_samples_depend_only_on_the_seed_and_cover_the_whole_memory() {
         let drawn = sample(999, 7).targets(1 << 20).unwrap();
         assert_eq!(drawn, sample(999, 7).targets(1 << 20).unwrap());
         assert_ne!(drawn, sample(999, 8).targets(1 << 20).unwrap());

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_repeated_over_the_line_and_a_whole_line_is_taken_as_it_is() {
+    fn a_short_hexadecimal_value_is_repeated_to_fill_an_explained_line() {
         assert_eq!(line("zeros").unwrap(), [0; LINE_BYTES]);
         assert_eq!(line("other").unwrap(), LineValue::USUAL.line());
         assert_eq!(line("A5").unwrap(), [0xa5; LINE_BYTES]);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn frequent_is_the_first_value_of_a_table_rarest_the_last_and_other_is_not_in_it() {
+    fn frequent_rarest_and_other_select_line_values_by_the_frequent_value_table() {
         let word = |text: &str, table: &[u64]| {
             let value = text.parse::<LineValue>().unwrap().under(table);
             u64::from_le_bytes(value.line()[..8].try_into().unwrap())
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_fills_no_line_is_refused_with_the_expected_forms() {
+    fn an_invalid_line_value_is_refused_with_the_valid_forms() {
         for (wrong, found) in [
             ("", "has 0 digits"),
             ("5", "has 1 digits"),

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_are_full_exactly_beyond_the_documented_maximum() {
+    fn the_number_of_run_intervals_is_limited_to_the_documented_maximum() {
         let clock = catalogue::machine("modern").unwrap().node.clock_mhz.clock();
         let mut intervals = Intervals::new(1, clock, 0, CountedMoment::default());
         // The first cut ends an interval, which stays open until another cut follows.

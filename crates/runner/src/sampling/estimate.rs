@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_has_the_textbook_interval() {
+    fn the_confidence_interval_of_a_mean_equals_the_textbook_formula() {
         let ones = [1.0; 5];
         let Estimate { value, low, high } = ratio(&[1.0, 2.0, 3.0, 4.0, 5.0], &ones).unwrap();
         // Mean 3, variance 2.5, standard error sqrt(0.5), quantile for four degrees of freedom 2.776.
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_that_vary_together_have_a_narrow_ratio() {
+    fn the_ratio_of_correlated_samples_has_a_narrow_confidence_interval() {
         let below: Vec<f64> = (1..100).map(f64::from).collect();
         let above: Vec<f64> = below.iter().map(|below| below * 1.25).collect();
         let matched = ratio(&above, &below).unwrap();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_units_have_no_interval() {
+    fn too_few_sampling_units_have_no_confidence_interval() {
         assert_eq!(ratio(&[1.0], &[1.0]), None);
         assert_eq!(ratio(&[1.0, 1.0], &[0.0, 0.0]), None);
     }
@@ -110,7 +110,7 @@ mod tests {
     /// Units with a skewed distribution, like cycles: the confidence interval must contain the true mean in about 95 %
     /// of the samples.
     #[test]
-    fn the_interval_holds_the_truth_95_times_in_100() {
+    fn the_confidence_interval_contains_the_true_mean_in_95_of_100_samples() {
         let mut random = Random::new(5);
         let population: Vec<f64> = (0..40_000).map(|_| 0.5 - random.unit().ln()).collect();
         let truth = population.iter().sum::<f64>() / population.len() as f64;

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_at_regular_distances_before_and_after_thinning() {
+    fn sampling_units_are_equidistant_before_and_after_thinning() {
         let mut schedule = Schedule::new(1000, 7);
         let mut kept = starts(&mut schedule, 10);
         for _ in 0..3 {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_that_is_thinned_out_later_keeps_the_same_units() {
+    fn thinning_a_sampling_schedule_earlier_or_later_keeps_the_same_units() {
         let (mut early, mut late) = (Schedule::new(1000, 3), Schedule::new(1000, 3));
         early.thin_out();
         let sparse = starts(&mut early, 50);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn every_start_is_equally_likely_at_any_distance() {
+    fn the_first_sampling_unit_is_uniformly_distributed_for_any_distance() {
         let firsts: Vec<u64> = (0..4000)
             .map(|seed| {
                 let mut schedule = Schedule::new(100, seed);

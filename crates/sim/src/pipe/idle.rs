@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_items_enter_once_per_interval_and_demand_waits_for_the_latest() {
+    fn demand_items_of_a_pipelined_unit_wait_at_most_for_the_latest_idle_priority_item() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
         let batch = pipe.offer(at(0), at(0), 100);
         // At 8 a third idle item would enter: a demand item of that instant enters first, and one a nanosecond later
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_items_leave_room_for_the_links_of_a_chain() {
+    fn idle_priority_items_leave_the_reserved_intervals_of_a_chain_free() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
         assert_eq!(pipe.pass_chained(at(0), 2).done, at(20));
         let batch = pipe.offer(at(0), at(0), 10);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_was_given_up_is_not_visited_again() {
+    fn a_cancelled_batch_of_idle_priority_items_is_not_scheduled_again() {
         let pipe = Pipe::new(1, NS * 10, NS);
         let batches: Vec<IdleBatch> = (0..10).map(|_| pipe.offer(at(0), at(0), u32::MAX)).collect();
         assert!(batches.iter().all(|batch| pipe.give_up(at(0), batch) == u32::MAX));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_4_both_classes_enter_as_in_a_ticking_model_of_the_units() {
+    fn fvs_rule_4_demand_and_idle_items_start_as_in_a_cycle_by_cycle_model() {
         let mut random = Random::new(7);
         for round in 0..400 {
             let (units, interval) = (1 + random.below(4) as usize, 1 + random.below(6));

@@ -307,7 +307,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_trace_is_the_scripts_bit_for_bit() {
+    fn every_synthetic_champsim_trace_has_the_checksums_of_the_original_script() {
         for (name, length, first, last) in CHECKSUMS {
             let records: Vec<InstructionRecord> = Synthetic::new(name, 150_000, 1).unwrap().collect();
             assert_eq!(records.len(), length, "{name}");

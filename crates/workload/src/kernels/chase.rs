@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chase_ends_at_the_line_given_by_the_permutation() {
+    fn the_chase_kernel_ends_at_the_line_given_by_its_permutation() {
         let given = [("footprint", "60 KB"), ("chains", "3"), ("steps", "1000"), ("work", "0")];
         let mut random = Random::new(5);
         let plain = (0..3).map(|_| {
@@ -163,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn one_round_touches_every_line_and_ends_at_its_start() {
+    fn one_round_of_the_chase_kernel_loads_every_line_once_and_ends_at_its_start() {
         let Checked { answer, lines, loads, .. } =
             run(&INFO, &[("footprint", "64 KB"), ("steps", "1024"), ("work", "0")], 9);
         assert_eq!((answer, lines, loads), (0, 1024, 1024));
     }
 
     #[test]
-    fn the_work_of_a_step_changes_the_loaded_value() {
+    fn the_work_setting_of_the_chase_kernel_changes_its_answer() {
         assert_eq!(fold(1, 6, 3), ((1 ^ 6) + 6) ^ 6);
         let given = |work| [("footprint", "64 KB"), ("steps", "100"), ("work", work)];
         assert_ne!(run(&INFO, &given("17"), 9).answer, run(&INFO, &given("16"), 9).answer);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_gets_the_requested_mean_number_of_stores_before_the_next() {
+    fn the_stores_kernel_makes_the_requested_mean_number_of_stores_per_line() {
         let stores = StoresKernel { lines: 512, rate: 474, per_line: 21, stores: 0 };
         let lines: Vec<u64> = (0..2100).map(|store| stores.word_of(store) / WORDS_PER_LINE as u64).collect();
         let visits = 1 + lines.windows(2).filter(|pair| pair[0] != pair[1]).count();

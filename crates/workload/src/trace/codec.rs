@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn code_beyond_the_end_of_the_address_space_is_refused() {
+    fn the_trace_codec_refuses_code_beyond_the_end_of_the_address_space() {
         let reads_back = |pc| {
             let new_blocks = vec![crate::testing::block(0, pc, &[&[0x90], &[0x48, 0x87, 0xdb]])];
             let chunk = Chunk { strand: Strand { process: 1, thread: 0 }, new_blocks, words: Vec::new() };
@@ -284,7 +284,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_chunks_read_back_as_written(chunks in prop::collection::vec((0..3_u32, prop::collection::vec(record(), 0..60)), 1..6)) {
+        fn random_trace_chunks_survive_the_codec(chunks in prop::collection::vec((0..3_u32, prop::collection::vec(record(), 0..60)), 1..6)) {
             let (mut encoder, mut decoder) = (Codec::default(), Codec::default());
             for (thread, records) in chunks {
                 let new_blocks = vec![crate::testing::block(thread, 0x4000, &[&[0x90], &[0x48, 0x87, 0xdb]])];

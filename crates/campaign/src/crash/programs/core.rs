@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn under_epochs_only_lines_flushed_before_a_fence_are_certainly_durable() {
+    fn under_epoch_persistency_only_stores_flushed_before_a_fence_are_certainly_durable() {
         let store = |line| ScriptStep::Store(line, [1; 64]);
         let [flushed, later] = [LINES[0], LINES[1]];
         let reached = |steps: &[ScriptStep]| {

@@ -58,7 +58,7 @@ fn ends<T: PartialEq + Debug>(found: Result<T, ContextError>, expected: Result<T
 }
 
 #[test]
-fn every_check_passes_on_a_unit_without_bugs() {
+fn every_check_passes_on_a_context_unit_without_planted_bugs() {
     for (name, check) in CHECKS {
         assert!(check(PlantedContextBug::NONE).is_ok(), "{name}: {:?}", check(PlantedContextBug::NONE));
     }

@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn a_third_access_waits_until_one_of_two_has_been_looked_up() {
+    fn a_third_l1d_access_waits_for_one_of_two_ports() {
         let mut lookups = limited(Some(FunctionalUnit { count: 2, latency_cycles: 3, pipelined: false }), None);
         assert_eq!([5, 5, 5].map(|cycle| access(&mut lookups, 0, cycle)), [5, 5, 8]);
     }
 
     #[test]
-    fn an_access_with_a_late_translation_looks_up_l1d_again() {
+    fn an_l1d_access_with_a_late_translation_repeats_its_look_up() {
         let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
         assert_eq!(access(&mut lookups, 0, 5), 5);
         assert_eq!(access(&mut lookups, 1, 6), 6 + 2 + 1, "its translation comes one cycle after the cache's look-up");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_translation_serves_every_access_to_its_page_that_has_entered() {
+    fn a_tlb_look_up_serves_all_concurrent_accesses_to_its_page() {
         let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
         assert_eq!([5, 5].map(|entered| lookups.ask(PageKey(0), entered).shared), [false, true]);
         let later = lookups.ask(PageKey(0), 6);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_that_is_held_up_occupies_its_port() {
+    fn a_delayed_l1d_access_occupies_its_port() {
         let mut lookups = limited(Some(FunctionalUnit { count: 1, latency_cycles: 3, pipelined: false }), None);
         let entered = lookups.enter(5);
         lookups.hold(entered, 20);

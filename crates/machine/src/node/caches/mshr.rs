@@ -211,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_is_booked_for_later_is_free_before_its_booking() {
+    fn an_mshr_booked_for_later_is_free_before_its_booking() {
         let mut registers = Mshrs::new(1, 10);
         registers.take(Vacancy { start: 100 }, 110);
         assert_eq!([90, 91, 109, 110].map(|cycle| start(&registers, cycle)), [90, 110, 110, 110].map(Some));
     }
 
     #[test]
-    fn no_more_registers_are_taken_at_once_than_exist() {
+    fn no_more_mshrs_are_occupied_at_once_than_exist() {
         let mut registers = Mshrs::new(2, 10);
         registers.take(Vacancy { start: 50 }, 70);
         assert_eq!(start(&registers, 60), Some(60));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_is_taken_for_long_is_taken_in_every_cycle_of_it() {
+    fn an_mshr_occupied_for_long_is_unavailable_in_each_of_these_cycles() {
         let mut registers = Mshrs::new(1, 10);
         registers.take(Vacancy { start: 10 }, 300);
         assert_eq!(
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefetch_gets_no_register_that_is_the_last_one_for_a_known_time() {
+    fn a_prefetch_does_not_get_the_last_free_mshr() {
         let mut registers = Mshrs::new(2, 10);
         registers.take(Vacancy { start: 50 }, 200);
         assert_eq!(
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_are_booked_only_a_bounded_time_in_advance_while_a_line_is_awaited() {
+    fn mshrs_are_booked_only_a_bounded_time_in_advance_while_a_line_is_awaited() {
         let mut registers = Mshrs::new(2, 10);
         registers.take_for(Vacancy { start: 0 }, 7);
         for expected in [0, 10, 20] {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_of_lines_whose_keys_end_alike_are_distinct() {
+    fn mshrs_of_lines_with_equal_low_address_bits_are_distinct() {
         let mut registers = Mshrs::new(4, 10);
         let keys = [7, 7 + SHARES, 8, 7 + 3 * SHARES];
         assert_eq!(keys.map(|key| registers.take_for(Vacancy { start: 0 }, key)), [0, 1, 2, 3]);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_waits_for_its_line_is_free_at_its_arrival() {
+    fn an_mshr_that_awaits_its_line_is_free_at_the_arrival() {
         let mut registers = Mshrs::new(1, 10);
         let vacancy = registers.vacancy(5).unwrap();
         registers.take_for(vacancy, 7);

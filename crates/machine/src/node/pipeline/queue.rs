@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_queue_has_room_when_its_oldest_leaves() {
+    fn a_full_pipeline_queue_has_room_when_its_oldest_entry_leaves() {
         let mut queue = Queue::new(3);
         for _ in 0..3 {
             assert_eq!(queue.room(1), Some(0));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_larger_than_the_queue_enters_when_it_is_empty() {
+    fn a_group_larger_than_a_pipeline_queue_enters_when_the_queue_is_empty() {
         let mut queue = Queue::new(2);
         assert_eq!(queue.room(9), Some(0));
         queue.enter();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pacer_admits_its_width_per_cycle() {
+    fn the_pipeline_pacer_admits_its_width_per_cycle_in_order() {
         let mut pacer = Pacer::new(2);
         let cycles: Vec<u64> = [0, 0, 0, 7, 3, 3].map(|earliest| pacer.next(earliest)).into();
         assert_eq!(cycles, [0, 0, 1, 7, 7, 8]);

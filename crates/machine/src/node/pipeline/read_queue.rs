@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_merges_with_an_earlier_one_of_its_line_until_that_has_left() {
+    fn a_load_merges_with_an_earlier_load_of_its_line_until_that_leaves_the_read_queue() {
         let mut queue = ReadQueue::new(2);
         queue.arrived(7, 10);
         assert_eq!((queue.meets(7, 99), queue.meets(8, 99)), (Some(UNKNOWN), None));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_reads_enter_in_a_cycle_than_the_queue_has_ports() {
+    fn no_more_loads_enter_the_read_queue_in_a_cycle_than_it_has_ports() {
         let mut queue = ReadQueue::new(2);
         assert_eq!([5, 5, 5].map(|cycle| queue.come(cycle)), [5, 5, 6]);
     }

@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folded_history_depends_only_on_the_outcomes_within_its_length() {
+    fn a_folded_tage_history_depends_only_on_the_outcomes_within_its_length() {
         let mut tage = Tage::new(1024);
         let mut bits = (0..500u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1);
         bits.by_ref().take(300).for_each(|bit| tage.remember(bit));

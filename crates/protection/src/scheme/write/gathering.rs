@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_tuple_takes_more_lines_than_its_limit_or_lines_behind_an_unready_one() {
+    fn a_coalesced_tuple_gathers_at_most_its_limit_of_ready_lines_in_order() {
         let mut gathering = Gathering::default();
         let ready: Vec<_> = (0..6).map(|line| gathering.enter(LineAddr(line), &[0; 64]).0).collect();
         ready.iter().enumerate().for_each(|(number, ready)| ready.set(number != 4));
