@@ -23,9 +23,10 @@ use units::LineAddr;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OverflowLimits {
-    /// Groups of lines that may be renewed at once. While a write waits for that, no request is admitted.
+    /// Maximum number of groups of lines that are re-encrypted at once. While a write waits to start a re-encryption,
+    /// the controller admits no request.
     pub outstanding: usize,
-    /// Most entries of the memory's queue that reads and writes of re-encryption hold.
+    /// Maximum number of entries of the memory queue that the reads and writes of re-encryption hold.
     pub slots: usize,
 }
 

@@ -50,7 +50,7 @@ pub trait LockingCache {
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)>;
     /// Locks the lines of some chunks that caches above have stored to.
     fn lock_stores_above(&self, is_one: &dyn Fn(u64) -> bool);
-    /// Drops all lines of some chunks, none of which is locked.
+    /// Drops all lines of these chunks; no line of the chunks may be locked.
     fn drop_chunks(&self, is_one: &dyn Fn(u64) -> bool);
     /// Chunks with stores that memory lacks, in order.
     fn chunks_with_stores(&self) -> Vec<u64>;

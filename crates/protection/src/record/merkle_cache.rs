@@ -15,9 +15,9 @@ const NODE_BITS: u32 = 56;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MerkleCacheDesign {
-    /// Number of entries; zero for no cache.
+    /// Number of entries of the Merkle cache, which holds verified nodes of the tree over records; zero for no cache.
     pub entries: usize,
-    /// True if an entry has a node and its sibling.
+    /// True if an entry of the Merkle cache holds a node and its sibling.
     #[serde(default)]
     pub in_pairs: bool,
 }

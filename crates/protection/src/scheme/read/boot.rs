@@ -1,4 +1,4 @@
-//! Initial content of the machine: the first read of a line puts it into memory, as if booting had put it there.
+//! Initial content of the machine: the first read of a line puts the line into memory, as if booting had done so.
 //!
 //! This takes no time, but protects the line like a write: the line is sealed under the counter that has just been
 //! verified, never under an unverified one from memory. Otherwise an attacker could choose the counter, and a later write

@@ -286,8 +286,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// Puts the tags of lines into their entries on the chip. Returns the final lines of tags, since a line that boots in
-    /// between puts its tag there too.
+    /// Puts the tags of lines into their entries on the chip. Returns the final lines of tags, because a line that
+    /// boots in the meantime adds its tag to them.
     async fn enter_tags(&self, writes: &[Write<'a, V>], sealed: &[(&Sealed, Option<Tag>)]) -> Result<Lines, Fault> {
         let mut tags = Lines::new();
         for (write, (_, tag)) in writes.iter().zip(sealed) {
