@@ -53,13 +53,12 @@ pub enum Fault {
     Tree(Slot),
     /// After a loss of power, the memory is not the one that the root register vouches for.
     Root,
-    /// The counter of a data line is at its maximum. This is no attack: the write needs a new key, and was not
-    /// executed.
+    /// The counter of a data line is at its maximum. This is no attack: the write needs a new key, and was not executed.
     Exhausted(LineAddr),
     /// A write to a line, or its first use, followed another write that was given up half-way: memory stays as it is until power returns.
     Halted(LineAddr),
-    /// Stores to this line were durable, but the battery could not write them to memory: reads of the line fail until
-    /// it is written again.
+    /// Stores to this line were durable, but the battery could not write them to memory: reads of the line fail until it is written
+    /// again.
     Lost(LineAddr),
     /// A read was refused while the write to this line waited for its verdict, and the write may have been computed from that read.
     Tainted(LineAddr),
@@ -99,9 +98,8 @@ pub enum Leg {
     ToController,
     /// From the memory controller to the last-level cache.
     FromController,
-    /// From an L2 straight to the memory controller, on the prediction that the last-level cache does not hold the
-    /// line. The message left when the L2's look-up began, so this leg is the remaining path at the time of the L2's
-    /// miss.
+    /// From an L2 straight to the memory controller, on the prediction that the last-level cache does not hold the line. The message
+    /// left when the L2's look-up began, so this leg is the remaining path at the time of the L2's miss.
     Predicted,
 }
 
@@ -117,15 +115,15 @@ impl fmt::Display for Leg {
     }
 }
 
-/// Time at which a counter is known, after its line of counters is decoded. The code of a scheme passes this value on
-/// and does not read it. Content that needs no decoding is known at once.
+/// Time at which a counter is known, after its line of counters is decoded. The code of a scheme does not read this value. Content that
+/// needs no decoding is known at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Known(pub(crate) Time);
 
-/// Name of a locked resource. An access always acquires locks upward: a line, its group, then metadata from the leaf to
-/// the root. A durable write acquires the first stage together with the line, and each later stage before the nodes of
-/// its level. So no two accesses ever wait for each other. A renewal that needs a permit acquires it between the group
-/// and metadata; an access acquires the lock of the operating system's handler at the same point.
+/// Name of a locked resource. An access always acquires locks upward: a line, its group, then metadata from the leaf to the root. A
+/// durable write acquires the first stage together with the line, and each later stage before the nodes of its level. So no two
+/// accesses ever wait for each other. A renewal that needs a permit acquires it between the group and metadata; an access acquires the
+/// lock of the operating system's handler at the same point.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockName {
     /// One line of data.
@@ -258,15 +256,13 @@ pub enum Exit {
     LastLevel,
 }
 
-/// Operations that a scheme can request of the machine: five traits by subject. The traits have no default methods, so
-/// each runner, and each wrapper of a runner, defines every verb. The verbs of runs without time are defined once, in
-/// `untimed.rs`.
+/// Operations that a scheme can request of the machine: five traits by subject. The traits have no default methods, so each runner, and
+/// each wrapper of a runner, defines every verb. The verbs of runs without time are defined once, in `untimed.rs`.
 ///
 /// # Contract
 /// * The bytes of a `store` are in memory when it returns, and a `fetch` sees all earlier stores.
-/// * `pad`, `mac` and `hash` model only the time of the unit; the parts of the design compute the bytes. The work
-///   begins with the call, so the code of a scheme may start it, execute other steps, and await it when it needs the
-///   result.
+/// * `pad`, `mac` and `hash` model only the time of the unit; the parts of the design compute the bytes. The work begins with the call,
+///   so the code of a scheme may start it, execute other steps, and await it when it needs the result.
 /// * A scheme changes its on-chip state only between two verbs, never across one.
 /// * Plaintext leaves only through `release` and `release_first`.
 pub trait Verbs: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs {}
@@ -306,18 +302,16 @@ pub struct IdleBlocks {
 
 /// Operations of the memory.
 pub trait MemoryVerbs {
-    /// Reads a slot of memory, and waits until the words in `wanted` have arrived; [`MemoryVerbs::await_words`] waits
-    /// for the remaining words.
+    /// Reads a slot of memory, and waits until the words in `wanted` have arrived; [`MemoryVerbs::await_words`] waits for the remaining
+    /// words.
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving>;
     /// Waits for words of a line that was fetched.
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()>;
-    /// Returns the current content of a slot that was fetched earlier, or `None` if the slot was written after the
-    /// fetch.
+    /// Returns the current content of a slot that was fetched earlier, or `None` if the slot was written after the fetch.
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted>;
     /// Writes a slot of memory; blank content makes the slot blank.
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
-    /// Writes a slot of memory as a part of the open tuple: the content survives a loss of power once the tuple is
-    /// complete.
+    /// Writes a slot of memory as a part of the open tuple: the content survives a loss of power once the tuple is complete.
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Like [`MemoryVerbs::persist`], but writes only some bits of a slot and keeps the other bits. Returns the slot's new content.
     fn persist_part(&self, slot: Slot, role: Role, part: Part) -> impl Future<Output = Untrusted>;
@@ -347,9 +341,8 @@ pub trait EngineVerbs {
     fn await_offered(&self, offered: &IdleBlocks, block: u32) -> impl Future<Output = bool>;
     /// Gives up the offered blocks that have not entered the units. Returns their number.
     fn give_up(&self, offered: &IdleBlocks) -> u32;
-    /// Returns whether a core's L2 accepts `blocks` blocks for a line that it misses, predicted to be in memory or not.
-    /// The L2 refuses if its AES units are reserved for other lines for a longer time than verification in the L2 would
-    /// save.
+    /// Returns whether a core's L2 accepts `blocks` blocks for a line that it misses, predicted to be in memory or not. The L2 refuses
+    /// if its AES units are reserved for other lines for a longer time than verification in the L2 would save.
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool;
     /// Computes the authentication code of one line.
     fn mac(&self) -> impl Future<Output = ()>;
@@ -373,8 +366,8 @@ pub trait TransitVerbs {
     fn come_in(&self) -> impl Future<Output = ()>;
     /// Renews a group, as soon as a machine that limits concurrent renewals permits another.
     fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T>;
-    /// Runs `work`, which reads and writes these slots for a renewal, when the memory's queue has free entries for
-    /// them. Waits until all writes have left the queue.
+    /// Runs `work`, which reads and writes these slots for a renewal, when the memory's queue has free entries for them. Waits until
+    /// all writes have left the queue.
     fn in_places<T>(&self, slots: &[Slot], work: impl Future<Output = T>) -> impl Future<Output = T>;
 }
 
@@ -397,12 +390,12 @@ pub trait ExitVerbs {
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit);
     /// Reports the verdict of a line that was released before the verdict.
     fn settle(&self, line: LineAddr, good: bool);
-    /// Waits for the verdicts of all lines that were released without one before this call. Returns true if no verdict
-    /// was bad in the meantime. A run without time does not wait.
+    /// Waits for the verdicts of all lines that were released without one before this call. Returns true if no verdict was bad in the
+    /// meantime. A run without time does not wait.
     fn await_verdicts(&self) -> impl Future<Output = bool>;
     /// Reports a fault; the scheme releases no plaintext.
     fn fault(&self, fault: Fault);
-    /// Records keystream that hides the line in this slot or its tag, if a ledger is kept. Without a ledger, a runner
-    /// need not call `keystream`.
+    /// Records keystream that hides the line in this slot or its tag, if a ledger is kept. Without a ledger, a runner need not call
+    /// `keystream`.
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);
 }
