@@ -302,8 +302,7 @@ pub struct IdleBlocks {
 
 /// Operations of the memory.
 pub trait MemoryVerbs {
-    /// Reads a slot of memory, and waits until the words in `wanted` have arrived; [`MemoryVerbs::await_words`] waits for the remaining
-    /// words.
+    /// Reads a slot of memory, and waits for the `wanted` words; [`MemoryVerbs::await_words`] waits for the remaining words.
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving>;
     /// Waits for words of a line that was fetched.
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()>;

@@ -1,5 +1,5 @@
-//! The cache of nodes: those that a walk has verified, so that the next walk may stop at one (Duc and Keryell, ACSAC 2006, the
-//! end of section 2.4).
+//! The Merkle cache of verified nodes, at which the next walk may stop (Duc and Keryell, ACSAC 2006, the end of section
+//! 2.4).
 //!
 //! It is fully associative and evicts the least recently used entry. An entry has one node, or a node with its sibling,
 //! which are always verified together. Records do not enter this cache.

@@ -1,5 +1,5 @@
-//! A read that an L2 begins: the L2 decrypts and verifies the line, and starts before the controller could (EMCC: Wang, Kotra and Jian,
-//! "Eager Memory Cryptography in Caches", MICRO 2022).
+//! A read that an L2 begins: the L2 decrypts and verifies the line, earlier than the controller could. Source: EMCC (Wang, Kotra and
+//! Jian, "Eager Memory Cryptography in Caches", MICRO 2022).
 //!
 //! ```text
 //! L2:          look for a copy of the counters ─ ask the last-level cache ─ outwait its hit ─ pad ────────┐
