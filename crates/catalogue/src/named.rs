@@ -1,4 +1,5 @@
-//! Names with a sentence each, defined once: files, commands, help pages and tables take both from the type.
+//! Enumerations with a name and a sentence for each value. Files, commands, help pages and tables get both from the
+//! type.
 
 /// Defines an enumeration whose names and sentences can be listed: users read the doc comments as sentences.
 macro_rules! named {
