@@ -18,7 +18,7 @@ pub type Change = (String, String);
 /// Returns the text of a file with this table after the changes of keys.
 ///
 /// # Errors
-/// [`ConfigError::Changed`] for a change whose path leads through a value.
+/// [`ConfigError::Changed`] for a change with a path that leads through a value.
 pub(crate) fn changed(
     file: &str,
     table: Result<Table, toml::ser::Error>,

@@ -85,7 +85,7 @@ fn read(text: &str) -> Result<BTreeMap<String, DesignClass>, String> {
 
 fn resolved(said: &BTreeMap<String, DesignClass>, name: &str, class: &DesignClass) -> Result<DesignClass, String> {
     let Some(like) = &class.like else { return Ok(class.clone()) };
-    // A class may name a base class only if the base names none, so that a reader of a class reads at most two.
+    // The base of a class must not have a base itself, so that a reader of a class reads at most two.
     let base = said.get(like).filter(|base| base.like.is_none());
     let base = base.ok_or_else(|| format!("{name}.like = \"{like}\": expected a class that is like no other"))?;
     Ok(DesignClass {
