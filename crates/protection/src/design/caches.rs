@@ -56,7 +56,7 @@ pub struct CacheDesign {
     /// True if evicted nodes of the tree enter the last-level cache as well.
     #[serde(default)]
     pub nodes_in_llc: bool,
-    /// For OCB, True if the cache of counters also keeps the first offset R of each line, in extra room as large as the
+    /// True if the cache of counters also keeps the first OCB offset R of each line, in extra room as large as the
     /// counters or twice as large. If false, the engine computes R anew at every miss.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offsets: bool,

@@ -57,7 +57,8 @@ pub struct TreeDesign {
     /// every write (`eager`).
     #[serde(default)]
     pub update: Update,
-    /// Forest: nodes on the chip at which updates end, in addition to the root of the tree.
+    /// Forest: nodes on the chip at which updates end, in addition to the root of the tree. These are all nodes of one
+    /// level (`static`), or the nodes with the most updates (`dynamic`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forest: Option<ForestDesign>,
 }
