@@ -39,7 +39,7 @@ pub struct CipherEngine {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterTags {
-    /// The hash engine.
+    /// The hash engine of the controller.
     #[default]
     Hash,
     /// The AES units, one block for the mask of each MAC; the product needs no additional time (EMCC, section II).
