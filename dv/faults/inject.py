@@ -49,7 +49,7 @@ QUICK_POINTS = ("iterated", "pipelined")
 # Share by point: one of N bits of registers wider than 32 bits is flipped. Below, the exception with every bit flipped.
 QUICK_SHARES = {"iterated": 128, "pipelined": 1024}
 QUICK_COMPLETE = ("iterated", "busy")
-# Registers with all bits flipped in a history: flips of AES inputs make blocks of other counters, or of other lines.
+# Registers with all bits flipped in a history: flips of AES inputs give blocks of other counters or lines.
 QUICK_WHOLE = {
     ("iterated", "between-authentic"): ENTERED,
     ("iterated", "neighbours"): (*NONCE, *ENTERED),

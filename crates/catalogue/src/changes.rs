@@ -1,4 +1,4 @@
-//! Changes of single keys of a machine or a design, for example by a sweep.
+//! Changes of single keys of a machine or design file, for example by a sweep.
 //!
 //! ```text
 //! engines.aes.latency_ns = 25        llc.size = "48 MB"        parts.caches.counters = 512 KB
@@ -15,10 +15,10 @@ use units::nearest;
 /// A key with its new value.
 pub type Change = (String, String);
 
-/// The text of a file with this table, with some keys changed.
+/// Returns the text of a file with this table after the changes of keys.
 ///
 /// # Errors
-/// [`ConfigError::Changed`] for a change whose path leads through a value.
+/// [`ConfigError::Changed`] for a change with a path that leads through a value.
 pub(crate) fn changed(
     file: &str,
     table: Result<Table, toml::ser::Error>,
@@ -31,7 +31,7 @@ pub(crate) fn changed(
     toml::to_string(&table).map_err(|error| wrong(file, changes, &error.to_string()))
 }
 
-/// Turns an error in a changed file into an error of the changes, because the original file was correct.
+/// Turns an error in a changed file into an error that blames the changes, because the original file was correct.
 pub(crate) fn blame(changes: &[Change], error: ConfigError) -> ConfigError {
     match error {
         ConfigError::Syntax { file, message, nearest, .. } => {
@@ -80,8 +80,7 @@ fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
     Ok(())
 }
 
-/// The full path of a key that begins below a table of the file, because some errors name keys so:
-/// `parts.persistence.point` for `persistence.point`.
+/// The full path of a key that an error names relative to a table: `parts.persistence.point` for `persistence.point`.
 fn key_below(file: &Table, key: &str) -> Option<String> {
     let first = key.split('.').next().filter(|first| !file.contains_key(*first))?;
     let has_it = |value: &Value| value.as_table().is_some_and(|table| table.contains_key(first));

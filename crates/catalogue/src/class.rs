@@ -1,4 +1,4 @@
-//! Classes of designs: how each row ends at worst on a design of a class, as data.
+//! Classes of designs, as data: the worst end of each row, an attack or a kind of loss, on a design of the class.
 //!
 //! The file `classes.toml` at the root of the repository contains the claims. No code computes them from the parts of a design: a campaign
 //! that compares them with results would otherwise compare the code with itself. A design's file names only the rows that differ from its
@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DesignClass {
-    /// A sentence on the protection of the class and on its open attacks.
+    /// A sentence on the protection of the class and on the attacks that it does not stop.
     pub summary: String,
     /// The class that supplies all rows that this one omits.
     like: Option<String>,
@@ -42,7 +42,7 @@ pub fn class(name: &str) -> Option<&'static DesignClass> {
     CLASSES.get(name)
 }
 
-/// The class that a composition belongs to, and the reason why its class is not higher, in words.
+/// The class of a composition of parts, and the reason, in words, why it is not in a higher class.
 fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
     match parts.permutation.map(|permutation| permutation.lines) {
         Some(MovingText::Sealed) => return ("C6", "lines move, and are encrypted, tagged and fresh"),
@@ -83,7 +83,7 @@ fn read(text: &str) -> Result<BTreeMap<String, DesignClass>, String> {
 
 fn resolved(said: &BTreeMap<String, DesignClass>, name: &str, class: &DesignClass) -> Result<DesignClass, String> {
     let Some(like) = &class.like else { return Ok(class.clone()) };
-    // Only one step is allowed, so that a reader of a class reads at most two.
+    // The base of a class must not have a base itself, so that a reader of a class reads at most two.
     let base = said.get(like).filter(|base| base.like.is_none());
     let base = base.ok_or_else(|| format!("{name}.like = \"{like}\": expected a class that is like no other"))?;
     Ok(DesignClass {

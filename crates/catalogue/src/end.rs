@@ -1,9 +1,8 @@
-//! The full end of an attack: the worst output of memory, and whether the attacker also learned something of the
-//! plaintext.
+//! The end of an attack: the worst output of memory, and whether the attacker also learned something of the plaintext.
 //!
-//! A dropped write can restore an old version, and also make two texts share a pad. One does not excuse the other, so an end has two axes:
-//! the worst output of memory, and whether anything leaked. An end with a leak omits a verdict of a stopped attack: "detected, but leaked"
-//! is leaked.
+//! A dropped write can restore an old version, and also make two texts share a pad. Each of these harms counts
+//! separately, so an end has two axes: the worst output of memory, and whether anything leaked. If an attack was
+//! stopped but leaked something, its end is only the leak: "detected, but leaked" is `leaked`.
 //!
 //! In a design file an end is one verdict, or a list of two: `replay-data = "stale"`, `drop-write = ["stale", "leaked"]`.
 //! Everywhere else it is one text: `stale + leaked`.
@@ -13,7 +12,8 @@ use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// The end of an attack. The order is that of verdicts, and an end with a leak follows the same end without.
+/// The end of an attack. Ends are ordered by their verdicts, and an end with a leak follows the same end without a
+/// leak.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct End {
     /// The verdict; `Leaked` for an end with only a leak.
@@ -38,14 +38,14 @@ impl End {
         }
     }
 
-    /// The worse of both on each axis.
+    /// The worse of two ends, separately on each axis.
     #[must_use]
     pub fn worst(self, other: End) -> End {
         let output = self.output().max(other.output());
         End::from(output).leaking(self.leaked || other.leaked)
     }
 
-    /// The worst of some ends on each axis; `None` for an empty list.
+    /// The worst of several ends, separately on each axis; `None` for an empty list.
     pub fn worst_of(ends: impl IntoIterator<Item = End>) -> Option<End> {
         ends.into_iter().reduce(End::worst)
     }
@@ -67,7 +67,7 @@ impl End {
 
     /// Returns true if the end is worse than another on either axis.
     pub fn is_worse_than(self, other: End) -> bool {
-        // Next to a leak, the kind of stopped attack does not matter.
+        // If the other end has a leak, the verdict of a stopped attack does not matter.
         let has_worse_output = self.output() > other.output() && !(self.is_stopped() && other.leaked);
         has_worse_output || (self.leaked && !other.leaked)
     }
@@ -88,7 +88,7 @@ impl End {
         }
     }
 
-    /// Joins two verdicts to an end, if one is a leak and the other is not a stopped attack.
+    /// Joins two verdicts to an end, if one is `leaked` and the other is not the verdict of a stopped attack.
     fn of_two(one: Verdict, other: Verdict) -> Result<End, String> {
         let (evil, leak) = if one == Verdict::Leaked { (other, one) } else { (one, other) };
         if leak != Verdict::Leaked {

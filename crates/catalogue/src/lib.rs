@@ -75,7 +75,7 @@ pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, Con
     let table = |design: &Design| Table::try_from(InFull::of(design));
     refuse_half_a_permutation(name_or_path, changes)?;
     let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse, table)?;
-    // Changes are for experiments, so the changed design may belong to another class than its file names.
+    // Changes are for experiments, so a changed design may belong to another class than the class in its file.
     if changes.is_empty() {
         class::check(&design.design_class, &design.parts)
             .map_err(|rule| ConfigError::Rule { file: name_or_path.to_owned(), rule })?;
@@ -83,7 +83,7 @@ pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, Con
     Ok(Design { file: is_path(name_or_path).then(|| name_or_path.to_owned()), ..design })
 }
 
-/// Refuses to change a single key of the permutation of a design that does not move lines.
+/// Refuses a change of a single key of `permutation` for a design without this table.
 fn refuse_half_a_permutation(name_or_path: &str, changes: &[Change]) -> Result<(), ConfigError> {
     const WHOLE: &str = "parts.permutation";
     let key = changes.iter().map(|(key, _)| key).find(|key| key.starts_with(&format!("{WHOLE}.")));

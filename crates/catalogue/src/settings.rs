@@ -13,13 +13,13 @@ const CLAIMS: [&str; 2] = ["claims.", "crash."];
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SettingOrigin {
-    /// The file contains it.
+    /// The file contains the value.
     File,
-    /// The file omits it, and the class of the design supplies it.
+    /// The file omits the key, and the class of the design supplies the value.
     Class,
-    /// The file omits it, and the key has a default.
+    /// The file omits the key, and the key has a default.
     Default,
-    /// A change set it.
+    /// A change (`--with`) set the value.
     Change,
 }
 

@@ -1,8 +1,9 @@
 //! Table of the contexts that are outside the chip, by their numbers.
 //!
-//! The paper encrypts a context, but does not mention an old one that the operating system loads again. An old context,
-//! together with the memory of its time, which its root fits, would roll the whole process back. So each context leaves
-//! under a new number, the processor keeps the numbers of the contexts outside, and a context returns once.
+//! The paper encrypts a context, but does not mention a replay of an old context by the operating system. An old
+//! context, together with the memory of its time, which matches its root, would roll the whole process back. So each
+//! context leaves the chip under a new number. The processor keeps the numbers of the contexts outside, and a context
+//! can return only once.
 
 use crate::error::ContextError;
 use crate::planted::{Bug, PlantedContextBug};

@@ -1,8 +1,9 @@
 //! The memory chips: bytes in slots, within an attacker's reach. A slot that was never written to is blank.
 //!
-//! Each slot holds a line and may hold *spare bits* with it, 64 or 128. The memory's [`Shape`] defines their place: in
-//! ECC modules, which are wider and send the bits with the line; or behind the line in ordinary memory. In that case
-//! they push the next line up, so that lines no longer begin at the boundaries of the channel's lines.
+//! Each slot holds a line, and may also hold 64 or 128 *spare bits*. The memory's [`Shape`] defines the place of the
+//! spare bits: in ECC modules, which are wider and transfer the bits with the line; or behind the line in ordinary
+//! memory. Behind the line, spare bits shift all later lines, so that lines no longer begin at the boundaries of the
+//! channel's lines.
 //!
 //! ```text
 //! behind the line:   | line 0 |t| line 1 |t| line 2 |t| ...      slots
@@ -15,7 +16,7 @@ use machine::dram::Burst;
 use machine::sparse::{Cells, Sparse};
 use units::{LINE_BYTES, Line, LineAddr, LineLength, PhysAddr, WORD_BYTES, ZERO_LINE};
 
-/// Positions of slots on the lines that the memory's channels move.
+/// Map from slots to the lines that the memory's channels transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Number of slots in memory.
@@ -55,10 +56,10 @@ impl Shape {
         below.next_multiple_of(line) + (slot.0 - data) * line
     }
 
-    /// Returns the bursts that the channels move for a slot. A line of 64 bytes takes a second burst if it extends,
-    /// with its spare bits, onto a second line of the channels. A short line is one burst, with the spare bits behind
-    /// it, and so is a line of metadata in a memory of short lines. Bursts of adjacent slots follow each other without
-    /// a gap.
+    /// Returns the bursts that the channels transfer for a slot. A line of 64 bytes needs a second burst if the line
+    /// and its spare bits extend onto a second line of the channels. A line shorter than 64 bytes and the spare bits
+    /// behind it are one burst, and so is a line of metadata in a memory of shorter lines. The bursts of adjacent slots
+    /// are at adjacent addresses.
     pub fn bursts(&self, slot: Slot) -> (Burst, Option<Burst>) {
         if self.length == LineLength::WHOLE {
             let (first, second) = self.lines(slot);
@@ -74,7 +75,7 @@ impl Shape {
         if slot.0 % self.slots_per_tag == self.slots_per_tag - 1 { self.behind as usize } else { 0 }
     }
 
-    /// Returns the lines that the channels move for a slot: the first line of each burst.
+    /// Returns the channel lines that are transferred for a slot: the first line of each burst.
     pub fn lines(&self, slot: Slot) -> (LineAddr, Option<LineAddr>) {
         if self.length != LineLength::WHOLE {
             return (self.bursts(slot).0.line, None);
@@ -86,7 +87,8 @@ impl Shape {
         (LineAddr(first), (last > first).then_some(LineAddr(last)))
     }
 
-    /// Returns the content of a line of the channels, with all slots on it; `None` if all of them are blank.
+    /// Returns the content of a channel line, from all slots that overlap the line; `None` if all these slots are
+    /// blank.
     pub fn content(&self, line: LineAddr, read: impl Fn(Slot) -> Untrusted) -> Option<Content> {
         let (start, width) = (self.length.start_of(line).0, LINE_BYTES as u64);
         let (first, last) = (self.slot_over(start), self.slot_over(start + width - 1));
@@ -129,7 +131,7 @@ impl Shape {
     }
 }
 
-/// Slots for which one word of `written` has a bit.
+/// Number of slots for which one word of `written` has a bit.
 const WORD: u64 = u64::BITS as u64;
 
 /// The content of a whole memory.
@@ -170,13 +172,13 @@ impl Media {
         self.spare_bits.prefetch_host(slot.0);
     }
 
-    /// Writes bytes to a slot; its spare bits stay.
+    /// Writes bytes to a slot; its spare bits do not change.
     pub fn write(&mut self, slot: Slot, content: &Line) {
         *self.written.entry(slot.0 / WORD) |= 1 << (slot.0 % WORD);
         self.lines.entry(slot.0).0 = *content;
     }
 
-    /// Stores the whole content of another slot; a blank one makes the slot blank.
+    /// Writes the whole content of a slot, including its spare bits; blank content makes the slot blank.
     pub fn store(&mut self, slot: Slot, content: Untrusted) {
         if content.is_blank() {
             // A blank slot needs no change, and so no host memory is allocated for it.
@@ -207,7 +209,7 @@ impl Media {
         slots.map(|slot| (Slot(slot), self.lines.get(slot).0))
     }
 
-    /// Bytes of this process's memory that the content takes.
+    /// Bytes of host memory that the content occupies.
     pub fn footprint_bytes(&self) -> u64 {
         let upper = self.upper.as_ref().map_or(0, Sparse::footprint_bytes);
         self.lines.footprint_bytes() + self.written.footprint_bytes() + self.spare_bits.footprint_bytes() + upper
@@ -241,7 +243,7 @@ mod tests {
                 next = first + 64 + if slot < data { shape.behind } else { 0 };
                 prop_assert_eq!(last.0.0, first / 64);
                 prop_assert_eq!(last.1.unwrap_or(last.0).0, (next - 1) / 64);
-                // A line and its tag never fit one line; anything else never needs two.
+                // A line and its tag never fit one channel line; a line without a tag never needs two.
                 prop_assert_eq!(last.1.is_some(), with_tags && slot < data);
             }
         }

@@ -1,7 +1,7 @@
 //! Two planted bugs: a design that keeps its encryption key in memory, like software that runs out of registers.
 //!
-//! The last slots of data take the key, as it is or expanded (FIPS 197, 5.2). Memory that is switched off still holds
-//! it for a while, and a cold-boot attack searches for it.
+//! The last data slots hold the key, either the key itself or its expanded form (FIPS 197, 5.2). After the power is
+//! off, memory keeps the key for a while, and a cold-boot attack searches for it.
 
 use crate::planted::{Bug, PlantedBug};
 use crate::verbs::Slot;

@@ -1,7 +1,7 @@
-//! Length of the memory lines of a machine.
+//! Length of the memory lines of a machine, in contrast to the 64-byte lines of recordings.
 //!
-//! [`Line`] holds the bytes of a line of any length: a shorter line is at the beginning, followed by zeros. Recordings contain lines
-//! of 64 bytes, each of which is one memory line, or several.
+//! [`Line`] holds the bytes of a line of any length: a shorter line is at the beginning, followed by zeros. Recordings
+//! contain lines of 64 bytes; each is one memory line, or several.
 
 use crate::{Bytes, LINE_BYTES, Line, LineAddr, PAGE_BYTES, PhysAddr, ZERO_LINE};
 

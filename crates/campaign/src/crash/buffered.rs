@@ -1,4 +1,4 @@
-//! Stores of a workload through a persist buffer, and the work of its battery when power fails.
+//! Stores of a workload through persist buffers, and the drain by the battery when power fails.
 //!
 //! A core issues stores in order, its buffer accepts one after the other, and its watermarks control the drains. If two cores store, at
 //! most one buffer has an entry for a line. When power fails the cores stop. The battery lets the controller complete the work in progress,

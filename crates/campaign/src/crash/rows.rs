@@ -1,4 +1,4 @@
-//! Rows of the table: the events with which a loss of power is combined.
+//! Rows of a crash report: each combines a loss of power with another event, such as tampering.
 
 use super::durable;
 use super::dying;

@@ -1,9 +1,10 @@
-//! Memories that a loss of power can leave: for every point of a history, every legal subset of the writes in flight.
+//! Possible memory contents after a loss of power: for every point of a history, every legal subset of the writes in
+//! flight.
 //!
-//! A line that was sent and not fenced may have arrived in full, in part or not at all. Memory writes eight bytes at once, so
-//! a line can be torn between any two words. Four cases are tried for each line: not, whole, its first half, every other
-//! word. All combinations are tried if they are few enough at a point, else a fixed number of random ones. Attempts that
-//! leave the same memory and registers are one state, and only states are counted.
+//! A line that was sent and not fenced may have arrived in full, in part or not at all. Memory writes eight bytes at
+//! once, so a line can be torn between any two words. Four cases are tried for each line: not, whole, its first half,
+//! every other word. All combinations are tried if they are few enough at a point, else a fixed number of random ones.
+//! Combinations that leave the same memory and registers are one state, and reports count states.
 
 use super::shown::Changes;
 use crate::bus::Recording;

@@ -1,8 +1,9 @@
 //! Workloads: every sequence of up to three writes over three lines.
 //!
-//! Most bugs of crash consistency appear in the shortest workloads, so all of them are tried (as ACE does for file systems).
-//! Two of the lines share their lines of counters and of tags; the third has separate ones. Each sequence runs with its writes
-//! in turn and at once, and again with counters that overflow at the first write of a line.
+//! Most bugs of crash consistency appear in the shortest workloads, so the campaign tries all short workloads (as ACE
+//! does for file systems). Two of the lines share their lines of counters and of tags; the third has separate ones.
+//! Each sequence runs with its writes in turn and at once, and again with counters that overflow at the first write of
+//! a line.
 //!
 //! If stores pass through persist buffers, two cores also share the sequences, in turn: each core stores as soon as its buffer
 //! allows. The second core reads a line before it stores to it, the first does not. So remote reads flush entries and remote

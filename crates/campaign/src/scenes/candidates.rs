@@ -1,5 +1,6 @@
-//! Chunks of frequent values, copied from elsewhere. A controller that guesses the content of lines neither decrypts nor verifies a
-//! chunk that equals one of its candidates. The chunk must be a candidate for this position of this line at this time.
+//! Chunks of frequent values, copied from another position, line or time. A controller that predicts the content of
+//! lines neither decrypts nor verifies a chunk that equals one of its candidates. So it must only accept a candidate
+//! for this position of this line at this time.
 //!
 //! The victim's lines contain a few values again and again, and a table learns them. The attacker copies one chunk, a block of the
 //! cipher, with the tag that covers it: the chunk's tag where chunks have tags, else the line's. The source is another position of

@@ -1,10 +1,11 @@
 //! Short tags: the rate at which guesses pass.
 //!
-//! The tags of the designs are far too long to guess, so the same code is cut to lengths at which guesses pass. A code as
-//! good as a random function lets one guess in 2^t pass. So does a polynomial hash under a random mask, if the attacker's
-//! line and tag do not depend on the key. The number that passed must be within three standard deviations of that, either
-//! way: fewer would mean that the guesses were not tried. For small expectations, "within three standard deviations" means an
-//! equal probability; so chance is out of bound once in 370 cases.
+//! The tags of the designs are far too long to guess, so the same code is cut to lengths at which guesses pass. A code
+//! as good as a random function lets one guess in 2^t pass. So does a polynomial hash under a random mask, if the
+//! attacker's line and tag do not depend on the key. The number of passed guesses must be within three standard
+//! deviations of its expectation, in either direction: fewer would mean that the guesses were not tried. For small
+//! expectations, "within three standard deviations" means an equal probability; so chance is out of bound once in 370
+//! cases.
 
 use super::{Ended, SceneInput, Scenes};
 use crate::victim::{Victim, with_tiny_caches};

@@ -1,5 +1,5 @@
-//! Leakage by addresses on the bus about which of two programs ran, over many games: no more than a coin where lines move, all in
-//! other designs.
+//! Leakage by addresses on the bus, over many games: an observer guesses which of two programs ran. If a design
+//! permutes lines, the guesses are no better than chance; in other designs, all guesses are right.
 
 use crate::common::swept::every_one;
 use casemate_campaign::{AttackOutcome, Options, attack};

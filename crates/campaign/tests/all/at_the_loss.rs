@@ -1,4 +1,4 @@
-//! The statements of class C5 about an attacker at the moment of a loss of power hold for every design of the class.
+//! The claims of class C5 about an attacker who is present at a loss of power hold for every design of the class.
 
 use crate::common::swept::{every_one, share_of_tests, side_by_side};
 use casemate_campaign::{CrashOptions, CrashRow, crash};

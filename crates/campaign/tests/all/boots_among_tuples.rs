@@ -1,5 +1,5 @@
-//! A line that is first read while tuples become durable gets into memory together with its tag. A tuple may be about to persist
-//! the line of this tag. Does the line survive a loss of power?
+//! The first read of a line, while tuples become durable, puts the line into memory together with its tag. At the same
+//! time, a tuple may persist the line of tags that contains this tag. Does the line survive a loss of power?
 
 use crate::common::Machine;
 use crate::common::crowd::{Core, Scene, comes_back};

@@ -1,5 +1,5 @@
-//! Accesses that look for the same line of metadata while it is being fetched: one of them fetches it, and the other
-//! look-ups are merged with this fetch. The counters distinguish misses, merged look-ups and hits.
+//! Concurrent accesses to a line of metadata that is being fetched: one access fetches the line, and the look-ups of
+//! the other accesses are merged with this fetch. The statistics distinguish misses, merged look-ups and hits.
 
 use crate::common::{Machine, cases, with_caches};
 use proptest::prelude::*;

@@ -1,9 +1,10 @@
 //! Checks that the schemes have a single implementation: functional, timed and explained runs of the same requests have
 //! the same results.
 //!
-//! With one request in flight, the modes must agree in everything except time: releases, reports, the content of memory,
-//! and the operations of each request. Operations are compared as sorted lists, request by request. Joined branches run
-//! in sequence without time and interleaved with it, so the order of operations may differ, but not their set.
+//! With one request in flight, functional, timed and explained runs must have the same results except for time:
+//! releases, reports, the content of memory, and the operations of each request. Operations are compared as sorted
+//! lists, request by request. Joined branches run in sequence without time and interleaved with it, so the order of
+//! operations may differ, but not their set.
 
 use crate::common::shares::designs_without_persistence;
 use crate::common::swept::an_eighth;

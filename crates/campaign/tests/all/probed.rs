@@ -1,5 +1,5 @@
-//! The view of a probe at the pins. The probe sees the crossings that memory counts, in the order of time, with the bytes that
-//! memory holds; a functional run shows the same as a timed one.
+//! Observations of a probe at the pins. The probe reports the crossings that memory counts, in the order of time, with
+//! the bytes that memory holds. A functional run has the same crossings as a timed run.
 
 use crate::common::shares::designs_without_persistence;
 use crate::common::{Machine, with_caches};

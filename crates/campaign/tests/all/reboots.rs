@@ -1,5 +1,5 @@
-//! Does a machine with persistence recover after a loss of power when its memory is untouched? Otherwise the rows that
-//! switch it off would count a refusal caused by the restart as one of the design.
+//! Does a machine with persistence recover after a loss of power when its memory is untouched? Otherwise the attacks
+//! that switch the machine off would count a refusal caused by the restart as a detection by the design.
 
 use casemate_campaign::victim::Victim;
 use catalogue::{Verdict, designs};

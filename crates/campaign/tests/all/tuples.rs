@@ -1,4 +1,5 @@
-//! Writes that become durable in tuples, several at once, and one of the tuples fails: which of the later ones become durable?
+//! Several concurrent writes that become durable in tuples, of which one fails: which of the later tuples become
+//! durable?
 
 use crate::common::crowd::{Core, Scene, comes_back};
 use crate::common::{DATA_LINES, Machine};

@@ -1,4 +1,4 @@
-//! Wrong keys of a permutation: sizes, unknown keys, and single keys for a design that does not move lines.
+//! Wrong keys of a permutation: sizes, unknown keys, and single keys for a design that does not permute lines.
 
 use casemate_catalogue::design_with;
 

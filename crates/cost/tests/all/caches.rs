@@ -1,4 +1,5 @@
-//! Drains of durable caches, carried out next to their two closed forms: named differences explain all that differs.
+//! Compares executed drains of durable caches with their two closed forms: the named differences explain the complete
+//! difference.
 
 use crate::{battery, papers, row};
 use cost::caches::{CacheDrains, drain};

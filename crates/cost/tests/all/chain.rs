@@ -1,4 +1,4 @@
-//! Schemes as beginnings of the chain of steps, and prices as sums.
+//! Schemes as prefixes of the chain of steps, and energies as sums over operations.
 
 use crate::papers;
 use cost::{Accounting, DrainTraffic, Energy, Operations, Profile, SecPbScheme, Step, System, closed_form};

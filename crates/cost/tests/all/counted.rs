@@ -1,4 +1,5 @@
-//! Drains of buffers, carried out next to the closed form: named differences explain all that differs.
+//! Compares executed drains of persist buffers with the closed form: the named differences explain the complete
+//! difference.
 
 use crate::{battery, papers};
 use cost::counted::{Drains, drains, drains_of};

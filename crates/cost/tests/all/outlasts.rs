@@ -1,4 +1,4 @@
-//! A battery of the counted size loses no store, and one that is an operation smaller does.
+//! A battery of the counted size loses no store, and a battery with the energy of one operation less loses a store.
 
 use crate::papers;
 use catalogue::Design;

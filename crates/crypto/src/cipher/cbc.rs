@@ -1,8 +1,8 @@
 //! Cipher block chaining (NIST SP 800-38A, section 6.2), with the encrypted nonce as its initial vector (appendix C).
 //!
 //! Encryption is serial, decryption is parallel, and a flipped bit of ciphertext flips one bit of the next block. AEGIS
-//! (Suh et al., ICS 2003) used this mode, before counter mode. Without a counter in the nonce it is deterministic. A
-//! text of more than a line takes an initial vector that the caller draws.
+//! (Suh et al., ICS 2003) used this mode, before counter mode. Without a counter in the nonce it is deterministic. For
+//! a text longer than a line, the caller draws the initial vector.
 
 use crate::blocks::{blocks_per_line, xor};
 use crate::cipher::{BlockCipher, BlockOrder, Uses};

@@ -1,6 +1,6 @@
 //! Electronic codebook: every block is encrypted separately (NIST SP 800-38A, section 6.1). For comparison only.
 //!
-//! Neither place nor version is an input, so equal blocks are equal in memory, at every place.
+//! Neither address nor version is an input, so equal blocks of plaintext have equal ciphertext, at every address.
 
 use crate::blocks::{blocks_of, blocks_per_line};
 use crate::cipher::{BlockCipher, BlockOrder, Uses};
@@ -9,7 +9,7 @@ use aes::cipher::array::ArraySize;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use units::Line;
 
-/// A block cipher as a codebook.
+/// A block cipher in electronic codebook mode.
 pub struct Ecb<C> {
     cipher: C,
 }

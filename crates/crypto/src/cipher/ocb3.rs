@@ -5,10 +5,10 @@
 //! C_i = E(P_i ^ Offset_i) ^ Offset_i   Tag = E(Checksum ^ Offset_m ^ L_$) ^ HASH(K, A)
 //! ```
 //! The nonce is the 14 bytes of line number and counter, so there is no associated data A, and its hash is zero without
-//! a use of the cipher. The tag is one more encryption, of the plaintext's sum. To seal, it needs no block of
-//! ciphertext; to open, all plaintext must have left the inverse cipher first. This use belongs to the code and not to
-//! the mode: a design that does not use the tag opens the line without it. The crate has only one pass and computes the
-//! tag in both cases.
+//! a use of the cipher. The tag is one more encryption, of the plaintext's sum. When a line is sealed, the tag needs no
+//! block of ciphertext; when a line is opened, all plaintext must have left the inverse cipher first. This encryption
+//! belongs to the authentication code and not to the mode: a design without the tag opens the line without it. The OCB
+//! crate has only one pass and computes the tag in both cases.
 
 use crate::blocks::blocks_per_line;
 use crate::cipher::{BlockCipher, BlockOrder, Uses};

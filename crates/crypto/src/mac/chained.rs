@@ -1,9 +1,9 @@
 //! Codes that are a chain of blocks, each encrypted with the result of the one before: CMAC and CBC-MAC.
 //!
-//! A nonce and a line of one length are always the same number of whole blocks. So their chain is one walk with the
-//! processor's instructions, which are looked up once. The library, which takes any message in parts, looks up the
-//! instructions for each block and stores incomplete blocks, which takes twice the time. It still computes tags over
-//! several lines, and tests compare the chain with it.
+//! A nonce and a line of fixed length always have the same number of whole blocks. So their chain is one loop over the
+//! processor's AES instructions, and the code detects these instructions only once. The library accepts any message in
+//! parts: it detects the instructions for each block and buffers incomplete blocks, which takes twice the time. The
+//! library still computes tags over several lines, and tests compare the chain with the library.
 
 use super::{MessageMac, Tag};
 use crate::blocks::xor;

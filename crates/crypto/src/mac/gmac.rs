@@ -1,10 +1,10 @@
 //! GMAC (NIST SP 800-38D): GHASH of the line, masked by the encrypted nonce.
 //!
-//! A Carter-Wegman code: a polynomial hash of the message, hidden by a mask that must never serve twice. It is cheap and
-//! parallel, and it needs a nonce that never repeats.
+//! A Carter-Wegman code: a polynomial hash of the message, hidden by a mask that must never be used twice. GMAC is
+//! cheap and parallel, and it needs a nonce that never repeats.
 //!
-//! Several lines are one text, so that each block has a different power of the hash key. The masks of all their nonces
-//! hide it together: if one of them is new, so is their sum.
+//! A tag over several lines hashes them as one text, so that each block has a different power of the hash key. The sum
+//! of the masks of all their nonces hides the hash: if one of the masks is new, so is their sum.
 
 use crate::blocks::xor;
 use crate::{BLOCK_BYTES, Domain, Halves, Key, LineMac, Nonce, Tag};

@@ -4,10 +4,10 @@
 //! ```text
 //! tag = first bits of ( sum of m_j * k_j, j = 0 .. 8  ^  E(nonce) )      in GF(2)[x] / (x^64 + x^4 + x^3 + x + 1)
 //! ```
-//! m_j are the line's eight words and k_j those of a 512-bit key. The mask must never serve twice, like that of GMAC;
-//! hash, mask and encryption have separate keys. The report fixes field, lengths and structure, but no order of bits.
-//! Here a word is little-endian, as the processor stores it, and its lowest bit is the coefficient of 1. The report
-//! contains no vectors.
+//! m_j are the line's eight words and k_j those of a 512-bit key. The mask must never be used twice, like the mask of
+//! GMAC; hash, mask and encryption have separate keys. The report fixes field, lengths and structure, but no order of
+//! bits. Here a word is little-endian, as the processor stores it, and its lowest bit is the coefficient of 1. The
+//! report contains no vectors.
 
 use super::Tag;
 use crate::blocks::xor;

@@ -1,12 +1,13 @@
-//! SHA3-256 with the key in front, cut short: the kind of code that Intel TDX keeps with each line (28 bits).
+//! Truncated SHA3-256 over the key followed by the message: the kind of code that Intel TDX stores with each line (28
+//! bits).
 //!
 //! The code is `SHA3-256(key || nonce || line)`. An attacker cannot extend the output of a sponge, so a key in front is
 //! enough, unlike in SHA-2. The code is not KMAC (NIST SP 800-185), which pads the key to a block and separates
 //! domains. Intel names SHA-3, the key and the length, but not how they are combined.
 //!
-//! A line is one permutation, for which general registers are too few. The vector registers of AVX-512 process two
-//! lines in less time than general registers process one. RustCrypto has no permutation of two states for today's
-//! compiler. A test compares that of `rscrypto` with RustCrypto, line by line.
+//! A line needs one permutation of SHA-3, and its state does not fit the general registers. The vector registers of
+//! AVX-512 process two lines in less time than general registers process one. RustCrypto has no permutation of two
+//! states for today's compiler. A test compares that of `rscrypto` with RustCrypto, line by line.
 
 use super::{Pairs, Tag};
 use crate::{BLOCK_BYTES, Domain, Key, LineMac, Nonce};

@@ -1,4 +1,4 @@
-//! A tag: the output of a code for a line, cut to the bits that a design keeps.
+//! A tag: the output of an authentication code for a line, truncated to the bits that a design stores.
 //!
 //! A tag is a number of up to 512 bits, as many as a line has: one tag for each chunk can be as long as the chunk
 //! itself. The first bits of a code are the number's highest, so a tag of up to 64 bits is the number in one word.

@@ -1,4 +1,4 @@
-//! Contract of every code: a tag fits the one line that it was computed for, and no other.
+//! Contract of every authentication code: a tag matches the line that it was computed for, and no other line.
 
 use super::{Checked, LINE_BITS, codes, composition, flipped, hold, neighbours, placed};
 use crate::counter::Counter;

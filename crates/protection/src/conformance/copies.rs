@@ -1,5 +1,5 @@
-//! Contract of designs with reads that L2s begin. An L2 does not decrypt with counters that have changed, for whatever
-//! reason they changed and wherever the copy is at that time.
+//! Contract of designs in which L2s begin reads. An L2 does not decrypt with outdated counters, whatever the reason of
+//! the change, and wherever the copy is at that time.
 
 use super::design::SchemeMemory;
 use super::paused::{Booted, PausedText, pause, start_up_content};

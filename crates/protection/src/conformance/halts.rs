@@ -1,7 +1,6 @@
-//! Contract of a design that outlives a loss of power, after tampering has stopped a write half-way. The chip changes
-//! no memory any more, and recovery restores the durable content. Otherwise the first use of another line could show a
-//! pad that serves again after recovery. Or counters could leave the chip that the register of the root does not vouch
-//! for.
+//! Contract of a persistent design after tampering has stopped a write half-way. The chip no longer changes memory, and
+//! recovery restores the durable content. Otherwise the first use of another line could show a pad that is used again
+//! after recovery. Or the chip could write counters to memory for which the root register does not vouch.
 
 use super::design::{DATA_LINES, SchemeMemory};
 use super::paused::Booted;

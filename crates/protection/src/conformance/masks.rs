@@ -1,5 +1,5 @@
-//! Contract of every tag over several lines: each update of the tag spends the masks of all its lines, since their sum
-//! hides the hash.
+//! Contract of every tag over several lines: the ledger records the masks of all its lines at each update of the tag.
+//! The sum of the masks hides the hash.
 
 use super::design::DATA_LINES;
 use super::{Checked, hold};

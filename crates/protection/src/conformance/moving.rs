@@ -1,4 +1,4 @@
-//! Contract of lines that move: a read returns the last stored text, each line crosses the bus once between two
+//! Contract of permuted lines: a read returns the last stored text, each line crosses the bus once between two
 //! permutations, and the chip refuses forged content.
 
 use super::moving_boots::{booted_late, never_stored, refused_to_tlbs};

@@ -1,4 +1,4 @@
-//! Lines that move on the clock: accesses that block each other end, and every way to run leaves the same memory.
+//! Permuted lines in timed runs: accesses that block each other end, and all runners leave the same memory.
 
 use super::record_walks::{cryptopage_engines, cryptopage_memory};
 use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, run_now};
@@ -169,7 +169,7 @@ fn functional_and_timed_runs_of_permuted_lines_leave_equal_memory() {
     [1, 2, 4].into_iter().for_each(leave_the_same_memory);
 }
 
-/// Compares the ways to run, with `slots_per_tag` slots under one tag.
+/// Compares the runners, with `slots_per_tag` slots under one tag.
 fn leave_the_same_memory(slots_per_tag: usize) {
     let layout = layout(slots_per_tag);
     let content = |media: &Media| (0..layout.total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();

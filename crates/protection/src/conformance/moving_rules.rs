@@ -1,5 +1,5 @@
-//! Rules 4, 5, 6 and 8 of lines that move: compares locks and permutations with a naive model, and checks how long
-//! records stay on the chip with TLBs.
+//! Rules 4, 5, 6 and 8 of permuted lines. Compares locks and permutations with a naive model, and checks how long
+//! records stay on the chip if their pages are in TLBs.
 
 use super::moving_memory::{LINES, Moving};
 use crate::moving::{LockingCache, Room, SmallCache};

@@ -1,5 +1,5 @@
-//! Contract of processes that share a memory with lines that move. Each process reads its lines as it stored them, and
-//! the chip keeps no state of a process with its context outside.
+//! Contract of processes that share a memory with permuted lines. Each process reads its lines as it stored them, and
+//! the chip keeps no state of a process with its context in memory.
 
 use super::moving_memory::{CHUNKS, CONTEXTS, Moving, text};
 use super::{Checked, hold};

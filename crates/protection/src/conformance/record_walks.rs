@@ -1,4 +1,4 @@
-//! Walks on the clock: the duration of one walk, and whether many concurrent walks end.
+//! Walks to chunk records in timed runs: the duration of one walk, and whether many concurrent walks end.
 
 use crate::execution::{CounterTags, Engine, Engines, Receiver, Timed, TimedMemory};
 use crate::layout::{Layout, Needs, with_records};

@@ -1,5 +1,5 @@
-//! Contract of records and of the tree over them: a walk returns the last drawn record, and refuses old, moved and
-//! changed ones.
+//! Contract of chunk records and of the tree over them: a walk returns the last drawn record, and refuses old, moved
+//! and changed records.
 
 use super::{Checked, LINE_BITS, flipped, hold};
 use crate::execution::{Functional, run_now};

@@ -1,4 +1,5 @@
-//! Contract of LoadNode and HashCheck: an operating system obtains the last drawn record with them, or is refused.
+//! Contract of LoadNode and HashCheck: with these instructions, an operating system loads the last drawn record, or the
+//! chip refuses.
 
 use super::records::RecordMemory;
 use super::{Checked, hold};

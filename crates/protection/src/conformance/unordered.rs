@@ -1,4 +1,4 @@
-//! A line with a bitmap that cannot be fetched, so that the order of its words is unknown.
+//! A read of a line if its bitmap cannot be fetched, so that the order of its words is unknown.
 
 use crate::bitmaps;
 use crate::design::{

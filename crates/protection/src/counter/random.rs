@@ -8,8 +8,8 @@
 //!     | 64 bit| 64 bit|     | 64 bit  |
 //! ```
 //! The value of a line that was never written is zero. A drawn value has 63 bits and is not zero, so that at least 2^63
-//! writes can follow: hundreds of years of them, as the paper says. Values share no bits, so they are never renewed,
-//! and the line has no room for a MAC.
+//! writes can follow. These writes would take hundreds of years, according to the paper. Values share no bits, so they
+//! are never renewed, and the line has no room for a MAC.
 
 use super::{Age, Increment, WRITES_LEFT, bits};
 use crate::planted::{Bug, PlantedBug};

@@ -1,18 +1,18 @@
-//! Counters in the middle of a long life, from which a machine may start.
+//! Starting values of encryption counters as in the middle of a long life.
 //!
-//! New counters are all zero, and a run of a few million instructions rarely fills one of them. Published evaluations
-//! warm counters up over billions of instructions first (EMCC, MICRO 2022: 25 billion), so they see renewals. Here, a
-//! group that was never written starts with the counters of a long life.
+//! New counters are all zero, and in a run of a few million instructions hardly any counter overflows. Published
+//! evaluations warm counters up over billions of instructions first (EMCC, MICRO 2022: 25 billion), so their runs
+//! include renewals. Here, a group that was never written starts with the counters of a long life.
 //!
 //! # The distribution `steady`
-//! The counters of a group are those of a moment drawn evenly from a long life. In this life, each write goes to a
-//! position drawn evenly. So the moment is as likely just after a renewal as just before one. If the writes continue in
-//! this way, a group is renewed as often in the first part of a run as in any later one.
+//! The counters of a group are those of a moment drawn uniformly from a long life. In this life, each write is to a
+//! position drawn uniformly. So the moment is as likely just after a renewal as just before one. If the writes continue
+//! in this way, a group is renewed as often in the first part of a run as in any later one.
 //!
-//! The organisation itself lives this life, write by write and renewal by renewal. Renewals of a part of the positions
-//! and changes of format are therefore as frequent as in this life. A *library* holds lines of this life, one from a
-//! moment drawn evenly in each of equal stretches. A hash of seed and slot selects the line of the library that a line
-//! of counters starts with.
+//! The code simulates this life with the organisation itself, write by write and renewal by renewal. Renewals of a part
+//! of the positions and changes of format are therefore as frequent as in this life. A *library* holds lines of
+//! counters from this life. The life is divided into equal stretches, and each stretch contributes one line, from a
+//! moment drawn uniformly. A hash of seed and slot selects the line of the library that a line of counters starts with.
 //!
 //! * Minors of more than seven bits would only make a cycle longer. Each draw therefore counts as several writes in a
 //!   row. They advance the minor by the same share of its range as one write advances a minor of seven bits.

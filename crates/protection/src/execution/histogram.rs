@@ -1,6 +1,6 @@
-//! Latencies as a histogram, from which any percentile can be read.
+//! Histogram of latencies, from which any percentile can be estimated.
 //!
-//! A bucket is a thirty-second part of an octave, so that any percentile is known to within 3.2 %.
+//! An octave has thirty-two buckets, so that the estimate of a percentile is within 3.2 % of the latency.
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -42,8 +42,8 @@ impl Histogram {
         (1 << octave) + ((bucket % SHARES) as u64 + 1) * (1 << (octave - SHARES.ilog2()))
     }
 
-    /// Returns the latency that `permille` of a thousand do not exceed, as the end of its bucket; `None` if the
-    /// histogram is empty.
+    /// Returns the latency that `permille` of a thousand latencies do not exceed, rounded up to the end of its bucket;
+    /// `None` if the histogram is empty.
     pub fn permille(&self, permille: u64) -> Option<Duration> {
         let all: u64 = self.0.iter().sum();
         let wanted = (u128::from(all) * u128::from(permille)).div_ceil(1000).max(1) as u64;

@@ -51,8 +51,8 @@ impl Pins {
         &self.channels
     }
 
-    /// Reports a read after the wanted words have arrived. A separate function from the read, which saves a level of
-    /// awaiting.
+    /// Reports a read to the probe after the wanted words have arrived. It is separate from the read, because this
+    /// saves a level of nested futures.
     #[inline]
     pub fn was_read(&self, line: LineAddr, answer: &Completion) {
         if let Some(probe) = self.probe.get() {
@@ -60,8 +60,8 @@ impl Pins {
         }
     }
 
-    /// Reads two lines completely. The second is requested last and arrives last, except for a refresh or another
-    /// channel's queue.
+    /// Reads two lines completely. The second line is requested last and arrives last, except after a refresh or if
+    /// another channel has a shorter queue.
     pub async fn read_both(&self, first: Burst, second: Burst) -> (Completion, Completion) {
         let read = async |burst: Burst| {
             let answer = self.channels.read(burst, Wanted::LINE).await;
@@ -71,7 +71,7 @@ impl Pins {
         join!(read(first), read(second))
     }
 
-    /// Writes a burst after the chips hold its bytes; ready when memory's controller has accepted it.
+    /// Writes a burst; the chips already hold its bytes. Returns when memory's controller has accepted the burst.
     #[inline]
     pub async fn write(&self, burst: Burst) {
         let moves = self.channels.write(burst).await;

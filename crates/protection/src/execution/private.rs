@@ -1,7 +1,7 @@
 //! The AES units of one L2, and their reserved time.
 //!
-//! An L2 decides when it misses, before it knows the counter and before a pad may begin. So it records the time at
-//! which its units will have finished all accepted blocks.
+//! An L2 accepts or refuses a read at its miss, before it knows the counter and before the computation of a pad may
+//! begin. So it records the time at which its units will have finished all accepted blocks.
 
 use crate::execution::CipherEngine;
 use crate::execution::engines::CipherUnits;
@@ -20,7 +20,7 @@ pub struct Patience {
 /// The AES units of one L2.
 pub(super) struct PrivateAes {
     pub units: CipherUnits,
-    /// Time that one block takes of all units together.
+    /// Interval between two blocks, over all units together.
     share: Duration,
     patience: Patience,
     promised: Cell<Time>,
@@ -32,8 +32,8 @@ impl PrivateAes {
         PrivateAes { units: engine.build(), share, patience, promised: Cell::new(Time::ZERO) }
     }
 
-    /// Accepts blocks that may begin at `wanted`, unless they would wait too long for blocks accepted before. Returns
-    /// whether it does.
+    /// Accepts blocks that may begin at `wanted`, unless they would wait too long for previously accepted blocks.
+    /// Returns whether the L2 accepts them.
     pub fn take_on(&self, wanted: Time, blocks: u32, predicted: bool) -> bool {
         let start = self.promised.get().max(wanted);
         let Patience { unpredicted, predicted: of_predicted } = self.patience;

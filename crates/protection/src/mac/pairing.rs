@@ -1,9 +1,9 @@
 //! Computes tags in pairs on the host, one of them in advance.
 //!
-//! An engine takes a line while earlier lines are still in its pipeline, and so does its model: the simulator knows of most
-//! tags before an access needs them. Some codes compute two tags together in less time than one after the other. For
-//! them, the tag that is needed first is computed with the oldest scheduled one, and a later access finds that one in the
-//! memo. Pairing changes no tag.
+//! An engine accepts a line while earlier lines are still in its pipeline, and so does its model. So the simulator
+//! knows most messages before an access needs their tags. Some codes compute two tags together in less time than one
+//! after the other. For these codes, the simulator computes a needed tag together with the oldest scheduled tag, and a
+//! later access finds the latter in the memo. Pairing changes no tag.
 
 use super::Mac;
 use crate::counter::Counter;
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use units::Line;
 
-/// Most tags that are scheduled at a time: more than a channel has requests under way.
+/// Maximum number of scheduled tags: more than a channel has requests under way.
 const SCHEDULED_MAX: usize = 64;
 
 /// Messages with scheduled tags, the oldest first.

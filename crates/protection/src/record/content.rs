@@ -5,8 +5,8 @@
 //! byte 0           256                  271                 286   288
 //!     | slot of each | R': pads, 119 bit | R: tags, 120 bit | 0    |
 //! ```
-//! A chunk has 256 lines of 32 bytes, of two blocks each. R' with the number of a slot and of a block fills a block of AES; R with
-//! the number of a slot does as well.
+//! A chunk has 256 lines of 32 bytes, of two blocks each. R', the number of a slot and the number of one of its two
+//! blocks together fill an AES block. R and the number of a slot also fill an AES block.
 
 use crate::planted::{ChunkBug, PlantedBug};
 use crypto::BLOCK_BYTES;
@@ -15,11 +15,12 @@ use units::random::Random;
 
 /// Number of lines of a chunk, and of slots for them.
 pub const SLOTS: usize = 256;
-/// Bits of the number that pads are made from: a block without the number of a slot and that of one of two blocks.
+/// Bits of R', from which pads are computed: an AES block minus the number of a slot and the number of one of its two
+/// blocks.
 const PAD_NUMBER_BITS: u32 = 8 * BLOCK_BYTES as u32 - SLOTS.ilog2() - 1;
-/// Bits of the number that tags are made from: a block without the number of a slot.
+/// Bits of R, from which tags are computed: an AES block minus the number of a slot.
 const TAG_NUMBER_BITS: u32 = 8 * BLOCK_BYTES as u32 - SLOTS.ilog2();
-/// Bytes that either number takes.
+/// Bytes of each of the two numbers.
 const NUMBER_BYTES: usize = TAG_NUMBER_BITS.div_ceil(8) as usize;
 /// End of the second number.
 const END: usize = SLOTS + 2 * NUMBER_BYTES;

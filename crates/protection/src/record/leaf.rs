@@ -1,5 +1,5 @@
-//! A record in memory: encrypted by AES-CBC from an initial vector that is drawn for it, in five lines (Duc and Keryell, ACSAC
-//! 2006, the end of section 2.4).
+//! A chunk record in memory: encrypted by AES-CBC with a randomly drawn initial vector, in five lines (Duc and Keryell,
+//! ACSAC 2006, the end of section 2.4).
 //!
 //! ```text
 //! byte 0         16                          304          320

@@ -1,13 +1,14 @@
-//! Re-ordering: puts the frequent words of a line first, so that blocks of two words are predictable (C.1 rule 7;
-//! section 3.2.2).
+//! Re-ordering: stores the frequent words of a line before its other words, so that blocks of two words are predictable
+//! (C.1 rule 7; section 3.2.2).
 //!
 //! ```text
 //! words:      0  1  2  3  4  5  6  7        frequent: 1, 4, 5, 6
 //! bitmap:     .  1  .  .  1  1  1  .
 //! as it lies: 1  4 | 5  6 | 0  2 | 3  7     two blocks of frequent words, where there was one
 //! ```
-//! Both parts keep their order. The controller re-orders a line when it seals it, by the table of that moment. Only the
-//! bitmap restores the order, so a table that has changed meanwhile causes misses but no wrong words.
+//! The frequent words keep their order, and so do the other words. The controller re-orders a line when it seals the
+//! line, by the present table of frequent values. Only the bitmap is needed to restore the order, so a later change of
+//! the table causes misses but no wrong words.
 
 use units::{LINE_BYTES, Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 

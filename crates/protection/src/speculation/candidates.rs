@@ -1,5 +1,5 @@
-//! Candidates for a chunk of a line: every value of the table, or every ordered pair of values if a block is two words
-//! long (C.1 rule 3). Candidates are in order of frequency: a pair is before all pairs with a rarer value.
+//! Candidates for the content of a chunk: every value of the table, or every ordered pair of values if a cipher block
+//! is two words long (C.1 rule 3). Candidates are in order of frequency: a pair is before all pairs with a rarer value.
 //!
 //! ```text
 //! place in line:   0      1      2      3      4      5      6      7      8

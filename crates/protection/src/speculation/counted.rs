@@ -1,6 +1,6 @@
-//! The frequent values by counts: the 64-bit words that most often occur in lines, as far as the chip has seen (section
-//! 3.1). The paper keeps "the top N most frequently used data values managed with an LRU policy". It refers to Zhang et
-//! al. for their dynamic tracking, without its rules.
+//! Table of frequent values by counts: the 64-bit words that occur most often in the lines that the chip has seen
+//! (section 3.1). The paper keeps "the top N most frequently used data values managed with an LRU policy". It refers to
+//! Zhang et al. for their dynamic tracking, without its rules.
 //!
 //! ```text
 //! word ── in the table? ── yes: one more, and used now
@@ -41,8 +41,8 @@ impl CountedWords {
         CountedWords { size, held: Vec::new(), candidates: Vec::new(), seen: 0 }
     }
 
-    /// Returns a table of these words, the most frequent first. Each counts as seen for long, and far more often than
-    /// the next.
+    /// Returns a table of these words, the most frequent first. Each word starts with a long history, and with a far
+    /// higher count than the next word.
     pub fn of(size: usize, words: &[u64]) -> CountedWords {
         let long_seen = |(rank, &word): (usize, &u64)| SeenWord { word, count: u16::MAX - 512 * rank as u16, at: 0 };
         CountedWords { held: words.iter().take(size).enumerate().map(long_seen).collect(), ..CountedWords::new(size) }

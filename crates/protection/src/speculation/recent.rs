@@ -1,4 +1,4 @@
-//! The values seen last, each once: a list in order of last use.
+//! Table of the most recently seen values: a list without duplicates, in the order of last use.
 
 /// The words that were seen last.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
-//! The frequent value table: the 64-bit words that most often occur in lines, as far as the chip has seen.
+//! The frequent value table: the 64-bit words that occur most often in the lines that the chip has seen.
 //!
-//! The content of the table never leaves the chip. The table learns from the words of lines that are filled and written
-//! back, because their plaintext passes then. At a miss it predicts the words of the line. Each way to learn is a
-//! separate part.
+//! The content of the table never leaves the chip. The table learns from lines that are filled or written back, because
+//! the controller has their plaintext at that time. At a miss, the table predicts the words of the line. Each method of
+//! learning is a separate module.
 
 use super::counted::CountedWords;
 use super::recent::Recent;
@@ -12,7 +12,7 @@ use strum::VariantArray;
 /// Maximum number of words in a table.
 pub const WORDS_MAX: usize = 64;
 
-/// Way in which a table learns the frequent values.
+/// Method by which a table learns the frequent values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tracking {

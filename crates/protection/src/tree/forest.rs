@@ -1,9 +1,9 @@
 //! Forests: the chip keeps some nodes of a tree permanently, each the *root* of its subtree (Bonsai Merkle Forests, Freij,
 //! Zhou and Solihin, MICRO 2021).
 //!
-//! Nodes above a root need not vouch for it, so updates and walks end at it. In exchange a cache cannot evict a root: it
-//! becomes an ordinary node only after it has been *folded* into its parent, which then vouches for it. The root of the
-//! whole tree is always a root and covers the leaves below no other root.
+//! Nodes above a root need not vouch for it, so updates and walks end at it. In exchange a cache cannot evict a root:
+//! it becomes an ordinary node only after it has been *folded* into its parent, which then vouches for it. The root of
+//! the whole tree is always a root. It covers the leaves that are below no other root.
 //!
 //! * *Static*: all nodes of one level are roots. If the chip has no room for all of them, siblings are folded into their
 //!   parents, the last ones first, and the parents become roots. After a whole level is folded, the next level follows.
@@ -26,7 +26,8 @@ use units::{Line, ZERO_LINE};
 /// The most children that a node of tags has.
 const CHILDREN_MAX: usize = 8;
 
-/// Rule for the nodes that are roots.
+/// Rule that selects the nodes that are roots: all nodes of one level (`static`), or the nodes with the most updates
+/// (`dynamic`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ForestDesign {
@@ -34,19 +35,20 @@ pub enum ForestDesign {
     Static {
         /// Level of the roots; level 0 is directly above the counters.
         level: usize,
-        /// Nodes for which the chip has room, in addition to the tree's own root.
+        /// Number of nodes that the chip has room for, in addition to the tree's own root.
         #[serde(default = "four_kilobytes")]
         entries: u64,
     },
     /// Nodes with the most updates are roots.
     Dynamic {
-        /// Nodes for which the chip has room, in addition to the tree's own root.
+        /// Number of nodes that the chip has room for, in addition to the tree's own root.
         #[serde(default = "thirty_two_kilobytes")]
         entries: u64,
-        /// Updates between two checks of the counts.
+        /// Number of updates of roots between two checks of their update counts.
         #[serde(default = "thirty_two")]
         period: u32,
-        /// Twice the updates that a root must still count after halving for a child to become a root as well.
+        /// Twice the update count that a root must exceed, after all counts are halved at the end of a period, for one
+        /// of its children to become a root.
         #[serde(default = "sixteen")]
         threshold: u32,
     },
@@ -70,7 +72,7 @@ fn sixteen() -> u32 {
 }
 
 impl ForestDesign {
-    /// Returns the rule that the numbers break, if they break one.
+    /// Returns the rule that the numbers of this design break, if any.
     pub fn broken_rule(&self) -> Option<&'static str> {
         let (entries, period) = match self {
             ForestDesign::Static { entries, .. } => (entries, 1),
@@ -87,7 +89,7 @@ impl ForestDesign {
     }
 }
 
-/// Update counts of a root, by child; halved every period.
+/// Update counts of a root and of each of its children; halved at the end of every period.
 #[derive(Clone, Copy, Default)]
 struct Heat {
     level: usize,
@@ -118,7 +120,7 @@ struct ForestRoot {
     heat: Heat,
 }
 
-/// Timing of the changes of a dynamic forest.
+/// Limits and timing of the changes of a dynamic forest.
 #[derive(Clone, Copy)]
 struct Policy {
     entries: usize,
@@ -126,7 +128,7 @@ struct Policy {
     threshold: u32,
 }
 
-/// Change that a dynamic forest makes next.
+/// Next change of a dynamic forest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ForestChange {
     /// The root that must be folded first, to make room.

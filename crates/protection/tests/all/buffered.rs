@@ -1,5 +1,5 @@
-//! Stores in a persist buffer: they are durable from their entry on, whatever steps of their tuples are left to the
-//! drain.
+//! Stores in a persist buffer: they are durable as soon as the buffer accepts them, whichever steps of their tuples the
+//! drain executes.
 
 use crate::durable::durable;
 use casemate_protection::design::{CipherChoice, Order, Parts, Persistence, Step, TreeKind};

@@ -1,5 +1,5 @@
-//! Durable caches: they only cost one change of a register while the machine has power, and their battery preserves all
-//! stores.
+//! Durable caches: while the machine has power, their only additional operation is one change of a register. Their
+//! battery preserves all stores.
 
 use crate::durable::durable;
 use casemate_protection::design::{

@@ -1,4 +1,5 @@
-//! Reads that L2s begin: the place of each step, and that no L2 continues with counters that have changed.
+//! Reads that L2s begin: tests at which component each step is executed, and that no L2 continues with outdated
+//! counters.
 
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Parts, Persistence, SpeculationDesign, TagLocation,

@@ -1,5 +1,5 @@
-//! Checks that a forest is the same tree: after a fold of all its roots, root and memory are those of a plain tree
-//! after the same writes. No read accepts a node that a root does not vouch for.
+//! Checks that a forest is equivalent to a plain tree. After a fold of all its roots, root and memory equal those of a
+//! plain tree after the same writes. No read accepts a node that a root does not vouch for.
 
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, Persistence, SpeculationDesign,

@@ -1,4 +1,4 @@
-//! Checks that a page record is a number and 64 marks, and that each line is written only once under a number.
+//! Checks that a page record consists of a number and 64 marks, and that each line is written only once under a number.
 
 use casemate_protection::counter::{CounterOrganisation, Counters, Overflow};
 use casemate_protection::planted::PlantedBug;

@@ -1,10 +1,11 @@
-//! The life of a program and of its memory: power fails again and again, and each time the program continues with the state that
-//! it finds.
+//! The life of a program and of its memory: power fails repeatedly, and each time the program continues with the
+//! recovered state.
 //!
-//! A machine over blank memory gets the program's first content. The core stores until power fails. A fresh chip recovers from the
-//! memory that is left, and the program's recovery reads this memory. The program then continues behind the last operation found,
-//! over the same memory, until all operations are done. Every second life has tiny metadata caches, so that metadata leaves the
-//! chip all the time. In every fourth life the first counters are just before their overflow.
+//! A machine over blank memory gets the program's first content. The core stores until power fails. A fresh chip
+//! recovers from the memory that is left, and the program's recovery reads this memory. The program then continues
+//! after the last operation found, over the same memory, until all operations are done. Every second life has tiny
+//! metadata caches, so that metadata leaves the chip all the time. In every fourth life the first counters are just
+//! before their overflow.
 //!
 //! If stores are durable in a persist buffer, the program also crashes while the machine continues. The machine admits the
 //! program's recovery when the buffer has drained. The recovery must find the same operations in memory only, which a fresh chip

@@ -1,4 +1,4 @@
-//! Bugs in the way in which the machine's start-up content gets into memory.
+//! Bugs in the steps that put the machine's start-up content into memory.
 
 use casemate_campaign::bus::Structure;
 use casemate_campaign::oracle::Wish;

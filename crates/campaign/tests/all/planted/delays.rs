@@ -1,4 +1,4 @@
-//! Redundant work: no attack finds it, but the breakdown of read time shows its cause.
+//! The planted bug of redundant fetches: no attack finds it, but the breakdown of read latency shows its cause.
 
 use crate::common::{DATA_LINES, Machine};
 use catalogue::Design;

@@ -1,4 +1,4 @@
-//! Keys in memory: the row of stolen modules finds them, whatever their size, expanded or not.
+//! The planted bugs that store a key in memory: the cold-boot attack finds keys of every size, expanded or not.
 
 use casemate_campaign::{Options, attack};
 use catalogue::{Attack, Verdict};

@@ -1,4 +1,5 @@
-//! Bugs that appear only at a loss of power. The row meant for each bug finds it, and another row passes.
+//! Bugs that appear only at a loss of power. For each bug, one row of the crash campaign finds it, and another row
+//! passes.
 
 use casemate_campaign::{CrashOptions, Histogram, crash};
 use catalogue::{End, Loss, Verdict};

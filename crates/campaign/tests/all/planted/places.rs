@@ -1,4 +1,4 @@
-//! Bugs that occur only with some places of tags and caches.
+//! Bugs that occur only with some places of tags and some locations of caches.
 
 use crate::common::{DATA_LINES, Machine};
 use casemate_campaign::bus::Structure;

@@ -1,4 +1,5 @@
-//! Bugs in the recovery of a machine after power returns. The row meant for each bug finds it, and another row passes.
+//! Bugs in the recovery of a machine after power returns. For each bug, one row of the crash campaign finds it, and
+//! another row passes.
 
 use casemate_campaign::{CrashOptions, Options, attack, crash};
 use catalogue::{Attack, End, Loss, Verdict};

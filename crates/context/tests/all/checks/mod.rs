@@ -1,7 +1,7 @@
-//! Checks of one promise each, on a unit with or without a planted bug.
+//! Checks of a context unit with or without a planted bug. Each check tests one property, called a promise.
 //!
-//! A check returns the reason why the promise does not hold. Without a bug every check passes; `planted.rs` holds each bug
-//! against its check.
+//! A check returns the reason why the promise does not hold. Without a bug every check passes; `planted.rs` runs each
+//! bug against its check.
 
 mod roots;
 mod seen;

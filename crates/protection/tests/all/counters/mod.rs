@@ -1,4 +1,5 @@
-//! Compares packed counters with plain wide ones under the published rules, bit for bit, over many streams of writes.
+//! Compares packed counters with a plain implementation of the published rules over wide integers, bit for bit, over
+//! many streams of writes.
 
 mod plain;
 mod plain_morphable;
