@@ -80,9 +80,9 @@ class Blocks:
                 first = self.cycle if first is None else first
                 sent, offered = sent + 1, False
             if not int(dut.valid_o.value):
-                assert int(dut.block_o.value) == 0, "a block shows that is not there"
+                assert int(dut.block_o.value) == 0, "a block without valid_o is not zero"
             elif takes:
-                assert first is not None, "a block came out before one went in"
+                assert first is not None, "a block left before one entered"
                 results.append(int(dut.block_o.value).to_bytes(16, "big"))
                 cycles.append(self.cycle - first)
             await self.step()

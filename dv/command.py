@@ -51,8 +51,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Calls `casemate.nearest.hint` without the package, which may not be built."""
-    nearest = runpy.run_path(str(Path(__file__).resolve().parents[1] / "python" / "casemate" / "nearest.py"))
+    """Calls `casemate.text.nearest.hint` without the package, which may not be built."""
+    nearest = runpy.run_path(str(Path(__file__).resolve().parents[1] / "python/casemate/text/nearest.py"))
     return str(nearest["hint"](name, known))
 
 

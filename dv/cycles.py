@@ -50,7 +50,7 @@ def _between_products(point: LanePoint) -> int:
 
 
 def _flow(point: LanePoint, lines: int) -> tuple[list[int], list[int]]:
-    """Returns the cycles in which blocks leave AES, and those in which lines are answered, from the first line's entry.
+    """Returns the cycles in which blocks leave AES, and the cycles of the responses, from the first line's entry.
 
     Lines follow each other without a gap, and no response waits.
     """

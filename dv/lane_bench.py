@@ -20,14 +20,14 @@ from scoreboard import Answered, Scoreboard
 IDS = 16
 # Number of latest responses that the bench keeps for tests.
 ANSWERS_KEPT = 1 << 14
-HALTS = "nothing halts"
+HALTS = "the lane does not halt"
 # Rules of the interface, in the order of the bits of `broken_o`.
 RULES = (
     "a response that is not taken stays as it is",
     "line and tag are zero unless a line is released",
     "no line enters while a key waits",
-    "a key enters only when nothing is inside",
-    "what has a response is not idle",
+    "a key enters only when no line is inside",
+    "a lane with a response is not idle",
     HALTS,
 )
 # Lowest bit of each field of the outputs, as `face_t` of dv/sv/lane_bench.sv packs them.
@@ -186,7 +186,7 @@ class Bench:
         # Longer than any line takes, so that a response to an aborted line would arrive now.
         await Timer(1000 * PERIOD_NS, "ns")
         assert not self.broken(), f"broken: {'; '.join(self.broken())}"
-        assert int(self.dut.idle_o.value) == 1, "nothing is inside, and the lane is not idle"
+        assert int(self.dut.idle_o.value) == 1, "no line is inside, but the lane is not idle"
 
     async def _post(self, port: str) -> None:
         self._posted[port] ^= 1

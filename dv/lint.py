@@ -57,7 +57,7 @@ def main() -> int:
             steps.begin(piece, name)
             if text:
                 found.append(f"{name}:\n{text}")
-    print("\n".join(found) if found else f"hw-lint: {pieces} checks, nothing found")
+    print("\n".join(found) if found else f"hw-lint: {pieces} checks, no findings")
     return 1 if found else 0
 
 

@@ -42,13 +42,13 @@ def arguments(words: list[str]) -> argparse.Namespace:
         metavar="NAME,...",
         help=f"only these lanes and routers of {', '.join(point.name for point in LANES)}",
     )
-    parser.add_argument("--test", default="", metavar="REGEX", help="only tests whose names match")
+    parser.add_argument("--test", default="", metavar="REGEX", help="only tests with matching names")
     parser.add_argument("--lines", type=int, default=10_000, help="random lines for the points in THOROUGH (10000)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random lines (1)")
     parser.add_argument("--coverage", action="store_true", help="count reached lines and bits of rtl/")
     given = parser.parse_args(words)
     if given.lines < 1000:
-        parser.error(f"--lines {given.lines}: expected 1000 or more, of which most points take a tenth")
+        parser.error(f"--lines {given.lines}: expected 1000 or more (most points take a tenth of them)")
     if given.points is not None:
         names = [point.name for point in LANES]
         for name in given.points.split(","):

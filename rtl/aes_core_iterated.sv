@@ -9,8 +9,8 @@
 // After a block or a wipe, an idle core holds zeros. Intermediate states never reach the outputs.
 //
 // A block enters with its parity, which the core compares in the first step. Before the first round, a flipped bit
-// makes the block of another counter, and the core would output the pad of that counter. After a round, no flip of one
-// bit makes the state of any other block.
+// turns the block into the block of another counter, and the core would output the pad of that counter. After a round,
+// no flip of one bit turns the state into the state of another counter block.
 
 module aes_core_iterated #(
   parameter int unsigned KeyBits = 128,

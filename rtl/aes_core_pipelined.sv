@@ -8,8 +8,8 @@
 // a stage without a block holds zeros.
 //
 // The first stage has the parity of its block and of the first round key, taken when the key arrived. Before the first
-// round, a flipped bit of either makes the block of another counter, and the core would output the pad of that counter.
-// After a round, no flip of one bit makes the state of any other block.
+// round, a flipped bit of either has the effect of another counter, and the core would output the pad of that counter.
+// After a round, no flip of one bit turns the state into the state of another counter block.
 
 module aes_core_pipelined #(
   parameter int unsigned KeyBits = 128,

@@ -8,8 +8,9 @@
 //                                                                     v             |
 //                                                                  GHASH, 4 products a line
 //
-// The lane encrypts five blocks in five slots. Sealing has its pads in slots 0 to 3 and the mask of the tag in slot 4.
-// Opening has the mask in slot 0 and the pads in slots 1 to 4. In both, slots 0 to 3 pass the ciphertext to GHASH:
+// The lane encrypts five blocks in five slots. To seal a line, it computes the pads in slots 0 to 3 and the mask of the
+// tag in slot 4. To open a line, it computes the mask in slot 0 and the pads in slots 1 to 4. In both cases, slots 0 to
+// 3 pass the ciphertext to GHASH:
 //
 //   tag = (((C1 H + C2) H + C3) H + C4) H^2 + lengths H + mask
 //
@@ -18,16 +19,16 @@
 // zero (sealing) or as the tag of the request (opening). The mask and the hash are added when they are ready. At the
 // end the register contains the tag, or zero if the opened line is authentic.
 //
-// No text leaves before the verdict. Control is encoded so that one flipped flip-flop makes no other legal state. Two
-// rails with a comparator each form the verdict (`gcm_verdict_rail`). Any illegal state halts the lane: it discards its
-// lines, sends no more responses and raises `alert_o` until reset.
+// No text leaves the lane before the verdict. Control state is encoded so that one flipped flip-flop never turns a
+// legal state into another legal state. Two rails with a comparator each form the verdict (`gcm_verdict_rail`). Any
+// illegal state halts the lane: it discards its lines, sends no more responses and raises `alert_o` until reset.
 //
 // The lane accepts a key only when it is idle. While a key waits, no new line enters.
 //
-// Reset covers only control, because a register with reset takes nearly twice the area of one without. In the cycle
-// after reset, the lane discards its lines as by an abort. Then it loads a key of zeros, under which no line enters,
-// and computes all that it stores with a key. When it is ready for the first key, no register holds a text, a pad or a
-// key from before the reset.
+// Reset covers only control registers, because a register with reset has nearly twice the area of a register without.
+// In the cycle after reset, the lane discards its lines as in an abort. Then it loads a key of zeros, under which no
+// line enters, and computes all values that it stores with a key. When it is ready for the first key, no register holds
+// a text, a pad or a key from before the reset.
 
 module gcm_lane #(
   parameter int unsigned KeyBits = 128,
@@ -80,8 +81,8 @@ module gcm_lane #(
   op_e [InLines-1:0] in_op_q;
   logic [InLines-1:0][IdBits-1:0] in_id_q;
   nonce_t [InLines-1:0] in_nonce_q;
-  // Parity of the nonce: with a flipped bit, it is the nonce of another line, and the lane would output pads of that
-  // line.
+  // Parity of the nonce: a nonce with a flipped bit is the nonce of another line, and the lane would output pads of
+  // that line.
   logic [InLines-1:0] in_parity_q;
   line_t [InLines-1:0] in_line_q;
   block_t [InLines-1:0] in_tag_q;
@@ -224,7 +225,7 @@ module gcm_lane #(
     for (int unsigned o = 0; o < OutLines; o++) out_free |= fill_q[o] && out_busy_q[o] == No;
   end
 
-  // Words that a slot hashes and adds to its pad: both word w when sealing; words w and w - 1 when opening.
+  // Words that a slot hashes and adds to its pad: when sealing, word w for both; when opening, words w and w - 1.
   block_t hashed_word, padded_word;
   always_comb begin
     hashed_word = '0;

@@ -3,7 +3,7 @@
 // AES-GCM over lines of memory (NIST SP 800-38D): no additional data, 64 bytes of text, a nonce of 96 bits, a tag of
 // 128 bits. Byte 0 of every value is first and most significant.
 //
-// The signals that decide whether a text may leave use codes in which one flipped bit makes no other code word.
+// The signals that decide whether a text may leave use codes in which one flipped bit never gives another code word.
 
 package gcm_pkg;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// Several lanes behind the ports of one. A request enters the lowest lane that is ready. Responses leave in the order
-// in which the lanes finish, with the ids of their requests, and lanes take turns. A response that the consumer does
-// not take stays the same.
+// Several lanes behind the ports of a single lane. A request enters the lowest lane that is ready. Responses leave in
+// the order in which the lanes finish, with the ids of their requests. If several lanes have a response, they take
+// turns. A response that the consumer does not take stays the same.
 //
 // A key enters all lanes at once, when all are idle. While a key waits, no request enters.
 

@@ -3,9 +3,9 @@
 // One rail of the verdict over the lines of a lane: two bits record whether each line is decided and whether it is
 // accepted. A lane has two rails, and accepts a line that both accept.
 //
-// The two rails compute the same, so synthesis would merge them. Therefore this module contains the whole decision,
-// with comparator and register, and the attribute keeps the module, and so the second rail, through flattening and
-// mapping.
+// The two rails compute the same function, so synthesis would merge them. Therefore this module contains the whole
+// decision, with comparator and register, and the attribute keeps the module, and so the second rail, through
+// flattening and mapping.
 
 (* keep_hierarchy *)
 module gcm_verdict_rail #(

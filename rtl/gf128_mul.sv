@@ -4,8 +4,8 @@
 // highest powers first (Horner's rule). Blocks are in GCM's bit order: bit 127 is the coefficient of x^0.
 //
 // A ring tracks the cycles of a product, with one bit for each cycle and one for idle, so that the multiplier detects a
-// flipped bit. If a product restarted, ended early or ended without a start, the lane would verify a line without some
-// of its digits, or with the hash of another line.
+// flipped bit. A flipped bit could restart a product, end it early, or signal an end without a start. The lane would
+// then verify a line without some of its digits, or with the hash of another line.
 
 module gf128_mul #(
   parameter int unsigned W = 16

@@ -54,7 +54,7 @@ def casemate(*arguments: str) -> Any:
     """Returns the output of a command. A claim that does not hold is a result too, so the exit code is ignored."""
     done = subprocess.run([CASEMATE, *arguments, "--json"], capture_output=True, text=True, check=False)
     if not done.stdout:
-        sys.exit(f"casemate {' '.join(arguments)} printed nothing:\n{done.stderr}")
+        sys.exit(f"casemate {' '.join(arguments)} printed no result:\n{done.stderr}")
     return json.loads(done.stdout)
 
 
@@ -136,7 +136,7 @@ def differences(before: Any, after: Any, values_alone: bool) -> list[str]:
         return [] if same else ["other values"]
     old, new = dict(leaves(before)), dict(leaves(after))
     return [
-        f"{key}: {old.get(key, 'nothing')} before, {new.get(key, 'nothing')} now"
+        f"{key}: {old.get(key, 'missing')} before, {new.get(key, 'missing')} now"
         for key in sorted({*old, *new})
         if old.get(key, KeyError) != new.get(key, KeyError)
     ]
@@ -148,9 +148,9 @@ def compare(before: dict[str, Any], after: Iterator[tuple[str, Any]], values_alo
     for name, content in after:
         found = differences(left.pop(name, {}), content, values_alone)
         others += bool(found)
-        print(f"{name}: {'other: ' + '; '.join(found[:3]) if found else 'the same'}", flush=True)
+        print(f"{name}: {'differs: ' + '; '.join(found[:3]) if found else 'the same'}", flush=True)
     for name in left:
-        print(f"{name}: nothing now")
+        print(f"{name}: missing now")
     return others + len(left)
 
 
@@ -158,8 +158,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Records the behaviour or compares it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("keep", "compare"))
-    parser.add_argument("file", type=Path, help="where it is kept")
-    parser.add_argument("--values", action="store_true", help="compare values, whatever the names of their keys")
+    parser.add_argument("file", type=Path, help="file with the kept behaviour")
+    parser.add_argument("--values", action="store_true", help="compare values without the names of their keys")
     given = parser.parse_args(arguments)
     if given.what == "keep":
         kept = {}
@@ -172,11 +172,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if not given.file.exists():
         parser.error(
-            f"{given.file} is not there: scripts/behaviour.py keep {given.file} makes it, with the version of before"
+            f"there is no file {given.file}: run `scripts/behaviour.py keep {given.file}` with the old version first"
         )
     before = json.loads(given.file.read_text())
     others = compare(before, measured(), given.values)
-    print(f"{len(before)} pieces, {others} not as before" if others else f"{len(before)} pieces, all as before")
+    print(f"{len(before)} pieces, {others} changed" if others else f"{len(before)} pieces, all unchanged")
     return int(others > 0)
 
 

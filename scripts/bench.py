@@ -274,7 +274,7 @@ def main() -> int:
     if "counts" in parts:
         history.add("whole runs by the host's instructions, whatever else it does (minutes)", counts(speed))
     if "misses" in parts:
-        history.add("what a miss takes of the host, by a model of its caches (minutes)", misses(speed, arguments.runs))
+        history.add("cost of a miss on the host, by a model of its caches (minutes)", misses(speed, arguments.runs))
     if "runs" in parts:
         history.add("whole runs", whole_runs(speed, arguments.runs, reference["runs"]))
     if "speculation" in parts:
@@ -288,7 +288,7 @@ def main() -> int:
     if "dram" in parts:
         history.add("DRAM model alone", dram(speed, arguments.runs, reference["dram"]))
     if "gcm" in parts:
-        history.add("AES-128-GCM of 64-byte lines, one key, nonces of their own", gcm())
+        history.add("AES-128-GCM of 64-byte lines, one key, separate nonces", gcm())
     if "kernels" in parts:
         history.add("kernels (about half a minute before the first)", kernels())
     print(f"\nkept in {history.store().relative_to(ROOT)}")

@@ -75,7 +75,7 @@ def collected(valgrind_says: str) -> int:
     """Returns the instructions that callgrind counted, from its output."""
     found = re.search(r"Collected : (\d+)", valgrind_says)
     if not found or found[1] == "0":
-        raise RuntimeError(f"callgrind counted nothing in {SIMULATION}:\n{valgrind_says}")
+        raise RuntimeError(f"callgrind counted no instruction in {SIMULATION}:\n{valgrind_says}")
     return int(found[1])
 
 

@@ -149,14 +149,14 @@ class History:
         """Returns text with the computer of this measurement, and the earlier measurement that it is compared with."""
         lines = [f"{self.host['cpu']}, {self.host['cores']} cores, load {self.host['load_average_at_start']:.1f}"]
         if self.earlier is None:
-            lines.append("nothing was measured here before")
+            lines.append("no earlier measurement here")
         else:
             lines.append(f"last time: {self.earlier['taken_at']}, version {self.earlier['version']}")
             if self.earlier["host"]["cpu"] != self.host["cpu"]:
                 lines.append(f"that was another machine, so its figures mean little: {self.earlier['host']['cpu']}")
         lines.append(
-            "columns: speed, against last time, against what is asked for, memory beyond the program's own, "
-            "what real cryptography takes of the time, against other programs"
+            "columns: speed, change since last time, target, memory beyond the program's, "
+            "share of time for real cryptography, ratios to other programs"
         )
         return "\n".join(lines)
 

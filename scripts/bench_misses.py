@@ -36,7 +36,7 @@ def totals(counted: str) -> dict[str, int]:
     """Returns the counts in a file of callgrind, by the names that it gives to events."""
     names, sums = (re.search(rf"^{key}: (.+)$", counted, re.MULTILINE) for key in ("events", "(?:totals|summary)"))
     if not names or not sums or int(sums[1].split()[0]) == 0:
-        raise RuntimeError(f"callgrind counted nothing in {SIMULATION}")
+        raise RuntimeError(f"callgrind counted no instruction in {SIMULATION}")
     # Zeros at the end are left out.
     return dict.fromkeys(names[1].split(), 0) | dict(zip(names[1].split(), map(int, sums[1].split()), strict=False))
 

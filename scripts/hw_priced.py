@@ -216,7 +216,7 @@ def checks(folder: Path) -> list[tuple[str, bool, str]]:
     ]
     return [
         check("a lane is priced as by hand", lane_is(alone)),
-        check("two lanes and what is around them are priced as by hand", pair_is(both)),
-        ("what was priced is priced the same from what is kept", is_same and len(begun) == steps,
+        check("two lanes and the logic around them are priced as by hand", pair_is(both)),
+        ("cores that are priced again from kept steps cost the same", is_same and len(begun) == steps,
          f"{steps} steps, and {len(begun) - steps} again"),
     ]  # fmt: skip

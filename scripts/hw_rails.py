@@ -115,6 +115,6 @@ def checks(cells: Library, rtl: Path, folder: Path) -> list[tuple[str, bool, str
     apart = Rails(mapped(cells, rtl, folder / "apart"), cells)
     merged = Rails(mapped(cells, without_mark(rtl, folder / "unmarked"), folder / "merged"), cells)
     return [
-        check("each rail of the verdict has a comparator of its own", apart, False),
+        check("each rail of the verdict has a separate comparator", apart, False),
         check("rails that are not marked to be kept apart are seen to share one", merged, True),
     ]

@@ -79,7 +79,7 @@ def products(digits: Callable[[int], int]) -> Drive:
             found = core.cycle()["product_o"]
             expected = int.from_bytes(ghash_product(a.to_bytes(16, "big"), b.to_bytes(16, "big")), "big")
             if found != expected:
-                raise CasemateError(f"{a:#x} times {b:#x} came out as {found:#x}: expected {expected:#x}")
+                raise CasemateError(f"{a:#x} times {b:#x} is {found:#x}: expected {expected:#x}")
             core.done()
 
     return drive
@@ -233,19 +233,19 @@ def checks(cells: Library, folder: Path) -> list[tuple[str, bool, str]]:
     pinned = cells.path == OSU018
     same, figures = same_toggles(Multiplier(cells, NARROW, folder / "narrow"))
     return [
-        ("cells and area are what they were", not pinned or (count, area) == (CELLS, AREA_UM2),
+        ("cells and area are unchanged", not pinned or (count, area) == (CELLS, AREA_UM2),
          f"{count:,} cells, {area:,.0f} um2"),
-        ("Fmax is what it was", not pinned or isclose(fmax, FMAX_MHZ, rel_tol=FMAX_TOLERANCE), f"{fmax:.3f} MHz"),
-        ("the energy of a product is what it was",
+        ("Fmax is unchanged", not pinned or isclose(fmax, FMAX_MHZ, rel_tol=FMAX_TOLERANCE), f"{fmax:.3f} MHz"),
+        ("the energy of a product is unchanged",
          not pinned or isclose(product_nj, PRODUCT_NJ, rel_tol=PRODUCT_TOLERANCE), f"{product_nj:.7f} nJ"),
         ("Yosys and OpenSTA count the same cells", timed.cells == count, f"{timed.cells:,}"),
-        ("a netlist of which OpenSTA drops a cell is refused",
+        ("a netlist is refused if OpenSTA drops one of its cells",
          refused(lambda: timing_of_less(wide), "of another core"), "planted"),
         ("the netlist has the RTL's outputs in every cycle", toggles.cycles == busy.cycles, f"{busy.cycles} cycles"),
         ("a netlist with another gate is refused",
          refused(lambda: wide.run(busy, with_another_gate(wide.netlist)), "differs from the RTL"), "planted"),
         ("energy grows with activity", growth > LEAST_GROWTH, f"{growth:.1f} times that of products with zero"),
-        ("what does not toggle takes leakage alone", still.dynamic_j == 0 < still.leakage_w,
+        ("a netlist without toggles takes only leakage", still.dynamic_j == 0 < still.leakage_w,
          f"{1e6 * still.leakage_w:.3f} uW"),
         ("toggles are Verilator's, net by net", same, figures),
     ]  # fmt: skip

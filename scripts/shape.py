@@ -251,7 +251,7 @@ def main() -> int:
         parser.error(f"{root} has no crates: expected a work tree of Casemate")
     protection = root / "crates" / "protection"
     total, defaults = verbs(protection)
-    print(f"verbs: {total}, of which {defaults} have defaults")
+    print(f"verbs: {total}, {defaults} of them with defaults")
     text = [*sorted((protection / "src" / "scheme").rglob("*.rs")), protection / "src" / "codec.rs"]
     print(f"functions that decrypt a line: {functions_that(text, r'cipher[.]open[(]')}")
     print(f"functions that encrypt a line: {functions_that(text, r'cipher[.]seal')}")

@@ -12,12 +12,12 @@ from bench_history import ROOT, History, Row, Target
 from bench_misses import KINDS, totals
 
 
-def test_the_run_with_the_median_speed_counts_whole() -> None:
+def test_the_benchmark_reports_the_run_with_the_median_speed() -> None:
     runs = [{"per_second": speed, "number": number} for number, speed in enumerate((3.0, 1.0, 2.0))]
     assert bench.median(runs) == {"per_second": 2.0, "number": 2}
 
 
-def test_a_speed_is_judged_by_its_target() -> None:
+def test_benchmark_speeds_are_compared_with_their_target() -> None:
     assert Target(2e6).verdict(2e6) == "ok, >= 2 M"
     assert Target(2e6).verdict(1.99e6) == "BELOW 2 M"
     assert Target().verdict(1.0) == ""
@@ -29,7 +29,7 @@ def test_cryptography_that_takes_more_than_a_tenth_of_the_time_is_named() -> Non
     assert ["crypto 1" in line for line in shown] == [True, True, False]
 
 
-def test_a_row_shows_its_ratio_to_the_same_work_of_the_reference_only() -> None:
+def test_a_benchmark_row_shows_its_ratio_only_to_a_reference_of_the_same_workload() -> None:
     reference = [{"workload": "mix", "champsim": 100.0}, {"workload": "hot", "champsim": 200.0}]
     assert Row("run", "mix", "instructions", 5_000.0).with_reference(reference, workload="mix").times_as_fast_as == {
         "champsim": 50.0
@@ -37,7 +37,9 @@ def test_a_row_shows_its_ratio_to_the_same_work_of_the_reference_only() -> None:
     assert not Row("run", "chase", "instructions", 5_000.0).with_reference(reference, workload="chase").times_as_fast_as
 
 
-def test_figures_are_compared_with_the_newest_kept_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_benchmark_figures_are_compared_with_the_newest_stored_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, speed in (("2026-01-01T00-00-00Z", 1e6), ("2026-01-02T00-00-00Z", 2e6)):
         first = History(tmp_path, [])
         first.add("part", [Row("run", "mix", "instructions", speed)])
@@ -52,25 +54,25 @@ def test_figures_are_compared_with_the_newest_kept_ones(tmp_path: Path, capsys: 
     assert json.loads(later.store().read_text())["rows"][0]["before"] == 2e6
 
 
-def test_a_count_that_moves_by_more_than_three_percent_is_named() -> None:
+def test_benchmark_counts_that_change_by_more_than_three_percent_are_marked() -> None:
     moved = [Row("count", "mix", "instructions", rate, before=1e6).change() for rate in (0.971e6, 0.969e6, 1.031e6)]
     assert moved == ["0.971x", "0.969x SLOWER", "1.031x faster"]
 
 
-def test_a_count_of_zero_is_an_error() -> None:
+def test_an_instruction_count_of_zero_in_a_benchmark_is_an_error() -> None:
     assert collected("==1== \n==1== Collected : 1234\n==1==") == 1234
     for says in ("==1== Collected : 0", "valgrind: no such tool"):
-        with pytest.raises(RuntimeError, match="counted nothing"):
+        with pytest.raises(RuntimeError, match="counted no instruction"):
             collected(says)
 
 
-def test_every_measured_run_is_also_counted() -> None:
+def test_every_timed_benchmark_run_is_also_counted_under_valgrind() -> None:
     counted = {(run.machine, run.workload, run.design) for run in COUNTED}
     measured = {(machine, workload, design) for machine, workload, _, designs, _ in bench.RUNS for design in designs}
     assert measured == counted
 
 
-def test_figures_of_another_format_are_ignored(tmp_path: Path) -> None:
+def test_stored_benchmark_figures_of_another_format_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "2026-01-01T00-00-00Z.json").write_text('{"rows": [{"per_second": 1}]}')
     assert History.open(tmp_path).earlier is None
 
@@ -84,7 +86,7 @@ def test_every_run_of_the_reference_is_measured() -> None:
 
 def test_callgrind_totals_are_read_and_details_of_a_miss_shown_under_its_row() -> None:
     assert totals("events: Ir Dr I1mr\nfn=(1)\n12 3\ntotals: 700 20 5\n") == {"Ir": 700, "Dr": 20, "I1mr": 5}
-    with pytest.raises(RuntimeError, match="counted nothing"):
+    with pytest.raises(RuntimeError, match="counted no instruction"):
         totals("events: Ir Dr\ntotals: 0 0\n")
     row = Row("miss", "walk", "misses", 1e5, details={"of_each": {"ns": 1e4, "events": 27.6}})
     assert row.shown().splitlines()[1].strip() == "each 10,000.0 ns, 27.6 events"

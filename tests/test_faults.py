@@ -30,7 +30,7 @@ def test_the_secret_blocks_of_the_fault_search_meet_fips_197() -> None:
         assert GcmLines(bytes(range(size))).encrypt_block(block).hex() == expected
 
 
-def test_a_line_is_sealed_as_the_specification_of_gcm_prints_it() -> None:
+def test_the_fault_search_model_gives_test_case_3_of_the_gcm_specification() -> None:
     # "The Galois/Counter Mode of Operation", appendix B, test case 3.
     gcm = part("counter_blocks").Gcm(bytes.fromhex("feffe9928665731c6d6a8f9467308308"))
     nonce = bytes.fromhex("cafebabefacedbaddecaf888")
@@ -52,14 +52,14 @@ def test_each_planted_weakness_still_applies_to_the_sources(tmp_path: Path) -> N
         assert (folder / plant.source).read_text() != (FAULTS.parents[1] / "rtl" / plant.source).read_text()
 
 
-def test_a_plant_without_its_text_in_the_source_is_refused() -> None:
+def test_a_planted_rtl_weakness_without_its_text_in_the_source_is_refused() -> None:
     plants, lane_model = part("plants"), part("lane_model")
     plant = plants.Plant("gone", "gcm_lane.sv", (("no such text", ""),), "busy")
     with pytest.raises(lane_model.FaultsError, match=r"plant `gone`: rtl/gcm_lane\.sv has 0 times, not once"):
         plant.write(Path("unused"))
 
 
-def test_no_single_flip_makes_a_refused_line_of_any_history_authentic() -> None:
+def test_no_single_bit_flip_makes_a_refused_line_of_any_fault_history_authentic() -> None:
     histories = part("histories")
     for name in histories.HISTORIES:
         made = histories.history(name, 128, 1)
@@ -74,12 +74,12 @@ def test_no_single_flip_makes_a_refused_line_of_any_history_authentic() -> None:
                 assert made.gcm.tag(nonce, bytes(flipped)) != tag, (name, bit)
 
 
-def test_ids_of_a_history_differ_in_at_least_two_bits() -> None:
+def test_request_ids_of_a_fault_history_differ_in_at_least_two_bits() -> None:
     ids = part("histories").IDS
     assert all(bin(a ^ b).count("1") >= 2 for a in ids for b in ids if a != b)
 
 
-def test_a_new_key_is_another_and_both_are_searched_for() -> None:
+def test_the_rekeyed_fault_history_has_two_keys_and_both_are_secrets_of_the_search() -> None:
     made = part("histories").history("rekeyed", 128, 1)
     first = made.written(slack=1).split(maxsplit=2)[1]
     second = next(request.split()[-1] for request in made.requests if request.startswith("request key"))
@@ -87,7 +87,7 @@ def test_a_new_key_is_another_and_both_are_searched_for() -> None:
     assert {bytes.fromhex(first), bytes.fromhex(second)} <= set(made.secrets)
 
 
-def test_the_masks_of_all_lines_and_the_tags_that_would_make_a_forgery_authentic_are_searched_for() -> None:
+def test_the_fault_search_covers_masks_and_forgery_tags_of_all_lines() -> None:
     histories = part("histories")
     for name in histories.HISTORIES:
         made = histories.history(name, 128, 1)
@@ -110,11 +110,11 @@ def test_the_masks_of_all_lines_and_the_tags_that_would_make_a_forgery_authentic
         (["--share", "0"], "--share 0: expected 1 (every bit) or more"),
         (["--complete", "--share", "4"], "--share 4: --complete flips every bit; expected one of the two"),
         (["--build", "FOLDER/file/models"], "--build: cannot make the folder 'FOLDER/file/models'"),
-        (["--json", "FOLDER"], "--json: cannot write 'FOLDER': expected a file in a folder that is there"),
-        (["--json", "FOLDER/nowhere/x.json"], "expected a file in a folder that is there"),
+        (["--json", "FOLDER"], "--json: cannot write 'FOLDER': expected a file in an existing folder"),
+        (["--json", "FOLDER/nowhere/x.json"], "expected a file in an existing folder"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_before_a_flip(
+def test_invalid_options_of_the_fault_search_are_refused_before_any_bit_flip(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], requests: list[str], said: str
 ) -> None:
     (tmp_path / "file").touch()

@@ -62,7 +62,7 @@ def test_the_golden_model_refuses_inputs_of_the_wrong_length(key: bytes, nonce: 
         GcmLines(key).seal(nonce, line)
 
 
-def test_a_right_response_passes_the_scoreboard() -> None:
+def test_a_correct_response_passes_the_scoreboard() -> None:
     board = keyed()
     board.accepted(3, SEALING, 10)
     answer = board.answered(3, expected(GcmLines(KEY), SEALING), 62)
@@ -72,7 +72,7 @@ def test_a_right_response_passes_the_scoreboard() -> None:
 @pytest.mark.parametrize(
     ("part", "bit"), [("line", 0), ("line", 200), ("line", 511), ("tag", 0), ("tag", 64), ("tag", 127)]
 )
-def test_the_scoreboard_sees_one_wrong_bit_of_a_line_or_a_tag(part: str, bit: int) -> None:
+def test_the_scoreboard_detects_one_wrong_bit_of_a_line_or_a_tag(part: str, bit: int) -> None:
     board = keyed()
     board.accepted(0, SEALING, 0)
     right = expected(GcmLines(KEY), SEALING)
@@ -84,7 +84,7 @@ def test_the_scoreboard_sees_one_wrong_bit_of_a_line_or_a_tag(part: str, bit: in
         board.answered(0, wrong, 50)
 
 
-def test_the_scoreboard_sees_a_tag_that_is_shown_of_a_line_that_was_opened_or_refused() -> None:
+def test_the_scoreboard_detects_a_tag_in_the_response_to_a_decryption() -> None:
     sealed = Request(Op.OPEN, SEALING.nonce, *GcmLines(KEY).seal(SEALING.nonce, SEALING.line))
     for request in (sealed, replace(sealed, line=flipped(sealed.line, 9))):
         board = keyed()
@@ -93,7 +93,7 @@ def test_the_scoreboard_sees_a_tag_that_is_shown_of_a_line_that_was_opened_or_re
             board.answered(0, replace(expected(GcmLines(KEY), request), tag=sealed.tag), 50)
 
 
-def test_the_scoreboard_sees_a_forgery_that_is_released_and_a_line_that_is_not() -> None:
+def test_the_scoreboard_detects_a_released_forgery_and_a_refused_authentic_line() -> None:
     sealed = Request(Op.OPEN, SEALING.nonce, *GcmLines(KEY).seal(SEALING.nonce, SEALING.line))
     forged = Request(Op.OPEN, SEALING.nonce, sealed.line, flipped(sealed.tag, 5))
     assert expected(GcmLines(KEY), forged) == REFUSED
@@ -104,7 +104,7 @@ def test_the_scoreboard_sees_a_forgery_that_is_released_and_a_line_that_is_not()
             board.answered(0, response, 50)
 
 
-def test_the_scoreboard_sees_an_id_that_is_doubled_unknown_or_aborted() -> None:
+def test_the_scoreboard_detects_a_duplicate_unknown_or_aborted_id() -> None:
     board = keyed()
     board.accepted(1, SEALING, 0)
     right = expected(GcmLines(KEY), SEALING)
@@ -118,14 +118,14 @@ def test_the_scoreboard_sees_an_id_that_is_doubled_unknown_or_aborted() -> None:
     assert board.dropped == 1
 
 
-def test_the_scoreboard_sees_a_key_that_enters_among_lines() -> None:
+def test_the_scoreboard_detects_a_key_change_while_lines_are_in_flight() -> None:
     board = keyed()
     board.accepted(1, SEALING, 0)
     with pytest.raises(AssertionError, match="while 1 lines were inside"):
         board.keyed(bytes(16))
 
 
-def test_the_scoreboard_sees_a_nonce_that_seals_twice_under_one_key() -> None:
+def test_the_scoreboard_detects_a_nonce_reused_for_encryption_under_one_key() -> None:
     board = keyed()
     board.accepted(0, SEALING, 0)
     board.aborted()
@@ -170,7 +170,7 @@ def test_random_lines_that_are_refused_have_a_flipped_bit_anywhere_in_line_and_t
     assert set(quarters) == {(part, quarter) for part in ("line", "tag") for quarter in range(4)}
 
 
-def test_extreme_requests_put_zeros_and_ones_into_text_and_multiplier() -> None:
+def test_extreme_requests_have_all_zeros_and_all_ones_in_text_and_multiplier() -> None:
     source, golden = Source(random.Random(1)), GcmLines(KEY)
     hash_key = golden.encrypt_block(bytes(16))
     requests = source.extremes(golden)
@@ -232,7 +232,7 @@ def walking(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     sys.modules.pop("walk", None)
 
 
-def test_the_walk_covers_every_bit_of_every_register_and_words_in_every_position(walking: ModuleType) -> None:
+def test_the_secret_search_in_registers_covers_every_bit_and_word_position(walking: ModuleType) -> None:
     kind = sys.modules["cocotb.handle"]
     word = bytes(range(1, 17))
     text = format(int.from_bytes(word, "big"), "0128b")
@@ -273,7 +273,7 @@ def count_of(kind: str, line: int, what: str, instance: str, count: int) -> str:
     return "C '" + "".join(f"\x01{key}\x02{value}" for key, value in fields.items()) + f"' {count}"
 
 
-def test_coverage_is_added_over_instances_and_lists_unreached_lines() -> None:
+def test_rtl_coverage_is_summed_over_instances_and_lists_unreached_lines() -> None:
     text = "\n".join(
         [
             count_of("v_line", 3, "block", "top.one", 0),
@@ -295,14 +295,14 @@ def test_coverage_is_added_over_instances_and_lists_unreached_lines() -> None:
     assert hdl_coverage.table(counts, [Path("rtl/b.sv")])[1] == {"line": 0.0, "toggle": 0.0}
 
 
-def test_every_point_is_in_the_package_that_the_benches_read() -> None:
+def test_every_engine_configuration_is_in_the_systemverilog_package_of_the_benches() -> None:
     text = points.package()
     assert text.count("lanes: ") == len(points.LANES)
     assert text.count("'{key_bits: ") == len(points.LANES) + len(points.CORES)
     assert f"MulPoints = {len(points.MULTIPLIERS)};" in text
 
 
-def test_the_cycles_of_a_lane_are_those_that_its_page_states_and_that_it_was_built_for() -> None:
+def test_the_computed_cycles_of_each_engine_lane_equal_its_documentation() -> None:
     page = (Path(tools.ROOT) / "docs" / "systems" / "gcm-engine.md").read_text()
     rows = re.findall(r"^\| `([\w-]+)`[^|]*\| ([\d./]+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
     stated = {name: (Fraction(pace), int(alone), int(key)) for name, pace, alone, key in rows}
@@ -319,14 +319,14 @@ def test_the_cycles_of_a_lane_are_those_that_its_page_states_and_that_it_was_bui
 @pytest.mark.parametrize(
     ("rounds", "mul_bits", "lanes", "pace"), [(2, 8, 2, 35.5), (2, 2, None, 263), (2, 1, None, 519), (1, 8, None, 79)]
 )
-def test_a_slow_hash_has_the_next_line_wait_for_the_response_or_for_the_multiplier(
+def test_the_line_interval_of_an_engine_lane_follows_from_rounds_and_multiplier_width(
     rounds: int, mul_bits: int, lanes: int | None, pace: float
 ) -> None:
     point = points.LanePoint("slow", 256, rounds, mul_bits, lanes=lanes)
     assert cycles.pace(point) == pace
 
 
-def test_every_lane_has_its_core_among_those_that_are_simulated_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_aes_core_of_every_selected_engine_lane_is_simulated_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for lane in points.LANES:
         monkeypatch.setenv("POINTS", lane.name)
         assert points.chosen_cores() == (points.CorePoint(lane.key_bits, lane.rounds_per_cycle, lane.tower),)
@@ -342,7 +342,7 @@ def breakages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("breakages")
 
 
-def test_every_claim_that_is_proved_has_a_change_that_breaks_it_and_is_in_the_sources_once(
+def test_every_formal_property_is_listed_with_an_rtl_mutation_that_breaks_it(
     breakages: ModuleType,
 ) -> None:
     broken = [change for change in breakages.BREAKAGES + breakages.WIDER if change.fails]
@@ -357,7 +357,7 @@ def test_every_claim_that_is_proved_has_a_change_that_breaks_it_and_is_in_the_so
         assert change.parameter[0] in (FORMAL.parent / change.properties).read_text(), change
 
 
-def test_a_claim_is_broken_with_all_else_assumed(breakages: ModuleType) -> None:
+def test_each_formal_property_is_tested_alone_with_all_others_assumed(breakages: ModuleType) -> None:
     properties = sorted(FORMAL.glob("*_properties.sv"))
     assert len(properties) == 3
     for file in properties:

@@ -112,7 +112,7 @@ def test_a_closed_pipe_ends_a_script_quietly_and_not_as_a_failed_check(tmp_path:
         (OSError(28, "No space left on device", "log.txt"), "cannot use 'log.txt': No space left on device"),
     ],
 )
-def test_an_error_that_the_user_can_mend_is_one_line_and_exit_code_2(
+def test_a_usage_error_of_a_hardware_script_is_one_line_with_exit_code_2(
     capsys: pytest.CaptureFixture[str], error: Exception, said: str
 ) -> None:
     with pytest.raises(SystemExit) as ended, command.ending("check.py"):
@@ -142,7 +142,7 @@ def test_a_missing_compiler_is_named_with_the_command_that_installs_it() -> None
         ("dv/faults", "inject", ["--history", "nope"], "there is no 'nope': expected one of alone, "),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused_in_one_line_with_the_nearest_name_or_all(
+def test_an_invalid_hardware_script_request_is_a_one_line_error_with_a_hint(
     capsys: pytest.CaptureFixture[str], folder: str, name: str, words: list[str], said: str
 ) -> None:
     module = script(folder, name)
@@ -187,7 +187,7 @@ def test_a_step_without_a_progress_bar_prints_its_progress(
         assert "iterated: 75 %, hash-after" in capsys.readouterr().err
 
 
-def test_proofs_are_all_carried_out_and_with_a_seed_a_twelfth_of_the_breakages(tmp_path: Path) -> None:
+def test_all_proofs_run_and_with_a_seed_a_twelfth_of_the_rtl_mutations(tmp_path: Path) -> None:
     prove = script("formal", "prove")
 
     def names(*words: str) -> list[str]:
@@ -214,7 +214,7 @@ def test_a_proof_is_announced_before_it_is_carried_out(capsys: pytest.CaptureFix
     assert capsys.readouterr().out.startswith("FAIL")
 
 
-def test_a_proof_that_breaks_off_names_the_error() -> None:
+def test_an_aborted_proof_reports_its_error() -> None:
     prove = script("formal", "prove")
     # Error of SymbiYosys for a file with a letter missing in its last line.
     said = """\
@@ -232,7 +232,7 @@ SBY  4:42:20 [/tmp/x/proof] DONE (ERROR, rc=16)
     assert prove.ending(0, said).holds
 
 
-def test_a_change_without_its_text_in_the_source_is_an_error(tmp_path: Path) -> None:
+def test_an_rtl_mutation_without_its_text_in_the_source_is_an_error(tmp_path: Path) -> None:
     prove = script("formal", "prove")
     with pytest.raises(command.UnusableError, match=r"gcm_lane\.sv has 'no such text' 0 times"):
         prove.copy_with(prove.Change("gcm_lane", "gcm_lane.sv", "no such text", ""), tmp_path)

@@ -39,7 +39,7 @@ def own_dependencies(crate: str, section: str = "dependencies") -> set[str]:
     return {name.replace("casemate-", "") for name in manifest.get(section, {})} & known
 
 
-def test_a_crate_names_only_crates_above_it() -> None:
+def test_a_crate_depends_only_on_crates_listed_above_it() -> None:
     manifest = (ROOT / "Cargo.toml").read_text()
     order = re.findall(r'^(\w+) = \{ package = "casemate-', manifest, flags=re.MULTILINE)
     order += [crate for crate in ("recorder", "py", "bench") if crate not in order]
@@ -49,7 +49,7 @@ def test_a_crate_names_only_crates_above_it() -> None:
         assert not below, f"{crate} names {sorted(below)}, which stand below it in Cargo.toml"
 
 
-def test_no_mode_names_a_part_of_a_design() -> None:
+def test_no_execution_mode_refers_to_a_part_of_a_design() -> None:
     for path in rust_files("protection"):
         if "execution" in path.parts:
             named = re.findall(
@@ -58,14 +58,14 @@ def test_no_mode_names_a_part_of_a_design() -> None:
             assert not named, f"{path.name} names {named}"
 
 
-def test_the_scheme_names_no_mode() -> None:
+def test_the_protection_scheme_refers_to_no_execution_mode() -> None:
     for path in rust_files("protection"):
         # The conformance kit is tests: it runs the text.
         if not {"execution", "conformance"} & set(path.parts) and path.name != "lib.rs":
             assert "crate::execution" not in path.read_text(), path.name
 
 
-def test_no_verb_has_a_default() -> None:
+def test_no_operation_of_the_execution_trait_has_a_default_implementation() -> None:
     total, defaults = shape.verbs(CRATES / "protection")
     assert total > 20
     assert defaults == 0, "a way of running that forgets this verb compiles"
@@ -101,7 +101,7 @@ def test_every_crate_keeps_the_workspace_lints() -> None:
 
 
 @pytest.mark.parametrize("apart", ["fuzz", "comparisons/gcm"])
-def test_a_separate_package_locks_our_crates_with_their_dependencies(apart: str) -> None:
+def test_the_lock_files_of_separate_packages_match_the_dependencies_of_our_crates(apart: str) -> None:
     packages = tomllib.loads((ROOT / apart / "Cargo.lock").read_text())["package"]
     locked = {package["name"]: package.get("dependencies", []) for package in packages}
     assert "casemate-crypto" in locked
@@ -163,7 +163,7 @@ def test_the_code_contains_no_markers_of_unfinished_work(phrase: str) -> None:
         assert phrase not in path.read_text(errors="ignore"), path.relative_to(ROOT)
 
 
-def test_the_repository_names_no_path_of_a_workplace() -> None:
+def test_the_repository_contains_no_development_machine_path() -> None:
     outside = re.compile(r"/wo" + r"rk/|\.\./sha" + r"red|/tm" + r"p/target|index\.crates\.io|pypi\.org|static\.crates")
     for path in tracked("*"):
         if path.suffix not in {".trace", ".lock"} and path != Path(__file__).resolve():

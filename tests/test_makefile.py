@@ -56,7 +56,7 @@ def make(here: Path, *goals: str) -> subprocess.Popen[str]:
     )
 
 
-def test_a_package_by_profile_has_the_release_flags_and_names_its_duration(here: Path) -> None:
+def test_make_fast_builds_with_the_release_flags_and_states_its_duration(here: Path) -> None:
     stand_in(here / ".venv/bin/maturin", MATURIN)
     running = make(here, "fast")
     _, said = running.communicate()
@@ -67,7 +67,7 @@ def test_a_package_by_profile_has_the_release_flags_and_names_its_duration(here:
     assert "make fast: this takes six minutes more than make build" in said
 
 
-def test_a_release_is_built_by_its_configuration_without_other_flags(here: Path) -> None:
+def test_make_build_passes_no_flags_other_than_the_release_configuration(here: Path) -> None:
     stand_in(here / ".venv/bin/maturin", MATURIN)
     running = make(here, "build")
     _, said = running.communicate()
@@ -76,7 +76,7 @@ def test_a_release_is_built_by_its_configuration_without_other_flags(here: Path)
 
 
 @pytest.mark.parametrize("ending", ["failure", "ctrl-c"])
-def test_an_instrumented_package_is_removed_if_no_other_replaces_it(here: Path, ending: str) -> None:
+def test_make_fast_removes_an_instrumented_package_if_the_build_does_not_complete(here: Path, ending: str) -> None:
     stand_in(here / ".venv/bin/maturin", MATURIN + ("exit 1\n" if ending == "failure" else "exec sleep 30\n"))
     running = make(here, "fast")
     if ending == "ctrl-c":
@@ -90,7 +90,7 @@ def test_an_instrumented_package_is_removed_if_no_other_replaces_it(here: Path, 
     assert "taken out again: run make build or make fast" in said
 
 
-def test_a_released_package_stays_if_a_build_by_profile_cannot_start(here: Path) -> None:
+def test_make_fast_keeps_a_released_package_if_its_build_cannot_start(here: Path) -> None:
     (here / PACKAGE).write_text("released")
     stand_in(here / ".venv/bin/maturin", "#!/bin/sh\nexit 1\n")
     running = make(here, "fast")

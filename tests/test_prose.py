@@ -27,7 +27,7 @@ SUBJECT = re.compile(r"[a-z][a-z0-9_.+-]*(?:, [a-z][a-z0-9_.+-]*)*: [a-z`]")
 
 
 @pytest.mark.parametrize("kind", prose.KINDS)
-def test_each_kind_of_document_keeps_its_budget(kind: str) -> None:
+def test_each_kind_of_document_keeps_its_prose_budget(kind: str) -> None:
     seen = prose.measure_of(kind)
     found = {
         "markers": seen.per_kilo,
@@ -65,7 +65,7 @@ def committed() -> list[dict[str, dict[str, dict[str, float]]]]:
     return [tomllib.loads(text.decode()) for text in shown]
 
 
-def test_no_budget_rises() -> None:
+def test_no_prose_budget_rises_over_the_history() -> None:
     history = committed()
     if not history:
         pytest.skip("this checkout has no history")
@@ -76,7 +76,7 @@ def test_no_budget_rises() -> None:
         assert not {name for name, most in before["names"].items() if BUDGETS["names"][name] > most}
 
 
-def test_exceptions_are_few_and_have_reasons() -> None:
+def test_exceptions_of_the_prose_measure_are_few_and_have_reasons() -> None:
     exceptions = BUDGETS["exceptions"]
     assert all(len(reason.split()) >= 3 for reason in exceptions.values())
     hits = sum(prose.measure_of(kind).markers.total() for kind in prose.KINDS)
@@ -91,7 +91,7 @@ def test_subjects_of_commits_name_an_area_and_a_change() -> None:
     assert not wrong
 
 
-def test_the_measure_finds_each_construction() -> None:
+def test_the_prose_measure_finds_each_banned_construction() -> None:
     bad = {
         "what": "What is fetched waits.",
         "lie": "Where lines lie is known.",
@@ -116,6 +116,6 @@ def test_the_measure_finds_each_construction() -> None:
     assert prose.measure([prose.Passage("", 1, good)]).markers.total() == 0
 
 
-def test_a_long_sentence_and_a_hidden_subject_are_counted() -> None:
+def test_the_prose_measure_counts_long_sentences_and_hidden_subjects() -> None:
     seen = prose.measure([prose.Passage("", 1, "Where it is. " + "Word " * 31 + "end. The core waits.")])
     assert (seen.sentences, seen.long, seen.openings) == (3, 1, 1)

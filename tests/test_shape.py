@@ -66,21 +66,21 @@ def crate(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_files_that_import_each_other_are_a_circle(crate: Path) -> None:
+def test_files_that_import_each_other_are_reported_as_an_import_cycle(crate: Path) -> None:
     graph = imports(crate)
     assert graph["deep/inner.rs"] == {"a.rs"}
     assert circles(graph) == [["a.rs", "b.rs"]]
 
 
-def test_folders_that_import_each_other_are_a_circle_but_not_one_inside_the_other() -> None:
+def test_folders_that_import_each_other_are_a_cycle_unless_nested() -> None:
     graph = {"x/one.rs": {"y/one.rs"}, "y/two.rs": {"x/two.rs"}, "x/in/a.rs": {"x/one.rs"}}
     assert circles(folders(graph)) == [["x", "y"]]
 
 
-def test_methods_and_fields_count_over_all_files(crate: Path) -> None:
+def test_methods_and_fields_of_a_type_are_counted_over_all_files(crate: Path) -> None:
     assert methods(crate)["B"] == 2
     assert fields(crate)["B"] == 2
 
 
-def test_a_verb_with_a_body_has_a_default(crate: Path) -> None:
+def test_a_trait_operation_with_a_body_counts_as_a_default(crate: Path) -> None:
     assert verbs(crate) == (3, 2)

@@ -112,13 +112,13 @@ def test_no_function_has_more_than_six_arguments() -> None:
 
 
 @pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
-def test_no_file_and_no_folder_of_a_crate_is_in_a_circle_of_imports(crate: Path) -> None:
+def test_no_file_or_folder_of_a_crate_is_in_an_import_cycle(crate: Path) -> None:
     graph = imports(crate)
     assert circles(graph) == []
     assert circles(folders(graph)) == []
 
 
-def test_no_file_of_the_scheme_is_in_a_circle_of_calls() -> None:
+def test_no_file_of_the_protection_crate_is_in_a_call_cycle() -> None:
     assert circles(calls(ROOT / "crates" / "protection")) == []
 
 
@@ -135,7 +135,7 @@ def python_shapes() -> Iterator[tuple[str, int, int]]:
                 yield f"{path.stem}.{node.name}", functions, METHODS_MAX
 
 
-def test_python_keeps_to_the_same_limits() -> None:
+def test_python_code_keeps_the_limits_of_methods_fields_and_arguments() -> None:
     above = {name for name, count, most in python_shapes() if count > most}
     assert above - PYTHON.keys() == set()
     assert PYTHON.keys() - above == set()

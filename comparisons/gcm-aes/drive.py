@@ -3,8 +3,9 @@
 
     casemate cost rtl *.v --top gcm_aes_v0 --stimulus comparisons/gcm-aes/drive.py
 
-It makes its hash key anew for every message, and only reset clears its counts of bytes, so each line begins with reset,
-in the cycle in which the tag of the line before it is there. Nothing waits for anything else: it is as fast as it goes.
+The core computes its hash key anew for every message, and only reset clears its byte counts. So each line begins with a
+reset, in the cycle in which the core outputs the tag of the previous line. No other cycles are idle, so this is the
+maximum throughput of the core.
 """
 
 from casemate.hardware.stimulus import Core
@@ -12,13 +13,14 @@ from casemate.hardware.stimulus import Core
 BLOCKS = 4
 BLOCK_BITS = 128
 WHOLE_BLOCK = 15
-"""What the core calls a block of 16 bytes."""
+"""Value of the port `dii_data_size` for a block of 16 bytes."""
 IV_CYCLES = 16
-"""So long the IV stays: until the hash key is there. The core looks at no data in the 12 cycles after that."""
+"""Cycles for which the driver holds the IV: until the core has computed the hash key. The core ignores data in the next
+12 cycles."""
 
 
 def drive(core: Core) -> None:
-    """Seals all lines, one after the other."""
+    """Encrypts all lines, one after the other."""
     core.cycle(rst=1)
     tail = 0
     for number, line in enumerate(core.lines):
@@ -37,15 +39,15 @@ def drive(core: Core) -> None:
 
 
 def _block(core: Core, text: int, block: int) -> int:
-    """Gives a block, and returns it sealed."""
+    """Sends a block of plaintext to the core, and returns its ciphertext."""
     word = text >> BLOCK_BITS * (BLOCKS - 1 - block) & (1 << BLOCK_BITS) - 1
-    # With the first block the IV goes. The hash must be held at zero until the first product begins: the last one of
-    # the line before would change it.
+    # The first block ends the IV. `cii_ctl_vld` holds the hash at zero until the first product begins; otherwise the
+    # last product of the previous line would change the hash.
     ctl = {"cii_ctl_vld": 0} if block else {}
     out = core.cycle(cii_IV_vld=0, dii_data=word, dii_data_vld=1, **ctl)
     while out["dii_data_not_ready"]:
         out = core.cycle()
-    # Whether a word is the last one is asked for when its hash is made.
+    # The core reads `dii_last_word` when it computes the hash of the word.
     out = core.cycle(dii_last_word=int(block == BLOCKS - 1))
     while not out["Out_vld"]:
         out = core.cycle()
@@ -53,7 +55,7 @@ def _block(core: Core, text: int, block: int) -> int:
 
 
 def _tag(core: Core, tail: int) -> tuple[int, int]:
-    """Waits for the tag, which comes after as many cycles for each line; `tail` is how many, once that is known."""
+    """Waits for the tag. The wait has the same number of cycles for each line: `tail`, or 0 if it is not known yet."""
     waited, out = 0, {"Tag_vld": 0}
     while not out["Tag_vld"]:
         waited += 1

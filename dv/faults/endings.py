@@ -22,9 +22,9 @@ ENDS = {
 LEGEND = """\
 as without: all responses are as without the flip, so a line that is not authentic is refused
 halted: the alert is raised, no more responses       refused: an authentic line is refused
-lost: a response never comes                         other id: a response has an id that no request has
-wrong: another line comes out wrong, accepted (wrong+halt: and then the lane halts)
-RELEASED: a line that is not authentic is accepted, or a word of it, of a pad or of a key comes out"""
+lost: a response never arrives                       other id: a response has an id that no request has
+wrong: another line is accepted with a wrong result (wrong+halt: and then the lane halts)
+RELEASED: a line that is not authentic is accepted, or outputs show a word of it, of a pad or of a key"""
 
 
 @dataclass

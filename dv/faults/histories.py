@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Histories of a lane: the requests before, with and after a line to be opened, which a flipped bit may spoil.
 
-A fault that misaligns a slot, a pointer or a hash does no harm to the line that it strikes, but to a later line. An
-attacker who chooses lines chooses that one too. Therefore the lines of most histories belong together. For example, a
-line contains the authentic ciphertext of another line under a wrong nonce, or the tag of the line before.
+A flipped bit that misaligns a slot, a pointer or a hash does not affect the present line, but a later line. An attacker
+who chooses lines chooses the later line too. Therefore the lines of most histories belong together. For example, a line
+contains the authentic ciphertext of another line under a wrong nonce, or the tag of the line before.
 `docs/systems/gcm-engine-faults.md` explains the purpose of each history.
 """
 
@@ -74,7 +74,7 @@ class History:
 
     def seal(self, text: bytes | None = None, gap: int = 0, nonce: bytes | None = None) -> int:
         """Adds a line to be sealed, and returns the index of the request. The default line is zero, so that its
-        ciphertext shows the pads, also if a fault selects those of another line.
+        ciphertext shows the pads, also if a fault selects the pads of another line.
         """
         nonce, line = nonce or self.draw.randbytes(12), bytes(LINE) if text is None else text
         ciphertext = self.gcm.crypt(nonce, line)

@@ -49,7 +49,7 @@ QUICK_POINTS = ("iterated", "pipelined")
 # Share by point: one of N bits of registers wider than 32 bits is flipped. Below, the exception with every bit flipped.
 QUICK_SHARES = {"iterated": 128, "pipelined": 1024}
 QUICK_COMPLETE = ("iterated", "busy")
-# Registers with all bits flipped in a history: flips of AES inputs make blocks of other counters, or of other lines.
+# Registers with all bits flipped in a history: flips of AES inputs give blocks of other counters or lines.
 QUICK_WHOLE = {
     ("iterated", "between-authentic"): ENTERED,
     ("iterated", "neighbours"): (*NONCE, *ENTERED),
@@ -195,7 +195,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         parser.error(f"--build: cannot make the folder '{options.build}': {error.strerror}")
     if options.json and (options.json.is_dir() or not options.json.absolute().parent.is_dir()):
         # Checked now, because the file is written at the end, minutes later.
-        parser.error(f"--json: cannot write '{options.json}': expected a file in a folder that is there")
+        parser.error(f"--json: cannot write '{options.json}': expected a file in an existing folder")
     return options
 
 
@@ -221,7 +221,7 @@ def main() -> int:
         planted = plants(asked)
         if planted:
             print(
-                f"\n{len(planted)} of {len(PLANTS)} planted weaknesses, with flips of control and of what enters AES:"
+                f"\n{len(planted)} of {len(PLANTS)} planted weaknesses, with flips of control and of the inputs of AES:"
             )
         missed = [plant for plant in planted if not find(plant, options)]
         if asked.json:

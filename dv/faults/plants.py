@@ -79,14 +79,14 @@ PLANTS = (
         "busy",
     ),
     Plant(
-        "no one looks at the slots of the back",
+        "the lane does not check the slots of the back",
         "gcm_lane.sv",
         (("!is_one_hot(16'(front_q)) || !is_one_hot(16'(back_q)) ||", "!is_one_hot(16'(front_q)) ||"),),
         "busy",
         PIPELINED,
     ),
     Plant(
-        "no one looks at the stages of AES",
+        "the lane does not check the stages of AES",
         "gcm_lane.sv",
         (("assign fault = control_fault || aes_fault || mul_fault;", "assign fault = control_fault || mul_fault;"),),
         "busy",
@@ -159,7 +159,7 @@ PLANTS = (
         PIPELINED,
     ),
     Plant(
-        "an alert is raised, and nothing stops",
+        "an alert is raised, and the lane continues",
         "gcm_lane.sv",
         (
             ("assign answers = is_one_hot(16'(answer_q)) && !halted_q;", "assign answers = 1'b1;"),

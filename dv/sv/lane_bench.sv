@@ -2,12 +2,14 @@
 //
 // All parameter points of the lane and the router behind shared ports for cocotb. The clock of one point runs.
 //
-// Python wakes for events and not for cycles. It posts a key or a request by a change of `key_post_i` or `req_post_i`.
-// The bench offers a key at once, and a request after `req_wait_i` cycles. When the lane has taken it, `done` follows
-// `post`, with the cycle. The bench takes a response after it has waited `rsp_wait_i` cycles, and keeps it for reading.
+// The Python testbench wakes for events and not for cycles. It posts a key or a request by a change of `key_post_i` or
+// `req_post_i`. The bench offers a key at once, and a request after `req_wait_i` cycles. When the lane has taken it,
+// `done` follows `post`, with the cycle. The bench takes a response after it has waited `rsp_wait_i` cycles, and keeps
+// it for reading.
 //
 // The bench checks in every cycle the rules that must always hold, and `broken_o` keeps the violations. `spoil_i` flips
-// bits of the outputs as the bench sees them, so that a test can show the rules a behaviour that no lane has.
+// bits of the outputs as the bench sees them, so that a test can check that the rules detect behaviour that no lane
+// has.
 
 module lane_bench
   import points_pkg::*;

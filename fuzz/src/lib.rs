@@ -1,8 +1,7 @@
-//! Common part of the fuzz targets for memory: a victim, and an attacker that derives its strokes from the fuzzer's
+//! Common part of the fuzz targets for memory: a victim, and an attacker that derives its actions from the fuzzer's
 //! bytes.
 //!
-//! Under designs with stores that are durable before memory has them, some stores stay in the persist buffer or in the
-//! caches until power fails.
+//! In designs with a persist buffer or durable caches, some stores stay in the buffer or the caches until power fails.
 
 use catalogue::Design;
 use protection::design::{BatteryAction, DataLines, Parts, Point};
@@ -167,8 +166,8 @@ impl Victim {
         (slot, honest, forged)
     }
 
-    /// Executes the attacker's strokes: it writes any bytes, moves lines, replays old ones, and lets the victim read,
-    /// write, store and drain between them.
+    /// Executes the attacker's actions: the attacker writes any bytes, moves lines, replays old lines, and lets the
+    /// victim read, write, store and drain between these actions.
     pub fn suffer(&mut self, mut strokes: &[u8]) {
         while let [stroke, place, rest @ ..] = strokes {
             strokes = rest;

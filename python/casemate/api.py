@@ -371,7 +371,7 @@ def cost_of_battery(
     named = [systems] if isinstance(systems, str) else list(systems)
     numbers = [entries] if isinstance(entries, int) else list(entries)
     if not numbers:
-        raise CasemateError("no entries are asked for: expected a number of them, or several, as in [32, 64]")
+        raise CasemateError("no entries are given: expected a number of them, or several, as in [32, 64]")
     for what, number in [*(("entries", number) for number in numbers), ("height", 2 if height is None else height)]:
         if type(number) is not int or abs(number) >= 2**63:
             raise CasemateError(f"{what} is {number!r}: expected a whole number")

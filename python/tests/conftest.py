@@ -66,7 +66,7 @@ def trend_holds(study: Study, trend: Trend, numbers: Numbers, cases: Sequence[st
 
 NO_PLACES_FOR_A_FILE = (
     ("folder", "cannot write 'folder': it is a folder; expected the name of a file"),
-    ("", "has no name: expected that of a file"),
+    ("", "is empty: expected the name of a file"),
     ("/dev/full", "cannot write '/dev/full': it is a device or a pipe"),
     ("pipe", "cannot write 'pipe': it is a device or a pipe"),
     ("nowhere/file", "cannot write 'nowhere/file': there is no folder 'nowhere'"),

@@ -35,7 +35,7 @@ def test_a_run_gives_typed_records() -> None:
         results.record("sc64-bmt")
 
 
-def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
+def test_the_python_api_accepts_names_and_numbers_as_the_command_line_does() -> None:
     results = cm.run(SMALL, designs="none", options=cm.RunOptions(limit="20K", warm_up="5K", protection=False))
     (record,) = results.records
     assert (record.configuration.budget, record.configuration.warm_up) == (20_000, 5_000)
@@ -44,7 +44,7 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
         cm.run(GUPS, designs="none", options=cm.RunOptions(limit="5X"))
     with pytest.raises(cm.CasemateError, match="RunOptions: age is 'old': expected 'new', 'steady'"):
         cm.run(GUPS, options=cm.RunOptions(age="old"))  # type: ignore[arg-type]
-    with pytest.raises(cm.CasemateError, match="no design is asked for"):
+    with pytest.raises(cm.CasemateError, match="no design is given"):
         cm.run(GUPS, designs=[])
 
 
@@ -81,12 +81,12 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
         (lambda: cm.attack("none", row="flip-dta"), "unknown attack 'flip-dta' (did you mean 'flip-data'?)"),
         (lambda: cm.attack("none", trials=0), "trials is 0: expected a whole number from 1 to"),
         (lambda: api.attack_many(["none"], "log", seed=-1), "seed is -1: expected a whole number from 0 to"),
-        (lambda: api.attack_many([], "log", trials=1), "no design is asked for"),
-        (lambda: cm.cost_of_battery(entries=[]), "no entries are asked for: expected a number of them"),
+        (lambda: api.attack_many([], "log", trials=1), "no design is given"),
+        (lambda: cm.cost_of_battery(entries=[]), "no entries are given: expected a number of them"),
         (lambda: UNTYPED.explain("none", cm.RunOptions()), "expected a Read, a Write or a Store, as in Read(...)"),
     ],
 )
-def test_a_request_that_makes_no_sense_names_its_field(ask: Callable[[], object], expected: str) -> None:
+def test_an_invalid_python_request_is_refused_with_its_field(ask: Callable[[], object], expected: str) -> None:
     with pytest.raises(cm.CasemateError, match=re.escape(expected)) as refused:
         ask()
     assert "\n" not in str(refused.value)
@@ -100,7 +100,7 @@ def test_two_designs_of_one_name_are_refused_before_anything_runs(tmp_path: Path
         cm.run(GUPS, designs=[str(mine), "none"])
 
 
-def test_results_print_a_short_summary() -> None:
+def test_python_results_have_a_short_repr() -> None:
     results = cm.run(SMALL, options=cm.RunOptions(limit="20K", protection=False))
     assert repr(results).startswith("<RunResults: gups on modern: none 1.000x, sc64-bmt ")
     assert repr(results).endswith("; passed>")
@@ -126,7 +126,7 @@ def test_the_critical_path_accounts_for_all_of_the_latency() -> None:
         assert path[0].start == 0
 
 
-def test_the_tag_of_a_line_is_on_the_critical_path_if_its_release_waits_for_it() -> None:
+def test_a_tag_computation_is_on_the_critical_path_if_the_release_of_the_line_waits_for_it() -> None:
     def path(design: str) -> list[str]:
         return [f"{span.verb} {span.what}" for span in cm.explain(design, cm.Read(on_chip="all")).critical_path()]
 
@@ -135,7 +135,7 @@ def test_the_tag_of_a_line_is_on_the_critical_path_if_its_release_waits_for_it()
 
 
 @pytest.mark.parametrize("value", ["frequent", "rarest", "other"])
-def test_a_candidate_is_on_the_critical_path_only_if_the_line_waited_for_it(value: str) -> None:
+def test_speculation_candidates_are_on_the_critical_path_only_if_the_line_waited_for_them(value: str) -> None:
     for design in ("fvs-tdes", "fvs-aes", "fvs-aes-plain", "fvs-aes-loose", "fvs-counter"):
         read = cm.Read(on_chip="all", row="hit", value=value)
         explanation = cm.explain(design, read, machine="simplescalar-2005")
@@ -158,7 +158,7 @@ def test_a_candidate_is_on_the_critical_path_only_if_the_line_waited_for_it(valu
     assert [span.title for span in late[-2:]] == ["match 0-7", "look up candidates"]
 
 
-def test_a_named_value_is_taken_from_the_table_of_its_design() -> None:
+def test_a_named_line_value_is_taken_from_the_frequent_value_table_of_its_design() -> None:
     fixed = {"design.parts.speculation.tracking": "fixed", "design.parts.speculation.list": "[1, -2, 3]"}
     for changes, frequent, rarest in (
         (fixed, "01" + 7 * "00", "03" + 7 * "00"),
@@ -171,14 +171,14 @@ def test_a_named_value_is_taken_from_the_table_of_its_design() -> None:
             assert (found.scenario.value, found.latency_ns) == (8 * word, 101.0)
 
 
-def test_a_read_with_more_metadata_on_the_chip_is_never_slower() -> None:
+def test_an_explained_read_is_no_slower_with_more_metadata_on_the_chip() -> None:
     latencies = [
         cm.explain("sc64-bmt", cm.Read(on_chip=on_chip)).latency_fs for on_chip in ("nothing", "tree", "counter", "all")
     ]
     assert latencies == sorted(latencies, reverse=True)
 
 
-def test_a_summary_of_attacks_counts_only_applicable_rows() -> None:
+def test_the_protection_summary_counts_only_applicable_attacks() -> None:
     report: AttackReport = cm.attack("xts", trials=5)
     summary = Protection.of(report)
     assert (summary.stopped, summary.applicable) == claimed("xts")
@@ -201,7 +201,7 @@ def test_every_impossible_request_is_a_casemate_error() -> None:
             wrong()
 
 
-def test_a_change_is_in_the_record_and_in_the_figures() -> None:
+def test_an_override_is_in_the_configuration_and_the_results_of_a_run() -> None:
     change = {"machine.engines.aes.latency_ns": 150, "design.parts.caches.ways": 4}
     record = cm.run(GUPS, designs=["sc64-bmt"], changes=change, options=cm.RunOptions(limit=20_000)).record("sc64-bmt")
     configuration = record.configuration.model_dump()
@@ -211,7 +211,7 @@ def test_a_change_is_in_the_record_and_in_the_figures() -> None:
     assert slower > usual
 
 
-def test_attacks_on_a_changed_design_are_tried_anew() -> None:
+def test_attacks_on_a_design_with_overrides_are_run_anew() -> None:
     weaker = {"design.parts.tree.kind": "none", "design.parts.mac.tag_bits": 8}
     assert stopped_attacks.protection_of("sc64-bmt", weaker).stopped < stopped_attacks.protection_of("sc64-bmt").stopped
 
@@ -225,14 +225,14 @@ def test_an_error_in_the_callback_ends_the_run() -> None:
 
 
 @given(st.integers(min_value=0, max_value=10**15))
-def test_a_count_reads_back_as_written(number: int) -> None:
+def test_an_instruction_count_is_parsed_as_written(number: int) -> None:
     assert amounts.parse_count(str(number)) == number
     assert amounts.parse_count(f"{number:_}") == number
     assert amounts.parse_count(f"{number}K") == number * 1000
 
 
 @given(st.decimals(min_value=0, max_value=10**6, places=3))
-def test_a_count_with_a_fraction_is_exact(number: object) -> None:
+def test_a_fractional_count_of_thousands_is_parsed_exactly(number: object) -> None:
     assert amounts.parse_count(f"{number}K") * 1 == int(number * 1000)  # type: ignore[operator]
 
 

@@ -50,7 +50,7 @@ def bench(**options: Any) -> CryptoBench:
     return crypto_bench.concluded(CryptoOptions(tdp_w=100.0, cores=50, **options), samples(), (LINES, BUFFER))
 
 
-def test_figures_follow_from_the_median_seconds_and_the_clock() -> None:
+def test_crypto_bench_figures_follow_from_the_median_time_and_the_clock() -> None:
     row = bench().row("lines-vaes", "seal", 64)
     assert row.seconds == 16e-9
     assert row.cycles_per_byte == pytest.approx(16e-9 * 2e9 / 64)
@@ -73,7 +73,7 @@ def test_table_6_1_of_today_takes_the_mean_cycles_of_both_directions_as_the_thes
     assert today["lines-vaes, 64 lines"].instances == 4
 
 
-def test_the_rows_of_the_thesis_have_its_instances_and_watts() -> None:
+def test_crypto_bench_rows_of_the_thesis_have_its_numbers_of_engines_and_power() -> None:
     thesis = {each.name: each for each in bench().implementations if not each.is_today}
     assert thesis["ASIC, 45 nm"].instances == 219
     assert thesis["x86, ISA extension"].instances == 34
@@ -84,20 +84,20 @@ def test_the_rows_of_the_thesis_have_its_instances_and_watts() -> None:
     assert twice["lines-vaes, 64 lines"].instances == 7
 
 
-def test_the_conclusion_names_cores_watts_and_the_wait_of_a_line() -> None:
+def test_the_crypto_bench_conclusion_states_cores_power_and_latency_of_a_line() -> None:
     said = bench().conclusion
     assert "take 4 cores of this processor (lines-vaes, 64 lines), and 13 line by line (lines-vaes, a line)" in said
     assert "where the thesis's fastest software takes 34." in said
     assert "26.0 % of the processor's 50 cores, so their number no longer makes it infeasible" in said
     assert "charged with 8 to 26 W, 3.3 to 10.7 times the 2.42 W of the thesis's ASIC of 45 nm." in said
-    assert "A line by itself takes 32 ns, which a miss would wait for" in said
+    assert "A single line takes 32 ns, and a miss would wait for it" in said
     assert "more than the 50 cores that the processor has" in bench(bandwidth_gbs=2560).conclusion
     assert "takes 1,296,297." in bench(bandwidth_gbs=1e6).conclusion
     small = bench(bandwidth_gbs=0.1).conclusion
     assert "take 1 core of this processor" in small
     assert "charged with 2 W" in small
     nothing = crypto_bench.concluded(CryptoOptions(), {}, (BUFFER,))
-    assert "nothing can be said" in nothing.conclusion
+    assert "the thesis's conclusion cannot be checked" in nothing.conclusion
     assert nothing.brief() == "nothing was measured"
 
 
@@ -112,7 +112,7 @@ def test_unknown_watts_are_omitted_with_a_hint_how_to_give_them(monkeypatch: pyt
     assert "charged" not in found.conclusion
 
 
-def test_openssl_s_figure_is_its_seconds_over_its_count() -> None:
+def test_openssl_time_per_operation_is_its_seconds_over_its_count() -> None:
     assert openssl_speed.parsed(SAID_OPENSSL, "openssl speed") == pytest.approx(0.57 / 1_582_828)
 
 
@@ -185,7 +185,7 @@ def rapl(root: Path, *, energy: str = "1000", most: str = "262143328850", name: 
     return root / "intel-rapl:0" / "energy_uj"
 
 
-def test_energy_of_a_package_is_right_across_a_wrap_of_its_counter(tmp_path: Path) -> None:
+def test_processor_energy_is_right_across_a_wrap_of_its_rapl_counter(tmp_path: Path) -> None:
     energy = rapl(tmp_path, energy="900", most="999")
     counter = EnergyCounter(tmp_path)
     assert counter.is_there
@@ -219,7 +219,7 @@ def test_unreadable_energy_counters_count_as_absent(tmp_path: Path, wrong: dict[
         (False, None, ("Another", 1, 1), "unknown", None),
     ],
 )
-def test_watts_are_given_or_measured_or_assumed_or_unknown_in_this_order(
+def test_processor_power_is_from_the_user_rapl_a_list_or_unknown_in_this_order(
     tmp_path: Path, with_rapl: bool, tdp: float | None, kind: tuple[str, int, int], source: str, core_w: float | None
 ) -> None:
     if with_rapl:
@@ -235,7 +235,7 @@ def test_the_stated_powers_are_of_whole_processors_and_include_the_thesis_s() ->
     assert (own.tdp_w, own.cores) == (parameters.X86_TDP_W, parameters.X86_CORES)
 
 
-def test_each_row_has_its_measured_watts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_crypto_bench_row_has_its_measured_power(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     energy = rapl(tmp_path)
     monkeypatch.setattr(processors, "POWERCAP", tmp_path)
     measured = samples()
@@ -300,7 +300,7 @@ def test_every_engine_that_runs_here_is_measured_at_the_sizes_that_it_has(measur
     assert any("openssl" in reason for reason in measured.left_out)
 
 
-def test_a_measurement_is_whole(measured: CryptoBench) -> None:
+def test_crypto_bench_rows_are_consistent_and_survive_json(measured: CryptoBench) -> None:
     def holds(row: CryptoRow) -> bool:
         return row.cycles_per_byte == pytest.approx(row.seconds * row.clock_hz / row.message_bytes)
 
@@ -316,7 +316,10 @@ def test_figures_of_a_debug_build_are_marked_as_not_released(measured: CryptoBen
 
     assert "built as 'debug', for tests: `make build`" in shown("debug")
     assert "built as" not in shown("release")
-    for built_as, begins in (("debug", "Of a build for tests ('debug'), slower than"), ("release", "25.6 GB/s take ")):
+    for built_as, begins in (
+        ("debug", "With a build for tests ('debug'), slower than"),
+        ("release", "25.6 GB/s take "),
+    ):
         said = crypto_today.conclusion(measured.implementations, measured.power, 25.6, built_as)
         assert said.startswith(begins)
     assert measured.built_as in ("debug", "release")
@@ -338,7 +341,7 @@ def test_the_table_fits_a_screen_and_names_the_source_of_watts(casemate: Casemat
         assert title in said.out
 
 
-def test_progress_rises_to_the_end() -> None:
+def test_crypto_bench_progress_increases_to_one() -> None:
     events: list[float] = []
     options = CryptoOptions(sizes=(64, 128), turns=2, openssl=False)
     cm.bench_crypto(options, progress=lambda progress: events.append(progress["done"] / progress["of"]))
@@ -346,7 +349,7 @@ def test_progress_rises_to_the_end() -> None:
     assert events[-1] == pytest.approx(1)
 
 
-def test_a_forecast_follows_the_time_of_finished_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_crypto_bench_time_estimate_follows_the_finished_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter((3.0, 6.0))
     monkeypatch.setattr("casemate.crypto.crypto_bench.time.monotonic", lambda: next(clock))
     events: list[dict[str, Any]] = []

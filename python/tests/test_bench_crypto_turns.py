@@ -61,7 +61,7 @@ def of_ours(found: CryptoBench) -> Iterator[str]:
     return (engine.name for engine in found.engines if not engine.name.startswith("openssl"))
 
 
-def test_seal_and_open_rows_keep_their_separate_measurements(engines: Engines) -> None:
+def test_crypto_bench_rows_of_sealing_and_opening_are_measured_separately(engines: Engines) -> None:
     found = bench()
     for name in of_ours(found):
         seconds = [found.row(name, operation, SIZE).seconds for operation in ("seal", "open")]
@@ -85,14 +85,14 @@ def test_an_engine_s_clock_is_the_median_of_its_turns(engines: Engines) -> None:
     assert found.row("buffer", "open", SIZE).cycles_per_byte == pytest.approx(96 / 64)
 
 
-def test_units_that_slept_cannot_decide_the_median_of_a_turn(engines: Engines) -> None:
+def test_each_crypto_bench_turn_has_at_least_three_repetitions(engines: Engines) -> None:
     """The first repetition of a turn wakes wide units: of three or more, the median is a later one."""
     found = bench()
     assert len(engines.calls) == len(CLOCKS_GHZ) * len(list(of_ours(found)))
     assert all(repetitions >= 3 for _, _, repetitions in engines.calls)
 
 
-def test_each_turn_asks_every_engine_before_the_next_begins(engines: Engines) -> None:
+def test_each_crypto_bench_turn_measures_every_engine_before_the_next(engines: Engines) -> None:
     names = list(of_ours(bench()))
     assert [name for name, _, _ in engines.calls] == names * len(CLOCKS_GHZ)
 
@@ -118,7 +118,7 @@ def test_the_energy_of_a_computer_is_the_sum_over_its_packages_without_dram(tmp_
     assert counter.joules == pytest.approx(530e-6)
 
 
-def test_both_directions_of_a_turn_are_charged_the_energy_of_their_common_stretch(
+def test_sealing_and_opening_in_a_turn_are_charged_their_common_measured_energy(
     engines: Engines, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (energy,) = packages(tmp_path, "package-0")
@@ -139,7 +139,7 @@ def test_both_directions_of_a_turn_are_charged_the_energy_of_their_common_stretc
     assert [row.watts for row in found.rows] == pytest.approx([3e-6] * len(found.rows))
 
 
-def test_a_row_of_table_6_1_is_charged_the_mean_power_of_both_directions() -> None:
+def test_table_6_1_uses_the_mean_power_of_sealing_and_opening() -> None:
     engine = CryptoEngine(name="buffer", summary="a buffer", unit_bytes=None)
     charged: dict[Operation, float] = {"seal": 10.0, "open": 30.0}
     rows = [

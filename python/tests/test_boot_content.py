@@ -32,7 +32,7 @@ int main(void) {
 """
 
 
-def test_fresh_pages_that_a_program_fills_arrive_from_memory_as_zeros(tmp_path: Path) -> None:
+def test_first_reads_of_fresh_pages_return_zeros(tmp_path: Path) -> None:
     (tmp_path / "fill.c").write_text(FILL)
     subprocess.run(["cc", "-O1", "-o", tmp_path / "fill", tmp_path / "fill.c"], check=True)
     # The warm-up leaves out the loading of the program.
@@ -53,7 +53,7 @@ def files_of(program: str) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("program", ["/bin/ls", "/bin/grep", "/usr/bin/sort"])
-def test_lines_that_are_read_again_before_any_write_hold_zeros_or_a_files_bytes(
+def test_lines_reread_before_any_write_contain_zeros_or_bytes_of_a_file(
     casemate: Casemate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
     """The pins show no bytes at a line's first read, after which it boots, so this looks at the second read.

@@ -52,7 +52,7 @@ def test_a_run_with_a_bus_file_writes_every_crossing_and_changes_no_result(casem
     assert compared > 10
 
 
-def test_columns_and_crossings_of_a_bus_file_agree(casemate: Casemate, tmp_path: Path) -> None:
+def test_columns_and_transfer_objects_of_a_bus_file_are_equal(casemate: Casemate, tmp_path: Path) -> None:
     casemate("run", *WRITING, "--design", "none", "--bus", "file", "--bus-bytes")
     file = BusFile("file")
     from_columns = [
@@ -114,12 +114,12 @@ def test_options_that_do_not_fit_a_bus_file_are_refused(casemate: Casemate, tmp_
         assert said.code == 2
         assert expected in said.err
         assert "Running" not in said.err
-    with pytest.raises(CasemateError, match="give a file for that as bus"):
+    with pytest.raises(CasemateError, match="give that file as bus"):
         api.run(BuiltIn("gups"), options=RunOptions(bus_bytes=True))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_one_clear_line_and_keeps_the_earlier_file(tmp_path: Path) -> None:
+def test_a_full_disk_is_a_one_line_error_and_keeps_the_earlier_output_file(tmp_path: Path) -> None:
 
     def no_file_above(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -170,7 +170,7 @@ def test_a_foreign_or_damaged_bus_file_is_refused_with_its_reason(casemate: Case
         assert f"cannot read '{name}': No such file" in said.err
 
 
-def test_ctrl_c_keeps_the_crossings_until_then(interrupted: Casemate, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_bus_transfers_recorded_until_then(interrupted: Casemate, tmp_path: Path) -> None:
     said = interrupted(
         "run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "all", "--design", "none", "--bus", "file",
         "--json",

@@ -15,7 +15,7 @@ def results() -> RunResults:
     return api.run(BuiltIn("gups"), designs=["none", "sc64-bmt", "ctr-mac"], options=options)
 
 
-def test_the_causes_of_a_design_add_up_to_its_slowdown(results: RunResults) -> None:
+def test_the_slowdown_of_a_design_is_the_sum_of_its_causes(results: RunResults) -> None:
     for record in results.records:
         causes = results.by_cause(record)
         assert sum(causes.values()) == pytest.approx(results.slowdown(record.design), rel=0.01)
@@ -23,13 +23,13 @@ def test_the_causes_of_a_design_add_up_to_its_slowdown(results: RunResults) -> N
     assert sum(results.by_cause(results.records[0]).values()) == pytest.approx(1, rel=1e-9)
 
 
-def test_only_protected_runs_lose_time_to_metadata_and_engines(results: RunResults) -> None:
+def test_only_protected_runs_have_slowdown_causes_of_metadata_and_engines(results: RunResults) -> None:
     unprotected, protected, _ = (results.by_cause(record) for record in results.records)
     assert all(unprotected[cause] == 0 < protected[cause] for cause in ("counter", "tree", "tag", "engine"))
     assert unprotected["data"] > 0.1
 
 
-def test_intervals_have_the_causes_of_the_run(results: RunResults) -> None:
+def test_the_waiting_cycles_of_intervals_add_up_to_those_of_the_run(results: RunResults) -> None:
     for record in results.records:
         assert record.intervals is not None
         for cause, cycles in record.core_time.by_cause().items():
@@ -41,7 +41,7 @@ def test_intervals_have_the_causes_of_the_run(results: RunResults) -> None:
     ("machine", "workload", "designs", "largest_of"),
     [("modern", "gups", ("none", "sc64-bmt"), max), ("simplescalar-2005", "btree", ("ocb-tdes", "fvs-counter"), min)],
 )
-def test_the_printed_causes_add_up_to_the_printed_slowdown_and_the_largest_is_named(
+def test_printed_slowdown_causes_add_up_and_the_largest_cause_is_named(
     casemate: Casemate,
     machine: str,
     workload: str,

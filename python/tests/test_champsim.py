@@ -24,7 +24,9 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_window_fits_its_schema_and_a_packed_trace_gives_the_same(casemate: Casemate, trace: Path) -> None:
+def test_champsim_window_statistics_fit_their_schema_also_for_a_compressed_trace(
+    casemate: Casemate, trace: Path
+) -> None:
     packed = trace.with_suffix(".champsimtrace.gz")
     packed.write_bytes(gzip.compress(trace.read_bytes()))
     window = ("--warmup", "1K", "--instructions", "2K", "--json")
@@ -35,9 +37,7 @@ def test_a_window_fits_its_schema_and_a_packed_trace_gives_the_same(casemate: Ca
     assert casemate("champsim", str(packed), *window).json() == plain
 
 
-def test_a_window_is_shown_as_a_table_and_longer_than_the_trace_starts_it_again(
-    casemate: Casemate, trace: Path
-) -> None:
+def test_champsim_window_statistics_are_shown_as_a_table(casemate: Casemate, trace: Path) -> None:
     said = casemate("champsim", str(trace), "--warmup", "2K", "--instructions", "4K")
     assert said.code == 0
     assert "LLC" in said.out

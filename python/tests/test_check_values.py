@@ -12,7 +12,7 @@ TRACE = b"".join(
 """A trace of ChampSim: loads, each of the line after the one before."""
 
 
-def test_drawn_values_are_never_reported_as_checked(casemate: Casemate, tmp_path: Path) -> None:
+def test_randomly_drawn_trace_values_are_never_reported_as_checked(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(TRACE)
     run_it = ("run", "--trace", "x", "--design", "none", "--design", "sc64-bmt")
     said = casemate(*run_it, "--check-values")
@@ -29,7 +29,7 @@ def test_drawn_values_are_never_reported_as_checked(casemate: Casemate, tmp_path
     assert casemate(*run_it, "--json").json()["passed"] is True
 
 
-def test_a_check_fails_if_one_program_has_drawn_values(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_load_check_fails_if_one_program_has_randomly_drawn_values(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(TRACE)
     programs = ("--workload", "resident", "--trace", "x", "--limit", "30K")
     said = casemate("run", "--machine", "emcc-4core", *programs, "--design", "none", "--check-values")
@@ -37,7 +37,7 @@ def test_a_check_fails_if_one_program_has_drawn_values(casemate: Casemate, tmp_p
     assert "no load values of x were compared" in " ".join(said.out.split())
 
 
-def test_a_trace_that_was_recorded_without_values_is_not_checked_either(casemate: Casemate) -> None:
+def test_a_load_check_fails_for_a_trace_recorded_without_values(casemate: Casemate) -> None:
     shipped = Path(__file__).parents[2] / "traces" / "gzip.trace"
     said = casemate("run", "--trace", str(shipped), "--design", "none", "--limit", "10K", "--check-values")
     assert said.code == 1

@@ -13,7 +13,7 @@ from conftest import SMALL, Casemate
 DESIGNS = Path(__file__).resolve().parents[2] / "designs"
 
 
-def test_a_design_that_claims_too_much_is_caught(casemate: Casemate, tmp_path: Path) -> None:
+def test_an_attack_reports_a_design_that_claims_too_much(casemate: Casemate, tmp_path: Path) -> None:
     text = (DESIGNS / "ctr-mac.toml").read_text()
     (tmp_path / "bold.toml").write_text(text + 'replay-data-tag-counter = "detected"\n')
     said = casemate("attack", "bold.toml")
@@ -29,7 +29,7 @@ def test_a_design_that_claims_too_much_is_caught(casemate: Casemate, tmp_path: P
 
 
 @pytest.mark.parametrize(("name", "rows"), [("attack", api.attacks), ("crash", api.losses)])
-def test_help_names_every_row_and_every_verdict(
+def test_the_help_of_attack_and_crash_lists_every_choice_and_every_verdict(
     casemate: Casemate, name: str, rows: Callable[[], Sequence[Attack | Loss]]
 ) -> None:
     said = casemate(name, "--help").out.partition("Rows")[2]
@@ -42,7 +42,7 @@ def test_help_names_every_row_and_every_verdict(
     assert max(len(line) for line in said.splitlines()) <= 100
 
 
-def test_the_types_name_all_verdicts_in_order() -> None:
+def test_the_python_verdict_type_lists_all_verdicts_in_order() -> None:
     verdicts = api.verdicts()
     assert get_args(Verdict) == tuple(verdict.name for verdict in verdicts)
     assert tuple(verdict.name for verdict in verdicts if verdict.stopped) == STOPPED

@@ -17,7 +17,7 @@ OTHERS = ("nogap-whole", "secure-eadr", "secure-eadr-consistent", "bbb", "eadr")
 COLUMNS_MAX = 100
 
 
-def test_the_table_has_all_systems_with_the_printed_figures_and_fits_a_screen(casemate: Casemate) -> None:
+def test_the_battery_table_lists_all_systems_with_published_sizes_and_fits_a_screen(casemate: Casemate) -> None:
     said = casemate("cost", "secpb")
     assert said.code == 0
     for words in ("cobcm", "4.891", "4.89", "obcm", "-0.16 %", "3,699.9", "11,075.8", "149.32", "53.6", "1.761 mJ"):
@@ -26,7 +26,7 @@ def test_the_table_has_all_systems_with_the_printed_figures_and_fits_a_screen(ca
     assert max(len(line.rstrip()) for line in said.out.splitlines()) <= COLUMNS_MAX
 
 
-def test_the_table_of_operations_shows_the_work_of_a_drain_per_entry(casemate: Casemate) -> None:
+def test_the_battery_operations_table_shows_the_drain_operations_per_entry(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--operations", "--scheme", "bcm", "--scheme", "cm")
     rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines() if line.startswith((" bcm", " cm"))}
     assert rows["bcm"] == ["pad", "4,128", "199", "297", "1", "1.701", "mJ"]
@@ -34,7 +34,7 @@ def test_the_table_of_operations_shows_the_work_of_a_drain_per_entry(casemate: C
     assert "bcm, cm: entries x (late steps + the fields that they need) + one whole tuple in flight" in said.out
 
 
-def test_the_table_shows_the_closed_form_next_to_the_counted_drain(casemate: Casemate) -> None:
+def test_the_battery_table_shows_closed_form_and_counted_energies(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--scheme", "cobcm", "--scheme", "nogap", "--scheme", "bbb")
     rows = [line.split() for line in said.out.splitlines() if line.startswith((" cobcm ", " nogap ", " bbb "))]
     energies = ["1.761", "mJ", "2.837", "mJ", "2.693", "mJ", "35.12", "mJ"]
@@ -47,7 +47,7 @@ def test_the_table_shows_the_closed_form_next_to_the_counted_drain(casemate: Cas
     assert "4.891" in closed.out
 
 
-def test_the_differences_of_a_drain_from_the_closed_form_are_named(casemate: Casemate) -> None:
+def test_the_battery_table_lists_the_differences_of_a_counted_drain_from_the_closed_form(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--scheme", "obcm", "--scheme", "cm", "--counted")
     rows = [line.split() for line in said.out.splitlines()]
     assert ["each", "alone", "6,397.875", "40", "47", "1", "343.6", "uJ"] in rows
@@ -63,7 +63,7 @@ def test_the_differences_of_a_drain_from_the_closed_form_are_named(casemate: Cas
         assert (refused.code, "--counted goes with neither --operations nor --closed-form" in refused.err) == (2, True)
 
 
-def test_counted_energies_equal_the_closed_forms_plus_the_named_differences() -> None:
+def test_counted_battery_energies_equal_the_closed_form_plus_listed_differences() -> None:
     progress: list[dict[str, int]] = []
     found = cm.cost_of_battery(CHAIN, entries=(8, 32), progress=progress.append)
     for row in found.rows:
@@ -111,7 +111,9 @@ def test_full_caches_are_drained_on_request_and_compared_with_both_closed_forms(
     assert all(row.counted is None for row in BatteryCost.model_validate_json(casemate(*ask, "--json").out).rows)
 
 
-def test_an_impossible_drain_is_not_carried_out_and_the_reason_is_given(casemate: Casemate, tmp_path: Path) -> None:
+def test_an_unsupported_battery_drain_is_not_counted_and_the_reason_is_shown(
+    casemate: Casemate, tmp_path: Path
+) -> None:
     (tmp_path / "mine.toml").write_text(PROFILE.read_text().replace("arity = 8", "arity = 4"))
     said = casemate("cost", "secpb", "--profile", "mine.toml")
     assert said.code == 0
@@ -159,9 +161,7 @@ def test_an_unknown_cost_names_the_nearest(casemate: Casemate) -> None:
     assert "unknown command 'sepcb' (did you mean 'secpb'?)" in said.err
 
 
-def test_a_wrong_profile_is_refused_with_its_line_its_key_and_the_nearest_right_one(
-    casemate: Casemate, tmp_path: Path
-) -> None:
+def test_an_invalid_cost_profile_is_refused_with_its_key(casemate: Casemate, tmp_path: Path) -> None:
     text = PROFILE.read_text()
     line = 1 + next(number for number, line in enumerate(text.splitlines()) if line.startswith("arity"))
     for wrong, expected in (
@@ -177,7 +177,7 @@ def test_a_wrong_profile_is_refused_with_its_line_its_key_and_the_nearest_right_
         assert len(said.err.splitlines()) == 1
 
 
-def test_a_user_profile_changes_figures_and_hides_the_papers(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_user_profile_changes_battery_sizes_and_hides_the_published_ones(casemate: Casemate, tmp_path: Path) -> None:
     text = PROFILE.read_text().replace("mj_per_mm3 = 0.36", "mj_per_mm3 = 0.72").replace('"secpb"', '"denser"')
     (tmp_path / "mine.toml").write_text(text)
     said = casemate("cost", "secpb", "--profile", "mine.toml", "--json")
@@ -191,7 +191,9 @@ def test_a_user_profile_changes_figures_and_hides_the_papers(casemate: Casemate,
 
 
 @pytest.mark.parametrize("schemes", [(), ("--scheme", "cm"), ("--scheme", "eadr")])
-def test_pictures_are_drawn_the_same_each_time(casemate: Casemate, tmp_path: Path, schemes: tuple[str, ...]) -> None:
+def test_battery_pictures_are_drawn_identically_each_time(
+    casemate: Casemate, tmp_path: Path, schemes: tuple[str, ...]
+) -> None:
     for name in ("first", "second"):
         said = casemate("cost", "secpb", *schemes, "--svg", f"{name}.svg", "--png", f"{name}.png")
         assert said.code == 0
@@ -232,7 +234,7 @@ def test_python_asks_for_one_system_or_several() -> None:
         found.of("cobcm", 9)
 
 
-def test_a_lower_tree_costs_less_and_hides_the_papers_figures() -> None:
+def test_a_lower_tree_needs_less_battery_energy_and_hides_the_published_sizes() -> None:
     high, low = cm.cost_of_battery(CHAIN), cm.cost_of_battery(CHAIN, height=2)
     assert (high.levels, low.levels) == (8, 2)
     for system in CHAIN:

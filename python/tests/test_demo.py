@@ -15,7 +15,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
     shutil.which("qemu-x86_64") is None or shutil.which("sqlite3") is None or not recorder_path().is_file(),
     reason="the demo needs sqlite3, QEMU and the recorder",
 )
-def test_the_demo_shows_the_cost_of_protection(tmp_path: Path) -> None:
+def test_the_program_of_the_demo_runs_slower_under_protection(tmp_path: Path) -> None:
     table = tmp_path / "account.db"
     with (SCRIPTS / "demo-table.sql").open() as script:
         subprocess.run(["sqlite3", "-init", "/dev/null", str(table)], stdin=script, capture_output=True, check=True)

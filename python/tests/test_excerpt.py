@@ -133,7 +133,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_file_is_in_the_trace_event_format(whole: Path) -> None:
+def test_an_excerpt_file_is_in_the_trace_event_format(whole: Path) -> None:
     found = json.loads(whole.read_text(), parse_float=Decimal)
     plain = json.loads(whole.read_text())
     jsonschema.validate(plain, SCHEMA)
@@ -155,7 +155,7 @@ def test_the_file_is_in_the_trace_event_format(whole: Path) -> None:
     assert all(any(name == verb or name.startswith(f"{verb} ") for verb in map(str, verbs)) for name in names), names
 
 
-def test_arrows_tie_the_spans_of_an_access_together(whole: Path) -> None:
+def test_flow_arrows_of_an_excerpt_connect_the_spans_of_an_access(whole: Path) -> None:
     events = json.loads(whole.read_text(), parse_float=Decimal)["traceEvents"]
     lanes = _lanes(events)
     flows: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -174,7 +174,7 @@ def test_arrows_tie_the_spans_of_an_access_together(whole: Path) -> None:
         assert len(spans) == len(arrows)
 
 
-def test_every_span_meets_the_window_and_some_reach_over_its_edges(whole: Path) -> None:
+def test_every_span_of_an_excerpt_overlaps_its_window(whole: Path) -> None:
     excerpt = Excerpt.read(whole)
     begin, end = excerpt.window_fs
     assert (begin, end) == (300 * 10**9, 302 * 10**9)
@@ -227,14 +227,14 @@ def test_records_and_a_trace_window_are_written_to_separate_paths(casemate: Case
     assert [path.name.startswith("gups-none-") for path in (tmp_path / "records").iterdir()] == [True]
 
 
-def test_every_cache_of_metadata_and_candidates_have_tracks(casemate: Casemate) -> None:
+def test_every_metadata_cache_has_a_track_in_an_excerpt(casemate: Casemate) -> None:
     reordered = ("--machine", "simplescalar-2005", "--design", "fvs-aes")
     casemate("run", *SMALL, *reordered, "--trace-window", "20us:5us", "-o", "fvs.json")
     names = {unit.name for unit in Excerpt.read("fvs.json").units}
     assert {"cache of counters", "cache of tags", "cache of bitmaps"} <= names
 
 
-def test_several_cores_have_separate_tracks(casemate: Casemate) -> None:
+def test_each_core_has_a_separate_track_in_an_excerpt(casemate: Casemate) -> None:
     on_four = ("--machine", "emcc-4core", "--design", "emcc", "--copies", "4")
     casemate("run", *SMALL, *on_four, "--trace-window", "1us:5us", "-o", "cores.json")
     names = {unit.name for unit in Excerpt.read("cores.json").units}
@@ -273,14 +273,14 @@ def test_an_unusable_path_is_refused_before_the_run(
         (("--trace-window", "20:5us", "-o", "x"), "'20' is not a length of simulated time: expected a number and its"),
         (("--trace-window", "-1us:5us", "-o", "x"), "'-1us' is not a length of simulated time"),
         (("--trace-window", "20us:0ns", "-o", "x"), "the window to trace is empty"),
-        (("--trace-window", "0.5fs:1us", "-o", "x"), "no whole number of femtoseconds"),
+        (("--trace-window", "0.5fs:1us", "-o", "x"), "not a whole number of femtoseconds"),
         (("--trace-window", "18447s:1us", "-o", "x"), "more than the simulated clock can count"),
         (("--trace-window", "18446s:18446s", "-o", "x"), "ends beyond 18446 s, the end of the simulated clock"),
         ((*WINDOW, "-o", "x", "--detail", "sampled"), "a sampled run has no window to trace"),
         ((*WINDOW, "-o", "x", "--bus", "x"), "'x' is asked for twice"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_before_the_run(
+def test_invalid_excerpt_or_interval_options_are_refused_before_the_run(
     casemate: Casemate, tmp_path: Path, wrong: tuple[str, ...], expected: str
 ) -> None:
     said = casemate("run", *SMALL, *wrong)
@@ -295,7 +295,7 @@ def test_the_api_refuses_an_invalid_window() -> None:
         api.run(BuiltIn("gups"), options=RunOptions(trace=TraceWindow("5", "x")))
 
 
-def test_a_window_past_the_end_of_the_run_is_one_line_and_keeps_the_earlier_file(
+def test_a_trace_window_past_the_end_is_a_one_line_error_and_keeps_the_earlier_file(
     casemate: Casemate, tmp_path: Path
 ) -> None:
     (tmp_path / "x.json").write_text("old")
@@ -338,7 +338,7 @@ def test_a_picture_that_would_overwrite_its_excerpt_is_refused(
     assert f"expected a name such as 'picture.{where[2:]}'" in said.err
 
 
-def test_an_empty_window_and_one_beyond_the_run_are_drawn_as_they_are(casemate: Casemate, tmp_path: Path) -> None:
+def test_an_empty_trace_window_and_one_beyond_the_end_of_the_run_are_drawn(casemate: Casemate, tmp_path: Path) -> None:
     for window, expected in (("0ns:1fs", "No unit did anything"), ("1us:50ms", "from 1 us to the end of the run")):
         assert casemate("run", *SMALL, "--design", "none", "--trace-window", window, "-o", "x.json").code == 0
         said = casemate("excerpt", "x.json", "--png", "x.png")
@@ -347,7 +347,7 @@ def test_an_empty_window_and_one_beyond_the_run_are_drawn_as_they_are(casemate: 
         assert (tmp_path / "x.png").stat().st_size > 0
 
 
-def test_a_full_disk_is_one_clear_line_and_keeps_the_earlier_file(tmp_path: Path, whole: Path) -> None:
+def test_a_full_disk_is_a_one_line_error_and_keeps_the_earlier_output_file(tmp_path: Path, whole: Path) -> None:
 
     def no_file_above(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -383,12 +383,12 @@ def test_a_file_that_is_no_excerpt_is_refused_with_its_reason(casemate: Casemate
     assert "cannot read 'missing': No such file" in casemate("excerpt", "missing").err
 
 
-def test_simulated_time_is_exact_or_refused() -> None:
+def test_simulated_times_are_parsed_exactly_or_refused() -> None:
     assert amounts.parse_window("20us:5us") == (20 * 10**9, 5 * 10**9)
     assert amounts.parse_window("0ns:0.625ns") == (0, 625_000)
     assert amounts.parse_simulated("1.5ms") == 15 * 10**11
     assert amounts.parse_simulated("250 ns") == 250 * 10**6
-    with pytest.raises(ValueError, match="is no whole number of femtoseconds"):
+    with pytest.raises(ValueError, match="is not a whole number of femtoseconds"):
         amounts.parse_simulated("0.0000001ns")
 
 

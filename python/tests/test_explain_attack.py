@@ -41,7 +41,7 @@ def test_the_median_of_many_lines_is_drawn_with_the_percentiles_of_the_sample(
     assert other["address"] != said["address"]
 
 
-def test_one_line_is_explained_if_its_address_is_given(casemate: Casemate) -> None:
+def test_explain_with_an_address_describes_the_read_of_that_line(casemate: Casemate) -> None:
     median = casemate("explain", "sc64-bmt", "--json").json()["explanations"][0]
     ask = ("explain", "sc64-bmt", "--address", hex(median["address"] + 5))
     alone = casemate(*ask, "--json").json()["explanations"][0]
@@ -49,13 +49,13 @@ def test_one_line_is_explained_if_its_address_is_given(casemate: Casemate) -> No
     assert f"the line at {median['address']:#x}" in casemate(*ask).out
 
 
-def test_two_timelines_are_compared(casemate: Casemate) -> None:
+def test_explain_compares_the_timelines_of_two_designs(casemate: Casemate) -> None:
     said = casemate("explain", "sc64-bmt", "--against", "none", "--json")
     jsonschema.validate(said.json(), casemate("schema", "explain").json())
     assert "until released" in casemate("explain", "sc64-bmt", "--against", "none").out
 
 
-def test_a_read_that_an_l2_begins_is_shown_from_its_look_up_to_its_release(casemate: Casemate) -> None:
+def test_explain_shows_a_read_decrypted_in_an_l2_from_look_up_to_release(casemate: Casemate) -> None:
     ask = ("explain", "emcc", "--machine", "emcc-4core", "--from", "l2", "--on-chip", "last-level")
     said = casemate(*ask)
     assert said.code == 0
@@ -75,7 +75,7 @@ def test_morphable_counters_are_decoded_unless_the_timeline_omits_it(casemate: C
     assert "decode counter" not in said
 
 
-def test_a_layout_lists_the_regions_of_memory_and_the_stores_on_the_chip(casemate: Casemate) -> None:
+def test_a_layout_lists_the_memory_regions_and_the_on_chip_storage(casemate: Casemate) -> None:
     said = casemate("explain", "--layout", "sc64-bmt", "--against", "none", "--memory", "16 GB", "--json")
     jsonschema.validate(said.json(), casemate("schema", "explain").json())
     protected, plain = said.json()["layouts"]
@@ -103,7 +103,7 @@ def test_every_design_can_be_laid_out_over_a_terabyte_unless_its_tree_is_deeper_
             assert said.code == 0, design["name"]
 
 
-def test_pictures_are_drawn_and_repeat_byte_for_byte(casemate: Casemate, tmp_path: Path) -> None:
+def test_explain_draws_byte_identical_pictures_each_time(casemate: Casemate, tmp_path: Path) -> None:
     for name in ("a", "b"):
         casemate("explain", "sc64-bmt", "--against", "ctr-mac", "--svg", f"{name}.svg", "--png", f"{name}.png")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
@@ -121,7 +121,7 @@ def test_a_heading_is_never_wider_than_the_picture(casemate: Casemate, tmp_path:
     assert max(map(len, texts)) <= picture.HEADING_CHARACTERS
 
 
-def test_all_means_every_design_and_every_attack(casemate: Casemate) -> None:
+def test_attack_all_covers_every_design_and_every_attack(casemate: Casemate) -> None:
     """`crates/campaign/tests/all/campaigns.rs` tests that each design keeps its claims, with more trials."""
     said = casemate("attack", "--all", "--row", "replay-data-tag-counter")
     assert said.code == 0, said.out
@@ -133,7 +133,7 @@ def test_all_means_every_design_and_every_attack(casemate: Casemate) -> None:
     assert "…" not in casemate("attack", "emcc", "scalable-sgx-like", "--trials", "1").out
 
 
-def test_every_replay_line_of_a_report_shows_the_same_end_again_and_does_not_fail(casemate: Casemate) -> None:
+def test_replay_commands_of_an_attack_report_reproduce_their_verdict(casemate: Casemate) -> None:
     report = AttackResults.model_validate_json(casemate("attack", "ctr-mac", "--trials", "30", "--json").out).reports[0]
     mixed = [row for row in report.rows if len(row.examples) > 1]
     assert len(mixed) > 3
@@ -146,7 +146,7 @@ def test_every_replay_line_of_a_report_shows_the_same_end_again_and_does_not_fai
             assert again.reports[0].rows[0].examples == (example,)
 
 
-def test_an_attack_with_stale_data_and_a_reused_pad_reports_both(casemate: Casemate, tmp_path: Path) -> None:
+def test_an_attack_that_returns_stale_data_and_reuses_a_pad_reports_both(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("attack", "ctr-mac", "--row", "delay-write")
     assert said.code == 0, said.out
     assert "stale + leaked" in said.out
@@ -167,7 +167,7 @@ def test_a_hypothetical_fault_is_listed_separately_and_does_not_count(casemate: 
     above, _, below = said.out.partition("stopped")
     assert "forbidden-attack" not in above
     assert "forbidden-attack (*)" in below
-    assert "a fault would cost that no design here has" in below
+    assert "assumes a fault that no design here has" in below
     rows = casemate("attack", "sc64-bmt", "--trials", "3", "--json").json()["reports"][0]["rows"]
     assert [row["attack"] for row in rows if row["hypothetical"]] == ["forbidden-attack"]
 
@@ -200,12 +200,12 @@ def test_attacks_as_json_fit_their_schema(casemate: Casemate) -> None:
     jsonschema.validate(exhaustive.json(), schema)
 
 
-def test_flips_of_every_bit_are_reported_as_claimed_or_different(casemate: Casemate, tmp_path: Path) -> None:
+def test_exhaustive_bit_flips_end_as_claimed_for_four_designs(casemate: Casemate, tmp_path: Path) -> None:
     """`crates/campaign/tests/all/every_bit.rs` tests these for every design."""
     said = casemate("attack", "none", "ctr-mac", "sc64-bmt", "scalable-sgx-like", "--exhaustive")
     assert said.code == 0, said.out
     assert "bits flipped, all as claimed" in said.out
-    assert "nothing in use depends on those bits" in said.out
+    assert "no data or metadata in use depends on those bits" in said.out
     assert max(len(line) for line in said.out.splitlines()) <= 100
     repository = Path(__file__).resolve().parents[2]
     text = (repository / "designs" / "xts.toml").read_text()
@@ -235,7 +235,7 @@ def test_a_campaign_with_a_log_resumes(casemate: Casemate, tmp_path: Path) -> No
     )
     timed = casemate("attack", "none", "--row", "flip-data", "--budget", "0.1s")
     assert timed.code == 0
-    assert "the same command goes on" in timed.err
+    assert "the same command continues" in timed.err
     assert (tmp_path / "results" / "attacks.jsonl").is_file()
 
 
@@ -250,7 +250,7 @@ def test_ctrl_c_keeps_the_finished_trials_of_a_campaign(interrupted: Casemate, t
     assert results["added"] > 0
 
 
-def test_rows_that_have_not_been_tried_are_not_judged(tmp_path: Path) -> None:
+def test_attacks_that_have_not_been_run_are_not_in_the_campaign_report(tmp_path: Path) -> None:
     found = api.attack_many(["none", "xts"], tmp_path / "log.jsonl", budget_seconds=0.0)
     assert found.reports == ()
     found = api.attack_many(["none", "xts"], tmp_path / "log.jsonl", row="flip-data", trials=100)
@@ -287,13 +287,15 @@ def test_rows_that_have_not_been_tried_are_not_judged(tmp_path: Path) -> None:
         (["trace", "inof", "x"], "did you mean 'info'?"),
     ],
 )
-def test_bad_input_is_answered_with_the_right_choice(casemate: Casemate, arguments: list[str], expected: str) -> None:
+def test_invalid_input_is_refused_with_the_nearest_valid_choice(
+    casemate: Casemate, arguments: list[str], expected: str
+) -> None:
     said = casemate(*arguments)
     assert said.code == 2
     assert expected in said.err
 
 
-def test_lists_name_everything_that_is_built_in(casemate: Casemate) -> None:
+def test_the_list_command_shows_everything_that_is_built_in(casemate: Casemate) -> None:
     said = casemate("list", "--json")
     jsonschema.validate(said.json(), casemate("schema", "list").json())
     text = casemate("list").out
@@ -346,7 +348,7 @@ def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_replayed(casemat
     assert example.replay == "casemate crash mine.toml --row power-loss --workload 37 --seed 1"
 
 
-def test_a_wrong_row_or_workload_of_losses_is_refused(casemate: Casemate) -> None:
+def test_crash_refuses_an_unknown_loss_or_workload(casemate: Casemate) -> None:
     said = casemate("crash", "plp-sp", "--row", "power-los")
     assert said.code == 2
     assert "power-loss" in said.err
@@ -375,13 +377,13 @@ def test_a_changed_design_is_attacked_as_it_is_changed(casemate: Casemate) -> No
         assert (said.code, expected in said.err) == (2, True)
 
 
-def test_a_second_row_is_refused(casemate: Casemate) -> None:
+def test_attack_refuses_two_selected_attacks(casemate: Casemate) -> None:
     said = casemate("attack", "xts", "--row", "flip-data", "--row", "spoof-data")
     assert (said.code, said.out) == (2, "")
     assert "flip-data and spoof-data" in said.err
 
 
-def test_the_command_to_replay_a_trial_contains_the_changes_of_the_design(casemate: Casemate) -> None:
+def test_the_command_to_replay_a_trial_contains_the_design_overrides(casemate: Casemate) -> None:
     row = ("attack", "ctr-mac", "--row", "replay-data-tag", "--trials", "3", "--json")
     example = casemate(*row, "--with", "design.parts.tree.kind=bonsai").json()["reports"][0]["rows"][0]["examples"][0]
     command = shlex.split(example["replay"])

@@ -27,14 +27,14 @@ def test_an_explained_store_allocates_a_new_entry_by_default(casemate: Casemate)
 
 
 @pytest.mark.parametrize("design", ["secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap"])
-def test_a_second_store_is_accepted_sooner_than_the_first_and_a_full_buffer_holds_it_longer(design: str) -> None:
+def test_an_explained_store_is_fastest_to_a_present_entry_and_slowest_to_a_full_buffer(design: str) -> None:
     first, second, held = (store(design, meets=meets) for meets in ("new-entry", "entry", "full-buffer"))
     assert second.latency_fs < first.latency_fs < held.latency_fs
     drained = max(span.end for span in held.spans if span.what.startswith("oldest's "))
     assert drained <= held.latency_fs
 
 
-def test_each_condition_is_named_on_the_terminal_and_in_the_picture(casemate: Casemate, tmp_path: Path) -> None:
+def test_explain_names_the_condition_of_a_store_in_text_and_picture(casemate: Casemate, tmp_path: Path) -> None:
     for meets, heading, legend in (
         ("new-entry", "one store, room for a new entry", "its early steps are done; a drain follows"),
         ("entry", "one store, its line has an entry", "an earlier store has allocated the entry"),
@@ -50,7 +50,7 @@ def test_each_condition_is_named_on_the_terminal_and_in_the_picture(casemate: Ca
         assert heading.removeprefix("one store, ") in (tmp_path / "store.svg").read_text()
 
 
-def test_the_spans_of_a_renewed_group_share_rows_and_all_are_drawn() -> None:
+def test_the_timeline_of_a_counter_renewal_merges_rows_and_draws_all_spans() -> None:
     overflow = store("secpb-cm", meets="overflow")
     drawn = rows(overflow)
     assert len(drawn) < 80 < len(overflow.spans)
@@ -63,7 +63,7 @@ def test_the_spans_of_a_renewed_group_share_rows_and_all_are_drawn() -> None:
     assert all(len(row.spans) == 1 for row in rows(store("secpb-cm")))
 
 
-def test_a_late_counter_overflows_in_the_drain_and_an_early_one_as_the_store_enters() -> None:
+def test_a_late_counter_overflows_in_the_drain_and_an_early_counter_at_the_store() -> None:
     late, early = (store(design, meets="overflow") for design in ("secpb-cobcm", "secpb-cm"))
     assert late.continues()
     assert late.latency_ns == 0.5
@@ -73,15 +73,15 @@ def test_a_late_counter_overflows_in_the_drain_and_an_early_one_as_the_store_ent
 @pytest.mark.parametrize(
     ("design", "wrong", "expected"),
     [
-        ("secpb-cm", ("--meets", "entry"), "to which no read comes: add --of store"),
-        ("sc64-bmt", ("--of", "write", "--meets", "entry"), "to which no write comes: add --of store"),
+        ("secpb-cm", ("--meets", "entry"), "and a read enters none: add --of store"),
+        ("sc64-bmt", ("--of", "write", "--meets", "entry"), "and a write enters none: add --of store"),
         ("plp-sp", ("--of", "store", "--meets", "entry"), "'plp-sp' has no persist buffer"),
         ("bbb", ("--of", "store", "--meets", "overflow"), "'bbb' has no counters that overflow and are renewed: take"),
         ("secpb-cm", ("--of", "store", "--meets", "full"), "'full' is not one of 'new-entry', 'entry', 'full-buffer'"),
         ("secpb-cm", ("--layout", "--meets", "entry"), "--value, --of and --meets are for timelines"),
     ],
 )
-def test_a_store_that_cannot_meet_its_condition_is_refused(
+def test_explain_refuses_a_store_condition_that_the_design_cannot_have(
     casemate: Casemate, design: str, wrong: tuple[str, ...], expected: str
 ) -> None:
     said = casemate("explain", design, *wrong)

@@ -8,7 +8,7 @@ from casemate import Write, api
 from conftest import Casemate
 
 
-def test_a_write_is_explained_until_it_is_taken_or_durable(casemate: Casemate, tmp_path: Path) -> None:
+def test_explain_shows_a_write_until_memory_accepts_it_or_it_is_durable(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("explain", "plp-pipelined", "--of", "write", "--against", "sc64-bmt", "--json")
     jsonschema.validate(said.json(), casemate("schema", "explain").json())
     durable, taken = said.json()["explanations"]
@@ -28,7 +28,7 @@ def test_a_write_is_explained_until_it_is_taken_or_durable(casemate: Casemate, t
     assert "time since the write reached the memory controller" in (tmp_path / "write.svg").read_text()
 
 
-def test_the_content_of_a_line_is_shown_and_recorded(casemate: Casemate) -> None:
+def test_explain_shows_and_records_the_given_content_of_a_line(casemate: Casemate) -> None:
     usual = casemate("explain", "sc64-bmt", "--json").json()["explanations"][0]
     for given, held, words in (
         ("zeros", "00" * 64, "holds zeros"),
@@ -56,9 +56,7 @@ def test_the_content_of_a_line_is_shown_and_recorded(casemate: Casemate) -> None
         (("--layout", "--of", "write"), "--value, --of and --meets are for timelines"),
     ],
 )
-def test_an_access_that_cannot_be_explained_is_refused(
-    casemate: Casemate, wrong: tuple[str, ...], expected: str
-) -> None:
+def test_explain_refuses_an_invalid_access(casemate: Casemate, wrong: tuple[str, ...], expected: str) -> None:
     said = casemate("explain", "sc64-bmt", *wrong)
     assert said.code == 2
     assert expected in said.err
@@ -66,7 +64,7 @@ def test_an_access_that_cannot_be_explained_is_refused(
     assert said.out == ""
 
 
-def test_a_write_that_takes_no_time_has_an_axis(casemate: Casemate, tmp_path: Path) -> None:
+def test_explain_draws_a_picture_of_a_write_without_duration(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("explain", "none", "--of", "write", "--png", "write.png")
     assert said.code == 0
     assert (tmp_path / "write.png").stat().st_size > 0
@@ -85,7 +83,7 @@ tree = { kind = "none" }
 """
 
 
-def test_titles_of_spans_name_cipher_and_bytes_in_full(casemate: Casemate, tmp_path: Path) -> None:
+def test_explain_titles_spans_with_cipher_and_bytes_in_full(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "chunks.toml").write_text(CHUNKS)
     at = ("--machine", "simplescalar-2005", "--row", "hit", "--on-chip", "all")
     said = casemate("explain", "chunks.toml", *at)

@@ -33,7 +33,9 @@ int main(int argc, char **argv) {
     shutil.which("qemu-x86_64") is None or shutil.which("cc") is None or not recorder_path().is_file(),
     reason="recording needs QEMU, the recorder and a compiler",
 )
-def test_a_program_that_flushes_each_store_waits_for_memory(tmp_path: Path, casemate: Casemate) -> None:
+def test_a_program_that_flushes_each_store_runs_slower_under_a_durable_design(
+    tmp_path: Path, casemate: Casemate
+) -> None:
     (tmp_path / "stores.c").write_text(STORES)
     subprocess.run(["cc", "-O1", "-o", "stores", "stores.c"], check=True, cwd=tmp_path)
     options = cm.RunOptions(limit="all", protection=False)
@@ -75,7 +77,7 @@ int main(int argc, char **argv) {
     shutil.which("qemu-x86_64") is None or shutil.which("cc") is None or not recorder_path().is_file(),
     reason="recording needs QEMU, the recorder and a compiler",
 )
-def test_lines_that_are_stored_whole_past_the_caches_are_not_read(tmp_path: Path) -> None:
+def test_lines_fully_covered_by_non_temporal_stores_are_not_read_from_memory(tmp_path: Path) -> None:
     (tmp_path / "copy.c").write_text(COPY)
     subprocess.run(["cc", "-O1", "-o", "copy", "copy.c"], check=True, cwd=tmp_path)
     options = cm.RunOptions(limit="all", check_values=True)

@@ -54,7 +54,7 @@ def test_a_stimulus_that_cannot_be_loaded_is_refused_with_its_line(tmp_path: Pat
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("core.cycle(b=1)", "line 4: the stimulus names 'b', which is no port besides the clock; there are: clk, a, y"),
+        ("core.cycle(b=1)", "line 4: the stimulus names 'b', which is the clock or no port; there are: clk, a, y"),
         ("core.cycle(a=2)", "line 4: the stimulus sets 'a' to 0x2, which does not fit 1 bits"),
         ("core.cycle(a='1')", "line 4: the stimulus sets 'a' to '1': expected a whole number"),
         ("core.done('a')", "line 4: core.done() has 'a' for 'sealed': expected a whole number of 0 or more"),
@@ -101,8 +101,8 @@ def test_a_stimulus_prints_to_standard_error(tmp_path: Path, capsys: pytest.Capt
         ("adder.sv\nadd.sv\n", "'core.f' line 2: there is no source 'add.sv' (did you mean 'adder.sv'?)"),
         ("\nsub // a folder\n", "'core.f' line 2: the source 'sub' is a folder: expected files, +incdir+FOLDER or"),
         ("+incdir+sup\n", "'core.f' line 1: there is no folder 'sup' to include from (did you mean 'sub'?)"),
-        ("+define+\n", "'core.f' line 1: '+define+' defines nothing: expected +define+NAME=VALUE"),
-        ("-y sub adder.sv\n", "'core.f' line 1: '-y' is nothing that both front ends take: expected files"),
+        ("+define+\n", "'core.f' line 1: '+define+' defines no name: expected +define+NAME=VALUE"),
+        ("-y sub adder.sv\n", "'core.f' line 1: '-y' is no argument of both front ends: expected files"),
         ("core.f\n", "'core.f' line 1: 'core.f' is another list: expected it next to this one"),
         ("+define+A\n", "the sources have no file: expected one with the module on top"),
     ],
@@ -146,7 +146,7 @@ def test_a_clock_is_found_by_its_usual_name_or_must_be_given() -> None:
     ):
         with pytest.raises(CasemateError, match=said):
             design.clock_of(ports, wanted)
-    with pytest.raises(CasemateError, match="say which it is with --clock: go"):
+    with pytest.raises(CasemateError, match="choose one with --clock: go"):
         design.clock_of({"go": (True, 1)}, None)
 
 
@@ -159,7 +159,9 @@ def test_a_clock_is_found_by_its_usual_name_or_must_be_given() -> None:
         ("// (* keep_hierarchy *)\n/* (* keep_hierarchy *) */ module", False),
     ],
 )
-def test_modules_are_kept_separate_only_if_the_rtl_marks_one(tmp_path: Path, text: str, marked: bool) -> None:
+def test_synthesis_keeps_the_module_hierarchy_only_if_the_rtl_marks_a_module(
+    tmp_path: Path, text: str, marked: bool
+) -> None:
     path = tmp_path / "top.sv"
     path.write_text(MODULE.replace("module", text, 1))
     wanted = design.Design((path,), "adder")
@@ -181,7 +183,7 @@ def source(tmp_path: Path) -> Path:
         (("nowhere.sv", "--top", "adder"), "there is no source 'nowhere.sv'"),
         (("adder.sv", "--top", "addr"), "no module 'addr' in the sources (did you mean 'adder'?); there are: adder"),
         (("adder.sv", "--top", "adder", "--param", "Fats=1"), "'adder' has no parameter 'Fats' (did you mean 'Fast'?)"),
-        (("adder.sv", "--top", "adder", "--param", "W"), "'W' sets nothing: expected NAME=VALUE, as in --param W=16"),
+        (("adder.sv", "--top", "adder", "--param", "W"), "'W' sets no value: expected NAME=VALUE, as in --param W=16"),
         (("adder.sv", "--top", "adder", "--param", "W="), "the parameter 'W' has no value: expected NAME=VALUE"),
         (("adder.sv", "--top", "adder", "--param", "W=abc"), "the parameter 'W' is 'abc': expected a whole number or"),
         (("adder.sv", "--top", "adder", "--param", "W=1 2"), "the parameter 'W' is '1 2': expected a whole number or"),
@@ -233,14 +235,14 @@ def test_a_missing_program_is_named_with_the_command_that_installs_it(
     assert (refused.code, "'sta' of the package 'opensta'" in refused.err) == (2, True)
 
 
-def test_the_rest_of_casemate_does_not_load_the_flow() -> None:
+def test_modules_outside_the_hardware_flow_do_not_import_it() -> None:
     here = Path(library.__file__).parent
     for path in here.parent.rglob("*.py"):
         if path.parent != here and path.stem not in ("cost_hardware", "hardware_table", "hardware_picture"):
             assert "casemate.hardware" not in path.read_text(), path
 
 
-def test_errors_of_the_sources_themselves_are_first_and_paths_are_relative(
+def test_errors_in_the_rtl_sources_are_listed_first_with_relative_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -277,7 +279,11 @@ def edited(**changed: object) -> str:
             "--beside: cannot read 'thesis.json': No such file or directory (did you mean 'thesi",
         ),
         ("thesis.json", "{", "'thesis.json' holds no cores: Invalid JSON: EOF while parsing an object at line 1"),
-        ("thesis.json", "{}", "holds no cores: library: Field required; expected what `casemate cost rtl --json`"),
+        (
+            "thesis.json",
+            "{}",
+            "holds no cores: library: Field required; expected the output of `casemate cost rtl --json`",
+        ),
         ("thesis.json", edited(target_ns=math.nan), "holds no cores: target_ns: Input should be"),
         ("thesis.json", edited(rows=[core(um2=-1)]), "no cores: rows.0.area.um2: Input should be greater than 0;"),
         ("thesis.json", edited(rows=[core(um2=math.nan)]), "no cores: rows.0.area.um2: Input should be"),
@@ -287,7 +293,7 @@ def edited(**changed: object) -> str:
         ("thesis.json", edited(target_ns=3), "synthesised for 3 ns, and those here synthesised for 8 ns: price them"),
     ],
 )
-def test_cores_of_another_flow_or_library_are_not_compared(
+def test_hardware_costs_of_another_flow_version_or_library_are_not_compared(
     casemate: Casemate, source: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str
 ) -> None:
     for program in ("need_yosys", "need_opensta"):
@@ -299,7 +305,7 @@ def test_cores_of_another_flow_or_library_are_not_compared(
     assert said in refused.err
 
 
-def test_cores_priced_by_other_programs_are_compared_with_a_note(
+def test_hardware_costs_from_other_tool_versions_are_compared_with_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for program in ("need_yosys", "need_opensta"):

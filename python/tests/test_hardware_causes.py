@@ -59,24 +59,26 @@ def cause(monkeypatch: pytest.MonkeyPatch, of_values: list[int], of_beginnings: 
     return undefined.cause(design.Design((), "top"), PORTS, "clk", trace)
 
 
-def test_the_cause_of_a_difference_is_the_undefined_value_that_changes_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "reaches an 'x: with another value for it, 'q' is another in cycle 2" in cause(
+def test_a_mismatch_of_netlist_and_rtl_is_attributed_to_the_undefined_value_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "reaches an 'x: with another value for it, 'q' differs in cycle 2" in cause(
         monkeypatch, [1, 0, 0], [1, 1, 1]
     )
-    assert "registers without a value when the measurement begins: with another one, 'q' is another in cycle 1" in (
+    assert "registers without a value when the measurement begins: with another value, 'q' differs in cycle 1" in (
         cause(monkeypatch, [1, 0, 1], [1, 1, 1])
     )
     assert "reaches no 'x and gives all registers a value" in cause(monkeypatch, [1, 0, 1], [1, 0, 1])
 
 
-def test_a_value_undefined_only_before_the_measurement_is_no_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_undefined_only_before_the_measurement_is_not_blamed_for_a_mismatch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert "reaches no 'x" in cause(monkeypatch, [0, 0, 1], [0, 0, 1])
 
 
 @pytest.mark.parametrize(("next_state", "output"), INVERSE)
-def test_a_flip_flop_that_stores_the_inverse_begins_and_runs_as_the_rtl(
-    tmp_path: Path, next_state: str, output: str
-) -> None:
+def test_a_netlist_with_inverting_flip_flops_simulates_as_its_rtl(tmp_path: Path, next_state: str, output: str) -> None:
     flop = netlist(
         {"clk": (True, 2), "d": (True, 3), "q": (False, 4)}, (Instance("r", "DFF", {"CK": 2, "D": 3, "Q": 4}),)
     )
@@ -87,7 +89,9 @@ def test_a_flip_flop_that_stores_the_inverse_begins_and_runs_as_the_rtl(
 
 
 @pytest.mark.parametrize(("next_state", "output"), INVERSE)
-def test_synthesis_gets_flip_flops_in_the_only_form_that_it_takes(tmp_path: Path, next_state: str, output: str) -> None:
+def test_inverting_flip_flops_of_a_library_are_rewritten_to_the_form_that_synthesis_accepts(
+    tmp_path: Path, next_state: str, output: str
+) -> None:
     placed = small_library(tmp_path, stores_inverse(next_state, output)).copy_to(tmp_path).read_text()
     assert placed == stores_inverse("!D", "IQN")
 
@@ -102,7 +106,7 @@ def test_a_library_without_a_flip_flop_for_the_edge_is_named(tmp_path: Path) -> 
     with pytest.raises(CasemateError, match="has no flip-flop for the rising edge that synthesis takes: it put 'DFF'"):
         gate_simulation.check(behind, cells, "clk")
     gated = netlist({"clk": (True, 2), "d": (True, 3), "q": (False, 4)}, instances[1:])
-    with pytest.raises(CasemateError, match="has a flip-flop that 'clk' does not clock itself"):
+    with pytest.raises(CasemateError, match="has a flip-flop that 'clk' does not clock directly"):
         gate_simulation.check(gated, cells, "clk")
 
 
@@ -135,7 +139,7 @@ def test_a_real_simulation_reports_rtl_that_reaches_an_x(tmp_path: Path) -> None
     ports = {"clk": (True, 1), "rst": (True, 1), "d": (True, 4), "q": (False, 4)}
     inputs = [{"rst": 1, "d": 8}, {"rst": 0}, {"d": 1}, {"d": 8}]
     outputs = [{"q": 0}, {"q": 0}, {"q": 11}, {"q": 12}]
-    assert "reaches an 'x: with another value for it, 'q' is another in cycle 3" in undefined.cause(
+    assert "reaches an 'x: with another value for it, 'q' differs in cycle 3" in undefined.cause(
         core, ports, "clk", Trace(inputs, outputs, first=1)
     )
     defined = [{"q": 0}, {"q": 0}, {"q": 11}, {"q": 6}]

@@ -49,7 +49,7 @@ def test_every_cell_of_an_fpga_is_counted_by_kind_without_wires_and_boxes(
 
 
 @pytest.mark.parametrize(("inverters", "buffers"), [(15, 0), (16, 1), (17, 2), (256, 17)])
-def test_a_port_is_a_sink_like_any_other(tmp_path: Path, inverters: int, buffers: int) -> None:
+def test_fanout_splitting_counts_an_output_port_as_a_sink(tmp_path: Path, inverters: int, buffers: int) -> None:
     """A net may drive 16 pins. With 16 inverters and a port, a buffer drives the 16 inverters, and the net still drives
     the port. With 256 inverters and a port, a second level is necessary: one more buffer drives the 16 buffers.
     """
@@ -121,7 +121,7 @@ def through() -> Netlist:
 
 
 @runs_netlists
-def test_a_signal_through_a_box_reaches_the_cells_behind_it(tmp_path: Path) -> None:
+def test_a_feed_through_of_a_submodule_connects_to_the_cells_behind_it(tmp_path: Path) -> None:
     """`a` goes through both boxes to an inverter and a port; the second compares it with the constant of the first."""
     first = {"clk": [2], "a": [3], "b": [4], "y": [5], "z": [6], "one": [7]}
     second = {"clk": [2], "a": [5], "b": [7], "y": [8], "z": [9], "one": [10]}
@@ -154,18 +154,18 @@ class Still:
 
 
 @pytest.mark.parametrize(("of_sealed", "of_tag"), [(1, 0), (0, 1), (1 << 511, 0), (0, 1 << 127)])
-def test_one_wrong_bit_of_a_line_or_of_its_tag_is_refused(of_sealed: int, of_tag: int) -> None:
+def test_a_stimulus_refuses_one_wrong_bit_of_a_ciphertext_line_or_its_tag(of_sealed: int, of_tag: int) -> None:
     core = Core(Still(), {}, 16, 1)
     line = core.lines[0]
-    with pytest.raises(CasemateError, match=r"line 0 came out as .* which is not AES-GCM"):
+    with pytest.raises(CasemateError, match=r"sealed line 0 as .* not by AES-GCM"):
         core.done(line.sealed ^ of_sealed, line.tag ^ of_tag)
 
 
 @pytest.mark.parametrize("is_tag_left_out", [True, False])
-def test_a_line_without_its_tag_and_a_tag_without_its_line_are_not_sealed(is_tag_left_out: bool) -> None:
+def test_a_stimulus_refuses_a_ciphertext_line_without_tag_and_a_tag_without_line(is_tag_left_out: bool) -> None:
     core = Core(Still(), {}, 16, 1)
     line = core.lines[0]
-    with pytest.raises(CasemateError, match="which is not AES-GCM"):
+    with pytest.raises(CasemateError, match="not by AES-GCM"):
         core.done(*((line.sealed, None) if is_tag_left_out else (None, line.tag)))
 
 
@@ -202,7 +202,7 @@ class Pipe:
         return out
 
 
-def test_an_engine_is_measured_when_it_is_full_and_not_while_it_fills() -> None:
+def test_an_aes_gcm_engine_is_measured_only_while_its_pipeline_is_full() -> None:
     engine = Pipe()
     core = Core(engine, Pipe.PORTS, 16, 12)
     engine.known = {line.nonce: (line.sealed, line.tag) for line in core.lines}
@@ -214,7 +214,7 @@ def test_an_engine_is_measured_when_it_is_full_and_not_while_it_fills() -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 5, 16])
-def test_each_lane_of_a_router_gets_as_many_lines_as_a_single_lane(lanes: int) -> None:
+def test_each_lane_behind_a_router_is_measured_with_as_many_lines_as_a_single_lane(lanes: int) -> None:
     alone, request = Point().request((), False), Point(lanes=lanes).request((), False)
     assert request.lines == lanes * alone.lines
     # More lines than a lane holds, so that the lane is full during the measurement.
@@ -223,7 +223,7 @@ def test_each_lane_of_a_router_gets_as_many_lines_as_a_single_lane(lanes: int) -
 
 
 @pytest.mark.parametrize(("key_bits", "key_bytes"), [(128, 16), (256, 32)])
-def test_an_engine_is_driven_with_a_key_of_the_right_length(key_bits: int, key_bytes: int) -> None:
+def test_an_aes_gcm_engine_is_driven_with_a_key_of_its_length(key_bits: int, key_bytes: int) -> None:
     for lanes in (1, 3):
         request = Point(key_bits=key_bits, lanes=lanes).request((), False)
         assert request.key_bytes == key_bytes

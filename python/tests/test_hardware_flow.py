@@ -47,13 +47,13 @@ def test_a_library_is_read_in_its_units(tmp_path: Path) -> None:
     assert (found.inverter().name, found.buffer(0.3 * PF).name) == ("INV", "BUF")
 
 
-def test_a_table_is_interpolated_and_holds_its_edges(tmp_path: Path) -> None:
+def test_a_liberty_delay_table_is_interpolated_and_clamped_at_its_edges(tmp_path: Path) -> None:
     delay = small_library(tmp_path).cells["INV"].pins["Y"].delays[0].rise
     for load, expected in ((0.0, 0.1), (0.1, 0.1), (0.2, 0.2), (0.25, 0.25), (0.3, 0.3), (9.0, 0.3)):
         assert delay.at(load * PF, 0.2 * NS) == pytest.approx(expected * NS)
 
 
-def test_a_table_with_swapped_axes_gives_the_same_values(tmp_path: Path) -> None:
+def test_a_liberty_table_with_swapped_axes_gives_equal_values(tmp_path: Path) -> None:
     head = HEAD.replace("variable_1 : total_output_net_capacitance; variable_2 : input_net_transition", "SWAPPED")
     head = head.replace("SWAPPED", "variable_1 : input_net_transition; variable_2 : total_output_net_capacitance")
     text = TEXT.replace(HEAD, head).replace('"0.1, 0.1", "0.3, 0.3"', '"0.1, 0.3", "0.1, 0.3"')
@@ -66,7 +66,7 @@ def test_a_table_with_swapped_axes_gives_the_same_values(tmp_path: Path) -> None
     assert delay.at(0.2 * PF, 0.3 * NS) == pytest.approx(0.2 * NS)
 
 
-def test_synthesis_aims_at_a_delay_of_inverters_of_the_library(tmp_path: Path) -> None:
+def test_the_synthesis_delay_target_is_a_multiple_of_the_library_fo4_delay(tmp_path: Path) -> None:
     # Four inputs of 0.05 pF: 0.2 ns by the table.
     found = small_library(tmp_path)
     assert found.fo4_s() == pytest.approx(0.2 * NS)
@@ -124,7 +124,7 @@ def test_cells_that_do_not_toggle_take_only_leakage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("sinks", "buffers"), [(16, 0), (17, 2), (256, 16), (257, 17 + 2), (300, 19 + 2)])
-def test_no_net_keeps_more_sinks_than_a_cell_drives(tmp_path: Path, sinks: int, buffers: int) -> None:
+def test_fanout_splitting_keeps_nets_within_the_limit(tmp_path: Path, sinks: int, buffers: int) -> None:
     known = small_library(tmp_path)
     split, added = fanout.split(shared_net(sinks), known, "clk")
     assert added == buffers
@@ -139,7 +139,7 @@ def test_no_net_keeps_more_sinks_than_a_cell_drives(tmp_path: Path, sinks: int, 
             net = driver[net].pins["A"]
 
 
-def test_the_clock_is_not_split(tmp_path: Path) -> None:
+def test_fanout_splitting_leaves_the_clock_net_whole(tmp_path: Path) -> None:
     flops = [Instance(f"f{number}", "DFF", {"CK": 2, "D": 3, "Q": 10 + number}) for number in range(40)]
     wide = shared_net(0).with_instances(flops)
     split, added = fanout.split(wide, small_library(tmp_path), "clk")
@@ -147,7 +147,7 @@ def test_the_clock_is_not_split(tmp_path: Path) -> None:
     assert all(each.pins["CK"] == 2 for each in split.instances if each.cell == "DFF")
 
 
-def test_a_part_that_was_mapped_once_is_put_into_every_box(tmp_path: Path) -> None:
+def test_a_separately_mapped_part_is_inserted_for_each_of_its_instances(tmp_path: Path) -> None:
     known = small_library(tmp_path)
     box = {"type": "part", "connections": {"clk": [2], "a": [3], "b": [4], "y": [5]}}
     second = {"type": "part", "connections": {"clk": [2], "a": [5], "b": ["1"], "y": [6]}}
@@ -227,14 +227,14 @@ def test_a_netlist_that_differs_from_the_rtl_is_refused(tmp_path: Path) -> None:
         gate_simulation.run(two_gates(), small_library(tmp_path), "clk", trace, tmp_path)
 
 
-def test_logic_that_drives_itself_is_refused_before_it_is_priced(tmp_path: Path) -> None:
+def test_a_combinational_loop_is_refused(tmp_path: Path) -> None:
     gates = (
         Instance("flop", "DFF", {"CK": 2, "D": 5, "Q": 6}),
         Instance("i0", "XOR", {"A": 3, "B": 5, "Y": 4}),
         Instance("i1", "INV", {"A": 4, "Y": 5}),
     )
     looped = hardware_parts.netlist({"clk": (True, 2), "a": (True, 3), "y": (False, 6)}, gates)
-    with pytest.raises(CasemateError, match="'top' has logic that drives itself"):
+    with pytest.raises(CasemateError, match="'top' has a combinational loop"):
         gate_simulation.check(looped, small_library(tmp_path), "clk")
 
 
@@ -262,7 +262,7 @@ def echo() -> Core:
     return Core(Echo(), {"clk": (True, 1), "a": (True, 4), "y": (False, 4)}, 16, 3)
 
 
-def test_only_lines_begun_after_the_start_of_a_measurement_count() -> None:
+def test_only_lines_that_start_within_a_measurement_have_a_latency() -> None:
     core = echo()
     core.cycle(a=3)
     core.done()
@@ -274,7 +274,7 @@ def test_only_lines_begun_after_the_start_of_a_measurement_count() -> None:
     assert (core.trace.first, core.trace.cycles, core.trace.done, core.trace.latencies) == (1, 2, 1, [2])
 
 
-def test_lines_are_the_same_for_every_core_and_sealed_as_the_simulator_does() -> None:
+def test_stimulus_lines_are_equal_for_every_core_and_encrypted_as_in_the_simulator() -> None:
     first, second = echo(), echo()
     assert first.lines == second.lines
     line = first.lines[2]
@@ -282,21 +282,21 @@ def test_lines_are_the_same_for_every_core_and_sealed_as_the_simulator_does() ->
     sealed, tag = GcmLines(key).seal(nonce, line.text.to_bytes(64, "big"))
     assert (line.sealed.to_bytes(64, "big"), line.tag.to_bytes(16, "big")) == (sealed, tag)
     first.done(line.sealed, line.tag, line=2)
-    with pytest.raises(CasemateError, match=r"line 2 came out as .* which is not AES-GCM"):
+    with pytest.raises(CasemateError, match=r"sealed line 2 as .* not by AES-GCM"):
         second.done(line.sealed ^ 1, line.tag, line=2)
 
 
-def test_a_line_that_is_counted_and_not_compared_is_refused() -> None:
+def test_a_stimulus_that_compares_only_some_of_its_lines_is_refused() -> None:
     for first_is_compared in (True, False):
         core = echo()
         for line in core.lines[: 1 + first_is_compared]:
             core.done(*((line.sealed, line.tag) if first_is_compared else ()))
         rest = () if first_is_compared else (core.lines[1].sealed, core.lines[1].tag)
-        with pytest.raises(CasemateError, match="compares some lines and counts others as they come"):
+        with pytest.raises(CasemateError, match="compares only some lines, and line"):
             core.done(*rest)
 
 
-def test_lines_compared_before_the_measurement_do_not_count_for_it() -> None:
+def test_lines_compared_before_the_measurement_do_not_make_it_compared() -> None:
     core = echo()
     core.done(core.lines[0].sealed, core.lines[0].tag)
     assert core.trace.are_lines
@@ -306,11 +306,11 @@ def test_lines_compared_before_the_measurement_do_not_count_for_it() -> None:
     assert (core.trace.done, core.trace.are_lines) == (1, False)
 
 
-def test_a_line_that_is_counted_twice_is_refused() -> None:
+def test_a_stimulus_that_completes_a_line_twice_is_refused() -> None:
     core = echo()
     line = core.lines[2]
     core.done(line.sealed, line.tag, line=2)
-    with pytest.raises(CasemateError, match="says twice that line 2 is done"):
+    with pytest.raises(CasemateError, match=r"calls core\.done\(\) twice for line 2"):
         core.done(line.sealed, line.tag, line=2)
 
 
@@ -331,14 +331,14 @@ class Deaf:
 def test_an_engine_that_stops_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_stimulus, "IDLE_CYCLES_MAX", 50)
     core = Core(Deaf(), Deaf.PORTS, 16, 3)
-    with pytest.raises(CasemateError, match="did nothing for 50 cycles, with 0 of 3 lines done"):
+    with pytest.raises(CasemateError, match="was idle for 50 cycles, with 0 of 3 lines done"):
         engine_stimulus.drive(core)
 
 
 @pytest.mark.parametrize(
     ("inputs", "said"),
     [
-        ({"aa": 1}, "'aa', which is no port besides the clock \\(did you mean 'a'\\?\\)"),
+        ({"aa": 1}, "'aa', which is the clock or no port \\(did you mean 'a'\\?\\)"),
         ({"y": 1}, "sets 'y', which is an output"),
         ({"a": 16}, "sets 'a' to 0x10, which does not fit 4 bits"),
     ],
@@ -348,7 +348,7 @@ def test_a_stimulus_that_sets_an_unknown_input_or_value_is_refused(inputs: dict[
         echo().cycle(**inputs)
 
 
-def test_a_result_is_kept_until_anything_that_decides_it_changes(tmp_path: Path) -> None:
+def test_a_cached_hardware_result_is_reused_until_one_of_its_inputs_changes(tmp_path: Path) -> None:
     kept, found = store.Store(tmp_path / "hw"), list[int]()
 
     def find() -> int:
@@ -369,7 +369,7 @@ def test_a_result_is_kept_until_anything_that_decides_it_changes(tmp_path: Path)
 
 
 @pytest.mark.parametrize("damage", ["", "{", "{}", "null", "[1]", '{"digest": "0", "found": 7}', None])
-def test_a_kept_result_that_is_damaged_is_found_again(tmp_path: Path, damage: str | None) -> None:
+def test_a_damaged_cached_hardware_result_is_recomputed(tmp_path: Path, damage: str | None) -> None:
     kept = store.Store(tmp_path)
     assert kept.keep("area", {}, lambda: {"um2": 5.5}) == {"um2": 5.5}
     (path,) = tmp_path.iterdir()
@@ -378,7 +378,7 @@ def test_a_kept_result_that_is_damaged_is_found_again(tmp_path: Path, damage: st
     assert kept.keep("area", {}, lambda: {"um2": 6.5}) == {"um2": 5.5}
 
 
-def test_the_text_of_a_step_decides_its_results() -> None:
+def test_a_cached_hardware_result_depends_on_the_source_code_of_its_step() -> None:
     found = store.code("fanout", "timing")
     assert found["fanout"] != found["timing"]
     assert store.digest(found) != store.digest(store.code("fanout"))

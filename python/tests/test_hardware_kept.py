@@ -165,7 +165,9 @@ results that depend on it.
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_every_step_that_a_change_affects_is_kept_under_another_name(requests: Requests, what: str) -> None:
+def test_every_hardware_step_that_an_input_affects_has_another_cache_key_after_its_change(
+    requests: Requests, what: str
+) -> None:
     change, decided = CHANGES[what]
     _, before = requests.price()
     _, again = requests.price()
@@ -176,7 +178,7 @@ def test_every_step_that_a_change_affects_is_kept_under_another_name(requests: R
     assert {step for step in decided if before[step] == after[step]} == set()
 
 
-def test_the_content_of_a_part_decides_the_results_of_its_steps(requests: Requests) -> None:
+def test_cached_hardware_results_of_a_part_depend_on_its_content(requests: Requests) -> None:
     with_part(requests)
     _, before = requests.price()
     assert before.keys() == {*STEPS, "part of fpga"}
@@ -185,7 +187,7 @@ def test_the_content_of_a_part_decides_the_results_of_its_steps(requests: Reques
     assert {step for step in before if before[step] != after[step]} >= {"part", "part of fpga", "timing", "energy"}
 
 
-def test_a_stimulus_changes_only_the_trace_and_no_synthesis(requests: Requests) -> None:
+def test_a_changed_stimulus_changes_only_the_cache_key_of_the_trace(requests: Requests) -> None:
     _, before = requests.price()
     requests.append("drives.py")
     requests.ask(lines=25, key_bytes=32)
@@ -193,7 +195,7 @@ def test_a_stimulus_changes_only_the_trace_and_no_synthesis(requests: Requests) 
     assert {step for step in ALL if before[step] != after[step]} == {"trace"}
 
 
-def test_a_cost_combines_the_results_of_all_steps(requests: Requests) -> None:
+def test_the_hardware_cost_of_a_core_combines_the_results_of_all_steps(requests: Requests) -> None:
     cost, _ = requests.price()
     # One flip-flop of the small library, at 4 ns.
     assert (cost.area.um2, cost.area.flops_um2, cost.area.cells, cost.area.flops) == (96, 96, 1, 1)

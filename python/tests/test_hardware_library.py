@@ -55,11 +55,11 @@ def test_a_unit_of_capacitance_is_read_in_either_case(tmp_path: Path) -> None:
 def test_a_compressed_library_that_is_cut_off_is_refused(tmp_path: Path, keep: int) -> None:
     path = tmp_path / "cut.lib.gz"
     path.write_bytes(gzip.compress(TEXT.encode())[:keep])
-    with pytest.raises(CasemateError, match=r"cut\.lib\.gz': what gzip compressed is damaged"):
+    with pytest.raises(CasemateError, match=r"cut\.lib\.gz': its gzip data is damaged"):
         library.read(path)
 
 
-def test_programs_get_a_library_plain_and_under_a_path_that_they_find(
+def test_external_tools_get_an_uncompressed_liberty_file_under_a_path_that_they_accept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given, work = tmp_path / "a b", tmp_path / "work"
@@ -81,7 +81,10 @@ def test_programs_get_a_library_plain_and_under_a_path_that_they_find(
     ("text", "said"),
     [
         (TEXT.replace("ff (IQ, IQN)", "latch (IQ, IQN)"), "has no flip-flop: expected cells with 'ff'"),
-        (re.sub(r"capacitance : [\d.]+;", "", TEXT), "gives no pin a capacitance: nothing can be said of delays"),
+        (
+            re.sub(r"capacitance : [\d.]+;", "", TEXT),
+            "gives no pin a capacitance: delays and energy cannot be computed",
+        ),
         (TEXT.replace("nom_voltage : 2;", ""), "'nom_voltage' is missing or not positive"),
         (
             TEXT.replace("slew_lower_threshold_pct_fall : 20;", ""),
@@ -98,7 +101,7 @@ def test_a_library_without_internal_power_is_noted(tmp_path: Path) -> None:
     assert small_library(tmp_path).left_out() == ""
     bare = TEXT.replace("internal_power()", "other()")
     assert (
-        "has no 'internal_power': energy is that of nets and leakage alone" in small_library(tmp_path, bare).left_out()
+        "has no 'internal_power': energy is only that of nets and leakage" in small_library(tmp_path, bare).left_out()
     )
 
 

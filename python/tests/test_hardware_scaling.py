@@ -29,7 +29,7 @@ def core(um2: float, fmax_mhz: float, cycles: float, nj: float) -> CoreCost:
     )
 
 
-def test_a_line_through_two_numbers_of_lanes_is_theirs_at_the_clock_that_both_reach() -> None:
+def test_a_fit_over_lane_counts_passes_through_two_points_at_their_common_clock() -> None:
     # An engine with a single lane has no router, so the fit omits it.
     points = [Point(), Point(lanes=2), Point(lanes=3), Point(mul_bits=32)]
     rows = [core(1, 1, 1, 1), core(2100, 200, 25, 60), core(3200, 100, 20, 61), core(1, 1, 1, 1)]
@@ -40,7 +40,7 @@ def test_a_line_through_two_numbers_of_lanes_is_theirs_at_the_clock_that_both_re
     assert (found[0].power_mw_a_lane, found[0].power_mw_besides) == pytest.approx((65, 110))
 
 
-def test_cores_that_differ_in_more_than_lanes_have_no_line() -> None:
+def test_cores_that_differ_in_more_than_lanes_have_no_fitted_line() -> None:
     assert scaling([Point(), Point(lanes=2, tower=True)], [core(1, 1, 1, 1), core(2, 1, 1, 1)]) == []
 
 

@@ -62,7 +62,7 @@ def driven(simulator: Path, *values: int) -> Trace:
     return rtl_simulation.drive(simulator, PORTS, "clk", drive, lambda process: Core(process, PORTS, 16, 1))
 
 
-def test_text_that_rtl_prints_is_not_taken_as_an_answer(simulator: Path) -> None:
+def test_text_that_rtl_prints_is_not_parsed_as_simulation_output(simulator: Path) -> None:
     assert driven(simulator, 5, 7).outputs == [{"y": 5}, {"y": 7}]
 
 
@@ -95,7 +95,7 @@ def test_a_netlist_that_a_full_disk_cut_off_is_refused_before_it_is_kept(
 
 
 @pytest.mark.parametrize("name", ["operator", "eval", "a$b", "\\d.x "])
-def test_a_port_that_no_simulator_can_name_is_refused_by_name(
+def test_a_port_with_a_name_that_no_simulator_accepts_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(tools, "need_simulation", lambda: None)
@@ -126,7 +126,7 @@ def test_a_stimulus_that_never_starts_the_measurement_is_refused(simulator: Path
     [
         ((Instance("i0", "INV", {"A": 2, "Y": 6}),), "has logic behind its clock 'clk' \\(a cell 'INV'\\)"),
         ((Instance("f1", "DFF", {"CK": 2, "D": 2, "Q": 6}),), "has logic behind its clock 'clk' \\(a cell 'DFF'\\)"),
-        ((Instance("f1", "DFF", {"CK": 3, "D": 3, "Q": 6}),), "that 'clk' does not clock itself \\(f1\\): gated"),
+        ((Instance("f1", "DFF", {"CK": 3, "D": 3, "Q": 6}),), "that 'clk' does not clock directly \\(f1\\): gated"),
     ],
 )
 def test_a_clock_used_as_data_or_driven_by_another_net_is_refused(

@@ -31,7 +31,7 @@ def source(folder: Path, body: str = "") -> Path:
     return path
 
 
-def test_memory_files_and_files_included_by_macros_decide_a_figure(tmp_path: Path) -> None:
+def test_memory_files_and_macro_includes_are_inputs_of_a_hardware_figure(tmp_path: Path) -> None:
     (tmp_path / "rom.hex").write_text("00\n")
     (tmp_path / "body.vh").write_text('`define MORE "more.vh"\n`include `MORE\n')
     (tmp_path / "more.vh").write_text("")
@@ -42,7 +42,7 @@ def test_memory_files_and_files_included_by_macros_decide_a_figure(tmp_path: Pat
     assert found == [tmp_path / name for name in ("body.vh", "more.vh", "rom.hex")]
 
 
-def test_a_source_that_is_edited_while_it_is_priced_leaves_no_kept_result(
+def test_a_source_edited_during_the_hardware_flow_leaves_no_cached_result(
     tmp_path: Path, flow: Flow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = source(tmp_path)
@@ -81,7 +81,7 @@ def test_a_stimulus_of_a_user_is_carried_out_each_time(
 
 
 @pytest.mark.parametrize("damaged", [b"", b"not compressed", None])
-def test_a_kept_file_that_was_damaged_is_made_again(tmp_path: Path, damaged: bytes | None) -> None:
+def test_a_damaged_cached_hardware_file_is_regenerated(tmp_path: Path, damaged: bytes | None) -> None:
     store, made = Store(tmp_path), list[int]()
 
     def make() -> bytes:

@@ -71,7 +71,7 @@ def test_the_intervals_of_a_record_add_up_to_its_totals(
         assert {path: sums[path] for path in summed} == {path: whole[path] for path in summed}
 
 
-def test_the_table_has_a_row_for_each_interval_of_each_design(casemate: Casemate) -> None:
+def test_the_interval_table_has_a_row_for_each_interval_of_each_design(casemate: Casemate) -> None:
     said = casemate("run", *SMALL, *INTERVALS, "--json")
     assert said.code == 0
     assert "wrote phases.csv" in said.err
@@ -108,7 +108,7 @@ def test_the_table_has_a_row_for_each_interval_of_each_design(casemate: Casemate
     assert by_design == [record["dram_bytes"] for record in records]
 
 
-def test_every_cause_of_a_split_figure_has_a_column() -> None:
+def test_every_cause_in_an_interval_record_has_a_table_column() -> None:
     names = [name for name, _ in intervals._columns()]
     assert len(names) == len(set(names)), "no name is taken twice"
     parts = [name for name in names if name.startswith("reads_") and name not in ("reads_mean_ns", "reads_p99_ns")]
@@ -151,7 +151,7 @@ def test_speculation_is_counted_by_interval_only_if_a_design_speculates() -> Non
         assert all(math.isnan(float(row[name])) for name in ("words_predicted_rate", "chunks_hits", "chunks_misses"))
 
 
-def test_new_causes_in_a_record_get_columns() -> None:
+def test_new_causes_in_an_interval_record_get_table_columns() -> None:
     class Stalls(Result):
         tree: int
         tag: int
@@ -181,7 +181,7 @@ def _options(interval: str | int) -> RunOptions:
     return RunOptions(limit="50K", interval=interval, protection=False)
 
 
-def test_figures_that_an_interval_lacks_are_written_as_nan(casemate: Casemate) -> None:
+def test_missing_interval_figures_are_written_as_nan(casemate: Casemate) -> None:
     casemate("run", "--workload", "gups", "--set", "footprint=4 KB", *SMALL[4:], *INTERVALS)
     quiet = [row for row in _table("phases.csv") if row["llc_misses"] == "0"]
     assert quiet
@@ -204,7 +204,7 @@ def test_pandas_and_polars_read_the_columns_as_numbers(casemate: Casemate, reade
         assert list(table[name])[-1] == pytest.approx(float(rows[-1][name]), nan_ok=True)
 
 
-def test_a_whole_run_as_one_interval_has_the_figures_of_the_verbose_table(casemate: Casemate) -> None:
+def test_a_single_interval_over_the_whole_run_has_the_figures_of_the_verbose_table(casemate: Casemate) -> None:
     said = casemate(
         "run", *SMALL, "--design", "sc64-bmt", "--verbose", "--interval", "50K", "--intervals", "phases.csv"
     )
@@ -222,7 +222,7 @@ def test_a_whole_run_as_one_interval_has_the_figures_of_the_verbose_table(casema
     assert {f"{question} {answer}" for question, answer in expected.items()} <= lines, said.out
 
 
-def test_several_machines_and_cores_are_in_one_table(casemate: Casemate) -> None:
+def test_the_interval_table_contains_several_machines_and_cores(casemate: Casemate) -> None:
     on_two = ("--design", "none", "--machine", "modern", "--machine", "emcc-4core", "--copies", "1")
     casemate("run", *SMALL, *on_two, *INTERVALS)
     assert {row["machine"] for row in _table("phases.csv")} == {"modern", "emcc-4core"}
@@ -230,7 +230,7 @@ def test_several_machines_and_cores_are_in_one_table(casemate: Casemate) -> None
     assert sum(int(row["instructions"]) for row in _table("phases.csv")) == 200_000
 
 
-def test_records_have_the_intervals_without_a_table(casemate: Casemate, tmp_path: Path) -> None:
+def test_run_records_contain_intervals_without_an_interval_table(casemate: Casemate, tmp_path: Path) -> None:
     casemate("run", *SMALL, "--design", "none", "--interval", "25K", "--output", "records")
     (path,) = (tmp_path / "records").iterdir()
     assert [interval["instructions"] > 20_000 for interval in json.loads(path.read_text())["intervals"]] == [True] * 2
@@ -262,7 +262,7 @@ def test_an_unusable_path_is_refused_before_the_run(
         ((*INTERVALS, "--trace-window", "20us:5us", "-o", "phases.csv"), "'phases.csv' is asked for twice"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_before_the_run(
+def test_invalid_excerpt_or_interval_options_are_refused_before_the_run(
     casemate: Casemate, tmp_path: Path, wrong: tuple[str, ...], expected: str
 ) -> None:
     said = casemate("run", *SMALL, *wrong)
@@ -279,7 +279,7 @@ def test_the_api_refuses_an_invalid_interval(wrong: str | int) -> None:
         api.run(BuiltIn("gups"), options=_options(wrong))
 
 
-def test_a_full_disk_is_one_clear_line_and_keeps_the_earlier_file(tmp_path: Path) -> None:
+def test_a_full_disk_is_a_one_line_error_and_keeps_the_earlier_output_file(tmp_path: Path) -> None:
 
     def no_file_above(size: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -297,7 +297,7 @@ def test_a_full_disk_is_one_clear_line_and_keeps_the_earlier_file(tmp_path: Path
     assert (tmp_path / "phases.csv").read_text() == "old"
 
 
-def test_ctrl_c_keeps_the_intervals_until_then(interrupted: Casemate, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_run_intervals_counted_until_then(interrupted: Casemate, tmp_path: Path) -> None:
     said = interrupted(
         "run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "all", "--design", "none", "--json",
         "--interval", "100K", "--intervals", "phases.csv",

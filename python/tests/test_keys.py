@@ -15,11 +15,11 @@ def page() -> str:
     return keys.page()
 
 
-def test_the_reference_of_keys_equals_the_output_of_its_command() -> None:
+def test_the_configuration_key_reference_equals_the_output_of_its_generator() -> None:
     assert (ROOT / "docs" / "KEYS.md").read_text() == page(), ".venv/bin/python scripts/keys.py > docs/KEYS.md"
 
 
-def test_every_key_of_the_reference_has_values_a_default_and_a_description() -> None:
+def test_every_key_in_the_configuration_reference_has_values_default_and_description() -> None:
     rows = [line for line in page().splitlines() if line.startswith("| `")]
     assert len(rows) > 200
     for row in rows:
@@ -28,7 +28,7 @@ def test_every_key_of_the_reference_has_values_a_default_and_a_description() -> 
         assert not re.search(r"\b(struct|usize|[ui]\d+|f64)\b", takes), row
 
 
-def test_a_key_that_no_built_in_file_has_is_in_the_reference() -> None:
+def test_the_configuration_reference_includes_keys_that_no_built_in_file_sets() -> None:
     assert "| `llc.miss_prediction` | `xpt` | - |" in page()
 
 

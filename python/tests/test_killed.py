@@ -234,7 +234,9 @@ def _killed_with_its_keeper(start: Callable[..., Started], stubborn: str) -> Sta
     return started if _is_recording(started.alive()) else None
 
 
-def test_the_next_run_sweeps_programs_left_by_a_killed_keeper(start: Callable[..., Started], stubborn: str) -> None:
+def test_the_next_run_ends_programs_left_over_by_a_killed_recording_supervisor(
+    start: Callable[..., Started], stubborn: str
+) -> None:
     # Tests that run at the same time record now and then, but not all the time.
     left = next((left for _ in range(5) if (left := _killed_with_its_keeper(start, stubborn))), None)
     assert left, "nothing is left to be swept"

@@ -26,7 +26,7 @@ def test_a_live_program_runs_to_its_end(casemate: Casemate) -> None:
 
 
 @pytest.mark.parametrize("program", [("/bin/true",), ("ls", "/"), ("/bin/sh", "-c", "echo $(ls /) | wc")], ids=str)
-def test_every_load_of_a_live_program_agrees_under_the_default_designs(
+def test_every_load_of_a_live_program_returns_its_recorded_value_under_the_default_designs(
     casemate: Casemate, program: tuple[str, ...]
 ) -> None:
     said = casemate("run", "--check-values", "--", *program)

@@ -104,7 +104,7 @@ def fates(folder: Path, name: str, text: str) -> dict[str, tuple[str, str]]:
     return {key.key: (key.fate, key.said) for key in import_machine(folder / name).keys}
 
 
-def test_the_channel_of_dramsim3_is_that_of_the_machine(tmp_path: Path) -> None:
+def test_a_dramsim3_configuration_is_imported_as_the_equivalent_memory_channel(tmp_path: Path) -> None:
     found = made(tmp_path, "x.ini", DRAMSIM3)
     expected = {
         "memory.channels": "2", "memory.size": '"8192 MB"', "memory.interleave.lines": "128",
@@ -152,7 +152,7 @@ def test_ddr5_presets_have_ddr5_constraints(tmp_path: Path) -> None:
     assert said[0] == "changed"
 
 
-def test_each_imported_key_is_listed_once_with_its_fate(tmp_path: Path) -> None:
+def test_the_import_report_lists_each_foreign_key_once_with_its_outcome(tmp_path: Path) -> None:
     ini, yaml = fates(tmp_path, "x.ini", DRAMSIM3), fates(tmp_path, "x.yaml", RAMULATOR2)
     assert len(ini) == sum(" = " in line for line in DRAMSIM3.splitlines())
     assert ini["timing.CL"] == ("taken", "")
@@ -161,7 +161,7 @@ def test_each_imported_key_is_listed_once_with_its_fate(tmp_path: Path) -> None:
     changed = {key for key, (fate, _) in ini.items() if fate == "changed"}
     assert changed == {"system.row_buf_policy"}, "a map that a machine has is taken as it is"
     assert yaml["MemorySystem.Controller.plugins.0.ControllerPlugin.steps.1"][0] == "no counterpart"
-    assert yaml["MemorySystem.Controller.Scheduler.impl"] == ("changed", "'fr-fcfs' is taken")
+    assert yaml["MemorySystem.Controller.Scheduler.impl"] == ("changed", "the machine uses 'fr-fcfs'")
     assert yaml["MemorySystem.DRAM.timing.tFAW"] == ("changed", "64 clocks of 625 ps")
     assert yaml["Frontend.path"][0] == "no counterpart"
 
@@ -179,12 +179,16 @@ REFUSED = (
     ("x.ini", DRAMSIM3.replace("DDR4", "HBM2"), "dram_structure.protocol is HBM2: expected DDR3 or DDR4"),
     ("x.ini", DRAMSIM3.replace("= 17", "= 17.5", 1), "timing.CL is '17.5': expected a whole number"),
     ("x.ini", DRAMSIM3.replace("rorababgchco", "rorabgba"), "address_mapping is 'rorabgba': expected each of ch"),
-    ("x.ini", DRAMSIM3.replace("rows = 32768", "rows = 30000"), "describes what no machine can have"),
+    ("x.ini", DRAMSIM3.replace("rows = 32768", "rows = 30000"), "describes a memory that no machine can have"),
     ("x.ini", DRAMSIM3.replace("CL = 17", "CL 17"), "no .ini file"),
     ("x.ini", "[a]\nb = 1\n", "no section [dram_structure]"),
     ("x.yaml", RAMULATOR2.replace("DDR4_3200AA", "DDR4_3200AB"), "did you mean"),
     ("x.yaml", RAMULATOR2.replace("impl: DDR4", "impl: HBM3"), "MemorySystem.DRAM.impl is HBM3: expected DDR4 or DDR5"),
-    ("x.yaml", RAMULATOR2.replace("      rank: 1", "      rank: &r 1"), "line 12: '&r 1' is of a part of YAML"),
+    (
+        "x.yaml",
+        RAMULATOR2.replace("      rank: 1", "      rank: &r 1"),
+        "line 12: '&r 1' is YAML that Casemate does not read",
+    ),
     ("x.yaml", RAMULATOR2.replace("      rank: 1", "\trank: 1"), "line 12: tabs"),
     ("x.yaml", RAMULATOR2.replace("      rank: 1", "     rank: 1"), "line 12"),
     ("x.yaml", RAMULATOR2.replace("preset: DDR4_3200AA", "rate: 3200"), "has no key MemorySystem.DRAM.timing.nCL"),

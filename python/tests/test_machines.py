@@ -13,7 +13,7 @@ SMALL_GUPS = cm.BuiltIn("gups", {"footprint": "1 MB"})
 BRIEF = cm.RunOptions(limit="50K", protection=False)
 
 
-def test_one_key_of_a_table_that_the_file_omits_can_be_set(casemate: Casemate) -> None:
+def test_an_override_may_set_one_key_of_a_table_that_the_machine_file_omits(casemate: Casemate) -> None:
     (record,) = casemate("run", *SMALL, "--design", "none", "--with", "machine.node.l2.size=1 MB", "--json").json()[
         "records"
     ]
@@ -33,18 +33,18 @@ def assert_set_to_itself(machine: str, values: dict[str, object]) -> None:
     assert {key: changed[key] for key in values} == {key: (value, "change") for key, value in values.items()}, machine
 
 
-def test_all_values_of_a_machine_can_be_set_to_themselves_at_once() -> None:
+def test_overriding_all_values_of_a_machine_with_themselves_changes_nothing() -> None:
     for machine in cm.machines():
         assert_set_to_itself(machine.name, settable(machine.name))
 
 
 @pytest.mark.parametrize("machine", ["modern", "secpb-pcm", "cryptopage-2006"])
-def test_each_single_value_of_a_machine_can_be_set_to_itself(machine: str) -> None:
+def test_overriding_each_value_of_a_machine_with_itself_changes_nothing(machine: str) -> None:
     for key, value in settable(machine).items():
         assert_set_to_itself(machine, {key: value})
 
 
-def test_a_machine_is_listed_whole_with_the_source_of_each_value(casemate: Casemate, tmp_path: Path) -> None:
+def test_the_list_command_shows_every_value_of_a_machine_with_its_source(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("list", "machines", "modern", "--with", "machine.llc.size=16 MB")
     assert said.code == 0
     for line in (
@@ -61,13 +61,13 @@ def test_a_machine_is_listed_whole_with_the_source_of_each_value(casemate: Casem
     assert [(setting.key, setting.value) for setting in again] == [(setting.key, setting.value) for setting in usual]
 
 
-def test_only_machines_and_designs_are_listed_by_name(casemate: Casemate) -> None:
+def test_only_machines_and_designs_can_be_listed_with_their_values(casemate: Casemate) -> None:
     assert "only machines and designs have values" in casemate("list", "attacks", "badram").err
     assert "did you mean 'modern'?" in casemate("list", "machines", "modren").err
     assert casemate("list", "designs", "sc64-bmt").code == 0
 
 
-def test_several_machines_are_columns_with_a_separate_baseline_each(casemate: Casemate) -> None:
+def test_a_run_on_several_machines_has_a_column_and_baseline_for_each_machine(casemate: Casemate) -> None:
     machines = ("--machine", "modern", "--machine", "modern-ddr5")
     said = casemate("run", *SMALL, *machines)
     assert said.code == 0
@@ -90,7 +90,7 @@ def test_one_design_on_several_machines_is_compared_with_the_first() -> None:
     assert results.slowdown("none", "modern-ddr5") == second.time_fs / first.time_fs != 1.0
 
 
-def test_a_change_may_apply_to_a_single_design(casemate: Casemate) -> None:
+def test_an_override_may_apply_to_a_single_design(casemate: Casemate) -> None:
     both = ("--design", "ctr-mac", "--design", "sc64-bmt")
     answer = casemate("run", *SMALL, *both, "--with", "design.sc64-bmt.parts.caches.ways=16", "--json").json()
     ways = [record["configuration"]["design"]["parts"]["caches"]["ways"] for record in answer["records"]]
@@ -102,22 +102,22 @@ def test_an_unknown_design_is_refused_before_work_on_another_begins() -> None:
         options.chosen_designs(("none", "sc64-btm"), every=False)
 
 
-def test_a_file_may_have_nearly_the_name_of_a_key(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_machine_file_may_have_nearly_the_name_of_an_override_key(casemate: Casemate, tmp_path: Path) -> None:
     machine = tmp_path / "engine.toml"
     machine.write_text((Path(__file__).parents[2] / "machines" / "modern.toml").read_text())
     changed = casemate("explain", "none", "--machine", str(machine), "--with", "machine.engines.aes.latency_ns=20")
     assert changed.code == 0, changed.err
 
 
-def test_a_change_of_a_design_or_machine_that_does_not_run_is_refused(casemate: Casemate) -> None:
+def test_an_override_for_a_design_or_machine_outside_the_run_is_refused(casemate: Casemate) -> None:
     both = ("--design", "none", "--design", "ctr-mac")
     for change, reason in [
         (
             "design.sc64-bmt.parts.caches.ways=16",
-            "is for the design 'sc64-bmt', which is not asked for (there is none, ctr-mac)",
+            "is for the design 'sc64-bmt', which is not requested (requested: none, ctr-mac)",
         ),
-        ("machine.modern-ddr5.cores=2", "is for the machine 'modern-ddr5', which is not asked for (there is modern)"),
-        ("design.sc64-btm.parts.caches.ways=16", "is for no design that is asked for (did you mean 'sc64-bmt'?)"),
+        ("machine.modern-ddr5.cores=2", "is for the machine 'modern-ddr5', which is not requested (requested: modern)"),
+        ("design.sc64-btm.parts.caches.ways=16", "is for no requested design (did you mean 'sc64-bmt'?)"),
         ("design.parts.caches.bitmaps=8 KB", "is for the bitmaps of re-ordered lines, and the design re-orders no"),
         ("design.parts.speculation.tracking=lru", "missing field `values`"),
     ]:
@@ -130,7 +130,7 @@ def test_a_change_of_a_design_or_machine_that_does_not_run_is_refused(casemate: 
     assert casemate("explain", *compared).code == 0
     alone = casemate("attack", "none", "--with", "design.sc64-bmt.parts.caches.ways=16")
     assert alone.code == 2
-    assert "which is not asked for (there is none)" in " ".join(alone.err.split())
+    assert "which is not requested (requested: none)" in " ".join(alone.err.split())
 
 
 @pytest.mark.parametrize(
@@ -142,13 +142,13 @@ def test_a_change_of_a_design_or_machine_that_does_not_run_is_refused(casemate: 
         ("design.parts.caches.counters=1048576 GB", "does not fit on a chip: expected at most"),
     ],
 )
-def test_a_change_that_no_machine_admits_is_refused(casemate: Casemate, change: str, rule: str) -> None:
+def test_an_override_with_an_invalid_value_is_refused_with_the_rule(casemate: Casemate, change: str, rule: str) -> None:
     said = casemate("run", *SMALL, "--design", "sc64-bmt", "--with", change)
     assert said.code == 2
     assert rule in " ".join(said.err.split())
 
 
-def test_changes_are_shown_above_the_table_and_are_in_the_result(casemate: Casemate) -> None:
+def test_overrides_are_shown_above_the_table_and_in_the_results(casemate: Casemate) -> None:
     changes = ("--with", "machine.llc.size=4 MB", "--with", "machine.node.l2.prefetcher=")
     said = casemate("run", *SMALL, "--design", "none", *changes)
     assert "  with machine.llc.size = 4 MB, machine.node.l2.prefetcher left out" in said.out

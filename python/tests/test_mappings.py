@@ -44,7 +44,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_view_of_a_page_has_its_content(program: str, kind: str) -> None:
+def test_every_mapping_of_a_shared_page_has_its_content(program: str, kind: str) -> None:
     assert subprocess.run([program, kind]).returncode == 0
     options = cm.RunOptions(check_values=True, limit="all", protection=False)
     for record in cm.run([program, kind], options=options).records:
@@ -58,7 +58,9 @@ def test_every_view_of_a_page_has_its_content(program: str, kind: str) -> None:
 @pytest.mark.parametrize(
     "machine", [{"changes": {"machine.memory.page": "2 MB"}}, {"machine": "champsim-default"}], ids=["large", "walked"]
 )
-def test_pages_are_shared_and_copied_on_every_kind_of_machine(program: str, kind: str, machine: dict[str, Any]) -> None:
+def test_loads_from_shared_and_copied_pages_are_right_on_every_kind_of_machine(
+    program: str, kind: str, machine: dict[str, Any]
+) -> None:
     options = cm.RunOptions(check_values=True, limit="all", protection=False)
     [record] = cm.run([program, kind], designs="none", options=options, **machine).records
     values = record.checks.load_values
@@ -67,13 +69,13 @@ def test_pages_are_shared_and_copied_on_every_kind_of_machine(program: str, kind
 
 
 @pytest.mark.parametrize("cores", [3, 4])
-def test_two_children_end_on_several_cores(casemate: Casemate, cores: int) -> None:
+def test_a_shell_with_two_child_processes_runs_on_several_cores(casemate: Casemate, cores: int) -> None:
     machine = ("--with", f"machine.cores={cores}", "--limit", "300K")
     said = casemate("run", "--check-values", "--design", "none", *machine, "--", "sh", "-c", "/bin/true; /bin/true")
     assert said.code == 0, said.out
 
 
-def test_a_recording_has_the_content_of_every_view(casemate: Casemate, program: str) -> None:
+def test_a_recording_has_the_content_of_every_mapping_of_a_page(casemate: Casemate, program: str) -> None:
     for kind in ("private-file", "forked"):
         assert casemate("record", "--check-values", "-o", f"{kind}.trace", "--", program, kind).code == 0
         said = casemate("run", "--trace", f"{kind}.trace", "--design", "sc64-bmt", "--machine", "emcc-4core")

@@ -16,14 +16,14 @@ LATIN = os.fsdecode(b"caf\xe9")
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9", LATIN, Path(LATIN)])
-def test_a_program_gets_a_word_that_is_not_utf_8_byte_by_byte(tmp_path: Path, name: str | bytes | Path) -> None:
+def test_a_recorded_program_receives_a_non_utf_8_argument_unchanged(tmp_path: Path, name: str | bytes | Path) -> None:
     path = os.path.join(os.fsencode(tmp_path), os.fsencode(name))
     word = path if isinstance(name, bytes) else type(name)(os.fsdecode(path))
     cm.run(["/usr/bin/touch", word], designs=["none"], options=cm.RunOptions(protection=False, limit="all"))
     assert os.listdir(os.fsencode(tmp_path)) == [b"caf\xe9"]
 
 
-def test_words_of_a_command_are_text_if_they_are_utf_8() -> None:
+def test_utf_8_command_arguments_are_passed_as_text_and_others_as_bytes() -> None:
     given = ["café", "café".encode(), Path("café"), 7]
     assert [native.word(each) for each in given] == ["café", "café", "café", "7"]
     assert native.word(LATIN) == list(b"caf\xe9")
@@ -46,7 +46,7 @@ def test_words_of_a_command_are_text_if_they_are_utf_8() -> None:
         lambda: cm.cost_of_battery(profile=LATIN),
     ],
 )
-def test_any_other_name_that_is_not_utf_8_is_refused_with_the_reason(ask: Callable[[], Any]) -> None:
+def test_names_other_than_program_arguments_must_be_utf_8(ask: Callable[[], Any]) -> None:
     with pytest.raises(cm.CasemateError) as refused:
         ask()
     assert str(refused.value).startswith(r"'caf\xe9")

@@ -65,16 +65,16 @@ def error_of(words: list[str]) -> str | None:
     return None
 
 
-def test_the_pages_and_the_help_show_many_commands() -> None:
+def test_the_documentation_and_the_help_contain_over_40_commands_each() -> None:
     assert len(set(on_pages())) > 40
     assert len(set(in_help())) > 40
 
 
 @pytest.mark.parametrize("line", sorted({*on_pages(), *in_help()}))
-def test_a_shown_command_parses(line: str) -> None:
+def test_every_command_in_documentation_and_help_parses(line: str) -> None:
     assert error_of(words_of(line)) is None
 
 
 @pytest.mark.parametrize("line", ["run --desing none", "rnu", "explain sc64-bmt --of nothing", "list desings"])
-def test_a_wrong_command_does_not_parse(line: str) -> None:
+def test_the_command_check_of_the_documentation_rejects_a_wrong_command(line: str) -> None:
     assert error_of(words_of(line)) is not None

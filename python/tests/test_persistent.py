@@ -58,7 +58,7 @@ def persisted(program: cm.Program | cm.Trace) -> int:
     return record.persist_buffer.stores
 
 
-def test_only_stores_to_mapped_files_pass_the_persist_buffer(
+def test_only_stores_to_shared_file_mappings_enter_the_persist_buffer(
     counting: Path, casemate: Casemate, tmp_path: Path
 ) -> None:
     assert casemate("record", "--check-values", "-o", "counting.trace", "--", str(counting), "file").code == 0
@@ -73,7 +73,9 @@ def test_only_stores_to_mapped_files_pass_the_persist_buffer(
     assert stored("all") > 3 * 5000
 
 
-def test_a_sampled_run_passes_on_every_store_to_a_mapped_file(counting: Path, tmp_path: Path) -> None:
+def test_a_sampled_run_passes_every_store_to_a_shared_file_mapping_to_the_persist_buffer(
+    counting: Path, tmp_path: Path
+) -> None:
     program = cm.Program([str(counting), str(tmp_path / "file")], persistent="mapped")
     options = cm.RunOptions(limit="all", check_values=True, protection=False, detail="sampled")
     record, *_ = cm.run(program, machine="secpb-pcm", designs="secpb-nogap", options=options).records
@@ -84,7 +86,7 @@ def test_a_sampled_run_passes_on_every_store_to_a_mapped_file(counting: Path, tm
     assert record.feed.persistent_stores == 5000 > record.persist_buffer.stores
 
 
-def test_the_record_states_persistence_unless_all_memory_is_persistent(counting: Path, casemate: Casemate) -> None:
+def test_the_run_record_states_which_memory_is_persistent(counting: Path, casemate: Casemate) -> None:
     for persistent in ("all", "mapped"):
         said = casemate(*RUN, "--persistent", persistent, "--json", "--", str(counting), "file")
         assert said.code == 0

@@ -41,7 +41,7 @@ def test_the_command_prints_a_table_or_json_and_fails_if_a_store_is_lost(casemat
     words = ["run", "--workload", "log", "--limit", "100K", "--power-loss", "20us"]
     said = casemate(*words)
     assert said.code == 0
-    assert "exactly what had been accepted" in said.out
+    assert "exactly the accepted stores" in said.out
     assert "20.000 us" in said.out
     lossy = casemate(*words, "--design", "bbb-gap", "--machine", "secpb-pcm", "--losses", "2", "--json")
     assert lossy.code == 1
@@ -53,29 +53,29 @@ def test_the_command_prints_a_table_or_json_and_fails_if_a_store_is_lost(casemat
 def test_a_loss_after_the_end_of_the_program_is_reported(casemate: Casemate) -> None:
     said = casemate("run", "--workload", "log", "--limit", "50K", "--power-loss", "1s")
     assert said.code == 0
-    assert "2 losses came when the programs had ended" in " ".join(said.out.split())
+    assert "2 losses happened after the programs had ended" in " ".join(said.out.split())
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--power-loss", "soon"], "'soon' is no moment: expected a number of instructions as in 1.5M"),
-        (["--losses", "3"], "--losses is about losses of power: add --power-loss AT"),
-        (["--battery", "1mJ"], "--battery is about losses of power: add --power-loss AT"),
+        (["--losses", "3"], "--losses applies to losses of power: add --power-loss AT"),
+        (["--battery", "1mJ"], "--battery applies to losses of power: add --power-loss AT"),
         (["--power-loss", "random", "--battery", "much"], "'much' is not an amount of energy"),
         (["--power-loss", "random", "--design", "sc64-bmt"], "design sc64-bmt keeps no data over a loss of power"),
         (["--power-loss", "random", "--detail", "sampled"], "leave out --detail"),
-        (["--power-loss", "random", "--values", "8"], "--values is for runs that end by themselves"),
+        (["--power-loss", "random", "--values", "8"], "--values is for runs without a loss of power"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_in_one_line(words: list[str], said: str, casemate: Casemate) -> None:
+def test_invalid_power_loss_options_are_a_one_line_error(words: list[str], said: str, casemate: Casemate) -> None:
     refused = casemate("run", "--workload", "log", "--limit", "50K", *words)
     assert refused.code == 2
     assert said in refused.err
     assert "\n" not in refused.err.strip()
 
 
-def test_moments_and_energies_are_parsed_with_their_units() -> None:
+def test_power_loss_moments_and_battery_energies_are_parsed_with_units() -> None:
     assert moment("1.5M") == {"instructions": 1_500_000}
     assert moment("20us") == {"time_fs": 20_000_000_000}
     assert moment("random") == "random"

@@ -46,7 +46,7 @@ def test_a_wrong_program_or_option_for_losses_is_refused(
     assert expected in " ".join(said.err.split())
 
 
-def test_power_fails_under_a_changed_design_and_its_example_changes_it_too(casemate: Casemate) -> None:
+def test_replay_commands_of_power_losses_contain_the_design_overrides(casemate: Casemate) -> None:
     short = ("--workload", "5", "--row", "power-loss")
     usual = casemate("crash", "plp-sp", *short)
     assert usual.code == 0
@@ -68,4 +68,4 @@ def test_power_fails_under_a_changed_design_and_its_example_changes_it_too(casem
     unseen = casemate("crash", "secpb-cm", *short, "--with", "design.parts.persistence.entries=4")
     assert (unseen.code, "buffers of one or two entries" in unseen.err) == (2, True)
     wrong = casemate("crash", "plp-sp", "--with", "machine.cores=2")
-    assert (wrong.code, "tried on no machine: expected design.KEY" in wrong.err) == (2, True)
+    assert (wrong.code, "tried without a machine; expected design.KEY" in wrong.err) == (2, True)

@@ -46,7 +46,7 @@ def test_attacks_after_a_run_report_their_progress(monkeypatch: pytest.MonkeyPat
     assert "attacks on xts: " in heard.getvalue()
 
 
-def test_a_forecast_shrinks_with_the_age_of_its_data() -> None:
+def test_the_displayed_remaining_time_decreases_between_progress_reports() -> None:
     assert progress._left(10.0, 0.5) == ", about 10 s left"
     assert progress._left(10.0, 0.5, since=4.0) == ", about 6 s left"
     assert progress._left(10.0, 0.5, since=11.0) == ""
@@ -67,7 +67,7 @@ class Heard:
         self.shares.append((events["done"], events["of"]))
 
 
-def test_kept_steps_do_not_count_as_work_of_a_pricing() -> None:
+def test_cached_steps_do_not_count_in_the_progress_of_the_hardware_flow() -> None:
     steps, whole = Heard(), sum(STEP_SECONDS.values())
     pricing = Pricing(cast(progress.Steps, steps), 3, [])
     pricing.begin(0, "kept")
@@ -83,7 +83,7 @@ def test_kept_steps_do_not_count_as_work_of_a_pricing() -> None:
     assert steps.shares[-1] == (whole, 2 * whole - before)
 
 
-def test_progress_of_a_step_that_occurs_twice_continues() -> None:
+def test_hardware_flow_progress_increases_over_a_step_that_occurs_twice() -> None:
     steps = Heard()
     pricing = Pricing(cast(progress.Steps, steps), 1, ["FPGA"])
     pricing.begin(0, "router")

@@ -50,9 +50,7 @@ def test_a_masked_load_that_faults_under_qemu_is_named(casemate: Casemate, tmp_p
 
 
 @needs_qemu
-def test_code_that_is_mapped_twice_is_named_only_when_a_fault_ends_the_program(
-    casemate: Casemate, tmp_path: Path
-) -> None:
+def test_doubly_mapped_code_is_mentioned_only_if_a_fault_ends_the_program(casemate: Casemate, tmp_path: Path) -> None:
     built("Code that is written at another address", tmp_path)
     well = casemate("run", "--design", "none", "--limit", "all", "--", "./input")
     assert "QEMU" not in well.out
@@ -71,7 +69,7 @@ def test_a_fault_of_the_program_is_not_attributed_to_qemu(casemate: Casemate) ->
 
 
 @needs_qemu
-def test_a_reservation_that_this_computer_cannot_back_is_refused_and_the_rest_is_kept(
+def test_an_address_space_reservation_beyond_host_memory_is_refused_and_results_are_kept(
     casemate: Casemate, tmp_path: Path
 ) -> None:
     if not is_version_7():
@@ -93,7 +91,9 @@ def test_a_reservation_that_this_computer_cannot_back_is_refused_and_the_rest_is
     assert casemate("run", "--design", "none", "--trace", "x.trace").code == 0
 
 
-def test_progress_names_the_work_of_qemu_while_no_instruction_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_names_the_memory_mapping_work_of_qemu_while_no_instruction_arrives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
     heard = io.StringIO()
     with progress.Instructions(Console(file=heard, width=200), ["none"], None) as lines:

@@ -4,9 +4,8 @@ import itertools
 
 import pytest
 from casemate import CasemateError
-from casemate.crypto import feasibility
-from casemate.hardware import regression
-from casemate.hardware.regression import EnginePoint, Line
+from casemate.crypto import feasibility, regression
+from casemate.crypto.regression import EnginePoint, Line
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +37,7 @@ def test_least_squares_recover_the_line_through_its_points() -> None:
     assert (found.slope, found.intercept) == pytest.approx((11.05, 2.12))
 
 
-def test_rounding_moves_a_line_as_far_as_the_worst_corner_does_and_no_further() -> None:
+def test_the_rounding_error_bound_of_a_fit_equals_the_worst_rounding_of_its_points() -> None:
     places, half = [1, 2, 4, 8, 16], 0.5
     values = [89.0, 176.0, 343.0, 657.0, 1204.0]
     exact = regression.least_squares(list(zip(places, values, strict=True)))
@@ -51,7 +50,7 @@ def test_rounding_moves_a_line_as_far_as_the_worst_corner_does_and_no_further() 
     assert max(abs(corner.intercept - exact.intercept) for corner in corners) == pytest.approx(reach.intercept)
 
 
-def test_engines_are_fitted_in_area_and_power() -> None:
+def test_area_and_power_of_engines_are_fitted_linearly_over_their_number() -> None:
     points = [EnginePoint(n, area_um2=1000.0 * n + 50, power_mw=2.0 * n + 1) for n in (1, 2, 8)]
     found = regression.fit_engines(points)
     assert found.area_um2.at(100) == pytest.approx(100_050)
@@ -59,7 +58,7 @@ def test_engines_are_fitted_in_area_and_power() -> None:
 
 
 @pytest.mark.parametrize("points", [[], [(1.0, 2.0)], [(4.0, 1.0), (4.0, 2.0)]])
-def test_points_at_one_position_have_no_line(points: list[tuple[float, float]]) -> None:
+def test_a_fit_over_points_at_one_position_is_refused(points: list[tuple[float, float]]) -> None:
     with pytest.raises(CasemateError, match="expected two different places"):
         regression.least_squares(points)
 

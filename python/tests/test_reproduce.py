@@ -42,13 +42,13 @@ def store_of(study: Study, folder: Path) -> Store:
 
 def carry_out(store: Store, study: Study, seeds: int = SEEDS) -> tuple[Runs, list[str], list[Job]]:
     """Carries out the runs of a study's first figure; returns records, failures and the reported jobs."""
-    jobs: list[Job] = []
+    reported: list[Job] = []
     needed = study.needed(["1"])
     jobs = [
         store.job(case, setting, store.trace(case), seed) for seed in range(1, seeds + 1) for case, setting in needed
     ]
-    runs, failures = store.carry_out(jobs, lambda done, job: jobs.append(job))
-    return runs, failures, jobs
+    runs, failures = store.carry_out(jobs, lambda done, job: reported.append(job))
+    return runs, failures, reported
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_a_figure_needs_only_the_runs_of_its_workloads_and_settings() -> None:
     assert needed == [("small", "none"), ("small", "slow")]
 
 
-def test_a_figure_that_names_no_group_is_about_all_workloads() -> None:
+def test_a_study_figure_without_a_group_covers_all_workloads() -> None:
     study = replace(STUDY, figures=(replace(SLOWDOWN, groups=()),))
     assert {case.name for case, _ in study.needed(["1"])} == {"small", "other"}
 
@@ -81,7 +81,7 @@ def test_a_figure_of_named_workloads_is_limited_to_them_and_says_so(some_runs: R
     assert one.note.startswith("Of small alone.")
 
 
-def test_a_run_is_kept_until_its_settings_change(tmp_path: Path) -> None:
+def test_a_study_run_is_reused_until_its_settings_change(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
     runs, failures, jobs = carry_out(store, STUDY)
     assert (len(runs), failures) == (2 * SEEDS, [])
@@ -97,7 +97,7 @@ def test_a_run_is_kept_until_its_settings_change(tmp_path: Path) -> None:
     assert shared.job(SMALL, SETTINGS[1], None).path not in kept
 
 
-def test_a_kept_run_that_cannot_be_read_is_repeated_and_named(tmp_path: Path) -> None:
+def test_a_damaged_cached_study_run_is_repeated_and_reported(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
     runs, _, jobs = carry_out(store, STUDY, 1)
     cut = jobs[0].path
@@ -107,17 +107,17 @@ def test_a_kept_run_that_cannot_be_read_is_repeated_and_named(tmp_path: Path) ->
     assert {key: run.ipc for key, run in carried.runs.items()} == {key: run.ipc for key, run in runs.items()}
     assert carried.failures == []
     said = notices.export_text()
-    assert "1 of 2 runs are there already" in said
-    assert f"{cut} cannot be read: that run is done again" in said
+    assert "1 of 2 runs exist already" in said
+    assert f"{cut} cannot be read: repeating that run" in said
     assert carry_out(store, STUDY, 1)[2] == [], "it is whole again"
 
 
-def test_an_error_passes_unchanged_between_processes() -> None:
+def test_a_casemate_error_is_unchanged_by_pickling() -> None:
     again = pickle.loads(pickle.dumps(CasemateError("cannot write 'here'")))
     assert (type(again), str(again)) == (CasemateError, "cannot write 'here'")
 
 
-def test_a_run_that_cannot_be_kept_is_named_by_its_worker(tmp_path: Path) -> None:
+def test_a_study_run_that_cannot_be_stored_is_an_error_with_its_path(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
     (tmp_path / "runs").rmdir()
     (tmp_path / "runs").write_text("no folder any more")
@@ -125,7 +125,7 @@ def test_a_run_that_cannot_be_kept_is_named_by_its_worker(tmp_path: Path) -> Non
         carry_out(store, STUDY, 1)
 
 
-def test_a_key_that_a_design_lacks_is_not_written_with_its_parts() -> None:
+def test_absent_optional_keys_are_not_written_with_the_parts_of_a_design() -> None:
     """Keys without a value are not part of the digest, so a new key does not change the file names of earlier runs."""
     parts = api.design("emcc").parts
     assert parts.speculation is None
@@ -140,7 +140,7 @@ def test_shared_options_of_a_study_reach_its_runs(tmp_path: Path) -> None:
     assert runs["small", "slow", 1].checks.pad_reused is False
 
 
-def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_runs: Runs) -> None:
+def test_study_figures_are_means_over_seeds_with_a_student_confidence_interval(some_runs: Runs) -> None:
     found = STUDY.found(["1"], SEEDS, Carried(some_runs))
     one, other = (some_runs["small", "none", seed].ipc / some_runs["small", "slow", seed].ipc for seed in (1, 2))
     assert 1 < one != other > 1
@@ -156,7 +156,7 @@ def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_r
     assert some_runs["small", "slow", 2].configuration.warm_up == SMALL.warm_up
 
 
-def test_each_series_has_the_mean_of_its_figure_and_a_study_with_a_failure_does_not_hold() -> None:
+def test_a_study_with_a_failed_run_does_not_hold() -> None:
     """One case is slower by the same factor by which the other is faster, so that the geometric mean is one."""
     speeds = {("small", 1): 2.0, ("small", 2): 4.0, ("alike", 1): 1 / 2, ("alike", 2): 1 / 4}
     runs = cast(
@@ -198,7 +198,7 @@ def test_each_series_has_the_mean_of_its_figure_and_a_study_with_a_failure_does_
     assert not study.found(["1", "2"], SEEDS, Carried(runs, ["small under slow: no room"])).holds
 
 
-def test_an_interval_follows_students_distribution() -> None:
+def test_the_half_width_of_a_confidence_interval_follows_students_distribution() -> None:
     # Mean 3, variance 2.5, standard error sqrt(0.5), quantile for four degrees of freedom 2.776; signs do not matter.
     for sign in (1.0, -1.0):
         assert half_width([sign * value for value in (1.0, 2.0, 3.0, 4.0, 5.0)]) == pytest.approx(1.963, abs=0.005)
@@ -211,7 +211,7 @@ def text_of(found: Any, every_case: bool = True) -> str:
     return console.export_text()
 
 
-def test_a_report_of_one_seed_states_that_it_has_no_intervals(some_runs: Runs, tmp_path: Path) -> None:
+def test_a_study_report_of_one_seed_states_that_it_has_no_confidence_intervals(some_runs: Runs, tmp_path: Path) -> None:
     alone = STUDY.found(["1"], 1, Carried(some_runs))
     assert (alone.figures[0].series[0].half_width, alone.figures[0].cases[0].half_widths) == (None, (None,))
     assert "no intervals" in text_of(alone)
@@ -231,7 +231,7 @@ def test_a_paper_s_tables_have_roman_numbers(some_runs: Runs) -> None:
     assert "Table IV: Slowdown" in jobs
 
 
-def test_only_complete_seeds_count(some_runs: Runs) -> None:
+def test_an_interrupted_study_counts_only_seeds_with_all_runs(some_runs: Runs) -> None:
     """The state after Ctrl-C: the first seed is whole, the second one lacks runs."""
     study = replace(STUDY, cases=(SMALL, replace(SMALL, name="second")))
     runs = some_runs | {("second", setting, 1): some_runs["small", setting, 2] for setting in ("none", "slow")}
@@ -243,7 +243,7 @@ def test_only_complete_seeds_count(some_runs: Runs) -> None:
     )
 
 
-def test_a_margin_within_its_interval_is_named(some_runs: Runs) -> None:
+def test_a_study_trend_within_its_confidence_intervals_is_reported_as_such(some_runs: Runs) -> None:
     def found(margin: Callable[[float], float], seeds: int = SEEDS) -> tuple[bool, bool | None, bool]:
         study = replace(STUDY, trends=(Trend("A claim", ("1",), finds(margin)),))
         trend = study.found(["1"], seeds, Carried(some_runs)).trends[0]
@@ -257,7 +257,7 @@ def test_a_margin_within_its_interval_is_named(some_runs: Runs) -> None:
     assert found(lambda slowdown: slowdown, seeds=1) == (True, None, False)
 
 
-def test_runs_that_differ_only_in_the_design_share_their_workload(tmp_path: Path) -> None:
+def test_study_runs_that_differ_only_in_the_design_are_executed_in_one_batch(tmp_path: Path) -> None:
     store = store_of(STUDY, tmp_path)
     settings = (
         *SETTINGS,
@@ -272,7 +272,7 @@ def test_runs_that_differ_only_in_the_design_share_their_workload(tmp_path: Path
     ]  # fmt: skip
 
 
-def test_a_run_is_the_same_alone_and_with_other_runs(some_runs: Runs, tmp_path: Path) -> None:
+def test_a_study_run_has_the_same_event_hash_alone_and_in_a_batch(some_runs: Runs, tmp_path: Path) -> None:
     plain = tuple(replace(setting, changes={"design.parts.mac.tag_bits": 32}) for setting in SETTINGS[1:])
     together_ = replace(STUDY, settings=(SETTINGS[0], *plain))
     runs, failures, _ = carry_out(store_of(together_, tmp_path / "together"), together_, 1)
@@ -287,7 +287,7 @@ def test_a_run_is_the_same_alone_and_with_other_runs(some_runs: Runs, tmp_path: 
 @pytest.mark.parametrize(
     "changes", [{"machine.engines.aes.latency": 500}, {"design.parts.mac.latency_ns": 500}], ids=["machine", "design"]
 )
-def test_a_run_that_fails_is_named_and_the_other_runs_are_kept(changes: dict[str, object], tmp_path: Path) -> None:
+def test_a_failed_study_run_is_reported_and_the_other_runs_are_kept(changes: dict[str, object], tmp_path: Path) -> None:
     study = replace(STUDY, settings=(SETTINGS[0], Setting("slow", "ctr-mac", changes)))
     runs, failures, _ = carry_out(store_of(study, tmp_path), study, 1)
     assert list(runs) == [("small", "none", 1)]
@@ -319,7 +319,7 @@ def test_a_program_that_is_not_installed_is_left_out_and_its_package_is_named(tm
     assert said in text_of(found)
 
 
-def test_a_kept_trace_does_not_need_its_program(tmp_path: Path) -> None:
+def test_a_cached_trace_does_not_need_its_program_installed(tmp_path: Path) -> None:
     present = Case("present", "measured", recorded=Recorded(("true",), 0), warm_up=500, counted=500)
     store = store_of(STUDY, tmp_path)
     kept = store.trace(present)
@@ -328,7 +328,7 @@ def test_a_kept_trace_does_not_need_its_program(tmp_path: Path) -> None:
     assert store.trace(gone) == kept
 
 
-def test_a_recorded_part_that_is_cut_off_is_recorded_again(tmp_path: Path) -> None:
+def test_a_truncated_cached_trace_is_recorded_again(tmp_path: Path) -> None:
     present = Case("present", "measured", recorded=Recorded(("true",), 0), warm_up=500, counted=500)
     store = store_of(STUDY, tmp_path)
     path = store.trace(present)
@@ -352,7 +352,7 @@ def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
 
 
 @pytest.mark.parametrize("trend", emcc.STUDY.trends, ids=lambda trend: trend.claim)
-def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
+def test_each_trend_check_of_a_study_accepts_matching_numbers_and_rejects_others(trend: Trend) -> None:
     assert trend_holds(emcc.STUDY, trend, shown)
     assert not trend_holds(emcc.STUDY, trend, lambda number, name, index: -shown(number, name, index) * (1 + index))
 
@@ -373,7 +373,7 @@ def shown(number: str, name: str, index: int) -> float:
     return like.get((number, name), 1.0)
 
 
-def test_a_study_is_found_by_being_a_folder_and_a_wrong_name_lists_all(casemate: Casemate) -> None:
+def test_every_study_folder_is_a_study_and_an_unknown_study_lists_all(casemate: Casemate) -> None:
     folders = {path.parent.name for path in Path(reproduce.__file__).parent.glob("*/__init__.py")}
     assert set(studies.names()) == folders
     assert all(studies.named(name).name == name for name in folders)

@@ -33,7 +33,7 @@ def test_programs_are_recorded_and_the_network_simplex_is_among_the_kernels() ->
 
 
 @pytest.mark.parametrize("trend", STUDY.trends, ids=lambda trend: trend.claim)
-def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
+def test_each_trend_check_of_a_study_accepts_matching_numbers_and_rejects_others(trend: Trend) -> None:
     assert trend_holds(STUDY, trend, shown, CASES)
     assert not trend_holds(STUDY, trend, turned, CASES)
 
@@ -74,7 +74,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runs, Reproduction]
     return runs, study.found(numbers, 1, Carried(runs))
 
 
-def test_all_settings_run_and_free_permutations_move_the_same_lines(small: tuple[Runs, Reproduction]) -> None:
+def test_all_cryptopage_study_settings_run_and_zero_time_permutations_have_equal_counts(
+    small: tuple[Runs, Reproduction],
+) -> None:
     runs, found = small
     assert [figure.number for figure in found.figures] == [figure.number for figure in STUDY.figures]
     assert len(found.trends) == len(STUDY.trends)
@@ -86,7 +88,7 @@ def test_all_settings_run_and_free_permutations_move_the_same_lines(small: tuple
         assert 0 < charged.fills == free.fills
 
 
-def test_the_counts_behind_a_figure_follow_from_its_runs(small: tuple[Runs, Reproduction]) -> None:
+def test_the_counts_behind_a_cryptopage_figure_follow_from_its_runs(small: tuple[Runs, Reproduction]) -> None:
     runs, found = small
     behind = next(figure for figure in found.figures if figure.number == f"7a{BEHIND}")
     [row] = [case for case in behind.cases if case.case == "small"]

@@ -42,7 +42,7 @@ def test_the_conditions_of_the_study_state_the_pipelines_of_the_machine() -> Non
 
 
 @pytest.mark.parametrize("trend", STUDY.trends, ids=lambda trend: trend.claim)
-def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
+def test_each_trend_check_of_a_study_accepts_matching_numbers_and_rejects_others(trend: Trend) -> None:
     assert trend_holds(STUDY, trend, shown, CASES)
     assert not trend_holds(
         STUDY, trend, lambda number, name, index: -20 * shown(number, name, index) * (1 + index), CASES

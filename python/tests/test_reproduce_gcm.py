@@ -40,7 +40,7 @@ def of(all_needs: tuple[EngineNeed, ...], name: str) -> EngineNeed:
 
 
 @pytest.mark.parametrize(("table", "name", "quantity", "expected"), FIGURES)
-def test_a_figure_equals_its_calculation_by_hand(
+def test_a_figure_of_the_gcm_study_equals_its_calculation_by_hand(
     found: Derivation, table: str, name: str, quantity: str, expected: float
 ) -> None:
     assert found.row(table, name, quantity).computed == pytest.approx(expected, rel=2e-5)
@@ -74,7 +74,9 @@ def test_each_printed_figure_has_exactly_one_computed_figure(found: Derivation) 
     assert {(t.number, r.of, r.quantity) for t in found.tables for r in t.rows if r.printed is not None} == printed
 
 
-def test_no_computed_figure_depends_on_printed_figures(found: Derivation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_computed_figures_of_the_gcm_study_do_not_depend_on_the_published_ones(
+    found: Derivation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """But for the numbers of modules that section 6.1 rounds to: ours are priced at the same."""
     for number, of_table in PRINTED.items():
         for key in of_table:
@@ -88,7 +90,7 @@ def test_no_computed_figure_depends_on_printed_figures(found: Derivation, monkey
     assert not all(row.agreement == "as-printed" for table in other.tables for row in table.rows)
 
 
-def test_contradictions_in_the_thesis_are_explained_by_remarks(found: Derivation) -> None:
+def test_remarks_of_the_gcm_study_explain_contradictions_in_the_thesis(found: Derivation) -> None:
     for table, name, quantity, said in (
         ("6.1", "FPGA at 200 MHz", "Mbps/mW", "212 MHz"),
         ("section-6.1", "x86, C", "cores", "62.2 cycles per byte"),
@@ -137,14 +139,14 @@ def test_a_study_with_an_unexplained_difference_does_not_hold(monkeypatch: pytes
         (5.0, None, "not-printed"),
     ],
 )
-def test_a_figure_is_as_printed_if_it_is_rounded_or_cut_off_to_it(
+def test_a_computed_figure_matches_a_published_one_if_rounded_or_truncated_to_it(
     computed: float, printed: str | None, expected: Agreement
 ) -> None:
     assert agreement(computed, printed) == expected
     assert expected in get_args(Agreement)
 
 
-def test_engines_for_a_bandwidth_are_enough_and_one_less_is_not() -> None:
+def test_the_computed_number_of_engines_is_the_least_for_the_bandwidth() -> None:
     for need in needs(bandwidth=(3.3, 25.6, 51.2)):
         for engine in engines.ENGINES:
             if engine.name == need.implementation:
@@ -152,7 +154,7 @@ def test_engines_for_a_bandwidth_are_enough_and_one_less_is_not() -> None:
                 assert need.lanes * each >= need.bandwidth_gbs > (need.lanes - 1) * each
 
 
-def test_lanes_carry_the_bandwidth_that_needs_as_many_lanes() -> None:
+def test_bandwidth_and_number_of_engine_lanes_are_computed_consistently() -> None:
     carried = of(needs(lanes=(16,)), "ASIC")
     assert (carried.asked, carried.lanes) == ("lanes", 16)
     assert carried.bandwidth_gbs == pytest.approx(16 * 225e6 / 123 * 64 / 1e9)
@@ -160,7 +162,7 @@ def test_lanes_carry_the_bandwidth_that_needs_as_many_lanes() -> None:
     assert of(needs(bandwidth=(carried.bandwidth_gbs,)), "ASIC").lanes == 16
 
 
-def test_another_clock_carries_more_and_only_the_dynamic_part_of_the_power_grows_with_it() -> None:
+def test_engine_bandwidth_and_dynamic_power_are_proportional_to_the_clock() -> None:
     slow, fast = (of(needs(lanes=(8,), clock=(clock,)), "ASIC") for clock in (112.5, 225))
     assert fast.bandwidth_gbs == pytest.approx(2 * slow.bandwidth_gbs)
     static = 8 * 0.428e-3
@@ -173,7 +175,7 @@ def test_another_clock_carries_more_and_only_the_dynamic_part_of_the_power_grows
     assert beyond == "dynamic power goes with the clock, from 225 MHz; synthesis reached 250 MHz"
 
 
-def test_requests_in_addition_to_the_thesis_change_none_of_its_tables(found: Derivation) -> None:
+def test_additional_bandwidths_lanes_or_clocks_change_no_table_of_the_gcm_study(found: Derivation) -> None:
     other = STUDY.derive(STUDY.tables, {"bandwidth": (51.2,), "lanes": (3,), "clock": (300,)})
     assert other.tables == found.tables
     assert other.needs != found.needs
@@ -237,9 +239,9 @@ def test_a_study_is_of_runs_or_of_formulas_and_its_command_has_the_options_of_it
     kinds = {name: isinstance(studies.named(name), DerivedStudy) for name in studies.names()}
     assert kinds == {"cryptopage": False, "emcc": False, "fvs": False, "gcm": True, "secpb": False}
     for name, is_derived in kinds.items():
-        computed = casemate("reproduce", name, "--help").out
-        assert ("--seeds" in computed, "--table" in computed) == (not is_derived, is_derived)
-        assert "--output" in computed
+        help_text = casemate("reproduce", name, "--help").out
+        assert ("--seeds" in help_text, "--table" in help_text) == (not is_derived, is_derived)
+        assert "--output" in help_text
 
 
 def test_a_picture_is_drawn_the_same_each_time(found: Derivation, tmp_path: Path) -> None:
@@ -248,7 +250,7 @@ def test_a_picture_is_drawn_the_same_each_time(found: Derivation, tmp_path: Path
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-def test_a_missing_row_is_a_key_error(found: Derivation) -> None:
+def test_a_missing_figure_of_the_gcm_study_is_a_key_error(found: Derivation) -> None:
     with pytest.raises(KeyError):
         found.row("6.1", "ASIC", "weight")
     assert (
@@ -257,7 +259,7 @@ def test_a_missing_row_is_a_key_error(found: Derivation) -> None:
     )
 
 
-def test_a_study_that_differs_without_a_reason_does_not_hold() -> None:
+def test_a_derived_study_with_an_unexplained_difference_does_not_hold() -> None:
     rows = derivation.Rows({("a", "b"): "2"})
     rows.add("a", "b [m]", 3.0, "1 + 2")
     assert not derivation.holds([rows.table("1", "of one row")])
@@ -274,7 +276,7 @@ def test_a_study_that_differs_without_a_reason_does_not_hold() -> None:
     [
         ("file/below", "cannot make the folder 'file/below': 'file' is no folder"),
         ("file", "cannot make the folder 'file': 'file' is no folder"),
-        ("", "--output has no name: expected that of a folder"),
+        ("", "--output is empty: expected the name of a folder"),
     ],
 )
 def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_shown(

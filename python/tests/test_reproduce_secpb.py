@@ -35,7 +35,7 @@ def test_six_programs_are_recorded_and_two_kernels_store_at_the_papers_rates() -
     assert (rates["gamess"], rates["povray"]) == ((474, 21), (388, 176))
 
 
-def test_the_model_and_the_conditions_agree_with_tree_and_banks_of_the_machine() -> None:
+def test_the_secpb_study_constants_match_tree_height_and_banks_of_its_machine() -> None:
     """Counters are hashed for the lowest level of nodes, each level for the next one, and the highest for the root."""
     regions = api.layout(design("CM"), machine=STUDY.machine).regions
     assert 1 + sum(region.level is not None for region in regions) == TREE_HASHES
@@ -44,7 +44,7 @@ def test_the_model_and_the_conditions_agree_with_tree_and_banks_of_the_machine()
 
 
 @pytest.mark.parametrize("trend", STUDY.trends, ids=lambda trend: trend.claim)
-def test_every_trend_holds_for_numbers_that_show_it_and_fails_otherwise(trend: Trend) -> None:
+def test_each_trend_check_of_a_study_accepts_matching_numbers_and_rejects_others(trend: Trend) -> None:
     assert trend_holds(STUDY, trend, shown, CASES)
     assert not trend_holds(STUDY, trend, turned, CASES)
 

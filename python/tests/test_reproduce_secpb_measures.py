@@ -102,6 +102,6 @@ def test_a_figure_of_a_record_equals_its_formula_by_hand(number: str, name: str,
     assert series.of(records.__getitem__) == pytest.approx(BY_HAND[number, name])
 
 
-def test_a_buffer_without_a_store_has_rates_of_zero(records: Records) -> None:
+def test_persist_buffer_rates_without_stores_are_zero(records: Records) -> None:
     idle = put(put(records["bbb"], "persist_buffer.stores", 0), "persist_buffer.allocations", 0)
     assert (ppti(idle), nwpe(idle)) == (0.0, 0.0)

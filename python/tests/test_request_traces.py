@@ -35,7 +35,9 @@ PACES = {
 
 
 @pytest.mark.parametrize("form", PACES)
-def test_a_text_trace_runs_as_requests_and_the_output_states_it(casemate: Casemate, tmp_path: Path, form: str) -> None:
+def test_a_text_request_trace_runs_behind_the_caches_and_the_output_states_this(
+    casemate: Casemate, tmp_path: Path, form: str
+) -> None:
     (tmp_path / "x.champsimtrace.gz").write_bytes(lzma.compress(text(form).encode()))
     run = ("run", "--trace", "x.champsimtrace.gz", "--design", "none", "--design", "sc64-bmt", "--seed", "7")
     said = casemate(*run)
@@ -60,7 +62,9 @@ def test_a_text_trace_runs_as_requests_and_the_output_states_it(casemate: Casema
     assert "expected a trace of ChampSim" in refused.err
 
 
-def test_a_line_of_another_form_is_refused_with_its_number_at_any_distance(casemate: Casemate, tmp_path: Path) -> None:
+def test_an_invalid_line_anywhere_in_a_request_trace_is_refused_with_its_number(
+    casemate: Casemate, tmp_path: Path
+) -> None:
     for before in (3, 30_000):
         lines = "".join(f"{64 * n:#x} R\n" for n in range(before))
         (tmp_path / "x").write_text(f"{lines}what is this\n0x40 W\n")
@@ -69,7 +73,7 @@ def test_a_line_of_another_form_is_refused_with_its_number_at_any_distance(casem
         assert f"line {before + 1} is not a request: expected ADDRESS R|W" in said.err
 
 
-def test_a_trace_that_only_writes_does_not_count_as_checked(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_request_trace_without_reads_does_not_count_as_checked(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("".join(f"ST {64 * n}\n" for n in range(100)))
     said = casemate("run", "--trace", "x", "--design", "sc64-bmt")
     assert said.code == 1
@@ -78,7 +82,9 @@ def test_a_trace_that_only_writes_does_not_count_as_checked(casemate: Casemate, 
     assert "FAILED" not in said.out
 
 
-def test_options_that_do_not_fit_requests_are_refused_before_a_run(casemate: Casemate, tmp_path: Path) -> None:
+def test_options_that_do_not_apply_to_request_traces_are_refused_before_a_run(
+    casemate: Casemate, tmp_path: Path
+) -> None:
     (tmp_path / "x").write_text(text("dramsim3"))
     for options, expected in (
         (("--warm-up", "10"), "no instructions to warm up"),

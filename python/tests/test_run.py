@@ -118,7 +118,7 @@ def test_several_programs_run_at_once_on_separate_cores(casemate: Casemate) -> N
         assert record["checks"]["passed"]
 
 
-def test_a_warm_up_is_run_and_not_counted(casemate: Casemate) -> None:
+def test_a_warm_up_is_simulated_and_not_counted(casemate: Casemate) -> None:
     (whole, counted) = (
         casemate("run", *SMALL, "--design", "sc64-bmt", *more, "--json").json()["records"][0]
         for more in ((), ("--warm-up", "20K"))
@@ -180,7 +180,9 @@ def test_the_table_shows_the_ipc_of_each_core_or_that_it_is_idle(casemate: Casem
         (["rnu", "--workload", "bfs"], "did you mean 'run'?"),
     ],
 )
-def test_bad_input_is_answered_with_the_right_choice(casemate: Casemate, arguments: list[str], expected: str) -> None:
+def test_invalid_input_is_refused_with_the_nearest_valid_choice(
+    casemate: Casemate, arguments: list[str], expected: str
+) -> None:
     said = casemate(*arguments)
     assert said.code == 2
     assert expected in said.err
@@ -196,7 +198,7 @@ def test_more_programs_than_cores_are_refused_once_and_before_any_design_runs(ca
 def test_a_workload_without_loads_is_reported_as_not_compared(casemate: Casemate) -> None:
     # It builds its graph first, which it only stores.
     said = casemate("run", "--workload", "bfs", "--design", "none", "--limit", "20K", "--check-values")
-    assert "no load values were compared: the program loaded nothing in the part that was run; run more" in said.out
+    assert "no load values were compared: the program executed no load in the part that was run; run more" in said.out
     assert said.code == 1
     assert "trace" not in said.out
 
@@ -244,7 +246,7 @@ def test_an_interrupted_run_can_be_repeated_by_its_record(interrupted: Casemate,
     assert again["cycles"] == first["cycles"]
 
 
-def test_several_programs_that_are_stopped_by_ctrl_c_are_compared_over_the_same_work(interrupted: Casemate) -> None:
+def test_programs_stopped_by_ctrl_c_are_compared_over_equal_instructions(interrupted: Casemate) -> None:
     programs = ("--workload", "gups", "--set", "footprint=8 MB", "--copies", "4", "--limit", "all")
     said = interrupted("run", "--machine", "emcc-4core", *programs, "--json")
     assert said.code == 130
@@ -257,19 +259,19 @@ def test_several_programs_that_are_stopped_by_ctrl_c_are_compared_over_the_same_
     assert results.slowdown("sc64-bmt") > 1.0
 
 
-def test_records_of_different_work_are_not_compared(casemate: Casemate) -> None:
+def test_records_with_different_instruction_counts_are_not_compared(casemate: Casemate) -> None:
     answer = casemate("run", *SMALL, "--json").json()
     answer["records"][1]["feed"]["instructions"] -= 1
     results = RunResults.model_validate_json(json.dumps(answer))
-    with pytest.raises(CasemateError, match="there is nothing to compare"):
+    with pytest.raises(CasemateError, match="their results cannot be compared"):
         results.slowdown("sc64-bmt")
     shown = printed(results, check_values=False)
-    assert "sc64-bmt executed 49,999 instructions and none 50,000: there is nothing to compare." in shown
+    assert "sc64-bmt executed 49,999 instructions and none 50,000: their results cannot be compared." in shown
     assert "1.000x" in shown
     assert next(line.split()[1:] for line in shown.splitlines() if "slowdown" in line) == ["1.000x", "-"]
 
 
-def test_values_of_threads_that_differ_are_a_warning_with_their_addresses(casemate: Casemate) -> None:
+def test_load_differences_between_threads_are_a_warning_with_addresses(casemate: Casemate) -> None:
     answer = casemate("run", *SMALL, "--design", "none", "--check-values", "--json").json()
     (record,) = answer["records"]
     assert record["checks"]["load_values"]["verdict"] == "same"
@@ -282,7 +284,7 @@ def test_values_of_threads_that_differ_are_a_warning_with_their_addresses(casema
     assert "FAILED" not in shown
 
 
-def test_exit_code_json_and_python_agree(casemate: Casemate) -> None:
+def test_exit_code_json_and_python_report_the_same_result(casemate: Casemate) -> None:
     said = casemate("run", *SMALL, "--check-values", "--json")
     results = RunResults.model_validate_json(said.out)
     assert (said.code, said.json()["passed"], results.passed) == (0, True, True)

@@ -12,7 +12,7 @@ from conftest import SMALL, Casemate
 COMMAND = (sys.executable, "-m", "casemate")
 
 
-def test_a_closed_output_pipe_loses_no_file(tmp_path: Path) -> None:
+def test_a_closed_standard_output_does_not_prevent_result_files(tmp_path: Path) -> None:
     arguments = [*COMMAND, "run", *SMALL, "--design", "none", "--output", "results"]
     running = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert running.stdout is not None
@@ -23,7 +23,7 @@ def test_a_closed_output_pipe_loses_no_file(tmp_path: Path) -> None:
     assert Record.model_validate_json(record.read_text()).design == "none"
 
 
-def test_a_full_output_device_loses_no_file(tmp_path: Path) -> None:
+def test_a_full_standard_output_device_does_not_prevent_result_files(tmp_path: Path) -> None:
     arguments = [*COMMAND, "run", *SMALL, "--design", "none", "--output", "results"]
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(arguments, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
@@ -86,7 +86,7 @@ def test_a_folder_is_refused_as_a_trace_that_is_to_be_read(casemate: Casemate, t
 
 def test_a_folder_without_a_name_is_refused_and_is_not_the_current_one(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("run", *SMALL, "--design", "none", "--output", "")
-    assert (said.code, said.err) == (2, "casemate: --output has no name: expected that of a folder\n")
+    assert (said.code, said.err) == (2, "casemate: --output is empty: expected the name of a folder\n")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -14,10 +14,10 @@ from conftest import Casemate
 LONG = ("run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "400K", "--detail", "sampled")
 
 
-def test_every_figure_of_a_sampled_run_has_its_interval(casemate: Casemate) -> None:
+def test_every_figure_of_a_sampled_run_is_printed_with_its_confidence_interval(casemate: Casemate) -> None:
     said = casemate(*LONG)
     assert said.code == 0
-    assert "in detail 30.02 %, measured in 20 units, the rest warmed" in said.out
+    assert "in detail 30.02 %, measured in 20 units, the remaining instructions warmed" in said.out
     for figure in ("slowdown", "IPC", "DRAM traffic", "read latency"):
         line = next(line for line in said.out.splitlines() if line.strip().startswith(figure))
         assert line.count("±") == 2, line
@@ -39,7 +39,7 @@ def test_the_record_of_a_sampled_run_describes_the_sample_and_repeats(casemate: 
     assert len(sampling.series.start) == sampling.units == 20
 
 
-def test_a_slowdown_has_a_narrower_interval_than_the_times_it_compares(casemate: Casemate) -> None:
+def test_a_sampled_slowdown_has_a_smaller_relative_error_than_the_ipc(casemate: Casemate) -> None:
     results = RunResults.model_validate_json(casemate(*LONG, "--json").out)
     slowdown = results.interval("sc64-bmt", "time_fs")
     sampling = results.record("sc64-bmt").sampling

@@ -39,7 +39,7 @@ def test_no_screen_cuts_a_number_or_a_word(columns: int, rows: list[tuple[list[s
         assert all(word in found for word in words)
 
 
-def test_a_narrow_table_breaks_words_and_no_numbers() -> None:
+def test_a_narrow_terminal_table_breaks_words_and_no_numbers() -> None:
     table = plain_table("reference", "subject", "ours", right=("ours",))
     table.add_row("Ramulator", "instructions", "7.703e+04 ± 1.6e+02")
     said = shown(table, 36)
@@ -57,7 +57,7 @@ def test_a_wide_table_is_split_into_tables_of_similar_size() -> None:
     assert [line.split() for line in shown(table, 90).splitlines() if "core" in line] == [["core", *names]]
 
 
-def test_words_wrap_before_columns_are_split_off() -> None:
+def test_terminal_tables_wrap_words_before_splitting_off_columns() -> None:
     table = plain_table("core", "number", "from", right=("number",))
     table.add_row("a", "1", "throughput / 11.05 mW, the slope of the power")
     lines = shown(table, 40).splitlines()
@@ -81,7 +81,7 @@ def cost(um2: float, scaling: list[Scaling]) -> HardwareCost:
 @pytest.mark.parametrize(
     ("um2", "said"), [(1_108_000, "1.108"), (227_000, "0.227"), (1268, "0.00127"), (96, "9.60e-05")]
 )
-def test_an_area_has_three_digits_for_every_size_of_core(um2: float, said: str) -> None:
+def test_hardware_areas_are_printed_with_three_digits_for_every_core_size(um2: float, said: str) -> None:
     text = shown(hardware_table.table(cost(um2, [])), 80)
     assert f" {said} " in text
     # A figure that no core has takes no column.

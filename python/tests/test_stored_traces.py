@@ -107,7 +107,7 @@ def test_every_command_recognises_a_trace_by_its_content(casemate: Casemate, tmp
         trace_info(packed)
 
 
-def test_a_window_reports_how_often_its_trace_restarted(casemate: Casemate, tmp_path: Path) -> None:
+def test_a_champsim_window_reports_how_often_its_trace_restarted(casemate: Casemate, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(records())
     for length, restarts, shown in (("3K", 0, "never"), ("3001", 1, "1 time"), ("12K", 3, "3 times")):
         window = ("champsim", "x", "--instructions", length)

@@ -29,7 +29,7 @@ def _files(tmp_path: Path) -> None:
         (tmp_path / f"{name}.toml").write_text(other)
 
 
-def test_a_layout_has_room_for_long_tags_and_a_run_states_their_length(casemate: Casemate) -> None:
+def test_long_tags_are_included_in_layouts_and_run_output(casemate: Casemate) -> None:
     found = {name: cm.layout(f"{name}.toml", memory="4 GB") for name in CODES}
     serves = {name: [it.serves for it in layout.regions if it.role == "tag"] for name, layout in found.items()}
     assert serves == {"wide": [2], "behind": [], "chunks": [1]}

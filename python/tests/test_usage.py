@@ -33,7 +33,7 @@ WRONG = [
     (("cost", "secpb", "--entries", "many"), "--entries: 'many' is not a whole number: expected one, such as 8\n"),
     (("attack", "none", "--trials", "0"), "0 is out of range: expected a whole number from 1 to 1000000000000 (did"),
     (("cost", "engine", "--beside", "."), "--beside: '.' is a folder: expected a regular file"),
-    (("cost", "rtl", "a.v", "--top", "a", "--param", "W"), "--param: 'W' sets nothing: expected NAME=VALUE"),
+    (("cost", "rtl", "a.v", "--top", "a", "--param", "W"), "--param: 'W' sets no value: expected NAME=VALUE"),
     (("bench", "crypto", "--size", "many"), "--size: 'many' is not a whole number: expected one in BYTES\n"),
     (("bench", "crypto", "--size"), "option '--size' requires an argument"),
     (("run", "--limit", "x"), "--limit: 'x' is not a number of instructions: expected a number such as"),
@@ -48,7 +48,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "said"), WRONG)
-def test_a_wrong_use_is_one_line_with_the_expected_one(
+def test_a_wrong_command_line_is_a_one_line_error_with_the_expected_form(
     casemate: Casemate, arguments: tuple[str, ...], said: str
 ) -> None:
     refused = casemate(*arguments)
@@ -64,7 +64,7 @@ def test_a_group_without_a_command_shows_its_help(casemate: Casemate) -> None:
     assert "Examples:" in said.err
 
 
-def test_the_nearest_file_is_of_the_same_kind_or_of_the_same_name(tmp_path: Path) -> None:
+def test_the_hint_for_a_missing_file_has_the_same_extension_or_stem(tmp_path: Path) -> None:
     for name in ("sch.json", "core.v", "adder.sv", "include"):
         (tmp_path / name).touch()
     for wrong, expected in (
@@ -76,7 +76,7 @@ def test_the_nearest_file_is_of_the_same_kind_or_of_the_same_name(tmp_path: Path
         assert hint_of_file(tmp_path / wrong) == expected
 
 
-def test_bandwidths_of_aes_units_are_printed_as_counts() -> None:
+def test_aes_bandwidth_is_printed_as_blocks_per_second() -> None:
     assert timeline.aes(AesBandwidth(total=4e9, controller=2.5e8, each_l2=None)) == (
         "AES blocks a second at the peak: 4.0G in all, 250.0M at the controller"
     )
@@ -99,11 +99,11 @@ def test_the_help_of_a_study_aligns_examples_and_lists_the_exit_codes_of_signals
     assert all(code in "\n".join(lines).partition("Exit codes:")[2] for code in ("130 Ctrl-C", "143 SIGTERM"))
 
 
-def test_help_states_the_number_of_trials_with_a_budget(casemate: Casemate) -> None:
+def test_the_help_of_attack_states_the_default_trials_with_a_time_budget(casemate: Casemate) -> None:
     assert "[default: 100; with --budget, as many as fit]" in " ".join(casemate("attack", "--help").out.split())
 
 
-def test_the_nearest_of_numbers_is_the_one_that_differs_least() -> None:
+def test_the_hint_for_a_wrong_number_is_the_closest_valid_number() -> None:
     assert hint("100", ["8", "16", "128"]) == " (did you mean '128'?)"
     assert hint("20", ["8", "16", "128"]) == " (did you mean '16'?)"
     assert hint("hundred", ["8", "16"]) == ""

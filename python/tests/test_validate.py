@@ -9,7 +9,7 @@ from conftest import Casemate
 from rich.console import Console
 
 
-def test_a_brief_validation_holds_on_a_clean_clone(casemate: Casemate) -> None:
+def test_a_brief_validation_is_within_tolerances_on_a_clean_clone(casemate: Casemate) -> None:
     said = casemate("validate", "--brief", "--json")
     report = said.json()
     jsonschema.validate(report, casemate("schema", "validate").json())

@@ -12,7 +12,7 @@ def predicted(workload: BuiltIn, design: str = "none") -> tuple[Predicted, ...]:
     return api.run(workload, designs=design, options=options).record(design).predicted
 
 
-def test_more_values_predict_no_fewer_words_and_re_ordering_gains_pairs() -> None:
+def test_larger_frequent_value_tables_predict_no_fewer_words() -> None:
     tables = predicted(BuiltIn("btree"))
     assert [table.values for table in tables] == [8, 16, 32]
     shares = [table.share or 0.0 for table in tables]
@@ -25,17 +25,17 @@ def test_more_values_predict_no_fewer_words_and_re_ordering_gains_pairs() -> Non
         assert 8 * table.whole_lines <= table.words
 
 
-def test_predicted_words_do_not_depend_on_the_design() -> None:
+def test_words_predicted_by_frequent_value_tables_do_not_depend_on_the_design() -> None:
     # If no metadata cache delays the program, it requests the same lines in the same order.
     assert predicted(BuiltIn("chase"), "xts") == predicted(BuiltIn("chase"), "none")
 
 
-def test_random_words_are_predicted_by_no_table() -> None:
+def test_frequent_value_tables_predict_no_random_words() -> None:
     (random, *_) = predicted(BuiltIn("gups"))
     assert (random.words, random.share, random.covered, random.covered_reordered) == (0, 0.0, None, None)
 
 
-def test_tables_of_values_do_not_change_a_run() -> None:
+def test_measuring_frequent_value_tables_does_not_change_a_run() -> None:
     bare = api.run(BuiltIn("gups"), designs="sc64-bmt", options=RunOptions(limit="50K", protection=False))
     watched = api.run(
         BuiltIn("gups"), designs="sc64-bmt", options=RunOptions(limit="50K", protection=False, values=[8])
@@ -55,7 +55,7 @@ def test_the_table_and_the_record_show_the_share_of_predicted_words(casemate: Ca
     assert output.json()["records"][0]["predicted"][0]["values"] == 8
 
 
-def test_an_impossible_size_of_a_table_is_refused_before_the_run(casemate: Casemate) -> None:
+def test_an_invalid_frequent_value_table_size_is_refused_before_the_run(casemate: Casemate) -> None:
     said = casemate("run", *SMALL, "--values", "12")
     assert (said.code, "expected a power of two from 1 to 64" in said.err, "Running" in said.err) == (2, True, False)
     assert casemate("run", *SMALL, "--values", "65").code == 2

@@ -40,11 +40,11 @@ TYPES = {
 
 
 @pytest.mark.parametrize("name", sorted(WORDS.keys() - {"Verb"}))
-def test_a_type_of_results_has_the_words_of_its_rust_type(name: str) -> None:
+def test_a_python_literal_type_has_the_values_of_its_rust_type(name: str) -> None:
     assert set(get_args(TYPES[name])) == set(WORDS[name])
 
 
-def test_every_verb_is_in_the_schema_and_has_a_summary_and_a_colour() -> None:
+def test_every_operation_verb_of_timelines_has_a_schema_entry_summary_and_colour() -> None:
     schema = explain.Span.schema_of()["properties"]["verb"]
     assert schema["enum"] == WORDS["Verb"] == [verb.name for verb in api.verbs()]
     assert all(verb.summary for verb in api.verbs())

@@ -2,13 +2,13 @@
 //! one run.
 //!
 //! All implementations get one key, expanded in advance, and for each line a new 96-bit nonce and a 16-byte tag,
-//! without additional data. The lines stay in the first-level cache. The implementations take turns, so that other work
-//! of the machine affects all of them alike. The median of many short repetitions counts. In each repetition all
-//! implementations must compute the same bytes.
+//! without additional data. The lines stay in the first-level cache. The implementations run in turn, so that other
+//! load of the machine affects all of them alike. The result is the median of many short repetitions. In each
+//! repetition all implementations must compute the same bytes.
 //!
-//! All are built for any processor and choose their instructions when they run, as Casemate itself does. Built for one
-//! processor only (`-C target-cpu=native`), `aes-gcm` and our portable code, which uses the same crates, are several
-//! times as fast. The speed of the other implementations hardly changes.
+//! All are built for any processor and choose their instructions when they run, as Casemate itself does. If they are
+//! built for one processor only (`-C target-cpu=native`), `aes-gcm` and our portable code, which uses the same crates,
+//! are several times as fast. The speed of the other implementations hardly changes.
 //!
 //! Prints one JSON object for each implementation and direction: `seal` encrypts and tags, `open` verifies and
 //! decrypts.

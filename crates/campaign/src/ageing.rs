@@ -1,7 +1,8 @@
-//! Counters at their ends: two groups just before an overflow, as after a long life, written in turn.
+//! Encryption counters near their maximum: the run writes in turn to two groups of lines with counters just before an
+//! overflow, as after a long life.
 //!
-//! The run has no attacker. It must use no pad twice, every line must still read as written, and a write with a counter
-//! at its full width must change no line.
+//! The run has no attacker. The design must use no pad twice, every line must still read as written, and a write with
+//! an exhausted counter must change no line.
 
 use crate::bus::Structure;
 use crate::honest::{Finding, false_alarm};

@@ -1,8 +1,9 @@
-//! The strikes, each a short function over [`Bus`]. They model an attacker with a probe on the memory bus, a malicious module,
-//! or a hypervisor's mapping, who changes bytes at rest. Attacks in which the victim also acts are in [`crate::scenes`].
+//! Attacks on memory at rest, called *strikes*, each a short function over [`Bus`]. They model an attacker with a probe
+//! on the memory bus, a malicious module, or a hypervisor's mapping, who changes stored bytes. Attacks in which the
+//! victim also acts are in [`crate::scenes`].
 //!
-//! If a design lacks a structure that an attack also moves (a tag, for example), the attacker moves the remaining ones. If a
-//! design lacks the structure under attack, the attack does not apply.
+//! If a design lacks a structure that an attack also copies (a tag, for example), the attacker copies the other
+//! structures. If a design lacks the structure under attack, the attack does not apply.
 
 use crate::bus::{Bus, Recording, Structure, cell};
 use crate::oracle::Wish;
@@ -101,8 +102,9 @@ fn flip(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: Str
     Some(Strike { target, bit: Some(bit), wish })
 }
 
-/// Flips a bit of the counters. If a tree verifies counters, the design must refuse any changed bit of their line. Otherwise the
-/// attacker aims at the target's version, or at another line's if memory does not contain the target yet.
+/// Flips a bit of the counters. If a tree verifies counters, the design must refuse any changed bit of their line.
+/// Otherwise the attacker changes the version of the target, or of another line if memory does not contain the target
+/// yet.
 fn flip_counter(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
     let map = bus.map();
     if map.counters_are_fresh() {

@@ -16,7 +16,8 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 /// Bytes of a line and of as many spare bits as any design has.
 pub const CELL_BYTES: usize = LINE_BYTES + size_of::<u128>();
 
-/// Content of memory at one moment, in the order of slots; where lines move, with the table of that moment.
+/// Content of memory at one moment, in the order of slots; in a design that permutes lines, also the slots of lines at
+/// that moment.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Recording(Vec<(Slot, Untrusted)>, Option<SlotMap>);
 
@@ -100,7 +101,7 @@ impl<'a> Bus<'a> {
         Recording(Recording::of(self.media).0, self.map.table())
     }
 
-    /// Replaces the line in a slot; its spare bits stay.
+    /// Replaces the line in a slot; its spare bits do not change.
     pub fn write(&mut self, slot: Slot, content: &Line) {
         self.media.write(slot, content);
         self.changed.insert(slot);

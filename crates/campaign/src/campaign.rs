@@ -1,18 +1,18 @@
-//! Campaigns: each attack runs many times, each time on a separate victim, and its ends are compared with the claims of the
-//! design.
+//! Campaigns: each attack runs many times, each time on a separate victim, and the campaign compares its ends with the
+//! claims of the design. A *row* of a campaign is one attack on one design.
 //!
 //! # Fairness
-//! The attacker strikes between two accesses, while the metadata caches are empty. It may read and write every byte in memory
-//! and remembers earlier ones; the chip is out of its reach. Then the victim reads the target, and after it every other line
-//! that depends on a changed slot. The worst verdict counts.
+//! The attacker strikes between two accesses, while the metadata caches are empty. It may read and write every byte in
+//! memory, and remembers earlier content; it cannot reach the chip. Then the victim reads the target line, and after it
+//! every other line that depends on a changed slot. The worst verdict of these reads counts.
 //!
 //! # Seeds
 //! Trial `i` of a row has the seed `seed + i` and depends on no other state, so that any single trial can run separately.
 //!
 //! # One past for all rows
-//! A victim's past depends on the design and the seed, not on the attack, and takes longer than most attacks. So the campaign
-//! takes one seed at a time for all rows. It creates the past once, and each row, and each level of a row, gets a copy of the
-//! victim. A copy cannot be distinguished from a fresh victim, which a test checks.
+//! A victim's past depends on the design and the seed, not on the attack, and takes longer than most attacks. So the
+//! campaign runs all rows for one seed before the next seed. It creates the past once, and each row, and each level of
+//! a row, gets a copy of the victim. A copy cannot be distinguished from a fresh victim, which a test checks.
 
 use crate::attacker::{self, Strike};
 use crate::report::{AttackOutcome, DesignReport, Example};
@@ -52,8 +52,8 @@ pub fn attack(design: &Design, attack: Attack, options: &Options) -> AttackOutco
     tallies(design, &[attack], options, &mut |_| true).swap_remove(0).outcome(design, attack)
 }
 
-/// Runs some trials of some rows, possibly a part of more, and counts each row separately. After each trial `go_on` receives
-/// the number of finished trials of every row; the run ends early if it returns false.
+/// Runs a range of trials of several rows, and tallies each row separately. After each trial, `go_on` receives the
+/// number of finished trials of every row; if it returns false, the run ends early.
 ///
 /// # Panics
 /// The same as for [`attack`].
@@ -214,7 +214,7 @@ mod tests {
         ["none", "cryptopage-fixed", "dbmf", "emcc", "merkle-full", "morphable", "plp-sp", "sc64-bmt-speculative"];
 
     #[test]
-    fn a_copy_of_a_victim_behaves_as_the_victim() {
+    fn a_cloned_victim_yields_the_same_attack_outcome_as_a_freshly_built_one() {
         for design in DESIGNS.map(|name| catalogue::design(name).unwrap()) {
             // An odd seed has tiny caches, an even one those of the design.
             for seed in [11, 12] {

@@ -1,13 +1,13 @@
-//! Exhaustive flips: each stored bit of a small memory is flipped, one at a time, including spare bits, and all lines that
-//! depend on it are read.
+//! Exhaustive flips: the run flips each stored bit of a small memory, including spare bits, one at a time, and reads
+//! all lines that depend on the bit.
 //!
 //! The memory contains one full page and one line at the far end, so that two tree paths are in use, with their metadata.
 //! It is large enough for a tree to store three levels. Blank slots are not flipped, because no line in use depends on
 //! them.
 //!
-//! Uncovered bits are flipped like all bits, and their flips are harmless, since the right bytes are released. Examples
-//! are the tag entry of a line that was never written, and a field that no check and no cipher reads. The report contains
-//! their number, so that a bit that should be covered cannot hide among them.
+//! Flips of bits that no tag, tree or cipher covers are harmless, since reads release the right bytes. Examples are the
+//! tag entry of a line that was never written, and a field that no check and no cipher reads. The report contains their
+//! number, so that a bit that should be covered cannot hide among them.
 
 use crate::bus::{Recording, Structure};
 use crate::oracle::Wish;

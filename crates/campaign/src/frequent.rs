@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_table_holds_its_list_and_a_learning_table_as_many_values_as_fit() {
+    fn attacks_target_the_values_of_a_fixed_or_learning_frequent_value_table() {
         let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
         assert_eq!(values(&parts, 4), VALUES[..4]);
         parts.speculation.values = 2;

@@ -1,7 +1,7 @@
 //! Campaigns: attacks on designs, their ends, and a comparison with the claims of the designs.
 //!
-//! A campaign proves no security. It reports that these attacks ran under this attacker, with these seeds, and ended so. Its value depends
-//! on the independence of its parts:
+//! A campaign proves no security. It reports the ends of these attacks, by this attacker, with these seeds. Its value
+//! depends on the independence of its parts:
 //!
 //! * [`victim`]: a small memory under a design, with a past.
 //! * [`attacker`]: the attacks on memory at rest, written against [`bus`], which contains only the reach of an attacker. [`own_bits`] finds
@@ -9,16 +9,16 @@
 //! * [`scenes`]: the attacks in which the victim also acts, some of them through [`tap`], a device on the bus.
 //! * [`system`]: a processor with an operating system that loads records and may be malicious.
 //! * [`processor`]: contexts of processes that leave the chip and return.
-//! * [`frequent`]: the content of a victim's lines in scenes with predictable content.
-//! * [`oracle`]: the right content of the memory, from a plain list of versions.
+//! * [`frequent`]: the content of a victim's lines for attacks on designs that predict content.
+//! * [`oracle`]: the expected content of the memory, from a plain list of versions.
 //! * [`campaign`]: many trials of each attack, compared with the design's claims.
 //! * [`mod@exhaustive`]: the flip of every single stored bit.
 //! * [`mod@honest`]: ordinary runs without an attacker.
 //! * [`mod@ageing`]: runs without an attacker, with counters just before their ends.
 //! * [`mod@crash`]: losses of power, and the recovered memory.
 //!
-//! With the feature `planted-bugs` schemes can be built with a deliberate weakness. The campaigns must catch each of them to be worth
-//! anything.
+//! With the feature `planted-bugs` schemes can be built with a deliberate weakness. The tests require that the
+//! campaigns catch each weakness.
 //!
 //! # What is not modelled
 //! See `docs/THREATS.md`: address patterns in shared caches, timing except that of one read, analogue side channels,

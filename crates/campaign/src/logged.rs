@@ -5,10 +5,10 @@
 //! the result of one run, however the trials were divided. A run that was killed while it wrote leaves a line without an
 //! end, and the next run cuts this line off.
 //!
-//! A line counts for a design with the same parts as when it was written, and for the same first seed. The rows that
-//! are furthest behind run first, so that all rows have about as many trials whenever a run ends. Rows of one design with
-//! equal numbers of trials run together, since they share their victims' pasts. Several processors may work on consecutive
-//! pieces of the same rows. A piece that ends early waits until the log holds the pieces before it.
+//! A log entry counts only for a design with the same parts as at its writing, and for the same first seed. The rows
+//! with the fewest trials run first, so that all rows have about equally many trials whenever a run ends. Rows of one
+//! design with equal numbers of trials run together, since they share their victims' pasts. Several processors may work
+//! on consecutive pieces of the same rows. A piece that ends early waits until the log holds the pieces before it.
 
 use crate::campaign::{Options, tallies};
 use crate::report::DesignReport;
@@ -26,7 +26,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use units::random::mix;
 
-/// Trials in the first piece of rows, and the most in any: pieces double the rows, so that logs stay short.
+/// Trials in the first piece of a row, and the maximum in any piece. Each piece doubles the trials of its row, so that
+/// logs stay short.
 const PIECE_MIN: u64 = 100;
 const PIECE_MAX: u64 = 2_000;
 
@@ -268,7 +269,7 @@ impl<'a> CampaignState<'a> {
         self.stop.load(Ordering::Relaxed) || self.plan.budget.is_some_and(|budget| self.began.elapsed() >= budget)
     }
 
-    /// Does one piece after another until no piece is left.
+    /// Runs one piece after another until no piece is left.
     fn work(&self, logged: &Sender<(LogEntry, LoggedProgress)>) {
         let _stop = StopIfUnwinding(self);
         while let Some((piece, design, attacks)) = self.take() {

@@ -10,7 +10,7 @@ use units::{Line, LineAddr, Words};
 /// Content that the attacker wants a read of the target to release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wish {
-    /// No particular content, or an old version: the oracle knows those.
+    /// No particular content, or an old version of the target, which the oracle knows.
     None,
     /// Exactly these bytes of the line.
     Bytes(Line),
@@ -84,9 +84,9 @@ impl Oracle {
         }
     }
 
-    /// Judges the result of a read of `line`. Released content decides the verdict; a report is too late for bytes
-    /// already released. Silence, neither bytes nor a report, is as bad as garbage: the core waits for ever without a
-    /// reason.
+    /// Judges the result of a read of `line`. If the chip released content, this content decides the verdict: a report
+    /// is too late for bytes already released. A read with neither bytes nor a report is as bad as garbage: the core
+    /// waits for ever.
     pub fn judge(&self, line: LineAddr, answer: &ReadResult, wished: Option<Line>) -> Verdict {
         let ReadResult { released, words, reported } = *answer;
         match released {
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reported_write_may_have_happened_or_not_until_the_next_one() {
+    fn after_a_write_that_reported_a_fault_the_oracle_accepts_old_and_new_content() {
         let mut oracle = Oracle::default();
         let judge = |oracle: &Oracle, byte| {
             oracle.judge(

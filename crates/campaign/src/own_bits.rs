@@ -82,7 +82,7 @@ mod tests {
     /// The bits of a version are not always one field: in a sparse line of morphable counters, other bits determine the position
     /// of the minor.
     #[test]
-    fn each_listed_bit_changes_the_version_and_with_fixed_fields_no_other_bit_does() {
+    fn each_bit_listed_for_a_counter_changes_it_and_with_fixed_fields_no_other_bit_does() {
         let mut random = Random::new(1);
         for organisation in ORGANISATIONS {
             let counters = Counters::new(organisation, PlantedBug::NONE);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_writes_produce_both_formats_of_morphable_counters() {
+    fn twenty_and_700_writes_produce_the_two_formats_of_morphable_counters() {
         let counters = Counters::new(CounterOrganisation::Morphable, PlantedBug::NONE);
         let formats = [20, 700].map(|writes| number(&lived(&counters, writes, &mut Random::new(1)), 0..1));
         assert_eq!(formats, [0, 1]);

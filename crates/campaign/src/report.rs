@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Number of cases by end.
 pub type Histogram = BTreeMap<End, u64>;
 
-/// Sums of counters over all trials of a row, by name.
+/// Sums of statistics over all trials of a row, by name.
 pub type Counts = BTreeMap<String, u64>;
 
 /// The first case of an end, with all data needed to reproduce it.
@@ -34,7 +34,8 @@ pub struct Example {
 pub struct AttackOutcome {
     /// The attack of the row.
     pub attack: Attack,
-    /// True if the attack assumes a fault that the design does not have. The design is then not to blame for its end.
+    /// True if the attack assumes a fault that the design does not have. The end of the attack is then no weakness of
+    /// the design.
     pub hypothetical: bool,
     /// Number of cases by end. Attacks that are tried at several levels count once for each level.
     pub histogram: Histogram,
@@ -50,8 +51,8 @@ pub struct AttackOutcome {
     pub claim: Option<End>,
     /// True if the worst end, at every level, is exactly the claim: neither worse nor better, on either axis.
     pub reached: bool,
-    /// True if the trials do not contradict the claim. They reached it, or no trial was worse and the trials are fewer than a
-    /// hundred, so that they may miss it.
+    /// True if the trials do not contradict the claim. Either their worst end equals the claim; or it is better than
+    /// the claim, but fewer than a hundred trials ran, so that they may have missed the claimed end.
     pub agrees: bool,
     /// First case of each end.
     pub examples: Vec<Example>,

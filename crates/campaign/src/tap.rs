@@ -1,9 +1,9 @@
 //! A tap on the bus between the chip and the memory while the victim runs: an interposer, or a malicious module.
 //!
-//! The victim's scheme runs over [`Tapped`], a functional memory behind a [`Tap`]. The tap sees slots and bytes only. It can
-//! meddle with writes and make two addresses name one cell. The memory has a ghost cell for every cell, at a distance equal to
-//! its size. With a [`Probe`](Tap::listen) the tap also records the crossings on the chip's side, as the probe of a timed
-//! memory does, with an order instead of times.
+//! The victim's scheme runs over [`Tapped`], a functional memory behind a [`Tap`]. The tap observes only slots and
+//! bytes. It can drop, delay, repeat and reorder writes, and map two addresses to one cell. The memory has a ghost cell
+//! for every cell, at a distance equal to the size of the memory. With a [`Probe`](Tap::listen) the tap also records
+//! the crossings on the chip's side, as the probe of a timed memory does, with an order instead of times.
 
 use machine::dram::Kind;
 use protection::execution::{Functional, Untimed};
@@ -22,9 +22,9 @@ pub enum Meddling {
     Pass,
     /// The write never arrives.
     Drop,
-    /// The write arrives when the tap lets go.
+    /// The write arrives when the tap releases the writes that it holds back.
     Delay,
-    /// The write arrives, and once more when the tap lets go.
+    /// The write arrives, and arrives again when the tap releases the writes that it holds back.
     Duplicate,
     /// The write arrives just after the next write of the same slot.
     Reorder,
@@ -272,7 +272,7 @@ mod tests {
     use units::LineAddr;
 
     #[test]
-    fn a_line_that_boots_through_a_crossed_alias_changes_the_other_slot() {
+    fn the_initial_content_of_a_line_is_written_to_the_aliased_slot() {
         let [line, other] = [3, 5].map(|line| Placement::Fixed.of(LineAddr(line)));
         let tapped = Tapped::new(8, Some(1));
         tapped.tap().connect(Alias::Crossed(line.slot(), other.slot()));

@@ -4,8 +4,9 @@
 //! have recorded old bytes. The lines are chosen so that each kind of neighbourhood occurs: the same line of tags, the same line of
 //! counters, and tree paths that part at every level.
 //!
-//! Every second pair of seeds gives a machine that *boots*: its lines have a content before they are written. They get into memory
-//! when they are first read, some before the attack and some after it. One of its groups may be just before an overflow.
+//! Every second pair of seeds gives a machine that *boots*: its lines have a content before they are written. The first
+//! read of a line puts it into memory, for some lines before the attack and for some after it. One of its groups may be
+//! just before an overflow.
 //!
 //! Before each recording and before the attack the victim empties its metadata caches. That is fair, because other software on the
 //! machine can evict these lines. It is also the attacker's best moment, since the attacker cannot reach the lines on the chip.

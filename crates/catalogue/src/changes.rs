@@ -1,4 +1,4 @@
-//! Changes of single keys of a machine or a design, for example by a sweep.
+//! Changes of single keys of a machine or design file, for example by a sweep.
 //!
 //! ```text
 //! engines.aes.latency_ns = 25        llc.size = "48 MB"        parts.caches.counters = 512 KB
@@ -15,10 +15,10 @@ use units::nearest;
 /// A key with its new value.
 pub type Change = (String, String);
 
-/// The text of a file with this table, with some keys changed.
+/// Returns the text of a file with this table after the changes of keys.
 ///
 /// # Errors
-/// [`ConfigError::Changed`] for a change whose path leads through a value.
+/// [`ConfigError::Changed`] for a change with a path that leads through a value.
 pub(crate) fn changed(
     file: &str,
     table: Result<Table, toml::ser::Error>,
@@ -31,7 +31,7 @@ pub(crate) fn changed(
     toml::to_string(&table).map_err(|error| wrong(file, changes, &error.to_string()))
 }
 
-/// Turns an error in a changed file into an error of the changes, because the original file was correct.
+/// Turns an error in a changed file into an error that blames the changes, because the original file was correct.
 pub(crate) fn blame(changes: &[Change], error: ConfigError) -> ConfigError {
     match error {
         ConfigError::Syntax { file, message, nearest, .. } => {
@@ -80,8 +80,7 @@ fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
     Ok(())
 }
 
-/// The full path of a key that begins below a table of the file, because some errors name keys so:
-/// `parts.persistence.point` for `persistence.point`.
+/// The full path of a key that an error names relative to a table: `parts.persistence.point` for `persistence.point`.
 fn key_below(file: &Table, key: &str) -> Option<String> {
     let first = key.split('.').next().filter(|first| !file.contains_key(*first))?;
     let has_it = |value: &Value| value.as_table().is_some_and(|table| table.contains_key(first));
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_sets_one_key_and_keeps_all_other_values() {
+    fn an_override_sets_one_key_of_a_machine_and_keeps_all_other_values() {
         let changed = machine_with("emcc-4core", &change("engines.aes.latency_ns", "25")).unwrap();
         let mut expected = machine("emcc-4core").unwrap();
         expected.engines.aes.latency_ns = 25.0;
@@ -111,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn a_change_needs_no_quotes_and_may_set_a_key_that_the_file_omits() {
+    fn an_override_accepts_unquoted_text_and_keys_that_the_machine_file_omits() {
         let size = |value| machine_with("emcc-4core", &change("llc.size", value)).unwrap().llc.size;
         assert_eq!([size("16 MB"), size("\"16 MB\"")], [Bytes(16 << 20); 2]);
         assert_eq!(machine_with("emcc-4core", &change("memory.channels", "8")).unwrap().memory.channels, 8);
     }
 
     #[test]
-    fn a_change_in_a_table_that_the_file_omits_sets_only_its_key() {
+    fn an_override_in_a_table_that_the_file_omits_sets_only_its_key() {
         let changed = machine_with("modern", &change("node.l2.size", "1 MB")).unwrap();
         let mut expected = machine("modern").unwrap();
         expected.node.l2.size = Bytes(1 << 20);
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_without_a_value_removes_an_optional_key() {
+    fn an_override_without_a_value_removes_an_optional_key() {
         let changed = machine_with("modern", &change("node.l2.prefetcher", "")).unwrap();
         let mut expected = machine("modern").unwrap();
         assert!(expected.node.l2.prefetcher.take().is_some());
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_without_a_value_restores_the_default_of_a_key() {
+    fn an_override_without_a_value_restores_the_default_of_a_key() {
         let buffer = |changes: &[super::Change]| design_with("secpb-cm", changes).unwrap().parts.persistence;
         for key in ["entries", "drain_from", "drain_to", "latency_cycles", "battery"] {
             let path = format!("parts.persistence.{key}");
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn setting_a_key_to_its_value_changes_no_other_key() {
+    fn overriding_a_key_with_its_present_value_leaves_the_configuration_equal() {
         for machine in crate::machines() {
             let change = change("memory.size", &machine.memory.size.to_string());
             assert_eq!(machine_with(&machine.name, &change).unwrap(), machine);
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_change_is_named_with_the_nearest_right_key() {
+    fn an_override_of_an_unknown_key_is_refused_with_the_nearest_valid_key() {
         let refused = |key, value| machine_with("emcc-4core", &change(key, value)).unwrap_err().to_string();
         let unknown = refused("engines.aes.latency", "25");
         assert!(unknown.contains("engines.aes.latency = 25") && unknown.contains("'latency_ns'"), "{unknown}");

@@ -1,4 +1,5 @@
-//! The claims of a design about attacks, as data: the claims of its class, except for the rows that its file names.
+//! The claims of a design about attacks and losses of power, as data. A *row* is one attack or one kind of loss. A
+//! design has the claims of its class, except for the rows that its file names.
 //!
 //! A campaign compares claims with results in both directions. A design that does worse than its claim is broken, and a
 //! design that does better has a stale claim. Either the design or the claim must then be corrected.
@@ -174,8 +175,8 @@ named! {
 }
 
 impl Attack {
-    /// Returns true if the attack assumes a fault that no design here has. Its result is not a result of the design, and is listed
-    /// separately: it shows the consequence of the fault.
+    /// Returns true if the attack assumes a fault that no design here has. Reports list its result separately, because
+    /// the result shows the consequence of the fault and no property of the design.
     pub fn is_hypothetical(self) -> bool {
         self == Attack::ForbiddenAttack
     }
@@ -209,7 +210,7 @@ impl Loss {
     }
 }
 
-/// The worst end of each row that a design admits.
+/// For each row, an attack or a kind of loss, the worst end that a design admits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent, bound(deserialize = "Row: Ord + Deserialize<'de>"))]
 pub struct Claims<Row>(BTreeMap<Row, End>);

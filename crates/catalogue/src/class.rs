@@ -1,4 +1,4 @@
-//! Classes of designs: how each row ends at worst on a design of a class, as data.
+//! Classes of designs, as data: the worst end of each row, an attack or a kind of loss, on a design of the class.
 //!
 //! The file `classes.toml` at the root of the repository contains the claims. No code computes them from the parts of a design: a campaign
 //! that compares them with results would otherwise compare the code with itself. A design's file names only the rows that differ from its
@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DesignClass {
-    /// A sentence on the protection of the class and on its open attacks.
+    /// A sentence on the protection of the class and on the attacks that it does not stop.
     pub summary: String,
     /// The class that supplies all rows that this one omits.
     like: Option<String>,
@@ -42,7 +42,7 @@ pub fn class(name: &str) -> Option<&'static DesignClass> {
     CLASSES.get(name)
 }
 
-/// The class that a composition belongs to, and the reason why its class is not higher, in words.
+/// The class of a composition of parts, and the reason, in words, why it is not in a higher class.
 fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
     match parts.permutation.map(|permutation| permutation.lines) {
         Some(MovingText::Sealed) => return ("C6", "lines move, and are encrypted, tagged and fresh"),
@@ -83,7 +83,7 @@ fn read(text: &str) -> Result<BTreeMap<String, DesignClass>, String> {
 
 fn resolved(said: &BTreeMap<String, DesignClass>, name: &str, class: &DesignClass) -> Result<DesignClass, String> {
     let Some(like) = &class.like else { return Ok(class.clone()) };
-    // Only one step is allowed, so that a reader of a class reads at most two.
+    // The base of a class must not have a base itself, so that a reader of a class reads at most two.
     let base = said.get(like).filter(|base| base.like.is_none());
     let base = base.ok_or_else(|| format!("{name}.like = \"{like}\": expected a class that is like no other"))?;
     Ok(DesignClass {
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_class_says_how_each_attack_and_a_loss_of_power_ends() {
+    fn every_design_class_has_a_claim_about_each_attack_and_power_loss() {
         for (name, class) in &*CLASSES {
             assert_eq!(class.claims.missing(Attack::ALL).collect::<Vec<_>>(), [], "{name}");
             assert_eq!(class.crash.missing(&[Loss::PowerLoss]).collect::<Vec<_>>(), [], "{name}");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn no_class_repeats_a_row_of_its_base_class() {
+    fn no_design_class_repeats_a_claim_of_its_base_class() {
         let said: BTreeMap<String, DesignClass> = toml::from_str(crate::embedded::CLASSES).unwrap();
         for (name, class) in &said {
             let Some(base) = class.like.as_ref().map(|like| &said[like]) else { continue };
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_may_refer_only_to_a_class_that_refers_to_no_other() {
+    fn a_design_class_may_extend_only_a_class_that_extends_no_other() {
         let base = "[A]\nsummary = \"\"\nclaims = { denial = \"detected\", badram = \"stale\" }\n";
         let like =
             |it: &str| format!("{base}[B]\nsummary = \"\"\nlike = \"{it}\"\nclaims = {{ badram = \"detected\" }}\n");

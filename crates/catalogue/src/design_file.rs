@@ -16,22 +16,24 @@ pub struct Design {
     /// Description of the design, in a sentence.
     pub summary: String,
     /// The class of protection. C0 is plain memory. C1 is encryption without counters, C1' counter mode without tags,
-    /// C2 like C1 with owners of pages, and C3 encryption with tags. C4 adds freshness, C5 recovery after a loss of
-    /// power, C6 hidden addresses. The class supplies the end of every row that the file omits.
+    /// C2 is C1 with owners of pages, and C3 encryption with tags. C4 adds freshness, C5 recovery after a loss of
+    /// power, C6 hidden addresses. The class supplies the claim about every attack or loss that the file omits.
     #[serde(deserialize_with = "class::known")]
     pub design_class: String,
     /// Publication or product that the design models.
     pub source: String,
-    /// Differences between the source and the model that could make a reader misread a claim, a sentence each.
+    /// Differences between the source and the model that a reader must know to interpret the claims; a sentence for
+    /// each.
     #[serde(default)]
     pub leaves_out: Vec<String>,
     /// Parts of the design.
     pub parts: Parts,
-    /// True if firmware checks for aliases of addresses before it allows the use of memory.
+    /// True if the firmware checks memory for address aliases, two addresses of one cell, before it allows the use of
+    /// the memory.
     #[serde(default)]
     pub alias_check: bool,
-    /// Worst end of each attack. A file names only the attacks that differ from the class (`casemate attack
-    /// --print-claims`).
+    /// Worst end of each attack. A file names only the attacks with ends that differ from the class
+    /// (`casemate attack --print-claims`).
     #[serde(default)]
     pub claims: Claims<Attack>,
     /// Worst end of each kind of loss of power, in the same way.
@@ -66,7 +68,7 @@ struct PersistenceInFull<'a> {
 }
 
 impl<'a> InFull<'a> {
-    /// The full form of this design.
+    /// Returns this design in full form.
     pub(crate) fn of(design: &'a Design) -> InFull<'a> {
         let (parts, said) = (&design.parts, &design.parts.persistence);
         let persistence = PersistenceInFull { said, understood: said.understood() };
@@ -106,7 +108,7 @@ impl Design {
 
     /// Names of the rows without a claim.
     pub fn unclaimed(&self) -> Vec<&'static str> {
-        // If the design does not survive a loss of power, the other losses do not apply.
+        // If the design does not survive a loss of power, all kinds of loss except `power-loss` do not apply.
         let losses = if self.parts.persistence.exists() { Loss::ALL } else { &[Loss::PowerLoss] };
         let attacks = self.claims.missing(Attack::ALL).map(Attack::name);
         let has_battery = self.parts.persistence.has_battery();

@@ -1,9 +1,8 @@
-//! The full end of an attack: the worst output of memory, and whether the attacker also learned something of the
-//! plaintext.
+//! The end of an attack: the worst output of memory, and whether the attacker also learned something of the plaintext.
 //!
-//! A dropped write can restore an old version, and also make two texts share a pad. One does not excuse the other, so an end has two axes:
-//! the worst output of memory, and whether anything leaked. An end with a leak omits a verdict of a stopped attack: "detected, but leaked"
-//! is leaked.
+//! A dropped write can restore an old version, and also make two texts share a pad. Each of these harms counts
+//! separately, so an end has two axes: the worst output of memory, and whether anything leaked. If an attack was
+//! stopped but leaked something, its end is only the leak: "detected, but leaked" is `leaked`.
 //!
 //! In a design file an end is one verdict, or a list of two: `replay-data = "stale"`, `drop-write = ["stale", "leaked"]`.
 //! Everywhere else it is one text: `stale + leaked`.
@@ -13,7 +12,8 @@ use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// The end of an attack. The order is that of verdicts, and an end with a leak follows the same end without.
+/// The end of an attack. Ends are ordered by their verdicts, and an end with a leak follows the same end without a
+/// leak.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct End {
     /// The verdict; `Leaked` for an end with only a leak.
@@ -38,14 +38,14 @@ impl End {
         }
     }
 
-    /// The worse of both on each axis.
+    /// The worse of two ends, separately on each axis.
     #[must_use]
     pub fn worst(self, other: End) -> End {
         let output = self.output().max(other.output());
         End::from(output).leaking(self.leaked || other.leaked)
     }
 
-    /// The worst of some ends on each axis; `None` for an empty list.
+    /// The worst of several ends, separately on each axis; `None` for an empty list.
     pub fn worst_of(ends: impl IntoIterator<Item = End>) -> Option<End> {
         ends.into_iter().reduce(End::worst)
     }
@@ -67,7 +67,7 @@ impl End {
 
     /// Returns true if the end is worse than another on either axis.
     pub fn is_worse_than(self, other: End) -> bool {
-        // Next to a leak, the kind of stopped attack does not matter.
+        // If the other end has a leak, the verdict of a stopped attack does not matter.
         let has_worse_output = self.output() > other.output() && !(self.is_stopped() && other.leaked);
         has_worse_output || (self.leaked && !other.leaked)
     }
@@ -88,7 +88,7 @@ impl End {
         }
     }
 
-    /// Joins two verdicts to an end, if one is a leak and the other is not a stopped attack.
+    /// Joins two verdicts to an end, if one is `leaked` and the other is not the verdict of a stopped attack.
     fn of_two(one: Verdict, other: Verdict) -> Result<End, String> {
         let (evil, leak) = if one == Verdict::Leaked { (other, one) } else { (one, other) };
         if leak != Verdict::Leaked {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_names_both_evils_and_omits_a_stopped_attack_next_to_a_leak() {
+    fn a_combined_attack_outcome_names_a_failure_and_a_leak_and_omits_a_stopped_attack() {
         let (stale, leaked, detected) = (Verdict::Stale, Verdict::Leaked, Verdict::Detected);
         let both = End::from(stale).leaking(true);
         assert_eq!(both.to_string(), "stale + leaked");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_worse_than_another_if_it_is_on_either_axis() {
+    fn an_attack_outcome_is_worse_if_its_integrity_or_confidentiality_verdict_is_worse() {
         let [stale, leaked, detected, hidden] =
             [Verdict::Stale, Verdict::Leaked, Verdict::Detected, Verdict::Hidden].map(End::from);
         let both = stale.worst(leaked);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_names_one_verdict_or_two_and_a_text_joins_them() {
+    fn an_attack_outcome_is_parsed_from_one_verdict_a_list_of_two_or_joined_text() {
         let both = End::from(Verdict::Stale).leaking(true);
         assert_eq!(read("\"stale\"").unwrap(), Verdict::Stale);
         assert_eq!(read("[\"stale\", \"leaked\"]").unwrap(), both);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_end_is_refused_with_the_valid_forms() {
+    fn an_invalid_attack_outcome_in_a_claim_is_refused_with_the_valid_forms() {
         for (text, expected) in [
             ("\"stail\"", "unknown variant `stail`"),
             ("[\"stale\", \"leekt\"]", "unknown variant `leekt`"),

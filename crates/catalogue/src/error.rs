@@ -97,7 +97,8 @@ impl ConfigError {
     }
 }
 
-/// The valid names of a key whose value is not text. The library names them only for a wrong name, so the function tries one.
+/// The valid names for a key with a value that is not text. The TOML library lists them only in its error for a wrong
+/// name, so the function tries a wrong name.
 fn names_wanted<T: DeserializeOwned>(text: &str, error: &toml::de::Error) -> Option<String> {
     let value = error.span().filter(|_| error.message() == "wanted string or table")?;
     let named = format!("{}\"?\"{}", &text[..value.start], &text[value.end..]);
@@ -106,7 +107,7 @@ fn names_wanted<T: DeserializeOwned>(text: &str, error: &toml::de::Error) -> Opt
     Some(format!("`{}` is not in quotes, expected {names}", &text[value]))
 }
 
-/// The path of the key whose value contains this part of the text; `None` if the part is a key.
+/// The path of the key with a value that contains this part of the text; `None` if the part is a key.
 fn key_of(text: &str, table: &DeTable<'_>, wrong: &Range<usize>) -> Option<String> {
     table.iter().find_map(|(key, value)| {
         let (key, span) = (key.get_ref(), value.span());

@@ -75,7 +75,7 @@ pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, Con
     let table = |design: &Design| Table::try_from(InFull::of(design));
     refuse_half_a_permutation(name_or_path, changes)?;
     let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse, table)?;
-    // Changes are for experiments, so the changed design may belong to another class than its file names.
+    // Changes are for experiments, so a changed design may belong to another class than the class in its file.
     if changes.is_empty() {
         class::check(&design.design_class, &design.parts)
             .map_err(|rule| ConfigError::Rule { file: name_or_path.to_owned(), rule })?;
@@ -83,7 +83,7 @@ pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, Con
     Ok(Design { file: is_path(name_or_path).then(|| name_or_path.to_owned()), ..design })
 }
 
-/// Refuses to change a single key of the permutation of a design that does not move lines.
+/// Refuses a change of a single key of `permutation` for a design without this table.
 fn refuse_half_a_permutation(name_or_path: &str, changes: &[Change]) -> Result<(), ConfigError> {
     const WHOLE: &str = "parts.permutation";
     let key = changes.iter().map(|(key, _)| key).find(|key| key.starts_with(&format!("{WHOLE}.")));
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_file_is_right_and_named_as_its_file() {
+    fn every_built_in_design_and_machine_file_parses_and_has_the_name_of_its_file() {
         for (path, text) in embedded::DESIGNS {
             assert_eq!(*path, format!("designs/{}.toml", Design::parse(path, text).unwrap().name));
         }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn every_built_in_design_claims_something_about_every_row() {
+    fn every_built_in_design_has_a_claim_about_every_attack_and_loss() {
         for design in designs() {
             assert_eq!(design.unclaimed(), Vec::<&str>::new(), "{}", design.name);
         }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_contradicts_the_parts_of_a_design_is_refused_with_the_right_one() {
+    fn a_design_class_that_does_not_match_the_parts_is_refused_with_the_matching_one() {
         let classes: Vec<&str> = classes().collect();
         for design in designs() {
             let fits = |class: &&str| class::check(class, &design.parts).is_ok();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_design_file_names_only_the_rows_that_differ_from_its_class() {
+    fn a_design_file_lists_only_claims_that_differ_from_its_class() {
         for (path, text) in embedded::DESIGNS {
             let design = Design::parse(path, text).unwrap();
             let class = class(&design.design_class).unwrap();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_design_without_claims_ends_every_row_as_its_class_does() {
+    fn a_design_file_without_claims_has_all_claims_of_its_class() {
         let text = text_of("design", embedded::DESIGNS, "tdx-like").unwrap().1;
         let (parts_only, _) = text.split_once("[claims]").unwrap();
         let design = Design::parse("mine.toml", parts_only).unwrap();
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_design_file_that_spells_out_every_claim_is_read_as_before() {
+    fn a_design_serialised_with_all_claims_parses_to_the_same_design() {
         for design in designs() {
             let spelled_out = toml::to_string(&design).unwrap();
             assert!(Attack::ALL.iter().all(|row| spelled_out.contains(&format!("\n{row} = "))), "{spelled_out}");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_row_end_or_class_is_named_with_its_line_its_key_and_the_nearest_right_one() {
+    fn an_unknown_attack_verdict_or_class_is_refused_with_line_key_and_nearest_valid_one() {
         let (_, text) = embedded::DESIGNS.iter().find(|(_, text)| text.contains("name = \"sc64-bmt\"")).unwrap();
         let line = text.lines().count() + 2;
         let classless = text.replace("design_class = \"C4\"", "design_class = \"c4\"");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_design_is_called_by_its_name_if_it_is_built_in_and_by_its_file_if_it_is_not() {
+    fn commands_name_a_built_in_design_by_its_name_and_a_user_design_by_its_file() {
         assert_eq!(design("xts").unwrap().called(), "xts");
         let folder = tempfile();
         for (name, called) in [("bold.toml", "bold.toml"), ("it's mine.toml", "'it'\\''s mine.toml'")] {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_wrong_kind_is_refused_in_words_of_the_file() {
+    fn a_design_value_of_the_wrong_type_is_refused_in_terms_of_the_file_format() {
         let text = text_of("design", embedded::DESIGNS, "secpb-cm").unwrap().1;
         let with = |old: &str, new: &str| Design::parse("mine.toml", &text.replace(old, new)).unwrap_err().to_string();
         let line = text.lines().find(|line| line.starts_with("persistence = ")).unwrap();

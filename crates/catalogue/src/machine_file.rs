@@ -26,9 +26,9 @@ use protection::execution::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Cycles, Duration, LINE_BYTES, LineLength};
 
-/// The largest last-level cache; its tags occupy a quarter of its size in the host's memory.
+/// Maximum size of the last-level cache. In the host's memory, its tag array occupies a quarter of this size.
 const LLC_MAX: Bytes = Bytes(1 << 30);
-/// The most MSHRs, and the most write-back buffers, of the last-level cache.
+/// Maximum number of MSHRs, and of write-back buffers, of the last-level cache.
 const UNDER_WAY_MAX: usize = 4096;
 
 /// The last-level cache and its latencies.
@@ -42,21 +42,24 @@ pub struct LlcConfig {
     /// Replacement policy of the cache.
     #[serde(default)]
     pub replacement: Replacement,
-    /// Inclusion of the lines of private caches. Designs with counters in L2s need `victim` or `inclusive`.
+    /// Inclusion policy: whether lines of private caches must be, may be or are not in the last-level cache. Designs
+    /// with counters in L2s need `victim` or `inclusive`.
     #[serde(default)]
     pub inclusion: Inclusion,
-    /// Mean latency from L2's miss to the answer, in nanoseconds: the network both ways and the look-up.
+    /// Mean latency from an L2's miss to the answer of the last-level cache, in nanoseconds: the network both ways and
+    /// the look-up.
     pub latency_ns: f64,
-    /// Latency from the memory controller to the cache and back with a line, in nanoseconds; by default that from L2.
+    /// Latency from the memory controller to the last-level cache and back with a line, in nanoseconds; by default
+    /// `latency_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_latency_ns: Option<f64>,
-    /// Limit of look-ups in core cycles, for misses of L2 and for write-backs of L2; without it, look-ups are
+    /// Limit of the rate of look-ups, in core cycles, for misses and write-backs of the L2s; without it, look-ups are
     /// unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookups: Option<LookUpLimit>,
-    /// Lines that may be under way to the cache at once.
+    /// Maximum number of lines that the last-level cache is fetching at once.
     pub mshrs: usize,
-    /// Lines that may be under way from the cache to memory at once.
+    /// Maximum number of lines that the last-level cache is writing back to memory at once.
     pub writeback_buffers: usize,
     /// How L2s predict misses of the last-level cache. They notify the memory controller of a predicted miss at once;
     /// without this key, they do not predict.
@@ -65,7 +68,7 @@ pub struct LlcConfig {
 }
 
 impl LlcConfig {
-    /// How many sets of lines of this length it has.
+    /// Number of sets of the cache, for lines of this length.
     pub fn sets(&self, line: LineLength) -> usize {
         self.size.0 as usize / line.bytes() / self.ways.max(1)
     }
@@ -101,10 +104,10 @@ impl LlcConfig {
 pub struct Memory {
     /// Memory for programs, not including metadata.
     pub size: Bytes,
-    /// Pages that programs get: "4 KB", "8 KB" or "2 MB".
+    /// Size of the pages that programs get: "4 KB", "8 KB" or "2 MB".
     pub page: Bytes,
-    /// Length of the lines that DRAM, the last-level cache and protection move: "64 B", or "32 B" with a DRAM that has `bursts = "any"`. A
-    /// line of metadata has 64 bytes.
+    /// Line length of DRAM, the last-level cache and protection: "64 B", or "32 B" with a DRAM that has
+    /// `bursts = "any"`. A line of metadata always has 64 bytes.
     #[serde(default = "whole_line")]
     pub line: Bytes,
     /// Placement of pages in physical memory.
@@ -115,20 +118,21 @@ pub struct Memory {
     /// Number of memory channels, 1 to 8, each as in `[dram]` or `[pcm]`.
     #[serde(default = "one_channel")]
     pub channels: usize,
-    /// Distribution of lines over the channels.
+    /// Map from lines to memory channels.
     #[serde(default)]
     pub interleave: Interleave,
-    /// Order in which the words of a line are passed on. True: as they arrive, the requested word first, for use before the line is
-    /// complete, unless a step needs the whole line. False: only whole lines. "from-first": as they arrive, from the first word on, but the
-    /// core gets the whole line.
+    /// Order in which the words of a line arrive and are passed to the core. True: the requested word arrives first,
+    /// and the core may use words before the line is complete, unless a step needs the whole line. False: the core gets
+    /// only whole lines. "from-first": words arrive from the first word on, but the core gets the whole line.
     #[serde(default)]
     pub critical_word_first: WordOrder,
-    /// Limits of concurrent re-encryption after overflows of counters; by default unlimited.
+    /// Limits on concurrent re-encryption after overflows of encryption counters; by default unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overflows: Option<OverflowLimits>,
 }
 
-/// The most lines that are re-encrypted under one tag, and so need entries of the queue at the same time.
+/// Maximum number of lines under one tag. They are re-encrypted together, so they need entries of the queue at the same
+/// time.
 const REENCRYPTED_TOGETHER: usize = 4;
 
 impl Memory {
@@ -170,11 +174,11 @@ pub struct Machine {
     /// Number of cores, 1 to 8, each as in `[node]`.
     #[serde(default = "one_core")]
     pub cores: usize,
-    /// A core with its private caches.
+    /// A core with its private caches; all cores are identical.
     pub node: NodeConfig,
     /// The last-level cache, which all cores share.
     pub llc: LlcConfig,
-    /// The network between cores and the last-level cache; without it, all distances are equal.
+    /// On-chip network between cores and the last-level cache; without it, all distances are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noc: Option<NocConfig>,
     /// Physical memory of the machine.
@@ -185,17 +189,17 @@ pub struct Machine {
     /// A memory channel of phase-change memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pcm: Option<PcmConfig>,
-    /// The units that memory protection uses.
+    /// The cryptographic units of the memory controller.
     pub engines: Engines,
-    /// AES units and counter look-up in L2s, for designs that begin reads there.
+    /// AES units and counter look-up in L2s, for designs in which L2s decrypt and verify lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_l2: Option<AtL2>,
-    /// Cycles of the operating system's handler at a TLB miss, in addition to its LoadNode and HashCheck, for designs whose records it
-    /// loads; 0 by default.
+    /// Cycles of the operating system's handler of a TLB miss, without the instructions LoadNode and HashCheck. For
+    /// designs in which the operating system loads chunk records; 0 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_walk_cycles: Option<u64>,
-    /// Interrupts by the operating system's clock every `every_us` microseconds. Each takes `away_cycles` cycles in addition to the switch.
-    /// Without this table, a run has no interrupts.
+    /// Clock interrupts of the operating system, one every `every_us` microseconds. Each interrupt costs `away_cycles`
+    /// cycles in addition to the process switch. Without this table, a run has no interrupts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_interrupt: Option<ClockInterrupt>,
 }
@@ -256,12 +260,12 @@ impl Machine {
         [&self.node.itlb, &self.node.dtlb, &self.node.stlb].iter().map(|tlb| tlb.entries).sum::<usize>() * self.cores
     }
 
-    /// Look-up latency of a core's L2 for a line of data.
+    /// Latency of a look-up of a data line in a core's L2.
     pub fn l2_look_up(&self) -> Duration {
         self.node.clock_mhz.clock().span(Cycles(self.node.l2.latency_cycles))
     }
 
-    /// Time of the operating system's handler of a TLB miss, in addition to its instructions that load a record.
+    /// Time of the operating system's handler of a TLB miss, without its instructions that load a record.
     pub fn os_walk(&self) -> Duration {
         self.node.clock_mhz.clock().span(Cycles(self.os_walk_cycles.unwrap_or(0)))
     }
@@ -274,8 +278,8 @@ impl Machine {
         (way, Duration::from_fs(latency.as_fs() - 2 * way.as_fs()))
     }
 
-    /// Mean one-way latency between two stations of the network: half of the controller's look-up in the last-level cache, without the time
-    /// in the cache (EMCC, appendix).
+    /// Mean one-way latency between two stations of the network: half of the controller's look-up latency of the
+    /// last-level cache, without the time in the cache (EMCC, appendix).
     pub fn mean_hop(&self) -> Duration {
         let (_, look_up) = self.mean_way();
         Duration::from_fs((self.last_level_look_up().as_fs() - look_up.as_fs()) / 2)

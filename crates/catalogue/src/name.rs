@@ -31,7 +31,7 @@ mod tests {
     use crate::{ConfigError, Design, Machine, design_with, embedded};
 
     #[test]
-    fn an_empty_name_or_one_of_a_path_or_markup_is_refused_with_a_right_one() {
+    fn invalid_design_and_machine_names_are_refused_with_a_valid_one() {
         for (name, right) in [
             ("../../../evil", "evil"),
             ("", "mine"),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_from_a_change_is_refused() {
+    fn an_override_with_an_invalid_design_name_is_refused() {
         let change = [("name".to_owned(), "../evil".to_owned())];
         let error = design_with("xts", &change).unwrap_err().to_string();
         assert!(error.contains("with name = ../evil: name = \"../evil\": expected"), "{error}");

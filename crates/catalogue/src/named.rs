@@ -1,6 +1,8 @@
-//! Names with a sentence each, defined once: files, commands, help pages and tables take both from the type.
+//! Enumerations with a name and a sentence for each value. Files, commands, help pages and tables get both from the
+//! type.
 
-/// Defines an enumeration whose names and sentences can be listed: users read the doc comments as sentences.
+/// Defines an enumeration with names and sentences that can be listed. The sentences are the doc comments, so users
+/// read them.
 macro_rules! named {
     ($(#[doc = $what:literal])+ $kind:ident: $($(#[doc = $doc:literal])+ $name:ident = $text:literal),* $(,)?) => {
         $(#[doc = $what])+

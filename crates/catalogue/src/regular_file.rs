@@ -21,7 +21,7 @@ mod tests {
     use crate::{design, machine};
 
     #[test]
-    fn a_device_is_refused_as_a_design_and_as_a_machine_and_not_read() {
+    fn a_device_file_is_refused_as_design_or_machine_without_reading_it() {
         let folder = std::env::temp_dir().join(format!("casemate-devices-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("zero.toml");

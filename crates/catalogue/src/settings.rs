@@ -13,13 +13,13 @@ const CLAIMS: [&str; 2] = ["claims.", "crash."];
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SettingOrigin {
-    /// The file contains it.
+    /// The file contains the value.
     File,
-    /// The file omits it, and the class of the design supplies it.
+    /// The file omits the key, and the class of the design supplies the value.
     Class,
-    /// The file omits it, and the key has a default.
+    /// The file omits the key, and the key has a default.
     Default,
-    /// A change set it.
+    /// A change (`--with`) set the value.
     Change,
 }
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persist_buffer_shows_its_defaults_and_a_design_without_one_omits_its_keys() {
+    fn settings_list_persist_buffer_defaults_only_for_designs_with_a_buffer() {
         let of = |design, changes: &[Change]| -> Vec<_> {
             let settings = design_settings(design, changes).unwrap();
             let shown = settings.into_iter().filter_map(|setting| {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn each_claim_of_a_design_names_its_class_or_its_file_as_source() {
+    fn design_settings_state_if_a_claim_is_from_the_class_or_the_file() {
         let settings = design_settings("emcc", &[]).unwrap();
         let of = |key: &str| settings.iter().find(|setting| setting.key == key).map(|setting| setting.source);
         assert_eq!(of("claims.flip-data"), Some(SettingOrigin::Class));

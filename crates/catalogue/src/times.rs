@@ -4,7 +4,7 @@
 use crate::settings;
 use serde::Serialize;
 
-/// The most cycles or clocks of a latency: a quarter of a millisecond at 4 GHz.
+/// Maximum latency in cycles or clocks: a quarter of a millisecond at 4 GHz.
 const CYCLES_MAX: u64 = 1_000_000;
 
 /// Refuses longer latencies, in cycles of a core and clocks of a memory. The parsers of other keys check nanoseconds.

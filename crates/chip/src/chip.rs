@@ -1,8 +1,9 @@
 //! Parts of the chip between the cores and protected memory that have no timing: tags of the last-level cache, lines on
 //! their way out, and the shadow.
 //!
-//! The chip is the [`Receiver`](protection::execution::Receiver) of the timed memory. The shadow checks a released
-//! line, the last-level cache takes it, and it travels up to its core (`chip/receiver.rs`, `chip/upward.rs`).
+//! The chip is the [`Receiver`](protection::execution::Receiver) of the timed memory. When the timed memory releases a
+//! line, the shadow checks the line, the last-level cache may keep it, and its core receives it (`chip/receiver.rs`,
+//! `chip/upward.rs`).
 
 pub(crate) mod buffers;
 mod counters;
@@ -55,11 +56,12 @@ pub struct Chip {
     /// Links between the cores and the last-level cache.
     pub network: Network,
     pub(crate) ports: Box<[Port]>,
-    /// Misses of the cores, due when the controller of the last-level cache has looked them up.
+    /// Misses of the cores, each due at the end of its look-up in the last-level cache.
     pub misses: WorkQueue<Miss>,
     pub(crate) llc: RefCell<Llc>,
     pub(crate) under_way: RefCell<LinesInFlight>,
-    /// Lines that the writers received and that have not arrived in memory, with the number of pending writes.
+    /// Lines that were passed to the writers and that have not arrived in memory, with the number of pending writes of
+    /// each.
     leaving: RefCell<FxHashMap<LineAddr, u32>>,
     /// Lines to be written, oldest first; emptied by the writers.
     victims: RefCell<VecDeque<LineAddr>>,
@@ -75,7 +77,7 @@ pub struct Chip {
     flushes: Flushes,
     /// Stores that bypass the caches.
     past_caches: PastCaches,
-    /// State of the power supply, and the records that a loss of power needs.
+    /// State of the power supply, and the data that a simulated loss of power needs.
     power: PowerSupply,
     /// Number of data lines; addresses from this number on are metadata.
     data_lines: u64,
@@ -143,7 +145,7 @@ impl Chip {
     }
 
     /// Looks a line up in the last-level cache and among the lines on their way out of it. A line that is present only
-    /// as ciphertext is no hit: memory has the same ciphertext, and the controller decrypts it.
+    /// as ciphertext does not count as a hit: memory has the same ciphertext, and the controller decrypts the line.
     pub fn look_up(&self, line: LineAddr) -> bool {
         let stranded = self.llc.borrow().is_unverified(line);
         let hit = self.llc.borrow_mut().look_up(line) && !stranded;
@@ -168,7 +170,7 @@ impl Chip {
         }
     }
 
-    /// Takes a line from the private caches.
+    /// Enters a line that a core's private caches evict into the last-level cache.
     pub fn take_back(&self, line: LineAddr, dirty: bool) {
         let metadata = self.take_down(line, dirty);
         self.notify_displaced(metadata);
@@ -181,14 +183,14 @@ impl Chip {
     }
 
     /// Handles a line that the kernel changed: the caches drop their copies, and memory receives the new content if it
-    /// had the old one. A line on its way up arrives first.
+    /// had the old content. If the line is on its way up to a core, it arrives first.
     pub fn changed_from_outside(&self, line: LineAddr, in_memory: bool) {
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
             journey.changed = true;
             return;
         }
         self.give_up(line);
-        // Changes that wait for a persist buffer reach it in their turn.
+        // Changes that wait for a persist buffer enter it in program order.
         if in_memory && !keeps(&self.shadow.borrow(), line) {
             self.count(|counters| counters.foreign_writes += 1);
             self.send_out(line);
@@ -201,7 +203,8 @@ impl Chip {
         self.llc.borrow_mut().invalidate(line);
     }
 
-    /// Passes a line that left the checker through the shadow, which compares it, and through the last-level cache.
+    /// Passes a line that left the checker through the shadow, which compares its content, and through the last-level
+    /// cache.
     pub fn brought(&self, line: LineAddr, plaintext: &Plaintext) {
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);
         self.pass_by(line);
@@ -225,7 +228,7 @@ impl Chip {
         }
     }
 
-    /// Hands the oldest waiting line to a writer, which now carries it.
+    /// Passes the oldest waiting line to a writer, which carries it to memory.
     pub fn next_victim(&self) -> Option<LineAddr> {
         let line = self.victims.borrow_mut().pop_front()?;
         self.carried.borrow_mut().push(line);
@@ -274,17 +277,17 @@ impl Chip {
         self.fault.get()
     }
 
-    /// Counters of the last-level cache.
+    /// Statistics of the last-level cache.
     pub fn counters(&self) -> LlcCounters {
         self.counters.get()
     }
 
-    /// Time that the cores have lost, by cause.
+    /// Time that the cores have lost, by cause (statistics of the whole run).
     pub fn waits(&self) -> LostCycleTotals {
         LostCycleTotals::of(&self.cores, *self.lost.borrow())
     }
 
-    /// Counters of the observer.
+    /// Statistics of the observer.
     pub fn observed(&self) -> ObserverCounters {
         self.shadow.borrow().observed()
     }
@@ -305,7 +308,7 @@ impl Chip {
         self.shadow.borrow().footprint_bytes() + self.cores.footprint_bytes()
     }
 
-    /// Lets the shadow forget lines that are not on the chip, if it has grown large.
+    /// Lets the shadow drop lines that are not on the chip, if the shadow has grown large.
     pub fn forget_what_left(&self) {
         if self.shadow.borrow().is_crowded() {
             self.take_back_everything();

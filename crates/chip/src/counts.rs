@@ -1,4 +1,4 @@
-//! All counters of a machine at one moment; the difference of two readings counts a part of a run.
+//! All statistics of a machine at one moment. The difference of two readings gives the statistics of a part of a run.
 
 use crate::chip::{Chip, LlcCounters};
 use crate::predictability::Predictions;
@@ -15,10 +15,10 @@ use protection::slot::Kind;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Counters of the metadata caches, by the metadata that they hold.
+/// Statistics of the metadata caches, by the kind of metadata.
 #[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
 pub struct CachesOfMetadata {
-    /// Cache of counters, which also holds the owners.
+    /// Cache of encryption counters, which also holds the owners of pages.
     pub counters: MetadataCacheCounters,
     /// Cache of MAC tags.
     pub tags: MetadataCacheCounters,
@@ -28,32 +28,32 @@ pub struct CachesOfMetadata {
     pub bitmaps: MetadataCacheCounters,
 }
 
-/// Counts up to a moment, or in a part of a run.
+/// Statistics up to a moment, or of a part of a run.
 #[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
 pub struct Counts {
-    /// Counters of the cores and their private caches.
+    /// Statistics of the cores and their private caches.
     pub node: NodeCounters,
-    /// Counters of the persist buffers.
+    /// Statistics of the persist buffers.
     pub persist: PersistCounters,
-    /// Flushes and fences of the cores.
+    /// Statistics of the flushes and fences of the cores.
     pub epochs: EpochCounters,
-    /// Counters of the last-level cache.
+    /// Statistics of the last-level cache.
     pub llc: LlcCounters,
     /// Time that the cores lost, by cause.
     pub waits: LostCycleTotals,
-    /// Counters of the timed memory.
+    /// Statistics of the timed memory.
     pub protection: TimedCounters,
-    /// Counters of the scheme, independent of its mode.
+    /// Statistics of the scheme that do not depend on its mode (functional or timed).
     pub scheme: SchemeCounters,
-    /// Counters of the metadata caches.
+    /// Statistics of the metadata caches.
     pub caches: CachesOfMetadata,
-    /// Look-ups of counters in the last-level cache.
+    /// Look-ups of encryption counters in the last-level cache.
     pub last_level_counters: MetadataCacheCounters,
     /// Look-ups of tree nodes in the last-level cache.
     pub last_level_nodes: MetadataCacheCounters,
-    /// Copies of counters in L2s.
+    /// Statistics of the copies of encryption counters in L2s.
     pub copies: CopyCounters,
-    /// Counters of all memory channels together.
+    /// Statistics of all memory channels, summed.
     pub dram: DramCounters,
 }
 
@@ -63,21 +63,21 @@ impl Counts {
         self.protection.bytes_moved
     }
 
-    /// Counters of the caches of counters, tags, tree nodes and bitmaps.
+    /// Statistics of the four metadata caches: encryption counters, tags, tree nodes and bitmaps.
     pub fn metadata_caches(&self) -> [MetadataCacheCounters; Kind::CACHES] {
         let CachesOfMetadata { counters, tags, nodes, bitmaps } = self.caches;
         [counters, tags, nodes, bitmaps]
     }
 }
 
-/// Components that the counters are read from.
+/// Components from which the statistics are read.
 #[derive(Clone)]
 pub struct Meters {
     /// Chip with the cores and the last-level cache.
     pub chip: Rc<Chip>,
     /// Scheme with the metadata caches.
     pub scheme: Rc<Scheme>,
-    /// Timed memory with the counters of protection.
+    /// Timed memory with the statistics of the protection.
     pub memory: Rc<TimedMemory>,
     /// Channels of the memory system.
     pub channels: MemorySystem,
@@ -91,17 +91,17 @@ impl Meters {
         self.chip.cores.nodes().iter().map(|node| node.borrow().instructions()).sum()
     }
 
-    /// Counters of each core up to now.
+    /// Statistics of each core up to now.
     pub fn cores(&self) -> Vec<NodeCounters> {
         self.chip.cores.nodes().iter().map(|node| node.borrow().counters()).collect()
     }
 
-    /// Prediction results of the tables of frequent values up to now.
+    /// Predictability results of the tables of frequent values up to now.
     pub fn predicted(&self) -> Predictions {
         self.shadow.borrow().predicted()
     }
 
-    /// Reads all counters of the run.
+    /// Reads all statistics of the run.
     pub fn read(&self) -> Counts {
         let caches = self.scheme.on_chip(|chip| chip.caches.seen);
         let last_level = self.scheme.on_chip(|chip| chip.shared_counters()).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Meters {
     }
 }
 
-/// Sum of the counters.
+/// Sum of the statistics of several components.
 fn sum<C: Default + std::ops::AddAssign>(counters: impl Iterator<Item = C>) -> C {
     counters.fold(C::default(), |mut sum, more| {
         sum += more;

@@ -1,4 +1,4 @@
-//! Durations of the ways on the chip that are equal for every line, of look-ups in an L2, and of an exception.
+//! Durations that are equal for every line: transfers on the chip, look-ups in an L2, and an exception.
 
 use catalogue::Machine;
 use protection::verbs::Role;
@@ -6,13 +6,15 @@ use units::Duration;
 
 /// Durations of one machine that do not depend on the line.
 pub struct Distances {
-    /// Way from the last-level cache to the controller, or back.
+    /// Time from the last-level cache to the memory controller, or back.
     pub path: Duration,
     /// Time from the end of an L2's look-up until a prediction, sent when the look-up began, arrives at the controller.
     pub prediction: Duration,
-    /// Look-up in the last-level cache by the controller, with the ways to the cache and back.
+    /// Time of a look-up in the last-level cache by the memory controller, including the transfers to the cache and
+    /// back.
     pub last_level_look_up: Duration,
-    /// Time of the operating system's handler of a missing record, without its instructions for the tree.
+    /// Time of the operating system's exception handler for a missing page record, without its instructions that load
+    /// and verify tree nodes.
     pub exception: Duration,
     data_in_l2: Duration,
     counter_in_l2: Duration,

@@ -2,7 +2,8 @@
 //! to the shadow (`shadow.rs`).
 //!
 //! A write by the kernel that the program does not see appears as a line that changed without a store. The feed treats
-//! it as a write from outside: cached copies are stale, and the new content goes to memory like any other.
+//! this change as a write from outside: cached copies are stale, and the new content is written to memory like any
+//! other line.
 
 mod allowance;
 mod attributes;
@@ -63,11 +64,11 @@ pub enum FeedError {
 /// Page tables of all programs.
 pub type Pages = Rc<RefCell<PageTable>>;
 
-/// A program, or one core's part of it, that feeds the core.
+/// Feed of a core: the program, or the part of a program that this core executes.
 pub struct ProgramFeed<S> {
     walker: Walker<S>,
     allowance: Allowance,
-    /// True if the source is at its end or has no chunk for the moment.
+    /// True if the source has ended or has no chunk at the moment.
     dry: bool,
     translation: Translation,
     attributes: Attributes,
@@ -76,7 +77,7 @@ pub struct ProgramFeed<S> {
     touches: Vec<Touch>,
     /// Lines that changed without a store, not yet fetched by [`ProgramFeed::take_foreign`].
     foreign: Vec<LineAddr>,
-    /// Time span in the recording of the instruction handed out next.
+    /// Time span of the next instruction in the recording.
     stretch: Stretch,
     running: Running,
     counters: FeedCounters,
@@ -108,17 +109,17 @@ impl<S: Supplier> ProgramFeed<S> {
         }
     }
 
-    /// Counters of the feed up to now.
+    /// Statistics of the feed up to now.
     pub fn counters(&self) -> FeedCounters {
         self.attributes.flushing.with_open(self.counters)
     }
 
-    /// True if the program has handed out all instructions that it may.
+    /// True if the program has executed all instructions that its limit allows.
     pub fn is_spent(&self) -> bool {
         self.allowance.left() == 0
     }
 
-    /// Stops after this number of instructions, counted from the beginning, until the next call.
+    /// Makes the feed stop after this number of instructions, counted from the beginning, until the next call.
     pub fn pause_at(&mut self, instructions: u64) {
         self.allowance.pause_at(instructions);
     }
@@ -133,7 +134,7 @@ impl<S: Supplier> ProgramFeed<S> {
         self.attributes.due
     }
 
-    /// From now on, reports the process of each instruction that follows one of another process.
+    /// Makes the feed report each change of process from now on: the instruction then names its process.
     pub fn watch_processes(&mut self) {
         self.running.watch();
     }
@@ -148,12 +149,12 @@ impl<S: Supplier> ProgramFeed<S> {
         self.running.take_ended().into_iter().map(|process| self.process_id(process)).collect()
     }
 
-    /// Owners of chunks, by the page tables.
+    /// The chunks of each process, according to the page tables.
     pub fn owners(&self) -> PageOwners {
         PageOwners(Rc::clone(&self.translation.pages))
     }
 
-    /// Takes the lines that changed without a store since the last call.
+    /// Removes and returns the lines that changed without a store since the last call.
     pub fn take_foreign(&mut self) -> Vec<LineAddr> {
         std::mem::take(&mut self.foreign)
     }
@@ -309,8 +310,8 @@ fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], count
     }
 }
 
-/// Takes the content of lines that the program of a core is about to see, also of mapped files, and notes a line that
-/// had another content before.
+/// Passes the content of lines that the program of a core is about to access, also of mapped files, to the shadow.
+/// Records each line that had other content before.
 fn show_lines(
     (shadow, by, core): (&mut Shadow, Accessor, usize),
     (lines, mapped): (impl Iterator<Item = (LineAddr, Line)>, bool),
@@ -334,7 +335,7 @@ fn show_lines(
     }
 }
 
-/// The bytes of an access on one line, as recorded.
+/// The part of an access that is in one line, as recorded.
 struct AccessFragment<'a> {
     access: &'a Access,
     /// Bytes of the access on this line, the first in the lowest bits.
@@ -384,7 +385,8 @@ impl AccessFragment<'_> {
     }
 }
 
-/// Adds a touch, or joins it to the last one if it continues that one: wide accesses arrive in pieces of eight bytes.
+/// Adds a touch. If the touch continues the previous one, the two are merged, because a recording contains wide
+/// accesses in pieces of eight bytes.
 fn append(touches: &mut Vec<Touch>, touch: Touch) {
     if let Some(last) = touches.last_mut()
         && (last.line, last.store) == (touch.line, touch.store)

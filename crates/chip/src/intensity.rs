@@ -1,9 +1,9 @@
-//! Samples how often memory serves the requests of a core's L2. If memory serves an L2 too seldom, the L2 leaves all
-//! cryptography to the controller (EMCC, MICRO 2022, section IV-F, "Non-memory-intensive Workloads").
+//! Samples the rate at which memory serves the requests of a core's L2. If memory serves too few requests of an L2, the
+//! L2 leaves all cryptography to the controller (EMCC, MICRO 2022, section IV-F, "Non-memory-intensive Workloads").
 
 use catalogue::OffBelow;
 
-/// Counters of the L2 of one core.
+/// Counts for the L2 of one core.
 pub struct Intensity {
     below: OffBelow,
     /// Number of the L2's requests at the start of this sample.
@@ -13,7 +13,7 @@ pub struct Intensity {
 }
 
 impl Intensity {
-    /// Creates counters that are zero.
+    /// Creates the counts of an L2, all zero.
     pub fn new(below: OffBelow) -> Intensity {
         Intensity { below, began: 0, from_memory: 0 }
     }
@@ -24,7 +24,8 @@ impl Intensity {
     }
 
     /// Ends the sample if it is complete at this number of requests of the L2, and begins the next. Returns true if the
-    /// L2 must begin reads from now on, false if not, and `None` if the sample is incomplete.
+    /// L2 must decrypt and verify its reads from now on, and false if the controller must. Returns `None` if the sample
+    /// is incomplete.
     pub fn sampled(&mut self, requests: u64) -> Option<bool> {
         let sample = requests.saturating_sub(self.began);
         if sample < self.below.sample {
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_below_the_threshold_turns_off_and_one_that_reaches_it_turns_on() {
+    fn an_l2_stops_decrypting_below_a_sampled_rate_of_memory_requests_and_resumes_at_it() {
         let mut intensity = Intensity::new(OffBelow { per_thousand_requests: 20, sample: 100 });
         let mut sample = |requests, from_memory| {
             (0..from_memory).for_each(|_| intensity.served_by_memory());

@@ -1,7 +1,8 @@
-//! Keeps metadata in the chip's last-level cache, where it shares the entries with data, and handles displaced lines.
+//! Keeps metadata in the chip's last-level cache, where metadata and data share the entries, and handles displaced
+//! lines.
 //!
-//! The number of a metadata line is the number of its slot. It is above the numbers of all data lines, so the two kinds
-//! never conflict. Inclusion in a last-level cache concerns only data: cores never have metadata.
+//! The number of a metadata line is the number of its slot. This number is above the numbers of all data lines, so
+//! metadata and data never conflict. Inclusion in a last-level cache concerns only data: cores never have metadata.
 
 use crate::chip::Chip;
 use crate::{locks, second_level};
@@ -27,13 +28,14 @@ impl LastLevel for MetadataEntries {
     }
 
     fn enter(&self, slot: Slot) -> Option<Slot> {
-        // The protection itself knows which metadata memory lacks, so the line is not dirty here.
+        // The protection itself tracks the metadata that memory lacks, so the line is not marked dirty in the
+        // last-level cache.
         self.0.upgrade()?.take_down(slot.on_chip(), false)
     }
 }
 
-/// Lets a scheme keep metadata in a chip's last-level cache and copies of counters in its L2s, and lock lines, if its
-/// design does so.
+/// Connects a scheme to the caches of a chip. If the design does so, the scheme keeps metadata in the last-level cache,
+/// keeps copies of counters in the L2s, or locks lines.
 pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
     let (last_level, second_level) = (Box::new(MetadataEntries(Rc::downgrade(chip))), second_level::places(chip));
     scheme.on_chip(|metadata| {

@@ -1,10 +1,10 @@
-//! The simulated chip: cores with their feeds, the last-level cache and its way to memory, and the program's bytes on
-//! the chip.
+//! The simulated chip: cores with their feeds, the last-level cache and its path to memory, and the plaintext of lines
+//! on the chip.
 //!
-//! A [`feed`] translates a program's accesses and keeps its content ([`shadow`]). [`Chip`] joins cores, coherence and
-//! the last-level cache. The [`uncore`] has the readers and writers that run a scheme's text over a [`memory`]. Between
-//! the windows of a sampled run, [`warm`] updates the same tables without time. [`waits`] counts the time that cores
-//! lose, by cause.
+//! A [`feed`] translates the accesses of a program and passes its content to the [`shadow`]. [`Chip`] connects cores,
+//! coherence and the last-level cache. The [`uncore`] contains the readers and writers that execute the operations of a
+//! scheme on a [`memory`]. Between the windows of a sampled run, [`warm`] updates caches and predictors without
+//! simulated time. [`waits`] counts the time that cores lose, by cause.
 
 mod chip;
 pub mod counts;

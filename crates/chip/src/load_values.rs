@@ -1,10 +1,10 @@
 //! Compares the values that a program loaded with the simulated memory, and classifies the differences.
 //!
-//! The cores of a simulated machine progress differently from the computer on which the program was recorded. The
-//! recording does not show which strand (a thread, or a process that shares memory) waited for which. Strands therefore
-//! reach memory in a different order, and a load may see a store of another strand that is earlier or later in the
-//! recording. The other strand's store explains this kind of difference ([`order`]). Every other difference is an error
-//! of the recording or of the simulation, however many strands the program has.
+//! The cores of a simulated machine progress at other speeds than the computer on which the program was recorded. The
+//! recording does not show which strand (a thread, or a process that shares memory) waited for which other strand.
+//! Strands therefore reach memory in a different order, and a load may see a store of another strand that is earlier or
+//! later in the recording. The store of the other strand explains this kind of difference ([`order`]). Every other
+//! difference is an error of the recording or of the simulation, however many strands the program has.
 
 pub mod order;
 
@@ -37,7 +37,7 @@ pub struct WrongLoad {
 pub enum Verdict {
     /// All values are equal to the recorded ones.
     Same,
-    /// Some values differ, and the order of strands explains each of them.
+    /// Some values differ, and the order of strands explains each difference.
     OtherOrder,
     /// Some values differ without an explanation: an error.
     Wrong,
@@ -50,14 +50,14 @@ pub struct LoadValues {
     pub compared: u64,
     /// Number of compared loads that differ.
     pub different: u64,
-    /// Number of differing loads from lines that another strand stored to, in an order that the recording does not
-    /// show, or that the simulation changed.
+    /// Number of differing loads from lines to which another strand stored. The recording does not show the order of
+    /// store and load, or the simulation changed this order.
     pub in_other_order: u64,
     /// Number of threads of all programs.
     pub threads: u64,
     /// Number of processes of all programs.
     pub processes: u64,
-    /// First unexplained differences, or the first of all if each has an explanation.
+    /// The first unexplained differences. If each difference has an explanation, the first of all differences.
     pub first: Vec<WrongLoad>,
     /// Result of the comparison.
     pub verdict: Verdict,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn each_difference_of_load_values_needs_a_reason_on_any_number_of_threads() {
+    fn load_values_count_as_wrong_unless_other_thread_orders_explain_every_difference() {
         assert_eq!(compared(1, 0, &[]).verdict, Verdict::Same);
         assert_eq!(compared(4, 1, &[0]).verdict, Verdict::OtherOrder);
         assert_eq!(compared(4, 1, &[]).verdict, Verdict::Wrong);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_were_not_compared_have_no_verdict() {
+    fn load_values_that_were_not_compared_have_no_verdict() {
         assert_eq!(LoadValues::of(&[(1, FeedCounters::default())], &LoadOrder::default()), None);
     }
 }

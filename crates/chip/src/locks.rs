@@ -1,8 +1,8 @@
-//! Last-level cache of a chip with a memory that moves lines: it keeps a line from its fill, or from a store to it,
-//! until the line's chunk is permuted.
+//! Last-level cache of a chip with a memory that permutes lines (HIDE, CryptoPage). The cache locks a line from its
+//! fill, or from a store to the line, until the line's chunk is permuted.
 //!
-//! The shadow holds the content of a locked line. Memory gets it when the chunk is permuted, also for clean lines, and
-//! must return it from then on.
+//! The shadow holds the content of a locked line. When the chunk is permuted, memory receives this content, also of
+//! clean lines. Memory must return this content from then on.
 
 use crate::chip::Chip;
 use machine::llc::WayReservation;
@@ -100,7 +100,7 @@ impl LockingCache for ChipLocks {
         self.chip().llc.borrow_mut().locked_lines().chunks_with_locks()
     }
 
-    /// A chip empties no cache.
+    /// The chip has no caches to empty for a scheme.
     fn empty(&self) {}
 
     fn twin(&self) -> Rc<dyn LockingCache> {
@@ -108,7 +108,8 @@ impl LockingCache for ChipLocks {
     }
 }
 
-/// Lets a scheme that moves lines lock them in a chip's last-level cache, and keep page records in the cores' TLBs.
+/// Connects a scheme that permutes lines to a chip: the scheme locks lines in the last-level cache, and the cores' TLBs
+/// determine which page records the chip keeps.
 pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
     let Some(moving) = scheme.moving() else { return };
     chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
@@ -117,18 +118,19 @@ pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
 }
 
 impl Chip {
-    /// True if lines go to memory only with their chunk, since the last-level cache locks them until its permutation.
+    /// True if the last-level cache locks lines until the permutation of their chunk, so that lines are written to
+    /// memory only with their chunk.
     pub fn locks_lines(&self) -> bool {
         self.llc.borrow().locks_lines()
     }
 
-    /// Takes a line from the caches above the last-level cache. Returns true if these caches, or the way down, have
-    /// stores to it.
+    /// Removes a line from the caches above the last-level cache. Returns true if the line was dirty in these caches or
+    /// on its way down from them.
     fn has_stores_above(&self, line: LineAddr) -> bool {
         self.cores.recall(line).is_some() | self.ports.iter().any(|port| port.has_stored(line))
     }
 
-    /// Content of a line that memory gets with its chunk.
+    /// Content of a line that is written to memory with its chunk; memory must return it from here on.
     fn goes_with_its_chunk(&self, line: LineAddr) -> Line {
         self.cores.clean(line);
         self.to_memory(line)

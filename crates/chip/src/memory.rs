@@ -1,4 +1,5 @@
-//! Builds the protected memory of a machine under a design, with its units at the places that the design selects.
+//! Builds the protected memory of a machine under a design, with its cipher and hash units placed as the design
+//! selects.
 
 use catalogue::Machine;
 use machine::memory::MemorySystem;
@@ -8,12 +9,12 @@ use protection::layout::Layout;
 use sim::Clock;
 use std::rc::Rc;
 
-/// True if each line of metadata takes an AES block instead of the engine for hashes.
+/// True if the hash of each line of metadata is computed by an AES block instead of the hash engine.
 pub fn hashes_by_aes(machine: &Machine, parts: &Parts) -> bool {
     machine.engines.counter_tags == CounterTags::Aes && parts.tree.kind == TreeKind::Counters
 }
 
-/// Builds a blank memory behind these channels. With `ledger`, the memory notes every pad in a ledger.
+/// Builds a blank memory behind these channels. With `ledger`, the memory records every used pad in a ledger.
 pub fn build(
     clock: &Clock,
     channels: MemorySystem,

@@ -1,11 +1,11 @@
 //! Tasks that connect the cores' persist buffers to memory: they accept stores and drain entries.
 //!
-//! The node determines when a store reaches its buffer, and the time at which each entry leaves. The scheme's text does
-//! the early steps and drains. The buffer accepts a core's stores one after the other, in program order; the
-//! controller's write-back buffers limit the number of entries on their way. Memory owns a line that a buffer has
-//! accepted: the last-level cache drops its dirty lines, since their text has gone through the buffer (SecPB, HPCA
-//! 2023, section IV-C). If several cores store to a line, they take turns in the order in which its entry moved from
-//! buffer to buffer (`chip/buffers.rs`).
+//! The node determines the time at which a store reaches its buffer, and the entries to drain. The scheme executes the
+//! early steps and the drains. The buffer accepts a core's stores one after the other, in program order; the
+//! controller's write-back buffers limit the number of entries on their way. A line that a buffer has accepted counts
+//! as written to memory. The last-level cache therefore drops its dirty copy, since the content has passed through the
+//! buffer (SecPB, HPCA 2023, section IV-C). If several cores store to a line, the cores take turns in the order in
+//! which the entry of the line moved from buffer to buffer (`chip/buffers.rs`).
 
 use crate::chip::Chip;
 use crate::chip::buffers::BufferWork;
@@ -36,8 +36,8 @@ pub struct Persisting {
     drains: WorkQueue<EntryDeparture>,
 }
 
-/// Writes a line that the kernel changed. The line goes through the buffer, which may have it, but is no store of the
-/// core.
+/// Writes a line that the kernel changed. The line passes through the persist buffer, which may have an entry of the
+/// line, but does not count as a store of the core.
 pub(crate) async fn write_from_outside<V: Verbs>(
     scheme: &Scheme,
     verbs: &V,
@@ -49,8 +49,8 @@ pub(crate) async fn write_from_outside<V: Verbs>(
     buffer.drain(verbs, line).await;
 }
 
-/// Writes the lines that the kernel has changed under a core's program, up to the next pending store. This takes no
-/// turn: the content of the line is determined at the instant when the entry takes it.
+/// Writes the lines of a core's program that the kernel has changed, up to the next pending store. These writes need no
+/// turn at the line: the content of the line is determined at the instant when the entry receives it.
 pub(crate) async fn write_changes_from_outside<V: Verbs>(scheme: &Scheme, verbs: &V, chip: &Chip, core: usize) {
     let mut goes_on = true;
     while goes_on && let Some(line) = chip.next_from_outside(core) {
@@ -135,7 +135,7 @@ impl Persisting {
         }
     }
 
-    /// Adds the time that a core lost while it waited, and resumes the core's node.
+    /// Adds the time that a core lost while it waited to the account, and resumes the core's node.
     fn went_on(&self, core: usize, lost: Duration) {
         self.chip.settle_entries(core);
         self.chip.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);

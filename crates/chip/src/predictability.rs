@@ -1,6 +1,6 @@
-//! Measures the predictability of lines from memory (Shi and Lee, Computing Frontiers 2007, figures 5 and 6). It is the
-//! share of words that a table of frequent values holds before the line is known. This is a measurement only: no design
-//! uses it.
+//! Measures the predictability of lines from memory (Shi and Lee, Computing Frontiers 2007, figures 5 and 6).
+//! Predictability is the share of the words of a line that a table of frequent values already contains before the line
+//! arrives. This is a measurement only: no design uses it.
 
 use protection::speculation::{Predictable, ValueTable, WORDS_MAX};
 use serde::Serialize;
@@ -30,7 +30,7 @@ impl Predictions {
     }
 }
 
-/// Results since `other` was read.
+/// Subtracts an earlier reading: the results since `other` was read.
 impl std::ops::Sub for Predictions {
     type Output = Predictions;
 
@@ -66,7 +66,7 @@ pub struct Predictability {
 }
 
 impl Predictability {
-    /// Creates one table per size, in values (figure 5 has 8, 16 and 32).
+    /// Creates one table for each size, which is the number of values in the table (8, 16 and 32 in figure 5).
     pub fn of(sizes: &[usize]) -> Predictability {
         let tables = sizes.iter().take(TABLES_MAX).map(|&size| ValueTable::new(size)).collect();
         let mut seen = Predictions::default();
@@ -109,10 +109,11 @@ mod tests {
         std::array::from_fn(|byte| words[byte / WORD_BYTES].to_le_bytes()[byte % WORD_BYTES])
     }
 
-    /// Shares of frequent words covered by predictable pairs, in stored order and re-ordered.
+    /// Shares of the frequent words that are covered by predictable pairs, first in stored order, then after
+    /// re-ordering.
     fn coverage(lines: impl Iterator<Item = [u64; WORDS_PER_LINE]>) -> (f64, f64) {
         let mut watched = Predictability::of(&[1]);
-        // The table holds only zero; no other value repeats.
+        // The table contains only zero, since no other value repeats.
         (0..4).for_each(|_| watched.filled(&line_of([0; WORDS_PER_LINE])));
         let before = watched.seen();
         lines.for_each(|words| watched.filled(&line_of(words)));
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_looked_up_before_the_tables_learn_from_it() {
+    fn predictability_is_measured_before_the_frequent_value_table_learns_from_the_line() {
         let mut watched = Predictability::of(&[1, 2]);
         watched.filled(&line_of([7; WORDS_PER_LINE]));
         assert!(watched.seen().tables().all(|seen| (seen.predictable.lines, seen.predictable.words) == (1, 0)));
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_8_a_line_would_compress_if_the_table_held_all_its_words_and_not_if_one_was_lacking() {
+    fn fvs_rule_8_a_line_counts_as_compressible_only_if_the_table_holds_all_its_words() {
         let mut watched = Predictability::of(&[8]);
         let known: [u64; WORDS_PER_LINE] = std::array::from_fn(|word| 100 + word as u64);
         for _ in 0..4 {
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn frequent_words_that_alternate_with_rare_ones_are_covered_only_if_re_ordered() {
+    fn alternating_frequent_words_form_frequent_pairs_only_after_re_ordering() {
         let mut random = Random::new(5);
         let alternating =
             std::iter::repeat_with(|| std::array::from_fn(|n| if n % 2 == 0 { 0 } else { random.word() | 1 }));
@@ -163,10 +164,10 @@ mod tests {
     }
 
     /// Expected coverage of words that are independently frequent with probability p. In stored order, a share p of the
-    /// frequent words is next to another. After re-ordering, each line with an odd number k leaves one uncovered: the
-    /// share is (E[k] - P(k odd)) / E[k].
+    /// frequent words forms a pair with another frequent word. After re-ordering, each line with an odd number k of
+    /// frequent words leaves one of them uncovered: the share is (E[k] - P(k odd)) / E[k].
     #[test]
-    fn the_coverage_of_independent_words_follows_probability_theory() {
+    fn frequent_pairs_of_independent_random_words_have_their_computed_coverage() {
         for (p, percent) in [(0.4, 84.0), (0.6, 90.0), (0.8_f64, 92.0)] {
             let mut random = Random::new(9);
             let independent = std::iter::repeat_with(|| {

@@ -1,7 +1,9 @@
-//! Keeps copies of counters in the L2s of a chip, where they share the entries with data, and handles displaced lines.
+//! Keeps copies of encryption counters in the L2s of a chip, where copies and data share the entries, and handles
+//! displaced lines.
 //!
-//! The number of a copy is the number of its slot. It is above the numbers of all data lines, so the two kinds never
-//! conflict. The directory does not track copies: the controller notifies all L2s when it changes counters.
+//! The line number of a copy is the number of its slot. This number is above the numbers of all data lines, so copies
+//! and data never conflict. The directory does not track copies: the controller notifies all L2s when it changes
+//! counters.
 
 use crate::chip::Chip;
 use machine::node::{Node, Request, RequestKind};
@@ -22,7 +24,7 @@ impl SecondLevel for CopyEntries {
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot> {
         let mut left = Vec::new();
         self.on(core, |node| node.enter_metadata(slot.on_chip(), &mut left));
-        // The L2 has lines of memory's length, so at most one line must leave.
+        // The L2 has lines of memory's length, so at most one line is displaced.
         let Request { line, kind, .. } = left.pop()?;
         self.0.upgrade()?.take_down(line, kind == RequestKind::WriteBack)
     }

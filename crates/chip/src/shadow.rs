@@ -1,21 +1,23 @@
-//! Keeps the content of the program's memory in program order, for lines on the chip and lines that memory lacks.
+//! Keeps the content of lines after all stores in program order: for lines on the chip, and for lines that memory
+//! lacks.
 //!
 //! Caches in this simulator keep tags only, so one component must know the plaintext of lines on the chip: the
-//! *shadow*. The feed passes it lines and stores in program order, before the simulated clock reaches them. A dirty
-//! line that leaves the chip takes its content from the shadow. The shadow checks a line that memory returns, and keeps
-//! it again.
+//! *shadow*. The feed passes lines and stores to the shadow in program order, before the simulated clock reaches them.
+//! A dirty line that leaves the chip takes its content from the shadow. The shadow checks a line that memory returns,
+//! and stores its content again.
 //!
-//! The shadow forgets a line that is not on the chip, once memory has its content. A real system then has only the
-//! ciphertext, in memory; here the observer also keeps a fingerprint. A simulated program thus costs its footprint
-//! once, not twice. If a store hits a forgotten line, the shadow keeps only the written bytes until memory returns the
-//! other bytes.
+//! The shadow drops (forgets) a line that is not on the chip, once memory has its content. A real system then has only
+//! the ciphertext, in memory. The observer additionally stores a fingerprint of the plaintext. The footprint of a
+//! simulated program thus occupies host memory once, not twice. If a store hits a forgotten line, the shadow keeps only
+//! the written bytes until memory returns the other bytes.
 //!
-//! A recording shows a line when the program first touches it. If a prefetcher is earlier, memory boots with zeros in
-//! that slot: a guess, which the first sight corrects. This correction is no change from outside, and the shadow keeps
-//! the line until it is written.
+//! A recording shows a line when the program first touches it. If a prefetcher reads the line earlier, memory boots
+//! with zeros in its slot. These zeros are a guess, which the content that the recording shows later corrects. This
+//! correction does not count as a change from outside, and the shadow keeps the line until it is written to memory.
 //!
-//! Memory boots with the content before the program's first store, without the stores that are still in a core's window
-//! or a cache. The shadow therefore keeps that content from a line's first store until memory has the line.
+//! Memory boots with the content of a line before the program's first store, since that store may still be in a core's
+//! window or in a cache. The shadow therefore keeps the original content from the first store to a line until memory
+//! has the line.
 //!
 //! Several cores have one shadow, and their stores reach it in the order in which the cores execute.
 
@@ -36,34 +38,34 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
-/// All bytes of a line are known.
+/// Mask for a line with all bytes known.
 const WHOLE: u64 = u64::MAX;
-/// Number of lines up to which the shadow keeps all.
+/// Number of lines up to which the shadow forgets no line.
 const FEW_LINES: usize = 1 << 15;
 /// Distance, in lines, at which `forget` prefetches table entries into the host's caches.
 const HOST_PREFETCH_DISTANCE: usize = 8;
 
-/// Content of the lines on the chip and on their way, and the observer of all other lines.
+/// Content of the lines on the chip and on their way to or from it, and the observer of all other lines.
 pub struct Shadow {
     known: KnownLines,
     entries: ShadowEntries,
     predictability: Predictability,
     /// Lines that memory booted with before their content was known.
     guessed: FxHashSet<LineAddr>,
-    /// Guessed lines with known content that memory still has as guessed.
+    /// Guessed lines with content that is known now, but that memory still has as guessed.
     corrected: FxHashSet<LineAddr>,
     /// Contents before the first store, of lines that memory does not have yet.
     before_stores: FxHashMap<LineAddr, Line>,
-    /// True if the recording shows pages with their content: lines that it did not send then hold zeros and are no
-    /// guess.
+    /// True if the recording shows pages with their content: lines that the recording did not send then contain zeros,
+    /// and these zeros are not a guess.
     pub(crate) knows_pages: bool,
-    /// With more lines than this it is time to forget some.
+    /// Number of lines above which the shadow should forget some lines.
     crowded_from: usize,
     /// Order of accesses to lines, if loads are compared; the shadow then forgets no line.
     pub(crate) loads: Option<LoadOrder>,
     /// Stores that wait for acceptance by persist buffers or caches, if the machine has them.
     pub(crate) persisted: Option<Persisted>,
-    /// Independent account of stores, by which a loss of power is judged, if there is one.
+    /// Independent account of stores, with which the memory after a loss of power is judged, if there is one.
     pub(crate) log: Option<Box<StoreLog>>,
 }
 
@@ -86,14 +88,14 @@ impl Shadow {
     }
 
     /// Adds one table of frequent values per size in `tables`, which watch lines to and from memory. If
-    /// `compares_loads` is set, also adds the comparison of loaded values with the shadow.
+    /// `compares_loads` is true, also adds the comparison of loaded values with the shadow.
     #[must_use]
     pub fn observing(self, tables: &[usize], compares_loads: bool) -> Shadow {
         let loads = compares_loads.then(LoadOrder::default);
         Shadow { predictability: Predictability::of(tables), loads, ..self }
     }
 
-    /// Adds an account of stores, by which a loss of power is judged.
+    /// Adds an account of stores, with which the memory after a loss of power is judged.
     #[must_use]
     pub fn logged(self, log: StoreLog) -> Shadow {
         Shadow { log: Some(Box::new(log)), ..self }
@@ -104,10 +106,11 @@ impl Shadow {
         self.log.as_deref()
     }
 
-    /// Notes the content that the program sees. Returns true if the content changed from outside, not by the program's
-    /// stores.
+    /// Notes the content that the program sees. Returns true if the content was changed from outside and not by stores
+    /// of the program.
     ///
-    /// Content of a line that waits for its other bytes replaces the stored bytes and counts as the program's own.
+    /// If the shadow knows only the stored bytes of the line, the content replaces these bytes and counts as the result
+    /// of the program's stores.
     pub fn show(&mut self, line: LineAddr, content: &Line) -> bool {
         let guessed = !self.guessed.is_empty() && self.guessed.remove(&line);
         if guessed {
@@ -142,7 +145,7 @@ impl Shadow {
         let index = match self.known.index(line) {
             Some(index) => index,
             None => {
-                // A forgotten line waits for its other bytes, unless it holds zeros.
+                // The other bytes of a forgotten line arrive later from memory, unless the line contains zeros.
                 let known = if self.content(line).is_some() { WHOLE } else { 0 };
                 self.add(ShadowEntry { bytes: ZERO_LINE, line, known, unwritten: true })
             }
@@ -179,8 +182,7 @@ impl Shadow {
         content
     }
 
-    /// Notes that memory has a line from now on, with the accepted stores only if `accepted` contains them, else with
-    /// all stores.
+    /// Notes that memory has a line from now on: with the content `accepted` if it is given, otherwise with all stores.
     fn settle(&mut self, line: LineAddr, accepted: Option<Line>) -> Line {
         if !self.corrected.is_empty() {
             self.corrected.remove(&line);
@@ -192,7 +194,7 @@ impl Shadow {
             Some(index) => {
                 let entry = &mut self.entries[index];
                 entry.known = WHOLE;
-                // Stores that were not accepted are not written back.
+                // Stores that no persist buffer or cache has accepted are not written back.
                 let content = accepted.unwrap_or(entry.bytes);
                 entry.unwritten = content != entry.bytes;
                 content
@@ -212,7 +214,8 @@ impl Shadow {
             self.log.iter_mut().for_each(|log| log.guessed(line));
         }
         let before = self.before_stores.remove(&line);
-        // A persist buffer may have accepted stores already: memory has those stores, and not the waiting ones.
+        // A persist buffer may already have accepted some stores: memory boots with those stores and without the
+        // waiting stores.
         let accepted = self.persisted.as_ref().and_then(|persisted| persisted.content(line));
         let Some(content) = accepted.or(before) else { return self.settle(line, None) };
         if let Some(index) = index {
@@ -223,7 +226,8 @@ impl Shadow {
         content
     }
 
-    /// Compares a line that memory returned with the line as written, and keeps it, except for bytes stored meanwhile.
+    /// Compares a line that memory returned with the line as written. Stores its content, except for bytes that the
+    /// program has since stored to.
     pub fn returned(&mut self, line: LineAddr, content: &Line) {
         self.known.comes_up(line, content);
         self.predictability.filled(content);
@@ -265,7 +269,7 @@ impl Shadow {
         self.crowded_from = (self.entries.held() + self.entries.held() / 2).max(FEW_LINES);
     }
 
-    /// Lines that differ from memory because the program wrote to them after memory had them.
+    /// Lines with stores of the program that are newer than the content in memory.
     pub fn newer_than_memory(&self) -> impl Iterator<Item = LineAddr> + '_ {
         let unwritten = self.entries.iter().filter(|entry| entry.known == WHOLE && entry.unwritten);
         let written = unwritten.filter(|entry| !self.corrected.contains(&entry.line));
@@ -277,7 +281,7 @@ impl Shadow {
         self.known.prefetch_host(line);
     }
 
-    /// Counters of the observer.
+    /// Statistics of the observer.
     pub fn observed(&self) -> ObserverCounters {
         self.known.observed()
     }
@@ -287,7 +291,7 @@ impl Shadow {
         self.predictability.seen()
     }
 
-    /// Bytes of host memory that the lines, their indices and the fingerprints take.
+    /// Bytes of host memory that the lines, their indices and the fingerprints occupy.
     pub fn footprint_bytes(&self) -> u64 {
         self.entries.footprint_bytes() + self.known.footprint_bytes()
     }

@@ -1,13 +1,15 @@
-//! Records all stores of programs and their durability. The account shares no code with the simulated buffers and
-//! caches; it judges the memory after a loss of power.
+//! Records all stores of programs and their durability. A run with a loss of power compares the memory with this
+//! account, which shares no code with the simulated buffers and caches.
 //!
-//! The feeds note each store, with its bytes as recorded, in program order. The component that makes stores durable
-//! notes the core that made each *accepted* store. In a persist buffer or a durable cache, the store is durable from
-//! then on. At the memory controller it is *under way* until its line has arrived in memory: until then it may be
-//! durable or not. If the content that a program shows for a line differs from the result of its stores, this is a
-//! change from outside. It takes effect after the stores before it.
+//! The feeds note each store, with its bytes as recorded, in program order. The component that makes stores durable (a
+//! persist buffer, a cache or the memory controller) reports each *accepted* store with its core. In a persist buffer
+//! or a durable cache, a store is durable from its acceptance on. At the memory controller, an accepted store is *under
+//! way* until its line has arrived in memory: until then the store may or may not be durable. If the recording shows a
+//! line with content that differs from the result of the program's stores, this is a change from outside. The change
+//! takes effect after all earlier stores.
 //!
-//! If two cores store to the same bytes, the later store by execution wins, whichever is accepted first.
+//! If two cores store to the same bytes, the store that was executed later determines the content, in whatever order
+//! the two are accepted.
 
 mod held;
 mod orders;
@@ -31,13 +33,14 @@ pub enum Certain {
     Accepted,
     /// The line of the store arrived in memory after acceptance.
     Arrived,
-    /// The condition of `Arrived`; or the line was flushed, and a store behind the next fence was accepted.
+    /// The condition of `Arrived` is true; or the line was flushed after the store, and a store behind the next fence
+    /// was accepted.
     Fenced,
 }
 
 /// Possible contents of one line after a loss of power.
 pub struct Surviving {
-    /// Content that is certain.
+    /// Content that memory must have.
     pub held: CertainContent,
     /// Stores that may be durable, in the order in which they become durable.
     pub under_way: Vec<Store>,
@@ -64,7 +67,7 @@ struct StoreFragment {
 #[derive(Default)]
 struct StoresInFlight {
     stores: VecDeque<Store>,
-    /// Number of stores that have arrived.
+    /// Number of stores that have arrived in memory.
     arrived: u64,
 }
 
@@ -73,11 +76,11 @@ struct StoresInFlight {
 struct CoreStores {
     /// Stores and changes that are not accepted, in program order.
     waiting: VecDeque<Store>,
-    /// Number of stores that the program has made.
+    /// Number of stores that the program has executed.
     made: u64,
     accepted: u64,
-    /// Pending stores that reached their point of acceptance: the time of each, and true if the core continued without
-    /// waiting.
+    /// Pending stores that reached their point of acceptance: the time of each, and true if the core did not wait for
+    /// the acceptance.
     reached_acceptance: VecDeque<(Time, bool)>,
     orders: FenceQueue,
 }
@@ -87,7 +90,7 @@ impl CoreStores {
         self.waiting.iter().filter(|store| !store.from_outside)
     }
 
-    /// Number of pending stores that the core continued from by `until`.
+    /// Number of pending stores behind which the core had continued by the time `until`.
     fn left_out(&self, until: Time) -> usize {
         self.reached_acceptance.iter().filter(|(at, goes_on)| *goes_on && *at <= until).count()
     }
@@ -97,7 +100,7 @@ impl CoreStores {
 pub struct StoreLog {
     certain: Certain,
     cores: Box<[CoreStores]>,
-    /// Pieces of the store that is being noted.
+    /// Pieces of the store that is being recorded.
     pieces: Vec<StoreFragment>,
     /// Content of each line after the programs' stores.
     executed: FxHashMap<LineAddr, KnownBytes>,
@@ -149,7 +152,7 @@ impl StoreLog {
         self.cores[core].waiting.push_back(change);
     }
 
-    /// Notes up to eight bytes, as recorded, of the store that a core's program makes now.
+    /// Notes up to eight bytes, as recorded, of the store that a core's program executes now.
     pub(crate) fn piece(
         &mut self,
         line: LineAddr,
@@ -209,8 +212,8 @@ impl StoreLog {
         self.guessed.insert(line);
     }
 
-    /// True if memory may still have the zeros that it booted with, from before a program showed the line: the program
-    /// has not seen them.
+    /// True if memory may still have the zeros with which it booted the line before the recording showed its content.
+    /// The program has never seen these zeros.
     pub fn was_guessed(&self, line: LineAddr) -> bool {
         self.guessed.contains(&line)
     }
@@ -220,7 +223,7 @@ impl StoreLog {
         self.cores[core].reached_acceptance.push_back((at, goes_on));
     }
 
-    /// Pending stores that their core continued from by `until`.
+    /// Pending stores behind which their core had continued by the time `until`.
     pub fn left_out(&self, until: Time) -> impl Iterator<Item = &Store> {
         self.cores.iter().flat_map(move |core| core.not_accepted().take(core.left_out(until)))
     }
@@ -230,7 +233,7 @@ impl StoreLog {
         self.cores.iter().flat_map(CoreStores::not_accepted)
     }
 
-    /// Accepts the next store of a core, which is to this line.
+    /// Accepts the next store of a core, which must be to this line.
     pub(crate) fn accept(&mut self, core: usize, line: LineAddr) {
         self.let_outside_in(core);
         let waiting = &mut self.cores[core].waiting;

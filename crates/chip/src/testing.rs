@@ -3,7 +3,7 @@
 use isa::{Class, Flow, Instruction};
 use units::VirtAddr;
 
-/// Returns an instruction that only takes a slot.
+/// Returns an instruction without effect, which only occupies an entry of the window.
 pub fn nop(pc: u64) -> Instruction {
     Instruction {
         pc: VirtAddr(pc),

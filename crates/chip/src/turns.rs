@@ -1,9 +1,10 @@
-//! Turns at lines: they order the requests of several cores for the entry of one line by the time of the request.
+//! Turns at lines: order the requests of several cores for the persist-buffer entry of one line by the time of the
+//! request.
 //!
-//! Three events change the buffers' tags at once: a core's store, a flush caused by a remote read, and the move of an
-//! entry to another buffer. The effects in memory follow later, behind queues of several cores. Each event takes a turn
-//! when its tags change, and waits for the turn before it touches the entry. The entry is then in the buffer that the
-//! tags show.
+//! The tags of the persist buffers change immediately at three kinds of events: a store, a flush by a remote read, and
+//! the move of an entry to another buffer. The effects in memory follow later, behind queues of several cores. Each
+//! event takes a turn when its tags change, and waits for this turn before it accesses the entry. The content of the
+//! entry is then in the buffer to which the tags assign it.
 //!
 //! A turn waits only for turns that were taken before it, and each core ends its turns in order. Some turn can
 //! therefore always proceed.
@@ -84,7 +85,7 @@ mod tests {
     const LINE: LineAddr = LineAddr(3);
 
     #[test]
-    fn turns_at_a_line_follow_the_order_of_taking_and_not_of_waiting() {
+    fn tasks_access_a_line_in_the_order_of_their_tickets_and_not_of_their_waits() {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let (turns, log) = (Rc::new(LineTurns::new(&clock)), Rc::new(RefCell::new(Vec::new())));

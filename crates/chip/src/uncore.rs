@@ -1,9 +1,9 @@
 //! From the core's misses to protected memory and back: the tasks that carry lines.
 //!
 //! A *reader* is one miss of the last-level cache under way, a *writer* one line on its way to memory. Both are tasks
-//! that live as long as the machine and take one line after another, so that an access allocates no memory. Each runs
-//! the scheme's text: the reader delivers the line when the text releases it, and then continues with the remaining
-//! steps.
+//! that exist as long as the machine and handle one line after another, so that an access allocates no host memory.
+//! Each task executes the operations of the protection scheme. The reader delivers the line when the scheme releases
+//! it, and then continues with the remaining steps.
 
 mod records;
 mod requests;
@@ -39,16 +39,17 @@ pub struct Uncore {
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
     memory: Rc<TimedMemory>,
-    /// Time in which a probed core looks a line up.
+    /// Time in which a probed core looks up a line in its private caches.
     probe: Duration,
     path: Duration,
-    /// Clock of the core, with which the last-level cache looks lines up, and its look-ups, if their rate is limited.
+    /// Core clock, which also counts the cycles of look-ups in the last-level cache; and these look-ups, if their rate
+    /// is limited.
     core_clock: units::Clock,
     lookups: Option<RefCell<LookUps>>,
     writeback_buffers: usize,
-    /// Rate at which memory serves each core, if L2s begin no reads at a low rate.
+    /// Rate at which memory serves each core, if an L2 with a low rate leaves decryption to the controller.
     intensities: Option<RefCell<Vec<Intensity>>>,
-    /// Readers that wait for a write-back buffer.
+    /// Reader tasks that wait for a write-back buffer.
     held_up: RefCell<VecDeque<sim::TaskId>>,
     /// Number of reads that have not ended.
     reads: Cell<usize>,
@@ -113,7 +114,7 @@ impl Uncore {
         }
     }
 
-    /// True if memory has a line of data, regardless of copies on the chip.
+    /// True if a line of data was written to memory, regardless of copies on the chip.
     pub fn is_in_memory(&self, line: LineAddr) -> bool {
         match self.scheme.moving() {
             Some(moving) => moving.is_in_memory(line),
@@ -121,7 +122,7 @@ impl Uncore {
         }
     }
 
-    /// Takes up all requests that have left a core's private caches.
+    /// Handles all requests that have left a core's private caches.
     pub fn take_up(&self, core: usize, requests: &mut Vec<Request>) {
         for Request { at, line, word, kind } in requests.drain(..) {
             if kind.is_answered() {
@@ -217,7 +218,8 @@ impl Uncore {
         }
     }
 
-    /// Checks if the sample of a core's requests is full; the sample decides if the core's L2 begins reads.
+    /// Ends the sample of a core's requests if it is complete. The sample decides whether the core's L2 decrypts and
+    /// verifies its reads.
     fn sample(&self, core: usize) {
         let Some(intensities) = &self.intensities else { return };
         let l2 = self.chip.cores.nodes()[core].borrow().counters().l2;
@@ -226,8 +228,8 @@ impl Uncore {
         }
     }
 
-    /// Takes up a miss in the last-level cache and returns the component that answers. Returns `None` if the line is on
-    /// its way to another core: the miss then waits for it.
+    /// Handles a request at the last-level cache and returns the component that answers. Returns `None` if the line is
+    /// on its way to another core: the request then waits until the line has arrived at that core.
     async fn request(&self, miss: Miss) -> Option<Responder> {
         let Claim { supplier, probed, .. } = self.chip.claim(miss)?;
         self.clock.sleep(self.probes(miss.line, probed)).await;
@@ -253,8 +255,8 @@ impl Uncore {
         Some(Responder::Memory)
     }
 
-    /// Delays a read until earlier writes of the line, from outside or past the caches, are done, and until a
-    /// last-level cache that locks lines has an entry for it.
+    /// Delays a read of a line. The read waits until earlier writes of the line, from outside or past the caches, have
+    /// ended. In a last-level cache that locks lines, the read also waits for an entry of the cache.
     async fn not_before_it_is_locked(&self, line: LineAddr) {
         if !self.chip.locks_lines() {
             return;
@@ -322,7 +324,8 @@ impl Uncore {
     }
 
     /// Waits while all write-back buffers are in use, since a fill may evict a dirty line. If the fill evicts no dirty
-    /// line, no later event shows that a buffer is still free. Each reader that continues therefore wakes the next.
+    /// line, no later event reports that the buffer is still free. Each reader that continues therefore wakes the next
+    /// waiting reader.
     async fn writeback_buffer(&self) {
         poll_fn(|_| {
             if self.chip.backlog() < self.writeback_buffers {

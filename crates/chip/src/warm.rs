@@ -1,9 +1,9 @@
-//! Warms all tables on the chip, and the protection behind it, while simulated time does not advance.
+//! Warms the caches and predictors on the chip, and the protection behind them, while simulated time does not advance.
 //!
-//! Lines that miss in the last-level cache, and dirty lines that leave it, pass through the scheme's text at once.
-//! Counters, tags, tree and metadata caches thus reach their true state, and the shadow compares every fill as usual.
-//! The persist buffer accepts stores in program order, with the early steps of each, and drains entries at the node's
-//! request.
+//! Lines that miss in the last-level cache, and dirty lines that leave it, pass through the operations of the scheme at
+//! once. Counters, tags, tree and metadata caches thus reach their true state, and the shadow compares every fill as
+//! usual. The persist buffer accepts stores in program order, with the early steps of each, and drains entries at the
+//! node's request.
 
 use crate::chip::Chip;
 use crate::counts::Meters;
@@ -19,7 +19,7 @@ use workload::Supplier;
 /// Index of the core of a sampled machine, which has only one.
 const CORE: usize = 0;
 
-/// Components behind the private caches, without time. No line may be under way during its use.
+/// Components behind the private caches, used without simulated time. No line may be under way during its use.
 pub struct Warmer {
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
@@ -35,7 +35,8 @@ impl Warmer {
         Warmer { chip, scheme, memory, verbs }
     }
 
-    /// Runs a program up to `until` instructions, counted from its beginning, or to less than a block before.
+    /// Runs a program up to `until` instructions, counted from its beginning, or to less than a block before that
+    /// number.
     ///
     /// # Errors
     /// Errors of the feed.
@@ -55,7 +56,7 @@ impl Warmer {
         }
     }
 
-    /// Takes up all requests that have left the private caches.
+    /// Handles all requests that have left the private caches.
     fn take_up(&self, requests: &mut Vec<Request>) {
         for Request { line, kind, .. } in requests.drain(..) {
             if !kind.is_answered() {
@@ -68,7 +69,7 @@ impl Warmer {
         self.persist();
     }
 
-    /// Takes up the stores and drains of the core's persist buffer.
+    /// Handles the stores and drains of the core's persist buffer.
     fn persist(&self) {
         if !self.chip.has_buffers() {
             return;

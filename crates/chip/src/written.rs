@@ -1,5 +1,5 @@
-//! Handles the stores that caches have accepted: one task per core takes each store at the time at which it left the
-//! store queue. The tasks run only in simulations with a loss of power.
+//! Handles the stores that caches have accepted: one task per core accepts each store at the time at which the store
+//! left the store queue. The tasks run only in simulations with a loss of power.
 
 use crate::chip::Chip;
 use sim::Clock;

@@ -1,9 +1,9 @@
 //! Hardware context of a secure process: its registers, its keys and the root of its tree.
 //!
 //! Source: Duc and Keryell, ACSAC 2006, sections 2.4 and 2.6. The paper does not mention the instruction pointer at a
-//! signal. Here a context has a register for it: the signal moves `rip` to this register, the process reads it, and
-//! [`Context::return_from_signal`] moves it back. Until then a second signal is refused, or the first `rip` would be
-//! lost. The handler itself saves and restores all other registers.
+//! signal. Here a context has an additional register: the signal moves `rip` to this register, the process reads it,
+//! and [`Context::return_from_signal`] moves the value back. Until then a second signal is refused, because it would
+//! overwrite the first `rip`. The handler itself saves and restores all other registers.
 
 use crate::error::ContextError;
 use crate::process::ProcessNumber;
@@ -25,9 +25,9 @@ const KEY_BYTES: usize = 16;
 /// Keys of one process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProcessKeys {
-    /// K_e, which makes the pads of lines.
+    /// K_e, from which the pads of lines are computed.
     pub encryption: Key,
-    /// K_m, which makes the tags of lines.
+    /// K_m, from which the tags of lines are computed.
     pub authentication: Key,
     /// K_p, which encrypts the records of chunks.
     pub records: Key,
@@ -38,7 +38,7 @@ pub struct ProcessKeys {
 pub struct InitialContext {
     /// Registers, `rip` at the first instruction.
     pub registers: RegisterFile,
-    /// Keys that the vendor encrypted the program under.
+    /// Keys under which the vendor encrypted the program.
     pub keys: ProcessKeys,
     /// Root of the tree over the program's memory.
     pub root: Root,
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_is_read_as_it_was_written() {
+    fn a_process_context_decodes_to_the_encoded_one() {
         for handler in [None, Some(VirtAddr(0)), Some(VirtAddr(u64::MAX))] {
             for interrupted in [None, Some(VirtAddr(0)), Some(VirtAddr(8))] {
                 let written = context(handler, interrupted);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_that_is_cut_short_is_not_read() {
+    fn a_truncated_process_context_is_not_decoded() {
         let bytes = context(None, None).encode();
         assert!((0..bytes.len()).all(|length| Context::decode(&bytes[..length]).is_none()));
     }

@@ -152,7 +152,7 @@ mod tests {
     impl TryCryptoRng for Published {}
 
     #[test]
-    fn the_suite_meets_the_vector_of_rfc_9180_appendix_a_1_1() {
+    fn the_hpke_suite_meets_the_vector_of_rfc_9180_appendix_a_1_1() {
         let (_, public) = X25519HkdfSha256::derive_keypair(&RECIPIENT_MATERIAL);
         let private = Deserializable::from_bytes(&RECIPIENT_PRIVATE).unwrap();
         assert_eq!(<[u8; 32]>::from(public.to_bytes()), RECIPIENT_PUBLIC);

@@ -1,10 +1,10 @@
-//! Hardware contexts of CryptoPage, as state on the chip without time.
+//! Hardware contexts of secure processes, as in CryptoPage: state on the chip, without simulated time.
 //!
 //! The operating system schedules secure processes without seeing or changing them. An interrupt saves the context of a
-//! process to a buffer inside the processor and blanks the registers. Contexts leave the chip encrypted, and return
-//! once. A program starts from a context that its vendor sealed to the processor's public key. Source: Duc and Keryell,
-//! "CryptoPage: an efficient secure architecture with memory encryption, integrity and information leakage protection",
-//! ACSAC 2006, section 2.6.
+//! process to a buffer inside the processor and blanks the registers. Contexts leave the chip encrypted, and each
+//! exported context can return once. A program starts from a context that its vendor sealed to the processor's public
+//! key. Source: Duc and Keryell, "CryptoPage: an efficient secure architecture with memory encryption, integrity and
+//! information leakage protection", ACSAC 2006, section 2.6.
 
 mod context;
 mod envelope;

@@ -1,8 +1,9 @@
 //! Table of the contexts that are outside the chip, by their numbers.
 //!
-//! The paper encrypts a context, but does not mention an old one that the operating system loads again. An old context,
-//! together with the memory of its time, which its root fits, would roll the whole process back. So each context leaves
-//! under a new number, the processor keeps the numbers of the contexts outside, and a context returns once.
+//! The paper encrypts a context, but does not mention a replay of an old context by the operating system. An old
+//! context, together with the memory of its time, which matches its root, would roll the whole process back. So each
+//! context leaves the chip under a new number. The processor keeps the numbers of the contexts outside, and a context
+//! can return only once.
 
 use crate::error::ContextError;
 use crate::planted::{Bug, PlantedContextBug};
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_that_runs_out_of_numbers_refuses_and_repeats_no_number() {
+    fn the_table_of_exported_contexts_refuses_new_ones_when_its_numbers_are_exhausted() {
         let mut table = OutsideTable::new(4, PlantedContextBug::NONE);
         table.next = u64::MAX - 1;
         assert_eq!(table.enter(), Ok(u64::MAX - 1));

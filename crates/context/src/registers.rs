@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registers_are_contiguous_and_fill_the_file() {
+    fn registers_are_contiguous_and_fill_the_register_file() {
         let mut end = 0;
         for register in Register::all() {
             assert_eq!(register.range().start, end, "{register}");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_has_the_registers_that_it_was_made_of() {
+    fn a_register_set_contains_exactly_the_registers_it_was_built_from() {
         let some = [Register::RAX, Register::RIP, Register::vector(15)];
         let set: RegisterSet = some.into_iter().collect();
         assert!(set.iter().eq(some));

@@ -3,7 +3,8 @@
 //! Source: Duc and Keryell, ACSAC 2006, section 2.6. The unit is state without time. The paper leaves these rules open:
 //!
 //! * An interrupt cannot be refused, so a buffer stays reserved for the context that runs.
-//! * A signal takes the visible registers from the operating system as a resume does: it may end a system call.
+//! * A signal sets the visible registers to the operating system's values, as a resume does, because the signal may end
+//!   a system call.
 //! * A context that is discarded is lost, with its process. Its lines may leave the caches unwritten.
 
 use crate::context::{Context, ProcessKeys, Root};

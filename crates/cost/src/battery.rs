@@ -1,4 +1,5 @@
-//! The batteries of systems: a row for each system and number of entries, next to the figures that the paper prints.
+//! Battery sizes: one row of results for each system and number of buffer entries, next to the figures that the paper
+//! prints.
 
 use crate::caches::{self, CacheDrains};
 use crate::closed_form;
@@ -15,7 +16,7 @@ use std::cell::OnceCell;
 use thiserror::Error;
 use units::nearest;
 
-/// The most entries of a buffer.
+/// Maximum number of entries of a persist buffer.
 const ENTRIES_MAX: u32 = 1 << 20;
 
 /// The fewest levels of a tree: counters and a root.
@@ -23,26 +24,26 @@ const LEVELS_MIN: u32 = 2;
 /// The most levels of a tree: a binary tree of this height has 2^63 lines of counters.
 const LEVELS_MAX: u32 = 64;
 
-/// Number of drains of each entry or line, and of the store in flight: a separate one, and one with all entries or
-/// lines.
+/// Number of drains of each entry or line, and of the store in flight: once separately, and once together with all
+/// entries or lines.
 const DRAINS_OF_EACH: usize = 2;
 
 /// Parameters of the estimate.
 #[derive(Clone, Default, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// Numbers of entries of the buffer; each system has one row for each.
+    /// Numbers of entries of the persist buffer. Each system with a buffer has one row for each number.
     pub entries: Vec<i64>,
     /// Levels of the tree, including counters and root; by default as many as the profile's memory needs.
     pub levels: Option<i64>,
     /// Names of the systems; an empty list selects all systems.
     pub systems: Vec<String>,
-    /// Drains to carry out as well, so that their operations are counted.
+    /// Drains that are also executed, so that their operations are counted.
     #[serde(default)]
     pub counted: DrainSelection,
 }
 
-/// Drains to carry out and count.
+/// Drains that are executed and counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrainSelection {
@@ -89,21 +90,21 @@ pub struct Size {
     pub storage: String,
     /// Volume of the storage, in cubic millimetres.
     pub volume_mm3: f64,
-    /// The area that it covers as a cube, in square millimetres.
+    /// The area that the storage covers if it is a cube, in square millimetres.
     pub footprint_mm2: f64,
     /// The footprint as a percentage of the core's area.
     pub core_percent: f64,
-    /// The volume that the paper prints, in cubic millimetres; present if the question has the paper's parameters.
+    /// The volume that the paper prints, in cubic millimetres; present only if the question has the paper's parameters.
     pub printed_mm3: Option<f64>,
-    /// True if our volume, rounded or truncated, is the printed one.
+    /// True if our volume, rounded or truncated, equals the printed volume.
     pub is_as_printed: Option<bool>,
-    /// Difference of our volume from the printed one, in percent of the printed one.
+    /// Difference of our volume from the printed volume, in percent of the printed volume.
     pub difference_percent: Option<f64>,
     /// The percentage of the core's area that the paper prints.
     pub printed_core_percent: Option<f64>,
 }
 
-/// Operations and energy of drains that were carried out.
+/// Operations and energy of executed drains.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Account {
     /// Operations of the drains.
@@ -112,20 +113,22 @@ pub struct Account {
     pub energy_nj: f64,
     /// Storages for this energy; the paper prints no sizes for comparison.
     pub sizes: Vec<Size>,
-    /// Differences from the previous account; they explain all of it.
+    /// Differences from the account that this one is compared with. Together they explain the complete difference.
     pub differences: Vec<Difference>,
 }
 
-/// The counted drain of a full buffer in the worst case, including the store in flight, or of caches whose lines are all dirty.
+/// The counted drain of a full buffer in the worst case, including the store in flight, or of caches with only dirty
+/// lines.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Counted {
-    /// A separate drain of each entry or line, from cold metadata caches. Its differences are from the closed form.
+    /// A separate drain of each entry or line, from cold metadata caches. Its differences are relative to the closed
+    /// form.
     pub alone: Account,
-    /// One drain of all entries or lines, from metadata caches that are cold at its start. Its differences are from
-    /// `alone`.
+    /// One drain of all entries or lines, from metadata caches that are cold at its start. Its differences are relative
+    /// to `alone`.
     pub together: Account,
-    /// The same drain if each counter that the battery increments overflows, so that the drain re-encrypts its group. Its differences are
-    /// from `together`. Absent for caches.
+    /// One drain of all entries in which each counter that the battery increments overflows, so that the drain
+    /// re-encrypts the group of the counter. Its differences are relative to `together`. Absent for caches.
     pub overflowing: Option<Account>,
 }
 
@@ -136,7 +139,7 @@ pub struct BatteryRow {
     pub system: String,
     /// The rule for the operations of the system, in words.
     pub formula: &'static str,
-    /// Steps that the system does before a loss of power.
+    /// Steps that the system executes before a loss of power.
     pub early: &'static [Step],
     /// Entries of the buffer, if the system has one.
     pub entries: Option<u32>,
@@ -148,9 +151,9 @@ pub struct BatteryRow {
     pub sizes: Vec<Size>,
     /// A contradiction in the paper about this row.
     pub remark: Option<&'static str>,
-    /// Counted operations of the drain, if the question requests them and a design carries it out.
+    /// Counted operations of the drain, if the question requests them and a design can execute the drain.
     pub counted: Option<Counted>,
-    /// The reason why the drain cannot be carried out.
+    /// The reason why the drain cannot be executed.
     pub not_counted: Option<String>,
 }
 

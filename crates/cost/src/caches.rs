@@ -1,8 +1,8 @@
-//! Counts the work of the battery of durable caches: every line of the profile's caches is dirty, and the code of `secure-eadr` writes all
-//! of them to memory.
+//! Counts the operations of a drain of durable caches on battery. Every line of the profile's caches is dirty, and the
+//! code of the design `secure-eadr` writes all lines to memory.
 //!
-//! Like those of a buffer ([`crate::counted`]), the lines share as little metadata as possible. For `alone`, each line is the only dirty
-//! line of a drain; for `together`, one drain writes all lines, in the order of their addresses.
+//! Like the lines of a buffer ([`crate::counted`]), the lines share as little metadata as possible. For `alone`, each
+//! line is the only dirty line of a drain; for `together`, one drain writes all lines, in the order of their addresses.
 
 use crate::counted::CountingMachine;
 use crate::differences::{Difference, DifferenceBuilder};

@@ -1,4 +1,4 @@
-//! The operations of a drain, counted: the code of the scheme runs on a memory with real bytes.
+//! Counts the operations of a drain: the code of the scheme runs on a memory with real bytes.
 //!
 //! ```text
 //! stores at the worst ─ accepted, early steps done ─ caches of metadata cold ─┬─ each entry alone, cold again before each
@@ -132,7 +132,7 @@ impl CountingMachine {
         Ok(CountingMachine { scheme, verbs: Explained::keeping(memory, tally) })
     }
 
-    /// A machine whose buffer contains these lines.
+    /// A machine with a buffer that contains these lines.
     fn with(
         scheme: SecPbScheme,
         profile: &Profile,

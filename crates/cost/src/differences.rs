@@ -1,5 +1,5 @@
-//! Named differences of a counted drain from the closed form: charges of the paper that no tree needs, and operations of a memory that the
-//! paper does not charge.
+//! Named differences between a counted drain and the closed form. The paper charges operations that no tree needs, and
+//! does not charge some operations of a real memory.
 
 use crate::closed_form;
 use crate::geometry::{Renewed, SharedLines};
@@ -20,11 +20,11 @@ pub struct Difference {
     pub name: &'static str,
     /// Reason for the difference, in a sentence.
     pub why: &'static str,
-    /// True if the counted drain does fewer operations, false if it does more.
+    /// True if the counted drain executes fewer operations, false if it executes more.
     pub is_less: bool,
     /// The operations of the difference.
     pub operations: Operations,
-    /// Energy of the operations, in nanojoules; negative if the counted drain does fewer.
+    /// Energy of the operations, in nanojoules; negative if the counted drain executes fewer operations.
     pub energy_nj: f64,
 }
 

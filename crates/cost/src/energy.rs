@@ -3,15 +3,15 @@
 use derive_more::{Add, AddAssign};
 use serde::{Deserialize, Serialize};
 
-/// An amount of energy, in whole femtojoules. A bit costs an eighth of a byte, and an eighth of a picojoule is 125 femtojoules, so sums are
-/// exact.
+/// An amount of energy, in whole femtojoules. The energy of a bit is an eighth of the energy of a byte, and an eighth
+/// of a picojoule is 125 femtojoules, so sums are exact.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug, Add, AddAssign)]
 pub struct Energy {
     femtojoules: u128,
 }
 
 impl Energy {
-    /// Energy of this many bits, each at an eighth of the price of a byte.
+    /// Energy of this many bits, each with an eighth of the energy of a byte.
     pub fn of_bits(bits: u64, picojoules_per_byte: u32) -> Energy {
         const FEMTOJOULES_PER_BIT: u128 = 1000 / 8;
         Energy { femtojoules: u128::from(bits) * u128::from(picojoules_per_byte) * FEMTOJOULES_PER_BIT }

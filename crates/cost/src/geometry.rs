@@ -42,8 +42,8 @@ pub struct MemoryGeometry {
     arity: u64,
 }
 
-/// Lines of metadata that several drains share and need only once: the count of each is the number of fetches that
-/// sharing saves.
+/// Lines of metadata that several drains share and fetch only once. Each count is the number of fetches that sharing
+/// saves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedLines {
     /// Lines of counters and nodes, which a tree covers.
@@ -52,7 +52,7 @@ pub struct SharedLines {
     pub tags: u64,
 }
 
-/// Sizes of groups whose lines are re-encrypted because of one line each.
+/// Sizes of groups that are re-encrypted because one counter of each group overflows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Renewed {
     /// Number of the groups.

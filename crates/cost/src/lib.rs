@@ -1,9 +1,9 @@
-//! Costs of a design other than time: the battery that finishes the work that a loss of power interrupts.
+//! Size of the battery of a persistent design: the energy to complete the work that a loss of power interrupts.
 //!
-//! [`Operations`] describe the work of a drain, from a closed form ([`closed_form`]) or from a machine that drains ([`counted`]). The
-//! function [`Profile::energy`] prices both, and [`Storage::volume`] gives the volume of a storage for that energy. A file, the profile,
-//! contains all assumptions. Source: "SecPB: Architectures for Secure Non-Volatile Memory with Battery-Backed Persist Buffers", sections IV
-//! to VI.
+//! [`Operations`] describe the work of a drain, from a closed form ([`closed_form`]) or from a machine that drains
+//! ([`counted`]). The function [`Profile::energy`] computes the energy of these operations, and [`Storage::volume`] the
+//! volume of a battery or capacitor for that energy. A file, the profile, contains all assumptions. Source: "SecPB:
+//! Architectures for Secure Non-Volatile Memory with Battery-Backed Persist Buffers", sections IV to VI.
 
 mod battery;
 pub mod caches;

@@ -33,7 +33,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// The operations beyond those of `others`, with zero for a count that is larger in `others`.
+    /// The difference between these operations and `others`, with zero for a count that is larger in `others`.
     pub fn beyond(self, others: Operations) -> Operations {
         let moved = DrainTraffic {
             from_secpb_bits: self.moved.from_secpb_bits.saturating_sub(others.moved.from_secpb_bits),

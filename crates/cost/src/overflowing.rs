@@ -1,4 +1,5 @@
-//! Counts the operations of a drain whose counters overflow on battery: the drain renews the group of each line.
+//! Counts the operations of a drain in which encryption counters overflow on battery: the drain re-encrypts the group
+//! of each line.
 //!
 //! The lines are those of the worst buffer. All lines of their groups have been written, and the next write of each line overflows its
 //! counter. With early counters, the counter overflows when the store enters the buffer, before power fails. Then only the store in flight

@@ -1,4 +1,5 @@
-//! All assumptions about the size of a battery, as a file: energies of operations, fields of an entry, the tree, caches, storages.
+//! All assumptions for the size of a battery, as a file: energies of operations, fields of a buffer entry, the tree,
+//! caches, and kinds of batteries and capacitors.
 
 use crate::energy::{Energy, Storage};
 use crate::operations::Operations;
@@ -15,21 +16,21 @@ const CACHE_MAX: Bytes = Bytes(1 << 40);
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// Price of moving a byte from the secure persist buffer to memory.
+    /// Energy to transfer a byte from the secure persist buffer to memory, in picojoules.
     pub from_secpb_pj_per_byte: u32,
-    /// Price of moving a byte from the first-level cache to memory.
+    /// Energy to transfer a byte from the first-level cache to memory, in picojoules.
     pub from_l1_pj_per_byte: u32,
-    /// Price of moving a byte from the second-level cache to memory.
+    /// Energy to transfer a byte from the second-level cache to memory, in picojoules.
     pub from_l2_pj_per_byte: u32,
-    /// Price of moving a byte from the last-level cache to memory.
+    /// Energy to transfer a byte from the last-level cache to memory, in picojoules.
     pub from_l3_pj_per_byte: u32,
-    /// Price of moving a byte between memory controller and memory, in either direction.
+    /// Energy to transfer a byte between memory controller and memory, in either direction, in picojoules.
     pub from_controller_pj_per_byte: u32,
-    /// Price of hashing a byte.
+    /// Energy to hash a byte, in picojoules.
     pub hash_pj_per_byte: u32,
-    /// Price of computing a byte of pad.
+    /// Energy to compute a byte of pad, in picojoules.
     pub pad_pj_per_byte: u32,
-    /// Bytes of pad that are charged for a line.
+    /// Number of bytes of pad that are charged for a line.
     pub pad_bytes: u16,
 }
 
@@ -84,7 +85,7 @@ impl EntryBits {
 pub struct TreeProfile {
     /// Size of the memory that the tree covers.
     pub covers: Bytes,
-    /// Size of the memory whose counters share a line.
+    /// Size of the memory with counters in one line of counters.
     pub page: Bytes,
     /// Children of a node.
     pub arity: u32,
@@ -114,7 +115,7 @@ pub struct CacheSizes {
     pub l3: Bytes,
 }
 
-/// The core for the comparison of footprints.
+/// The core; footprints are given in percent of its area.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreArea {
@@ -122,7 +123,7 @@ pub struct CoreArea {
     pub area_mm2: f64,
 }
 
-/// The assumptions that a battery is estimated from.
+/// The assumptions from which a battery is estimated.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -140,7 +141,7 @@ pub struct Profile {
     pub caches: CacheSizes,
     /// Kinds of capacitors and batteries.
     pub storage: Vec<Storage>,
-    /// The core for the comparison of footprints.
+    /// The core; footprints are given in percent of its area.
     pub core: CoreArea,
 }
 

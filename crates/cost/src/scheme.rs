@@ -1,4 +1,4 @@
-//! The chain of steps that secures a store, and the systems that a battery is sized for.
+//! The chain of steps that secures a store, and the systems for which a battery is sized.
 
 use protection::persistence::EarlySteps;
 pub use protection::persistence::Step;
@@ -14,8 +14,8 @@ fn letter(step: Step) -> char {
     }
 }
 
-/// A scheme of SecPB. The first steps of the chain are *early*: done as a store enters the buffer. The remaining steps are *late*, and the
-/// battery pays for them.
+/// A scheme of SecPB. The first steps of the chain are *early*: they are executed when a store enters the buffer. The
+/// remaining steps are *late*, and the battery supplies their energy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SecPbScheme {
     early: EarlySteps,
@@ -32,7 +32,7 @@ impl SecPbScheme {
         SecPbScheme { early }
     }
 
-    /// The steps that are done as a store enters the buffer.
+    /// The steps that are executed when a store enters the buffer.
     pub fn early(self) -> &'static [Step] {
         self.early.steps()
     }
@@ -62,7 +62,7 @@ pub enum Accounting {
     Consistent,
 }
 
-/// A system that a battery is sized for.
+/// A system for which a battery is sized.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum System {
     /// A secure persist buffer, by Table V: late steps with the fields that they need, and the store in flight.
@@ -85,7 +85,7 @@ impl System {
         buffers.chain(caches).chain([System::Bbb, System::Eadr]).collect()
     }
 
-    /// The steps that are done before a loss of power; empty without security, or if the drain does all steps.
+    /// The steps that are executed before a loss of power; empty without security, or if the drain executes all steps.
     pub fn early(self) -> &'static [Step] {
         match self {
             System::Buffer(scheme) => scheme.early(),
@@ -94,7 +94,7 @@ impl System {
         }
     }
 
-    /// The scheme of the drain, if it can be carried out.
+    /// The scheme of the drain, if the drain can be executed.
     pub fn scheme(self) -> Option<SecPbScheme> {
         match self {
             System::Buffer(scheme) => Some(scheme),
@@ -102,7 +102,7 @@ impl System {
         }
     }
 
-    /// Returns true for a buffer, whose energy depends on its entries.
+    /// Returns true for a persist buffer: its energy depends on its number of entries.
     pub fn has_entries(self) -> bool {
         !matches!(self, System::SecureEadr(_) | System::Eadr)
     }

@@ -1,4 +1,4 @@
-//! Counts the operations of a machine that drains, as its scheme issues them.
+//! Counts the operations that a scheme issues during a drain.
 
 use crate::closed_form::moved;
 use crate::operations::{DrainTraffic, Operations};
@@ -48,8 +48,8 @@ impl OperationTally {
         OperationTally { moved, origins: RefCell::default(), counted: Cell::default() }
     }
 
-    /// A tally at zero for a design and a profile. It charges each line of durable caches for the longest way, that from the last-level
-    /// cache.
+    /// A tally at zero for a design and a profile. It charges each line of durable caches for the longest transfer,
+    /// from the last-level cache.
     pub fn of(parts: &Parts, profile: &Profile) -> OperationTally {
         let from_l3 = DrainTraffic { from_l3_bits: LINE_BITS, ..DrainTraffic::default() };
         OperationTally::new(match parts.persistence.point {

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn pads_follow_equations_2_and_3() {
+    fn chunk_pads_follow_equations_2_and_3_of_cryptopage() {
         let mut line = [0; CHUNK_LINE_BYTES];
         ChunkCipher::new(&KEYS[0], &KEYS[1]).apply_pad(NUMBER, 0xa5, &mut line);
         let block = |number: u128| encrypt(&KEYS[0], NUMBER << 9 | 0xa5 << 1 | number).to_be_bytes();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_follows_equations_4_to_6_with_every_block_of_the_line() {
+    fn a_chunk_mac_follows_equations_4_to_6_of_cryptopage() {
         let line: [u8; CHUNK_LINE_BYTES] = std::array::from_fn(|byte| byte as u8);
         let block = |number: usize| u128::from_be_bytes(line[16 * number..][..16].try_into().unwrap());
         let h0 = encrypt(&KEYS[1], NUMBER << 8 | 0x17);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_over_several_lines_chains_all_their_blocks() {
+    fn a_chunk_mac_over_several_lines_chains_all_their_blocks() {
         let lines: [u8; 4 * CHUNK_LINE_BYTES] = std::array::from_fn(|byte| (7 * byte) as u8);
         let blocks = lines.chunks_exact(16).map(|block| u128::from_be_bytes(block.try_into().unwrap()));
         let code = blocks.fold(encrypt(&KEYS[1], NUMBER << 8 | 0x44), |code, block| encrypt(&KEYS[1], block ^ code));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_slots_and_no_two_numbers_share_a_pad() {
+    fn chunk_pads_differ_for_different_slots_and_numbers() {
         let cipher = ChunkCipher::new(&KEYS[0], &KEYS[1]);
         let mut blocks = std::collections::HashSet::new();
         for number in [0, 1, NUMBER] {

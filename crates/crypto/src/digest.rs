@@ -29,7 +29,7 @@ mod tests {
     use hex_literal::hex;
 
     #[test]
-    fn a_pair_has_the_hash_of_nists_examples_wherever_it_is_split() {
+    fn sha_1_of_two_parts_equals_the_nist_examples_of_the_joined_text() {
         let one_block = hex!("a9993e364706816aba3e25717850c26c9cd0d89d");
         assert_eq!(sha1_of_pair(b"", b"abc"), one_block);
         assert_eq!(sha1_of_pair(b"ab", b"c"), one_block);
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_takes_another_step_if_its_padding_does_not_fit() {
+    fn sha_1_needs_another_compression_step_if_the_padding_does_not_fit() {
         let steps = |bytes| sha1_steps(bytes);
         assert_eq!([0, 40, 55, 56, 64, 119, 120, 608].map(steps), [1, 1, 1, 2, 2, 2, 3, 10]);
     }

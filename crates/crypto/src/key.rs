@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_different_purposes_and_seeds_share_no_block() {
+    fn derived_keys_of_different_purposes_and_seeds_share_no_block() {
         let mut blocks = std::collections::HashSet::new();
         for seed in 0..4 {
             for purpose in 0..4 {

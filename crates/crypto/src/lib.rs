@@ -1,8 +1,8 @@
 //! Ciphers and message authentication over memory lines: a thin layer over RustCrypto.
 //!
 //! This crate contains no cipher and no hash function. The crates of RustCrypto compute them, with the processor's
-//! instructions where it has them. This crate defines how a 64-byte line, its place and its counter become their
-//! inputs, and the limits of these inputs. Tests compare every mode with published vectors.
+//! instructions where it has them. This crate defines how the inputs of these ciphers are formed from a 64-byte line,
+//! its address and its counter, and the limits of these inputs. Tests compare every mode with published vectors.
 //!
 //! A mode of encryption is a [`LineCipher`], a code is a [`LineMac`]. One file holds one mode.
 

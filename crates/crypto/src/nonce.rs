@@ -1,15 +1,15 @@
-//! Nonces: the place of a line and its number of writes, packed so that no two blocks are ever alike.
+//! Nonces: the line number and the counter of a line, packed so that no two cipher blocks are ever equal.
 //!
 //! ```text
 //! byte   0        5                              14       15      16
 //!        | place  | counter                      | domain | block |
 //!        | 40 bit | 72 bit                       | 8 bit  | 8 bit |
 //! ```
-//! The packing is injective: each field has separate bytes. Forty bits of place reach 64 TB of lines. Seventy-two bits
-//! of counter hold a 64-bit major with a minor of up to eight bits.
+//! The packing is injective: each field has separate bytes. Forty bits of line number address 64 TB of lines.
+//! Seventy-two bits of counter hold a 64-bit major and a minor of up to eight bits.
 //!
-//! A line with re-ordered words has a *bitmap* as well, and no block has room for it: a code that binds the bitmap uses
-//! other offsets (`cipher/ocb_chunks.rs`).
+//! A line with re-ordered words also has a *bitmap*, for which the block has no room: a code that covers the bitmap
+//! uses other offsets (`cipher/ocb_chunks.rs`).
 
 use crate::BLOCK_BYTES;
 
@@ -18,7 +18,7 @@ pub const LINE_NUMBER_BITS: u32 = 40;
 /// Bits of the counter in a nonce.
 pub const COUNTER_BITS: u32 = 72;
 
-/// Use of the encrypted block. Two uses of the same place and counter encrypt different blocks.
+/// Purpose of an encrypted block. Two purposes under the same line number and counter encrypt different blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Domain {
     /// Keystream for the bytes of data.
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_returns_its_line_under_the_largest_counter() {
+    fn the_line_number_is_recovered_from_a_nonce_with_the_largest_counter() {
         for line in [0, 1, (1 << LINE_NUMBER_BITS) - 1] {
             assert_eq!(Nonce::new(line, COUNTER_MAX).line_number(), line);
         }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "does not fit a nonce")]
-    fn a_counter_one_bit_too_wide_is_refused() {
+    fn a_nonce_refuses_a_counter_one_bit_too_wide() {
         Nonce::new(0, COUNTER_MAX + 1);
     }
 }

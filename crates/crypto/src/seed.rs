@@ -1,5 +1,5 @@
-//! Seeds: the inputs from which keystream is generated. No two lines or versions may share a seed, whatever it is made
-//! of.
+//! Seeds: the inputs from which keystream is generated. No two lines or versions may share a seed, in any format of
+//! seeds.
 
 use crate::{BLOCK_BYTES, Domain, Nonce};
 
@@ -19,8 +19,8 @@ impl Seed for Nonce {
     }
 }
 
-/// A seed without an address (Rogers et al., MICRO 2007, section 4): the page's logical identifier, the line's place in
-/// the page, and the line's minor counter.
+/// A seed without an address (Rogers et al., MICRO 2007, section 4): the page's logical identifier, the line's position
+/// in the page, and the line's minor counter.
 ///
 /// Identifiers are drawn from a counter that only grows, and a page gets a new one when a minor counter overflows. So a
 /// page can be moved in memory, or swapped out, without a new encryption.
@@ -34,7 +34,7 @@ impl Seed for Nonce {
 pub struct PageSeed {
     /// Logical identifier of the page.
     pub page: u64,
-    /// Place of the line in the page.
+    /// Position of the line in the page.
     pub line: u8,
     /// Minor counter of the line.
     pub minor: u8,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_moves_keeps_its_pads_and_one_with_a_new_identifier_does_not() {
+    fn pads_differ_for_different_logical_page_identifiers() {
         let mode = CounterMode::<Aes128>::new(&Key([1; 16]));
         let seed = PageSeed { page: 41, line: 3, minor: 7 };
         // The place in memory is no input: the same line of the same page has the same pad at every place.

@@ -1,6 +1,6 @@
-//! A set of small numbers as a bitmap: iterating over few members of a large range costs little more than the members.
+//! A set of small numbers as a bitmap: the cost of an iteration depends on the number of members, hardly on the range.
 
-/// Numbers below a limit.
+/// A set of numbers below a limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct BitSet(Box<[u64]>);
 

@@ -1,13 +1,14 @@
-//! A set-associative array of tags: the keys it holds, how recently each was used, and their states.
+//! A set-associative array of tags: the stored keys, the recency of their uses, and their MESI states.
 //!
-//! The array contains only tags. Bytes belong to the scheme and timing to the owner, so one module serves private
-//! caches, the last-level cache, metadata caches, TLBs and branch target buffers. Each entry has a stable [`EntryIndex`]
-//! number, so an owner can keep other data of an entry (an arrival time, a target) in a separate vector.
+//! The array contains only tags. The protection scheme stores the bytes, and the owner of the array models the timing.
+//! So one module serves private caches, the last-level cache, metadata caches, TLBs and branch target buffers. Each
+//! entry has a stable [`EntryIndex`] number, so an owner can keep other data of an entry (an arrival time, a target) in
+//! a separate vector.
 //!
-//! Replacement is exact least-recently-used, by stamps, or static re-reference interval prediction (SRRIP; Jaleel et al.,
-//! ISCA 2010). A scan does not flush a cache under SRRIP: a line enters with a late predicted reuse, and only a second
-//! use makes it stay. Each set stores its most recently used way and tries it first: most accesses repeat, and this kind
-//! of hit reads one tag and writes no memory.
+//! Replacement is exact least-recently-used, by time stamps, or static re-reference interval prediction (SRRIP; Jaleel
+//! et al., ISCA 2010). Under SRRIP, a scan of many lines does not evict the reused lines. A line enters with a late
+//! predicted reuse, and only a second use keeps it in the cache. Each set stores its most recently used way and tries
+//! it first: most accesses repeat, and this kind of hit reads one tag and writes no memory.
 
 use crate::bits::BitSet;
 use crate::prefetch_host::prefetch_host;
@@ -17,7 +18,7 @@ use std::array;
 /// A key that is never stored: marks an empty way.
 const EMPTY: u64 = u64::MAX;
 
-/// Number of neighbouring entries that share one mark.
+/// Number of neighbouring entries that share one bit of `marked`.
 const RUN: usize = 8;
 /// Number of tags in one cache line of the host.
 const TAGS_AT_ONCE: usize = 64 / size_of::<u64>();
@@ -27,7 +28,7 @@ const TAGS_AT_ONCE: usize = 64 / size_of::<u64>();
 pub struct EntryIndex(u32);
 
 impl EntryIndex {
-    /// The position as an index below [`TagArray::slots`].
+    /// Returns the position as an index below [`TagArray::slots`].
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -38,19 +39,19 @@ impl EntryIndex {
 pub struct Eviction {
     /// Key of the evicted entry.
     pub key: u64,
-    /// True if it had been written to since it entered.
+    /// True if the entry was written to since its key entered the array.
     pub dirty: bool,
 }
 
-/// MESI state of an entry (Papamarcos and Patel, ISCA 1984); an empty way is the invalid state. An owner that shares
-/// with no other cache uses the exclusive and modified states only.
+/// MESI state of an entry (Papamarcos and Patel, ISCA 1984); an empty way is the invalid state. A cache that shares no
+/// lines with another cache uses the exclusive and modified states only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MesiState {
-    /// Other caches may hold it too: it must not be written to.
+    /// Other caches may hold the key too, so the owner must not write to it.
     Shared,
-    /// No other cache holds it.
+    /// No other cache holds the key.
     Exclusive,
-    /// No other cache holds it, and it is dirty.
+    /// No other cache holds the key, and the entry is dirty.
     Modified,
 }
 
@@ -72,8 +73,8 @@ pub enum Replacement {
     Srrip,
 }
 
-/// Predictions of SRRIP, stored in place of the stamps. Zero is an empty way; the other values predict a reuse in the
-/// distant future, after a long time, after an intermediate time, and at once.
+/// Predictions of SRRIP, stored in place of the stamps. Zero marks an empty way. The values 1 to 4 predict a reuse in
+/// the distant future, after a long time, after an intermediate time, and at once.
 mod interval {
     pub(super) const DISTANT: u32 = 1;
     pub(super) const LONG: u32 = 2;
@@ -91,7 +92,7 @@ pub struct TagArray {
     stamps: Box<[u32]>,
     states: Box<[MesiState]>,
     last_used: Box<[u16]>,
-    /// Runs of entries into which a key was entered. Walks of all entries skip the other runs.
+    /// Runs of [`RUN`] entries into which a key was ever entered. Walks of all entries skip the other runs.
     marked: BitSet,
     uses: u32,
     replacement: Replacement,
@@ -101,12 +102,12 @@ impl TagArray {
     /// Creates an empty array that replaces the least recently used entry.
     ///
     /// # Panics
-    /// On the same conditions as [`TagArray::with_replacement`].
+    /// Under the same conditions as [`TagArray::with_replacement`].
     pub fn new(sets: usize, ways: usize) -> TagArray {
         TagArray::with_replacement(sets, ways, Replacement::Lru)
     }
 
-    /// Creates an empty array with this replacement policy.
+    /// Creates an empty array with the given replacement policy.
     ///
     /// # Panics
     /// If `sets` is not a power of two, or `ways` is zero or above 65535.
@@ -175,7 +176,7 @@ impl TagArray {
         self.insert_as(key, MesiState::owned(dirty))
     }
 
-    /// Like [`TagArray::insert`], in any state.
+    /// Like [`TagArray::insert`], with the given MESI state.
     pub fn insert_as(&mut self, key: u64, state: MesiState) -> (EntryIndex, Option<Eviction>) {
         debug_assert!(key != EMPTY && self.probe(key).is_none(), "key {key:#x} cannot enter");
         let set = self.set(key);
@@ -191,14 +192,15 @@ impl TagArray {
         (EntryIndex(index as u32), (evicted.key != EMPTY).then_some(evicted))
     }
 
-    /// Returns the ways in which `key` can be: empty ones first, then by age, the least recently used first.
+    /// Returns the ways of the set of `key`: the empty ways first, then the occupied ways, the least recently used
+    /// first.
     pub fn by_age(&self, key: u64) -> Vec<EntryIndex> {
         let mut ways: Vec<EntryIndex> = self.ways_of(key).collect();
         ways.sort_by_key(|slot| self.stamps[slot.index()]);
         ways
     }
 
-    /// Returns the same ways, in order of position.
+    /// Returns the ways of the set of `key`, in order of position.
     pub fn ways_of(&self, key: u64) -> impl Iterator<Item = EntryIndex> + use<> {
         let base = self.set(key) * self.ways;
         (base..base + self.ways).map(|way| EntryIndex(way as u32))
@@ -209,7 +211,7 @@ impl TagArray {
         Some(self.tags[slot.index()]).filter(|tag| *tag != EMPTY)
     }
 
-    /// Like [`TagArray::insert_as`], in place of this entry.
+    /// Like [`TagArray::insert_as`], into the entry at `slot`; replaces the key of this entry.
     pub fn replace(&mut self, slot: EntryIndex, key: u64, state: MesiState) {
         debug_assert!(
             self.set(key) * self.ways <= slot.index() && self.probe(key).is_none(),
@@ -317,7 +319,7 @@ impl TagArray {
         self.last_used[set] = (index - set * self.ways) as u16;
     }
 
-    /// Renumbers the uses of each set from one, in their order, because the counter has reached its maximum.
+    /// Renumbers the stamps of each set from one, in their order, because the counter of uses has reached its maximum.
     #[cold]
     fn count_anew(&mut self) {
         let mut held = Vec::with_capacity(self.ways);

@@ -1,4 +1,4 @@
-//! One memory channel for tasks: they wait only for room and for data.
+//! One memory channel as tasks of the simulation use it: a task waits only for room in a queue or for its data.
 //!
 //! A memory device is a state machine that must be called when its state can change. One task of the simulation calls it. The
 //! tasks that read and write see only a future that is ready when their data arrives.
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use units::{LineAddr, Time};
 
-/// An outstanding read: the task that waits, and the answer when it is known.
+/// An outstanding read: the task that waits, and the answer once the device has given it.
 struct OutstandingRead {
     task: TaskId,
     wanted: Wanted,
@@ -25,13 +25,13 @@ struct ChannelState {
     answers: Vec<Completion>,
     pending: Vec<Option<OutstandingRead>>,
     free: Vec<u32>,
-    /// Tasks that wait for room, in order of arrival, by kind.
+    /// Tasks that wait for room in the read queue or the write queue, in order of arrival, indexed by [`Kind`].
     waiting: [VecDeque<(u64, TaskId)>; 2],
     tickets: u64,
-    /// Tasks that wait until no write of a line is in the queue.
+    /// Tasks that wait until no write of a line is in the write queue.
     watched: Vec<(LineAddr, TaskId)>,
     driver: Option<TaskId>,
-    /// Time at which the driver must call the channel again.
+    /// Time at which the driver must call the device again.
     due: Time,
 }
 
@@ -84,14 +84,14 @@ impl Channel {
         .await
     }
 
-    /// Writes a line of 64 bytes or another burst; completes when the write queue has accepted it. Returns true if the write takes a
-    /// separate entry in the queue, and so a burst.
+    /// Writes a line of 64 bytes or another burst; completes when the write queue has accepted it. Returns true if the
+    /// write occupies a separate entry of the queue, and so causes a burst on the bus.
     pub async fn write(&self, burst: impl Into<Burst>) -> bool {
         self.room(Kind::Write).await;
         self.submit(burst.into(), Kind::Write, 0)
     }
 
-    /// Waits until no write of a line is in the queue.
+    /// Waits until no write of a line is in the write queue.
     pub fn left(&self, line: LineAddr) -> impl Future<Output = ()> + '_ {
         let mut watching = false;
         poll_fn(move |_| {
@@ -112,7 +112,7 @@ impl Channel {
         self.state.borrow_mut().device.close_rows(self.clock.now());
     }
 
-    /// Returns the counters of the channel.
+    /// Returns the statistics of the channel.
     pub fn counters(&self) -> DramCounters {
         *self.state.borrow().device.counters()
     }
@@ -166,18 +166,18 @@ impl Channel {
         moves
     }
 
-    /// Runs the driver's task: when the channel is due, or once at the start.
+    /// Runs the task that drives the device: whenever the device is due, and once at the start.
     fn drive(&self) {
         let mut state = self.state.borrow_mut();
         let first = state.driver.replace(self.clock.current_task()).is_none();
-        // A submission may have changed the appointment after this call was scheduled; then it is too early.
+        // A submission may have postponed the due time after this call was scheduled. This call is then too early.
         if first || self.clock.now() >= state.due {
             state.due = Time::NEVER;
             self.advance(&mut state);
         }
     }
 
-    /// Advances the device, passes its answers to the tasks, and schedules the next call.
+    /// Advances the device, passes its answers to the waiting tasks, and schedules the next call of the device.
     fn advance(&self, state: &mut ChannelState) {
         let mut answers = std::mem::take(&mut state.answers);
         let next = state.device.advance(self.clock.now(), &mut answers);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_read_of_a_closed_row_takes_48_clocks() {
+    fn a_single_dram_read_of_a_closed_row_takes_48_clocks() {
         assert_eq!(time_of_reads(vec![0]), [48]);
     }
 
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_has_left_the_queue_when_its_row_has_been_opened_and_used() {
+    fn a_dram_write_leaves_its_queue_when_its_column_command_is_issued() {
         let mut executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let (clock, left) = (executor.clock().clone(), Rc::new(Cell::new(Time::ZERO)));
@@ -265,12 +265,12 @@ mod tests {
             seen.set(clock.now());
         });
         executor.run_until(|| left.get() > Time::ZERO);
-        // The write leaves with its column command, tRCD after the activate of its row.
+        // The write leaves the queue with its column command, tRCD after the activate of its row.
         assert_eq!(left.get(), Time::from_fs(625_000 * 22));
     }
 
     #[test]
-    fn writes_wait_for_room_and_then_go_through() {
+    fn dram_writes_wait_for_queue_room_and_then_complete() {
         let mut executor = Executor::new();
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let taken = Rc::new(Cell::new(0));

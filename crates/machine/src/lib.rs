@@ -1,7 +1,7 @@
 //! The unprotected machine: a core with its private caches, and memory.
 //!
-//! This crate does not know that memory can be protected. Requests for lines leave the private caches; the crate that
-//! assembles the machine inserts the protection between them and the memory channel.
+//! This crate contains no memory protection. Requests for lines leave the private caches. The crate that assembles the
+//! machine inserts the protection between the private caches and the memory channel.
 
 mod bits;
 pub mod cache;

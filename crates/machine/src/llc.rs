@@ -1,12 +1,12 @@
 //! Tags of the last-level cache: decides which lines enter and which are evicted.
 //!
-//! [`Inclusion`] is its relation to the private caches above. Its owner moves the lines; this module only decides which
-//! lines enter, and which lines they displace.
+//! [`Inclusion`] is the relation of this cache to the private caches above. The owner of the cache transfers the lines.
+//! This module only decides which lines enter, and which lines they displace.
 //!
-//! A fill that an L2 will decrypt and verify passes this cache encrypted. If the cache keeps the line, it marks it (EMCC,
-//! MICRO 2022, section IV-F, "Inclusive Cache Hierarchy": `encrypted_&_unverified_in_LLC`). It cannot answer with a marked
-//! line until an L2 writes a copy back. Hardware has a bit for each line. The model uses a set: the number of marked lines
-//! is at most the capacity of the L2s.
+//! A fill that an L2 will decrypt and verify passes this cache encrypted. If the cache keeps the line, it marks the
+//! line as unverified (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy": `encrypted_&_unverified_in_LLC`).
+//! The cache cannot answer a request with a marked line until an L2 writes a copy back. Hardware has a bit for each
+//! line. The model uses a set of line numbers, since at most as many lines are marked as the L2s hold.
 
 mod locks;
 
@@ -22,18 +22,19 @@ use units::LineAddr;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inclusion {
-    /// Fills from memory enter it. It may evict lines that private caches keep.
+    /// Fills from memory enter the last-level cache. It may evict lines that private caches keep.
     #[default]
     Neither,
-    /// Evicting a line from it evicts the line from all private caches too. Lines that an L2 decrypts stay encrypted here
-    /// until an L2 writes a copy back.
+    /// A line that the last-level cache evicts is evicted from all private caches too. A line that an L2 decrypts stays
+    /// encrypted in the last-level cache until an L2 writes a copy back.
     Inclusive,
-    /// Fills from memory bypass it; lines that L2 evicts enter it, clean or dirty. A line that hits stays. Skylake-SP's
-    /// non-inclusive caches work like this (Intel 248966, section on the Skylake server microarchitecture).
+    /// Fills from memory bypass the last-level cache; lines that L2 evicts enter it, clean or dirty. A line that a
+    /// request hits stays in the cache. Skylake-SP's non-inclusive caches work like this (Intel 248966, section on the
+    /// Skylake server microarchitecture).
     Victim,
 }
 
-/// A line that was evicted for another one.
+/// A line that was evicted to make room for another line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Displaced {
     /// Address of the evicted line.
@@ -47,7 +48,7 @@ pub struct Displaced {
 pub struct Llc {
     tags: TagArray,
     inclusion: Inclusion,
-    /// Lines that it holds encrypted and unverified.
+    /// Lines that this cache holds encrypted and unverified.
     unverified: FxHashSet<LineAddr>,
     /// Locks of the lines, if this cache locks any.
     locks: Option<Locks>,
@@ -63,7 +64,7 @@ impl Llc {
         Llc { tags, inclusion, unverified: FxHashSet::default(), locks: None }
     }
 
-    /// Returns its relation to the private caches.
+    /// Returns the relation of this cache to the private caches.
     pub fn inclusion(&self) -> Inclusion {
         self.inclusion
     }
@@ -73,17 +74,17 @@ impl Llc {
         self.tags.prefetch_host(line.0);
     }
 
-    /// Returns true if the cache holds the line, and counts as a use.
+    /// Returns true if the cache holds the line. The look-up counts as a use of the line for replacement.
     pub fn look_up(&mut self, line: LineAddr) -> bool {
         self.tags.lookup(line.0).is_some_and(|slot| self.has_come(slot))
     }
 
-    /// Returns true if the cache holds the line, without counting as a use.
+    /// Returns true if the cache holds the line, without counting as a use for replacement.
     pub fn holds(&self, line: LineAddr) -> bool {
         self.tags.probe(line.0).is_some_and(|slot| self.has_come(slot))
     }
 
-    /// Returns true if the way contains its line, false if it is reserved for a line.
+    /// Returns true if the way contains its line, false if it is reserved for a line that has not arrived.
     fn has_come(&self, slot: EntryIndex) -> bool {
         self.locks.as_ref().is_none_or(|locks| !locks.is_reserved(slot))
     }
@@ -101,7 +102,7 @@ impl Llc {
         }
     }
 
-    /// Like [`Llc::fetched`], for a line that is encrypted, since an L2 decrypts and verifies it.
+    /// Like [`Llc::fetched`], for a line that passes encrypted, since an L2 decrypts and verifies it.
     pub fn fetched_unverified(&mut self, line: LineAddr) -> Option<Displaced> {
         let displaced = self.fetched(line);
         if self.inclusion != Inclusion::Victim {
@@ -110,9 +111,9 @@ impl Llc {
         displaced
     }
 
-    /// Takes a line that private caches write back, decrypted and verified. Returns the line that it displaces. This is a
-    /// use of the line, except for a clean copy of a marked line. That copy only leaves the line as if the controller had
-    /// decrypted it.
+    /// Takes a line that private caches write back, decrypted and verified. Returns the line that it displaces. The
+    /// write-back counts as a use of the line, except for a clean copy of a marked line. A clean copy only removes the
+    /// mark, as if the controller had decrypted the line.
     pub fn taken_back(&mut self, line: LineAddr, dirty: bool) -> Option<Displaced> {
         if !dirty && self.unmark(line) || dirty && self.locks.is_some() && self.locked_lines().store(line) {
             return None;
@@ -129,8 +130,8 @@ impl Llc {
         self.tags.invalidate(line.0);
     }
 
-    /// Marks a line as clean and keeps it; the caller writes it to memory. Returns true if it was dirty. A cache that locks lines
-    /// keeps them dirty until their chunk is permuted.
+    /// Marks a line as clean and keeps it; the caller writes it to memory. Returns true if the line was dirty. A cache
+    /// that locks lines keeps locked lines dirty until their chunk is permuted.
     pub fn clean(&mut self, line: LineAddr) -> bool {
         let slot = self.tags.probe(line.0);
         slot.is_some_and(|slot| match self.locks {
@@ -144,12 +145,12 @@ impl Llc {
         self.locks.is_some()
     }
 
-    /// Returns every dirty line, in the order of their entries.
+    /// Returns every dirty line, in the order of their positions in the array.
     pub fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.tags.dirty_keys().map(LineAddr)
     }
 
-    /// Returns all its lines, in order of their positions.
+    /// Returns all lines of this cache, in order of their positions.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.tags.entries().map(|(_, key)| LineAddr(key))
     }
@@ -259,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_inclusion_admits_marks_and_displaces_lines_as_a_plain_list(
+        fn the_last_level_cache_of_each_inclusion_policy_equals_a_naive_model(
             inclusion in prop::sample::select(vec![Inclusion::Neither, Inclusion::Inclusive, Inclusion::Victim]),
             script in prop::collection::vec((some_event(), 0..LINES), 1..300),
         ) {

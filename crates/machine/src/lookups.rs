@@ -1,8 +1,8 @@
 //! Limit on the look-ups of a cache behind the first level.
 //!
-//! A cache's tags accept a limited number of accesses per cycle, and at most a limited number of accesses are inside at
-//! once. If the cache has fewer entries than the cycles that each access is inside, even one access per cycle exceeds the
-//! limit.
+//! The tags of a cache accept a limited number of accesses per cycle, and a limited number of accesses can be inside
+//! the cache at once. Each access is inside for a number of cycles. If this number exceeds the number of places, even
+//! one access per cycle exceeds the limit.
 
 use crate::pool::Pool;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ impl LookUpLimit {
     /// Checks that the limit is valid.
     ///
     /// # Errors
-    /// The rule that is broken, with the key behind `name`.
+    /// The rule that is broken, with the full key in the machine file, which begins with `name`.
     pub fn check(&self, name: &str) -> Result<(), String> {
         let counts =
             [("per_cycle", u64::from(self.per_cycle)), ("places", self.places.into()), ("cycles", self.cycles)];
@@ -37,7 +37,7 @@ impl LookUpLimit {
     }
 }
 
-/// The look-ups of one cache, in its cycles.
+/// The look-ups of one cache, in cycles of its clock.
 #[derive(Clone, Debug)]
 pub struct LookUps {
     entries: Pool,
@@ -45,7 +45,7 @@ pub struct LookUps {
 }
 
 impl LookUps {
-    /// Creates look-ups within `limit`.
+    /// Creates the state of a cache without look-ups, under `limit`.
     pub fn new(limit: LookUpLimit) -> LookUps {
         LookUps {
             entries: Pool::ports(limit.per_cycle),
@@ -78,20 +78,20 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_five_accesses_for_six_cycles_admits_five_in_six_cycles() {
+    fn a_look_up_limit_of_five_accesses_in_flight_for_six_cycles_admits_five_per_six_cycles() {
         let mut lookups = lookups(1, 5, 6);
         let entered: Vec<u64> = (0..12).map(|_| lookups.enter(0)).collect();
         assert_eq!(entered, [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13]);
     }
 
     #[test]
-    fn no_more_accesses_enter_in_a_cycle_than_the_limit() {
+    fn no_more_cache_accesses_start_in_a_cycle_than_the_limit() {
         let mut lookups = lookups(2, 4, 3);
         assert_eq!([9, 9, 9, 9, 9].map(|cycle| lookups.enter(cycle)), [9, 9, 10, 10, 12]);
     }
 
     #[test]
-    fn a_late_access_leaves_earlier_cycles_to_other_accesses() {
+    fn a_cache_access_scheduled_later_leaves_earlier_cycles_free() {
         let mut lookups = lookups(1, 1, 2);
         assert_eq!([20, 10, 11].map(|cycle| lookups.enter(cycle)), [20, 10, 12]);
     }

@@ -1,10 +1,10 @@
-//! Miss prediction: an L2 predicts that its next request is in memory, and notifies the memory controller. The
-//! notification is parallel to the request to the last-level cache (Intel's XPT prefetch; EMCC, MICRO 2022, section
-//! IV-D).
+//! Miss prediction: an L2 predicts that its next request will miss the last-level cache and go to memory, and notifies
+//! the memory controller. The notification is parallel to the request to the last-level cache (Intel's XPT prefetch;
+//! EMCC, MICRO 2022, section IV-D).
 //!
 //! Neither Intel nor the paper documents the predictor. In this model each core has one saturating counter of two bits
-//! over the outcomes of its requests, like the simplest branch predictors (Smith, ISCA 1981). It predicts the outcome of
-//! the last few requests.
+//! over the outcomes of its requests, like the simplest branch predictors (Smith, ISCA 1981). The prediction is the
+//! outcome that most of the last few requests had.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +23,12 @@ pub struct MissPredictor(u8);
 impl MissPredictor {
     const MAX: u8 = 3;
 
-    /// Returns true if the next request is expected in memory.
+    /// Returns true if the next request is expected to be served by memory.
     pub fn expects_memory(self) -> bool {
         self.0 > Self::MAX / 2
     }
 
-    /// Trains the predictor with a request that memory served, or the chip.
+    /// Trains the predictor with the outcome of a request: true if memory served the request, false if the chip did.
     pub fn learn(&mut self, memory: bool) {
         self.0 = if memory { (self.0 + 1).min(Self::MAX) } else { self.0.saturating_sub(1) };
     }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_outcomes_in_a_row_turn_the_prediction_and_one_exception_does_not() {
+    fn the_llc_miss_predictor_changes_after_two_equal_outcomes_and_not_after_one() {
         let mut predictor = MissPredictor::default();
         let expected = [true, true, true, false, true, false, false, false].map(|memory| {
             predictor.learn(memory);

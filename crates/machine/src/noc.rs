@@ -1,15 +1,16 @@
 //! The on-chip network between cores and the last-level cache.
 //!
 //! Without a network configuration, all paths to the last-level cache have the same length. The last-level cache of a
-//! server is divided into slices, one on each tile of a mesh, and a hash of its address selects the slice of a line. The
-//! latency of a hit then depends on the number of hops between core and slice. A [`NocConfig`] contains the mesh and the
-//! time of a hop in each direction. All paths share a common part: the remainder of the mean latency that the machine
-//! file gives for the last-level cache. So the mean is as measured, and the spread follows from the hops.
+//! server is divided into slices, one on each tile of a mesh, and a hash of a line's address selects its slice. The
+//! latency of a hit then depends on the number of hops between core and slice. A [`NocConfig`] contains the mesh and
+//! the time of a hop in each direction. The paths have a common part: half of the mean hit latency in the machine file
+//! without the slice's look-up, minus the mean latency of the hops. So the mean hit latency equals the value in the
+//! machine file, and the hops determine the differences between the slices.
 //!
-//! Each tile has one link for lines into the mesh and one out of it. Each link carries a line in a given time. Requests are
-//! short and wait for no link, and neither do write-backs. A link carries lines in the order of their arrival at the link,
-//! independent of the order in which they were sent. So the last stretch of a path, as long as the shortest path, begins
-//! when the core's link is booked.
+//! Each tile has one link for lines into the mesh and one out of it. Each link carries a line in a given time.
+//! Requests, which are short, and write-backs do not wait for links. A link carries lines in the order of their arrival
+//! at the link, independent of the order in which they were sent. So the model books the core's link only at the start
+//! of the last stretch of a path, which is as long as the shortest path.
 
 use serde::{Deserialize, Serialize};
 use sim::Clock;
@@ -151,17 +152,18 @@ impl Network {
         if self.slices == 1 { 0 } else { (mix(line.0) % self.slices as u64) as usize }
     }
 
-    /// Returns the latency from a core to a line's slice, in one direction.
+    /// Returns the latency from a core to a line's slice, in one direction of the path.
     pub fn way(&self, core: usize, line: LineAddr) -> Duration {
         self.ways[core * self.slices + self.slice(line)]
     }
 
-    /// Returns the latency from a core's miss to the end of the slice's look-up.
+    /// Returns the latency from a core's L2 miss to the end of the look-up in the slice.
     pub fn request(&self, core: usize, line: LineAddr) -> Duration {
         self.way(core, line) + self.lookup
     }
 
-    /// Returns the latency of the shortest path: an action of a slice affects no core sooner.
+    /// Returns the latency of the shortest path: an action of a slice affects a core after this latency at the
+    /// earliest.
     pub fn shortest(&self) -> Duration {
         self.shortest
     }
@@ -171,8 +173,8 @@ impl Network {
         self.links.is_some()
     }
 
-    /// Sends a line from its slice to a core, at `now`. Returns the time to the last stretch of its path, including the
-    /// wait for the slice's link.
+    /// Sends a line from its slice to a core, at `now`. Returns the time until the last stretch of the line's path
+    /// begins, including the wait for the slice's link.
     pub fn to_last_stretch(&self, core: usize, line: LineAddr, now: Time) -> Duration {
         let way = self.way(core, line);
         let Some(links) = &self.links else { return way };
@@ -194,7 +196,8 @@ impl Network {
         arrives.since(now)
     }
 
-    /// Carries a line from its slice to the point from which a core is the [shortest](Network::shortest) path away.
+    /// Carries a line from its slice to the point at which the remaining latency to the core is that of the
+    /// [shortest](Network::shortest) path.
     pub async fn carry(&self, clock: &Clock, core: usize, line: LineAddr) {
         clock.sleep(self.to_last_stretch(core, line, clock.now())).await;
         let last = self.last_stretch(core, clock.now());
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_grows_by_one_hop_per_tile_and_the_mean_is_the_configured_one() {
+    fn the_mesh_latency_grows_by_one_hop_per_tile_with_the_configured_mean() {
         let network = Network::mesh(&mesh(0.0), 40.0);
         let way = |slice| network.way(0, lines_of_slice(&network, slice).next().unwrap()).as_fs();
         assert_eq!((way(1) - way(0), way(5) - way(4)), (2_000_000, 2_000_000));
@@ -244,15 +247,15 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_spread_evenly_over_the_slices() {
+    fn cache_lines_are_spread_evenly_over_the_llc_slices() {
         let network = Network::mesh(&mesh(0.0), 40.0);
         let mut held = [0; 30];
         (0..30_000).for_each(|line| held[network.slice(LineAddr(line))] += 1);
         assert!(held.iter().all(|held| (850..1150).contains(held)), "{held:?}");
     }
 
-    /// Returns the arrival times of these lines, in picoseconds. Each has a core, a line and the time at which its
-    /// slice sends it.
+    /// Returns the arrival times of these lines, in picoseconds. Each entry of `sent` contains a core, a line, and the
+    /// time at which the line's slice sends the line.
     fn arrivals(network: Network, sent: &[(usize, LineAddr, u64)]) -> Vec<u64> {
         let mut executor = Executor::new();
         let arrived = Rc::new(RefCell::new(vec![0; sent.len()]));
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_busy_for_exactly_the_time_of_a_line() {
+    fn a_mesh_link_is_occupied_for_exactly_the_transfer_time_of_a_line() {
         let network = || Network::mesh(&mesh(3.0), 40.0);
         let near = lines_of_slice(&network(), 0).next().unwrap();
         let way = network().way(1, near).as_fs() / 1000;
@@ -281,18 +284,19 @@ mod tests {
     }
 
     #[test]
-    fn a_link_carries_lines_in_the_order_of_their_arrival() {
+    fn a_mesh_link_carries_lines_in_the_order_of_their_arrival() {
         let network = || Network::mesh(&mesh(3.0), 40.0);
         let [near, far] = [0, 29].map(|slice| lines_of_slice(&network(), slice).next().unwrap());
         let [short, long] = [near, far].map(|line| network().way(0, line).as_fs() / 1000);
-        // The far line is sent first, and would arrive one nanosecond after the near one.
+        // The line from the far slice is sent first. Without links, it would arrive one nanosecond after the line from
+        // the near slice.
         let later = 1000 + long - short - 1000;
         let found = arrivals(network(), &[(0, far, 1000), (0, near, later)]);
         assert_eq!(found, [later + short + 3000, later + short], "the near one waits for nothing");
     }
 
     #[test]
-    fn a_thousand_lines_take_a_link_a_thousand_times_the_time_of_one() {
+    fn a_mesh_link_needs_a_thousand_transfer_times_for_a_thousand_lines() {
         for line_ns in [2, 3] {
             let network = Network::mesh(&mesh(line_ns as f64), 40.0);
             let way = network.way(0, lines_of_slice(&network, 29).next().unwrap()).as_fs() / 1000;

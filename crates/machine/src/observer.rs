@@ -1,10 +1,11 @@
 //! The observer: checks that memory returns the content that was written to it.
 //!
-//! The observer is placed between the caches and the protection engine, and is independent of both. It computes a fingerprint of every
-//! line that is written to memory; every line that is read must have the same fingerprint. It shares no code with any
-//! scheme.
+//! The observer is placed between the caches and the protection engine, and is independent of both. It computes a
+//! fingerprint of every line that is written to memory; every line that is read must have the fingerprint of its latest
+//! write. It shares no code with any scheme.
 //!
-//! The owner stores the fingerprints next to its other data of a line, so that both are close on the host.
+//! The owner of the observer stores each fingerprint next to its other data of the line, so that both are close in the
+//! memory of the host.
 
 use serde::Serialize;
 use std::num::NonZeroU32;
@@ -15,7 +16,7 @@ use units::Line;
 pub struct ObserverCounters {
     /// Lines that were read and compared.
     pub lines_checked: u64,
-    /// Lines with a content that differs from the written one.
+    /// Lines that were read with a content other than the written content.
     pub lines_wrong: u64,
 }
 
@@ -24,9 +25,9 @@ pub struct ObserverCounters {
 pub struct Fingerprint(NonZeroU32);
 
 impl Fingerprint {
-    /// Computes eight independent multiply-and-fold steps, one for each word with a separate constant: any change of a line is
-    /// missed with probability about 2^-32. A longer fingerprint would increase the footprint of a large program by another
-    /// sixteenth.
+    /// Computes eight independent multiply-and-fold steps, one for each word with a separate constant: a change of a
+    /// line remains undetected with a probability of about 2^-32. A longer fingerprint would increase the footprint of
+    /// a large program by another sixteenth.
     pub fn of(content: &Line) -> Fingerprint {
         let mut digest = 0x243f_6a88_85a3_08d3u64;
         for (index, bytes) in content.chunks_exact(8).enumerate() {
@@ -46,8 +47,8 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Checks a line read from memory against its fingerprint at its last write. A line that was never written is
-    /// wrong, with any content.
+    /// Checks a line read from memory against its fingerprint at its last write. A line that was never written counts
+    /// as wrong, whatever its content.
     pub fn check(&mut self, went_down: Option<Fingerprint>, content: &Line) -> bool {
         let right = went_down == Some(Fingerprint::of(content));
         self.counters.lines_checked += 1;
@@ -55,7 +56,7 @@ impl Observer {
         right
     }
 
-    /// Returns the counters so far.
+    /// Returns the counts so far.
     pub fn counters(&self) -> ObserverCounters {
         self.counters
     }
@@ -67,7 +68,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn every_flipped_bit_of_a_line_is_noticed() {
+    fn the_observer_notices_every_flipped_bit_of_a_line() {
         let mut observer = Observer::default();
         let content: Line = std::array::from_fn(|byte| byte as u8 * 3);
         let went_down = Some(Fingerprint::of(&content));
@@ -81,16 +82,16 @@ mod tests {
     }
 
     #[test]
-    fn no_other_content_passes_for_a_line() {
+    fn the_observer_accepts_none_of_200000_random_contents_for_a_line() {
         let mut observer = Observer::default();
         let mut random = Random::new(1);
         let went_down = Some(Fingerprint::of(&random.line()));
-        // One of these has the same low 16 bits with a probability of 95 %.
+        // One of these fingerprints has the same low 16 bits with a probability of 95 %.
         assert!((0..200_000).all(|_| !observer.check(went_down, &random.line())));
     }
 
     #[test]
-    fn a_line_that_was_never_written_counts_as_wrong() {
+    fn the_observer_counts_a_read_of_a_never_written_line_as_wrong() {
         assert!(!Observer::default().check(None, &[0; 64]));
     }
 }

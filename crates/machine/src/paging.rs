@@ -1,15 +1,18 @@
 //! Physical pages: the operating system's placement of pages in memory.
 //!
-//! A page gets its frame when it is first touched. Like a buddy allocator, the model allocates memory in blocks of 2 MB.
-//! The seed determines the order of the blocks, and of the 4 KB frames within a block. So neighbouring pages are scattered
-//! over banks and sets, but pages that are touched together are within a few megabytes, and every run is the same. Pages
-//! may also be scattered over all of memory, as in simulators without an operating system.
+//! A page gets its frame when it is first touched. Like a buddy allocator, the model allocates memory in blocks of 2
+//! MB. The seed determines the order of the blocks, and of the 4 KB frames within a block. So neighbouring pages are
+//! scattered over banks and sets, but pages that are touched in succession are within a few megabytes. All runs with
+//! the same seed have the same placement. Pages may also be scattered over all of memory, as in simulators without an
+//! operating system.
 //!
-//! A recording may determine the page of a process. A page of an object (a file, a segment of shared memory) has the same frame in
-//! every mapping of it. A forked process has the frames of its parent until one of the two gets a copy. Unmapped pages give their
-//! frames up ([`frames`]). If pages are of 2 MB, only the pages that a recording shows are mapped by 4 KB.
+//! A recording may state the content of a page of a process, for example as a page of an object (a file, a segment of
+//! shared memory). A page of an object has the same frame in every mapping. A forked process shares the frames of its
+//! parent until one of the two gets a copy of a page. Unmapped pages release their frames ([`frames`]). If the
+//! machine's pages have 2 MB, only the pages that a recording shows are mapped as pages of 4 KB.
 //!
-//! For a core that walks page tables, a page gets its tables together with its frame, from the same memory.
+//! For a core that walks page tables, a page gets its page tables together with its frame, and these tables occupy the
+//! same memory.
 
 mod dirty;
 mod divided;
@@ -39,7 +42,7 @@ use thiserror::Error;
 use units::{Bytes, LineAddr, LineLength, PAGE_BYTES, PhysAddr, VirtAddr};
 use walked::WalkedTables;
 
-/// A page that gets no frame.
+/// Error: a page gets no frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum OutOfMemory {
     /// All frames of the memory are in use.
@@ -50,7 +53,7 @@ pub enum OutOfMemory {
         /// The size of a page.
         page: Bytes,
     },
-    /// A physical address beyond memory.
+    /// A physical address in the trace is beyond the machine's memory.
     #[error(
         "the trace has the physical address {:#x} in its requests, and the machine's memory has {size}: expected a larger memory, as by --with machine.memory.size=\"{}\"",
         .address.0,
@@ -64,14 +67,14 @@ pub enum OutOfMemory {
     },
 }
 
-/// Placement of pages in memory.
+/// Placement of virtual pages in physical memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PagePlacement {
-    /// Into blocks of 2 MB, one block after the other.
+    /// In blocks of 2 MB: pages fill one block before the next block is used.
     #[default]
     Blocks,
-    /// Anywhere in the memory.
+    /// Each page separately, anywhere in the memory.
     Scattered,
 }
 
@@ -86,7 +89,7 @@ const SMALL: u64 = PAGE_BYTES as u64;
 pub struct PageTable {
     page_bytes: u64,
     pages: Level,
-    /// Pages of 4 KB that a recording has shown, if the machine's are larger.
+    /// Pages of 4 KB that a recording has shown, if the machine's pages are larger.
     small: Option<Level>,
     walked: Option<WalkedTables>,
     dirty: DirtyLines,
@@ -95,7 +98,7 @@ pub struct PageTable {
     news: Rc<PagingNews>,
 }
 
-/// Changes of the page tables, for components that cache translations.
+/// Number of changes of the page tables, for components that cache translations.
 #[derive(Default)]
 pub struct PagingNews {
     changes: Cell<u64>,
@@ -118,7 +121,7 @@ impl PagingNews {
         self.tracks_stores.get()
     }
 
-    /// Returns true if pages of 4 KB are mapped separately, although the machine's are larger.
+    /// Returns true if pages of 4 KB are mapped separately, although the machine's pages are larger.
     #[inline]
     pub fn maps_small(&self) -> bool {
         self.maps_small.get()
@@ -139,7 +142,8 @@ impl PagingNews {
     }
 }
 
-/// Returns a page number that is unique over all processes: the process above bit 40, the virtual page below.
+/// Returns a page number that is unique over all processes: the process number from bit 40 on, the virtual page number
+/// below.
 #[inline]
 pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
     let huge = u64::from(page_bytes > SMALL) << 63;
@@ -147,7 +151,7 @@ pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
 }
 
 impl PageTable {
-    /// Creates a memory of `size`, a multiple of 2 MB, in pages of `page`, all free.
+    /// Creates a memory of `size`, a multiple of 2 MB, divided into pages as in `page`, with all frames free.
     pub fn new(size: Bytes, page: impl Into<Divided>, placement: PagePlacement, seed: u64) -> PageTable {
         let Divided { page, line } = page.into();
         let news = Rc::new(PagingNews { line_length: line, ..PagingNews::default() });
@@ -162,7 +166,7 @@ impl PageTable {
         }
     }
 
-    /// Returns the same memory for physical addresses: page N has frame N, and no tables.
+    /// Returns the same memory for a trace of physical addresses: page N has frame N, and there are no page tables.
     #[must_use]
     pub fn physical(self) -> PageTable {
         let (size, page) = (self.pages.frames.size(), Bytes(self.page_bytes));
@@ -217,7 +221,7 @@ impl PageTable {
         has(&self.pages, self.page_bytes) || self.small.as_ref().is_some_and(|small| has(small, SMALL))
     }
 
-    /// Returns the physical address of a byte of a process. Assigns a frame to its page if necessary.
+    /// Returns the physical address of a byte of a process. Assigns a frame to the page of this byte if necessary.
     ///
     /// # Errors
     /// [`OutOfMemory`] if all frames are in use.
@@ -234,7 +238,7 @@ impl PageTable {
     /// Maps a page of 4 KB of an object to the frame that it has in every mapping of the object.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if the page needs a frame and all are in use.
+    /// [`OutOfMemory`] if the page needs a frame and all frames are in use.
     pub fn map_object(&mut self, process: u32, addr: VirtAddr, page: ObjectPage) -> Result<(), OutOfMemory> {
         let key = page_key(process, addr, SMALL);
         self.prepare()?;
@@ -247,8 +251,9 @@ impl PageTable {
         self.map(process, addr, frame, before)
     }
 
-    /// Maps a private page of 4 KB of a process, which a recording shows: a copy of a page that it has shared, or a new one. A copy
-    /// gets a separate frame if its page was shared. A new page gets one if it is within a shared larger page.
+    /// Maps a private page of 4 KB of a process, which a recording shows: a copy of a page that it has shared, or a new
+    /// page. A copy gets a separate frame if its page was shared. A new page gets a separate frame if it is within a
+    /// shared larger page.
     ///
     /// # Errors
     /// [`OutOfMemory`] if all frames are in use.
@@ -269,7 +274,7 @@ impl PageTable {
         self.map(process, addr, frame, before)
     }
 
-    /// Unmaps pages of a process and gives their frames up. A page that is larger than 4 KB keeps its frame until the
+    /// Unmaps pages of a process and releases their frames. A page that is larger than 4 KB keeps its frame until the
     /// process has ended.
     pub fn unmap(&mut self, process: u32, addresses: Range<u64>) {
         self.news.change();
@@ -295,7 +300,7 @@ impl PageTable {
         self.levels().for_each(|level| level.begin_copy(child, parent, fork));
     }
 
-    /// Ends a process. All its frames are given up, at once or only when memory is needed.
+    /// Ends a process. Releases all its frames, at once or only when memory is needed.
     pub fn end(&mut self, process: u32, when_needed: bool) {
         if when_needed {
             self.ended.push_back(process);
@@ -310,7 +315,8 @@ impl PageTable {
         &mut self.dirty
     }
 
-    /// Removes and returns the dirty lines of a part of an object, in order. Returns `None` if no page of it is tracked.
+    /// Removes and returns the dirty lines of a part of an object, in order. Returns `None` if no page of the object is
+    /// tracked.
     pub fn take_dirty(&mut self, object: u64, part: &Range<u64>) -> Option<Vec<LineAddr>> {
         let pages = self.object_frames(object, pages_of(part)).into_iter();
         let lines = pages.map(|(index, frame)| self.dirty.take(index * SMALL, frame.0 / SMALL, part));
@@ -323,13 +329,13 @@ impl PageTable {
         })
     }
 
-    /// Returns the frame addresses of those of an object's pages that have a frame, with the pages' indices.
+    /// Returns the index and the frame address of each page of an object that has a frame.
     pub fn object_frames(&self, object: u64, indices: Range<u64>) -> Vec<(u64, PhysAddr)> {
         let level = self.small.as_ref().unwrap_or(&self.pages);
         level.frames.of_pages(object, indices).map(|(index, frame)| (index, PhysAddr(frame * SMALL))).collect()
     }
 
-    /// Returns the memory that was ever in use.
+    /// Returns the largest amount of memory that was in use at once, in bytes.
     pub fn used(&self) -> Bytes {
         Bytes(self.pages.frames.used() * self.page_bytes)
     }
@@ -368,7 +374,7 @@ impl PageTable {
         }
     }
 
-    /// Maps a shown page to this frame in place of another.
+    /// Maps a page that a recording shows to `frame`, in place of the frame `before`.
     fn map(&mut self, process: u32, addr: VirtAddr, frame: u64, before: Option<u64>) -> Result<(), OutOfMemory> {
         self.news.change();
         let level = self.shown();

@@ -1,16 +1,17 @@
-//! A battery-backed buffer of lines that survives a loss of power: its entries, and when and in which order they drain.
+//! A battery-backed buffer of lines that survives a loss of power: its entries, and the times and the order of their
+//! drains.
 //!
 //! This is the persist buffer of BBB (HPCA 2021) and SecPB (HPCA 2023, section IV-B). An entry contains a line and is
-//! allocated by the first store to it; later stores to the line enter the same entry. When the number of occupied entries
-//! reaches the upper watermark, the buffer drains down to the lower one. The paper sets the upper one to three quarters, and
-//! does not define the lower one and the order of draining. This model drains the oldest allocation first, because entries
-//! then leave in the order of their first stores.
+//! allocated by the first store to it; later stores to the line enter the same entry. When the number of occupied
+//! entries reaches the upper watermark, the buffer drains down to the lower watermark. The SecPB paper sets the upper
+//! watermark to three quarters of the entries. It does not define the lower watermark and the order of draining. This
+//! model drains the oldest allocation first, so that entries leave in the order of their first stores.
 //!
-//! Each core has a separate buffer, and a line has an entry in at most one of them (section IV-C). A remote read flushes
-//! the entry, and a remote write moves it into the buffer of the core that writes.
+//! Each core has a separate buffer, and a line has an entry in at most one of them (section IV-C). A read of another
+//! core flushes the entry. A write of another core moves the entry into the buffer of the writing core.
 //!
-//! The model contains only the structure, without bytes and time. A core has one ([`crate::node`]), and a campaign that cuts
-//! the power uses the same one.
+//! The model contains only the structure, without bytes and time. Each core of the timed model ([`crate::node`])
+//! contains one buffer, and the campaigns that simulate a loss of power use the same type.
 
 use crate::rule::rule;
 use rustc_hash::FxHashMap;
@@ -23,15 +24,15 @@ use units::LineAddr;
 pub struct PersistBufferConfig {
     /// Capacity of the buffer, in lines.
     pub entries: u32,
-    /// Upper watermark: occupied entries at which draining begins, not counting entries that are leaving.
+    /// Upper watermark: number of occupied entries, without those that are leaving, at which draining begins.
     pub drain_from: u32,
     /// Lower watermark: remaining entries at which draining stops.
     pub drain_to: u32,
 }
 
 impl PersistBufferConfig {
-    /// Creates a configuration with watermarks as fractions of its entries. The upper one is rounded up and is at least one
-    /// entry. The lower one is rounded down and is less than the upper one.
+    /// Creates a configuration with watermarks as fractions of its entries. The upper watermark is rounded up and is at
+    /// least one entry. The lower watermark is rounded down and is less than the upper one.
     ///
     /// # Errors
     /// The first rule broken, with the values that break it.
@@ -42,7 +43,7 @@ impl PersistBufferConfig {
         rule(drain_to < drain_from, || {
             format!("drain_to is {drain_to}: expected less than drain_from, which is {drain_from}")
         })?;
-        // 0.55 of 100 is a little more than 55 in binary.
+        // In binary floating point, 0.55 times 100 is slightly more than 55.
         const INEXACT: f64 = 1e-9;
         let of = |fraction: f64| fraction * f64::from(entries);
         let from = ((of(drain_from) - INEXACT).ceil() as u32).max(1);
@@ -52,7 +53,7 @@ impl PersistBufferConfig {
         Ok(config)
     }
 
-    /// Creates a configuration in which each entry takes one store and leaves at once.
+    /// Creates a configuration in which each entry receives one store and leaves at once.
     pub fn leaving_at_once(entries: u32) -> PersistBufferConfig {
         PersistBufferConfig { entries, drain_from: 1, drain_to: 0 }
     }
@@ -81,20 +82,20 @@ impl PersistBufferConfig {
 /// Result of a store's look-up in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Finds {
-    /// An entry of its line, which takes the store.
+    /// The line has an entry, which receives the store.
     Resident,
-    /// Room for a new entry of its line, which the store has allocated.
+    /// The line had no entry; the store has allocated a new one.
     Allocated,
-    /// No entry of its line and no room for one: the store must retry when an entry has left.
+    /// The line has no entry and the buffer has no room: the store must retry when an entry has left.
     Full,
-    /// An entry of its line that is leaving and takes no more stores: the store must retry when the entry has left.
+    /// The entry of the line is leaving and accepts no more stores: the store must retry when the entry has left.
     Leaving,
 }
 
 /// State of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum PersistEntryState {
-    /// The entry takes stores.
+    /// The entry accepts stores.
     Resident,
     /// The entry was chosen for draining, and occupies its room until it has left.
     Leaving,
@@ -122,7 +123,7 @@ impl PersistBuffer {
         PersistBuffer { config, stages: FxHashMap::default(), resident: VecDeque::new(), draining: false }
     }
 
-    /// Stores to a line, in its entry or in a newly allocated one if there is room.
+    /// Stores to a line: into its entry, or into a newly allocated entry if the buffer has room.
     pub fn store(&mut self, line: LineAddr) -> Finds {
         let is_full = self.len() == self.config.entries as usize;
         match self.stages.entry(line) {
@@ -138,8 +139,8 @@ impl PersistBuffer {
         }
     }
 
-    /// Chooses the next entry to drain, if any must: it is leaving until [`PersistBuffer::left`]. Call this after every
-    /// allocation, until it returns `None`.
+    /// Chooses the next entry to drain, or `None` if no entry must drain. The chosen entry is leaving until
+    /// [`PersistBuffer::left`]. Call this after every allocation, until it returns `None`.
     pub fn next_to_drain(&mut self) -> Option<LineAddr> {
         self.draining &= self.resident.len() > self.config.drain_to as usize;
         let line = if self.draining { self.resident.pop_front() } else { None }?;
@@ -156,8 +157,8 @@ impl PersistBuffer {
         assert_eq!(stage, Some(PersistEntryState::Leaving), "{line} left the persist buffer");
     }
 
-    /// Drains the entry of a line that another core reads: it is leaving until [`PersistBuffer::left`]. Returns false if the
-    /// line has no entry or it was leaving already.
+    /// Starts the drain of the entry of a line that another core reads. The entry is leaving until
+    /// [`PersistBuffer::left`]. Returns false if the line has no entry or it was leaving already.
     pub fn flush(&mut self, line: LineAddr) -> bool {
         let is_resident = self.take_out(line);
         if is_resident {
@@ -166,8 +167,8 @@ impl PersistBuffer {
         is_resident
     }
 
-    /// Removes the entry of a line that another core writes, since that core's buffer takes the entry over. Returns false
-    /// if the line has no entry or it was leaving.
+    /// Removes the entry of a line that another core writes, since that core's buffer takes the entry over. Returns
+    /// false if the line has no entry or the entry was leaving.
     pub fn give_up(&mut self, line: LineAddr) -> bool {
         let is_resident = self.take_out(line);
         if is_resident {
@@ -176,7 +177,7 @@ impl PersistBuffer {
         is_resident
     }
 
-    /// Removes an entry from those that are not leaving; returns false if it was not among them.
+    /// Removes an entry from those that are not leaving; returns false if the line has no entry of this kind.
     fn take_out(&mut self, line: LineAddr) -> bool {
         let index = self.resident.iter().position(|resident| *resident == line);
         index.and_then(|index| self.resident.remove(index)).is_some()

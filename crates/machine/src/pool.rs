@@ -1,13 +1,14 @@
 //! Pools of identical units, booked by the cycle.
 //!
-//! Instructions are booked in program order but start out of order: one with late operands must not keep the unit from
-//! a younger one that is ready now. So a pool of identical units is a calendar with the number of busy units in each
-//! cycle. One bit per cycle marks a full cycle, so the search for the first free cycle skips 64 full ones in one step.
+//! Instructions are booked in program order but start out of order: an instruction with late operands must not block
+//! the unit for a younger instruction that is ready now. So a pool of identical units is a calendar with the number of
+//! busy units in each cycle. One bit per cycle marks a full cycle, so the search for the first free cycle skips 64 full
+//! cycles in one step.
 
 /// Cycles in one word of the calendar.
 const WORD: u64 = 64;
-/// Number of calendar words: bookings are exact within 4096 cycles of the latest one. Older words are overwritten, and
-/// a request for an overwritten cycle is granted.
+/// Number of calendar words: bookings are exact within 4096 cycles of the latest booking. Older words are overwritten,
+/// and a request for a cycle in an overwritten word is granted.
 const WORDS: u64 = 64;
 
 #[derive(Clone, Debug)]
@@ -22,7 +23,8 @@ impl CalendarWord {
         CalendarWord { number, full: 0, taken: [0; WORD as usize] }
     }
 
-    /// Returns the first cycle at or after `from`, which is in this word, that is not full; `None` if all are full.
+    /// Returns the first cycle of this word at or after `from` that is not full; `None` if all these cycles are full.
+    /// `from` must be in this word.
     #[inline]
     fn first_free(&self, from: u64) -> Option<u64> {
         let free = !self.full >> (from % WORD);
@@ -52,8 +54,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Creates `count` units that take `latency` cycles for each operation. Pipelined ones may start another in the next
-    /// cycle.
+    /// Creates `count` units that take `latency` cycles for each operation. Pipelined units can start another operation
+    /// in the next cycle.
     pub(crate) fn new(count: u8, latency: u64, pipelined: bool) -> Pool {
         let occupancy = if pipelined { 1 } else { latency };
         Pool { calendar: Box::new([const { CalendarWord::free(0) }; WORDS as usize]), count, latency, occupancy }
@@ -78,7 +80,7 @@ impl Pool {
     /// Books the first free start at or after `ready`, and returns it.
     #[inline]
     pub(crate) fn start(&mut self, ready: u64) -> u64 {
-        // The common case: work takes a unit for one cycle, and the word of `ready` has a free cycle.
+        // The common case: an operation occupies a unit for one cycle, and the word of `ready` has a free cycle.
         let count = self.count;
         if self.occupancy == 1
             && let Some(word) = self.word(ready / WORD)
@@ -174,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_late_booking_leaves_earlier_cycles_free() {
+    fn a_functional_unit_booked_for_later_is_free_in_earlier_cycles() {
         let mut pool = Pool::new(1, 1, true);
         assert_eq!(pool.start(1000), 1000);
         assert_eq!(pool.start(10), 10);
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_finds_the_next_free_cycle_beyond_full_words() {
+    fn a_pool_of_units_finds_the_next_free_cycle_after_many_full_ones() {
         let mut pool = Pool::new(2, 1, true);
         for n in 0..1000 {
             assert_eq!(pool.start(5), 5 + n / 2);
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn held_work_occupies_its_unit_in_every_cycle_until_it_continues() {
+    fn a_delayed_operation_occupies_its_unit_until_it_continues() {
         let mut pool = Pool::new(1, 1, true);
         assert_eq!(pool.start(10), 10);
         pool.hold(10, 14);

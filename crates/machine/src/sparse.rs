@@ -1,13 +1,13 @@
 //! A sparse array with an element for every line of a memory, which stores only pages in use.
 //!
-//! The array is a map of small directories over pages of some lines. A page costs its content and little more, and a
-//! memory of many gigabytes costs very little until it is used. Copies of the array share the pages that have not
-//! changed since. Copying copies the map and the directories in use.
+//! The array is a map of small directories over pages of some lines. A page occupies little more than its content, and
+//! the array of a memory of many gigabytes occupies very little until it is used. Copies of the array share the pages
+//! that have not changed since the copy was made. A copy duplicates only the map and the directories in use.
 //!
-//! The user of the array chooses the number of lines per page. A program that touches scattered lines pays for whole pages,
-//! in time and in memory. A program that touches all pages pays for the directories, which are smaller, and so closer on the
-//! host, for larger pages. Pages of 1 to 2 KB were the best compromise: larger ones are up to 4 % faster in runs with dense
-//! memory, and cost a third if frames are scattered.
+//! The user of the array chooses the number of lines per page. If a simulated program touches scattered lines, the
+//! array allocates whole pages, which costs time and memory. If the program touches all pages, the directories
+//! determine the cost: the larger the pages, the smaller the directories. Pages of 1 to 2 KB were the best compromise.
+//! Larger pages make runs with dense memory up to 4 % faster, and cost a third if frames are scattered.
 
 use crate::prefetch_host::prefetch_host;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use units::{Line, ZERO_LINE};
 
 const PAGES_PER_DIRECTORY: usize = 64;
 
-/// Map entry of a stretch without a directory.
+/// Map entry of a stretch of memory without a directory.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone)]
@@ -54,7 +54,7 @@ impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
     /// Number of lines of one directory.
     const STRETCH: usize = PAGE * PAGES_PER_DIRECTORY;
 
-    /// Creates an array of this many lines.
+    /// Creates an array with elements for `lines` lines.
     pub fn new(lines: u64) -> Self {
         let stretches = lines.div_ceil(Self::STRETCH as u64) as usize;
         Sparse { map: vec![NONE; stretches], directories: Vec::new(), pages: 0 }
@@ -102,7 +102,7 @@ impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
         pages.flat_map(|(number, page)| ((number * PAGE) as u64..).zip(page.iter().copied()))
     }
 
-    /// Returns the bytes of this process that the content occupies.
+    /// Returns the size of the pages in the memory of this process, in bytes.
     pub fn footprint_bytes(&self) -> u64 {
         self.pages * (PAGE * size_of::<T>()) as u64
     }
@@ -118,7 +118,8 @@ impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
         self.directories.get(self.map[stretch] as usize)?.pages[page].as_deref()
     }
 
-    /// Returns the stretches that have a directory, in order. For a large memory these are few, but its map is long.
+    /// Returns the stretches that have a directory, in order. Few stretches of a large memory have a directory, but its
+    /// map is long.
     fn used(&self) -> Vec<(usize, &PageDirectory<T, PAGE>)> {
         let mut used: Vec<_> = self.directories.iter().map(|directory| (directory.stretch, directory)).collect();
         used.sort_unstable_by_key(|(stretch, _)| *stretch);
@@ -140,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sparse_array_holds_written_values_and_defaults_and_a_copy_is_independent(
+        fn a_sparse_array_and_its_clone_equal_independent_ordered_maps(
             changes in proptest::collection::vec((0..3_u64, 0..300_u64, 1..9_u64), 1..200),
             copied_at in 0..200_usize,
         ) {
@@ -156,7 +157,7 @@ mod tests {
                 array.prefetch_host(line);
                 *array.entry(line) = value;
                 naive.insert(line, value);
-                // The copy changes too, at other lines.
+                // The test also changes the copy, at other lines.
                 *copy.entry(line + 300) = value;
                 naive_copy.insert(line + 300, value);
             }
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_made_when_one_of_its_lines_is_changed() {
+    fn a_sparse_array_allocates_a_page_on_the_first_write_to_it() {
         let mut array = Sparse::<u32, 32>::new(1 << 30);
         assert_eq!((array.get(1 << 29), array.footprint_bytes()), (0, 0));
         *array.entry(1 << 29) = 0;

@@ -1,18 +1,22 @@
-//! The bitmaps of re-ordered lines in memory: those of forty-eight lines in one line, encrypted (section 3.2.2).
+//! The bitmaps of re-ordered lines in memory. One encrypted line of bitmaps holds the bitmaps of forty-eight data lines
+//! (Shi and Lee, Computing Frontiers 2007, section 3.2.2).
 //!
 //! ```text
 //! byte 0         16        32        48       56     64
 //!      | group 0 | group 1 | group 2 | value  |      |
 //!      | 16 lines| 16 lines| 16 lines| 64 bit |      |
 //! ```
-//! The paper encrypts "bitmaps of several memory blocks together" and leaves the details open. Here a group is a block of 128 bits, with
-//! the bitmaps of sixteen lines. A line of three groups is encrypted as the design encrypts data, under a random value instead of a
-//! counter. The value is drawn each time that the line leaves the chip, so that an attacker cannot make a value serve twice by a replay.
-//! It is stored in the last quarter of the line. On the chip, bitmaps are plain. A change reads the line, if it is not on the chip, and
-//! the line is written when it leaves. A line of bitmaps that was never written is zeros: its lines were not re-ordered.
+//! The paper encrypts "bitmaps of several memory blocks together" and leaves the details open. Here a group is a block
+//! of 128 bits, with the bitmaps of sixteen lines. A line of three groups is encrypted as the design encrypts data,
+//! under a random value instead of a counter. The chip draws a new value each time that the line of bitmaps leaves the
+//! chip. So a replay by an attacker cannot make the chip use a value twice. The value is stored in the last quarter of
+//! the line. On the chip, bitmaps are not encrypted. To change a bitmap, the controller first fetches its line of
+//! bitmaps if the chip does not hold it. The controller writes the line to memory when it leaves the chip. A line of
+//! bitmaps that was never written is all zeros: its data lines are not re-ordered.
 //!
-//! This module does not authenticate bitmaps. If bitmaps are *bound*, the tags of a line's chunks do. If they are *loose*, as in the
-//! paper, an attacker who changes them changes the order of words that are verified.
+//! This module does not authenticate bitmaps. If bitmaps are *bound*, the tags of a data line's chunks also
+//! authenticate its bitmap. If bitmaps are *loose*, as in the paper, an attacker who changes a bitmap changes the order
+//! of verified words.
 
 use crate::cipher::Cipher;
 use crate::codec::BlockWork;
@@ -28,7 +32,7 @@ use units::{Line, LineAddr, WORD_BYTES, ZERO_LINE};
 
 /// Lines of data with bitmaps in one line.
 pub(crate) const LINES_PER_LINE: u64 = 48;
-/// Bytes of the value, behind the bitmaps.
+/// Position of the random value, behind the bitmaps.
 const VALUE: std::ops::Range<usize> = LINES_PER_LINE as usize..LINES_PER_LINE as usize + WORD_BYTES;
 
 /// Returns the bitmap of a line in its line of bitmaps.
@@ -52,24 +56,24 @@ pub(crate) struct BitmapCipher {
     work: BlockWork,
     /// The chip's random numbers, for values.
     draws: RefCell<Random>,
-    /// True if the next line is fetched after one that was missed.
+    /// True if a miss of a line of bitmaps also fetches the next line of bitmaps.
     prefetches_next: bool,
     planted: PlantedBug,
 }
 
 impl BitmapCipher {
-    /// Returns the design's encryption, with values from these random numbers.
+    /// Returns the encryption of bitmaps by the design's cipher, with values drawn from these random numbers.
     pub fn new(cipher: Cipher, draws: Random, prefetches_next: bool, planted: PlantedBug) -> BitmapCipher {
         let work = BlockWork::new(cipher.uses(), None, 0, false);
         BitmapCipher { work, cipher, draws: RefCell::new(draws), prefetches_next, planted }
     }
 
-    /// Returns whether the next line is fetched after one that was missed.
+    /// Returns whether a miss of a line of bitmaps also fetches the next line of bitmaps.
     pub fn prefetches_next(&self) -> bool {
         self.prefetches_next
     }
 
-    /// Decrypts a line that has arrived. Takes no time if the line was never written.
+    /// Decrypts a line of bitmaps that has arrived. Takes no time if the line was never written.
     pub async fn open<V: Verbs>(&self, verbs: &V, slot: Slot, stored: &Line) -> Line {
         if *stored != ZERO_LINE {
             self.work.to_open(verbs, None).await;
@@ -86,7 +90,7 @@ impl BitmapCipher {
         without_rest(self.cipher.open(data_slot(slot), version(u64::from_le_bytes(value)), &without_rest(*stored)))
     }
 
-    /// Waits for the blocks of a line that leaves.
+    /// Waits for the cipher blocks of a line of bitmaps that leaves the chip.
     pub async fn to_seal<V: Verbs>(&self, verbs: &V) {
         self.work.to_seal(verbs).await;
     }
@@ -102,7 +106,7 @@ impl BitmapCipher {
     }
 }
 
-/// Returns the place that nonces bind: that of the slot, which lines of data do not have.
+/// Returns the address in the nonces: the number of the slot, which no line of data has.
 fn data_slot(slot: Slot) -> DataSlot {
     Placement::Fixed.in_slot(slot)
 }
@@ -111,7 +115,7 @@ fn version(value: u64) -> Counter {
     Counter(value.into())
 }
 
-/// Returns the bitmaps of a line, with the other bytes zero.
+/// Returns the bitmaps of a line of bitmaps, with all other bytes zero.
 fn without_rest(mut line: Line) -> Line {
     line[LINES_PER_LINE as usize..].fill(0);
     line
@@ -135,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bitmaps_of_forty_eight_lines_share_a_line_with_one_byte_each() {
+    fn frequent_value_bitmaps_of_48_lines_share_a_line_with_one_byte_each() {
         let mut bitmaps = ZERO_LINE;
         (0..LINES_PER_LINE).for_each(|line| write(&mut bitmaps, LineAddr(96 + line), Bitmap(line as u8)));
         assert!((0..LINES_PER_LINE).all(|line| read(&bitmaps, LineAddr(96 + line)) == Bitmap(line as u8)));
@@ -143,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn sealed_bitmaps_open_as_written_and_differ_at_each_sealing() {
+    fn encrypted_bitmap_lines_decrypt_to_the_written_ones_and_differ_at_each_encryption() {
         let (cipher, mut bitmaps) = (cipher(), ZERO_LINE);
         write(&mut bitmaps, LineAddr(7), Bitmap(0b101));
         let sealed: Vec<Line> = (0..50).map(|_| cipher.seal(Slot(9), &bitmaps).0).collect();

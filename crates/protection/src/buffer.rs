@@ -3,10 +3,11 @@
 //! ```text
 //! entry:  line │ plaintext │ counter │ pad │ root │ ciphertext │ tag        each but the first two with a valid bit
 //! ```
-//! An entry holds a line with the content of all accepted stores. Each field is set once its step is done. Fields that
-//! do not depend on the text stay valid while the line is resident; a store invalidates the other fields.
+//! An entry holds a line with the content of all accepted stores. Each field is set once its step is done. The counter,
+//! the pad and the root do not depend on the plaintext, and stay valid while the line is resident. A store invalidates
+//! ciphertext and tag.
 //!
-//! This module does not choose the entry to drain: the owner of the buffer does.
+//! The owner of the buffer, not this module, chooses the entry to drain.
 
 use crate::codec::Sealed;
 use crate::counter::Counter;
@@ -39,7 +40,7 @@ impl BufferEntry {
     }
 }
 
-/// All entries, in the order in which they were allocated.
+/// All entries of the persist buffer, in the order in which they were allocated.
 #[derive(Clone, Default)]
 pub(crate) struct BufferEntries {
     entries: Vec<BufferEntry>,
@@ -48,7 +49,7 @@ pub(crate) struct BufferEntries {
 }
 
 impl BufferEntries {
-    /// Accepts a store that gives the line this content: in its entry, or in a new one.
+    /// Accepts a store that gives the line this content, into the line's entry or into a new one.
     pub fn take(&mut self, line: LineAddr, plaintext: &Line, planted: PlantedBug) {
         self.accepted += 1;
         let Some(entry) = self.find(line) else { return self.entries.push(BufferEntry::new(line, *plaintext)) };
@@ -74,7 +75,7 @@ impl BufferEntries {
         self.entries.iter().find(|entry| entry.line == line)
     }
 
-    /// Removes the entry of a line, which is durable without the buffer.
+    /// Removes the entry of a line that is now durable in memory.
     pub fn remove(&mut self, line: LineAddr) {
         self.entries.retain(|entry| entry.line != line);
     }
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_keeps_only_the_fields_of_an_entry_that_do_not_depend_on_the_text() {
+    fn a_store_to_a_buffer_entry_keeps_only_its_text_independent_early_values() {
         let mut entries = BufferEntries::default();
         entries.take(LineAddr(3), &[1; 64], PlantedBug::NONE);
         let entry = entries.find(LineAddr(3)).unwrap();
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_stay_in_the_order_of_their_allocation() {
+    fn persist_buffer_entries_are_in_the_order_of_their_allocation() {
         let mut entries = BufferEntries::default();
         [5, 3, 5, 4].iter().for_each(|line| entries.take(LineAddr(*line), &[0; 64], PlantedBug::NONE));
         entries.remove(LineAddr(3));

@@ -1,14 +1,15 @@
-//! The codec of lines: encryption and authentication together, over the bytes that are written to memory and read from
-//! it.
+//! The codec of lines: encryption and authentication of the lines that the controller writes to memory and reads from
+//! memory.
 //!
 //! ```text
 //! seal:   pad ─ encrypt ─ tag
 //! open:   pad ─ decrypt ─┬ both at once; or the tag after the plaintext that it covers
 //!         tag ─ compare ─┘
 //! ```
-//! A *tag group* is the set of lines under one tag, for most designs one line. Cipher and code can process it without
-//! any other line. If the group has several lines, a line's tag needs the *other* lines. Missing parts are skipped:
-//! without encryption a line takes no pad, without a code every line fits.
+//! A *tag group* is the set of lines under one tag, for most designs one line. Cipher and code process a group without
+//! lines outside it. If a group has several lines, the tag of a line also needs the *other* lines of the group. The
+//! codec skips missing parts: without encryption a line needs no pad, and without an authentication code every line
+//! passes the check.
 
 mod block_work;
 mod candidates;
@@ -32,9 +33,9 @@ pub(crate) use order::{BitmapOrder, Brought};
 use sim::join;
 use units::{Line, LineLength, WORD_BYTES, Word, Words, ZERO_LINE};
 
-/// A line with its version, with the bitmap that gives the order of its words, and with the text that its tag covers.
+/// A line with its version, the bitmap that gives the order of its words, and the text that its tag covers.
 type Named<'a> = (DataSlot, Counter, Bitmap, &'a Line);
-/// The other lines under a line's tag: their versions and their ciphertexts.
+/// The other lines under a line's tag, with their versions and ciphertexts.
 pub(crate) type Others = Vec<(DataSlot, Counter, Line)>;
 /// All lines under one tag, with places and versions.
 type Tagged = ArrayVec<(DataSlot, Counter, Line), GROUP_MAX>;
@@ -60,7 +61,7 @@ pub(crate) struct Arrived<'a> {
 }
 
 impl Arrived<'_> {
-    /// Returns a line that has arrived completely, with no tag yet, and is not re-ordered.
+    /// Returns a line that has arrived completely, without a tag, and without re-ordered words.
     pub fn untagged(at: DataSlot, counter: Counter, stored: Untrusted) -> Self {
         let Arriving { content, beats } = Arriving::whole(stored);
         let (order, word) = (BitmapOrder::AS_IT_IS, Word::FIRST);
@@ -74,7 +75,7 @@ impl Arrived<'_> {
         }
     }
 
-    /// Returns the position in memory of the requested word, as far as the order is known.
+    /// Returns the position in memory of the requested word, according to the bitmap if it is known.
     fn likely_position(&self) -> Word {
         self.order.so_far().position_of(self.word)
     }
@@ -86,12 +87,12 @@ impl Arrived<'_> {
     }
 }
 
-/// Work that was begun for a line when its counter was known.
+/// Work that the units began for a line when its counter was known.
 #[derive(Default)]
 pub(crate) struct OpeningWork {
     /// Blocks that need only the nonce.
     pub early: Option<EarlyBlocks>,
-    /// Candidates of the line's chunks.
+    /// Candidates for the line's chunks, offered to idle cipher units.
     pub candidates: OfferedCandidates,
 }
 
@@ -139,13 +140,14 @@ pub(crate) struct LineCodec {
     pub cipher: Cipher,
     /// Code that authenticates the lines.
     pub mac: Option<Mac>,
-    /// Work of a line in block ciphers.
+    /// Block cipher operations for a line.
     pub work: BlockWork,
-    /// Bytes of the pieces of a line that are opened separately: the length of a line, if it is opened as a whole.
+    /// Length in bytes of the separately decrypted pieces of a line: the length of the line, if it is decrypted as a
+    /// whole.
     piece_bytes: usize,
     /// Speculation on the content of lines, if the design speculates.
     pub speculation: Option<Speculation>,
-    /// Parts of the key that a planted bug leaves in memory, whenever metadata leaves the chip; empty without the bug.
+    /// Parts of the key that a planted bug stores in memory whenever metadata leaves the chip; empty without the bug.
     pub spilled: Box<[(Slot, Line)]>,
     /// Planted weaknesses of tests.
     pub planted: PlantedBug,
@@ -161,12 +163,12 @@ impl LineCodec {
         LineCodec { piece_bytes, cipher, mac, work, speculation: None, spilled: Box::default(), planted }
     }
 
-    /// Bytes of the pieces of a line that are opened separately.
+    /// Length in bytes of the separately decrypted pieces of a line.
     pub fn piece_bytes(&self) -> usize {
         self.piece_bytes
     }
 
-    /// Passes the plaintext of a line to the table of values, which learns from it, if there is one.
+    /// Passes the plaintext of a line to the table of frequent values, if the design has one; the table learns from it.
     pub fn learn(&self, plaintext: &Line) {
         if let Some(speculation) = &self.speculation {
             speculation.learn(plaintext);
@@ -183,8 +185,8 @@ impl LineCodec {
         self.mac.as_ref().is_some_and(Mac::travels)
     }
 
-    /// Returns the tag that a line is checked against: from the line's spare bits, if tags travel with lines, else from
-    /// the region of tags.
+    /// Returns the stored tag of a line: from the line's spare bits, if tags travel with lines, otherwise from the
+    /// region of tags.
     pub fn tag_of(&self, stored: &Untrusted, in_region: StoredTag) -> StoredTag {
         if self.tags_travel() { Tag::from(stored.spare_bits()).into() } else { in_region }
     }
@@ -227,20 +229,20 @@ impl LineCodec {
         self.speculation.as_ref().map_or(Bitmap::NONE, |speculation| speculation.bitmap_of(plaintext))
     }
 
-    /// Like [`LineCodec::encrypt`], for a line that is not re-ordered and is decrypted next.
+    /// Like [`LineCodec::encrypt`], for a line without re-ordering that will be decrypted next.
     pub fn encrypt_for_now(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Sealed {
         let sealed = self.encrypt(at, counter, Bitmap::NONE, plaintext);
         self.cipher.learn(at, counter, plaintext, &sealed.ciphertext);
         sealed
     }
 
-    /// Notes the pad that hides a line that leaves the chip, if the cipher uses one: the pad is in use from now on.
+    /// Records that the pad of a line that leaves the chip is used, if the cipher uses pads.
     pub fn spend_pad<V: Verbs>(&self, verbs: &V, sealed: &Sealed) {
         let Sealed { at, counter, ref plaintext, .. } = *sealed;
         verbs.spend(at.slot(), || self.cipher.nonce(at, counter).map(|nonce| Keystream::Pad(nonce, *plaintext)));
     }
 
-    /// Notes the masks of the tag of a line that leaves the chip, if tags have masks: the masks are in use from now on.
+    /// Records that the masks of the tag of a line that leaves the chip are used, if tags have masks.
     pub fn spend_masks<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) {
         if let Some(mac) = &self.mac {
             let masks = || mac.masks(&among(self.named(mac, sealed), others));
@@ -248,8 +250,8 @@ impl LineCodec {
         }
     }
 
-    /// Computes the tag of a line and of the lines under the same tag, if the design has tags. Takes no time
-    /// if the tag was made together with the ciphertext.
+    /// Computes the tag over a line and the other lines under the same tag, if the design has tags. Takes no time if
+    /// the cipher computed the tag together with the ciphertext.
     pub async fn tag<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Option<Tag> {
         let mac = self.mac.as_ref()?;
         let (at, counter, bitmap, text) = self.named(mac, sealed);
@@ -285,7 +287,7 @@ impl LineCodec {
     }
 
     async fn compute_common_tag<V: Verbs>(&self, verbs: &V, mac: &Mac, lines: Tagged) -> Tag {
-        // The line's own mask is made with its pad.
+        // The mask of the line itself is computed together with its pad.
         join!(self.work.masks(verbs, lines.len() - 1), self.work.to_tag(verbs, lines.len()));
         mac.tag_over(&lines)
     }

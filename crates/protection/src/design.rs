@@ -1,8 +1,8 @@
 //! A design: the choice of a part of each kind, as data.
 //!
-//! A design file is TOML. It names the parts, sizes their caches and states which attacks it claims to stop; the other
-//! properties follow. An inconsistent composition is refused with the rule that it breaks and a change that would mend
-//! it.
+//! A design file is TOML. It names the parts, gives the sizes of their caches and claims which attacks the design
+//! stops; the other properties follow from the parts. The parser refuses an inconsistent composition, and names the
+//! rule that it breaks and a change that would mend it.
 
 mod caches;
 mod ciphers;
@@ -51,31 +51,34 @@ use units::Bytes;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parts {
-    /// Encryption of the lines.
+    /// Cipher and mode that encrypt the lines of data.
     pub cipher: CipherChoice,
-    /// Versions of the lines.
+    /// Organisation of the encryption counters, which are the versions of the lines of data.
     pub counters: CounterChoice,
-    /// Authentication of the lines.
+    /// Authentication of the lines of data.
     #[serde(default)]
     pub mac: MacDesign,
-    /// Freshness of the metadata.
+    /// Integrity tree, which detects old metadata.
     pub tree: TreeDesign,
-    /// Check of the software that accesses a page.
+    /// Check that the software that accesses a page is the owner of the page. With `pages`, other software may read the
+    /// ciphertext; with `pages-hidden`, it cannot read the page.
     #[serde(default)]
     pub ownership: Ownership,
     /// Caches of metadata on the chip.
     #[serde(default)]
     pub caches: CacheDesign,
-    /// Survival of writes over a loss of power.
+    /// Durability of stores: the point and the order in which they begin to survive a loss of power.
     #[serde(default)]
     pub persistence: Persistence,
-    /// Time at which lines are released to the core.
+    /// Time at which a line that was read is released to the core: after its verification, or speculatively as soon as
+    /// it is decrypted.
     #[serde(default)]
     pub release: Release,
     /// The controller's speculation on the content of lines.
     #[serde(default, skip_serializing_if = "SpeculationDesign::is_left_out")]
     pub speculation: SpeculationDesign,
-    /// Movement of lines, if they move, with separate pads, tags and records.
+    /// Permutation of lines among the slots of their chunk, if lines move. Moving lines have separate pads, tags and
+    /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permutation: Option<PermutationDesign>,
 }
@@ -91,7 +94,7 @@ impl Parts {
         Parts { caches: caches.resized(size, ways), permutation, ..self.clone() }
     }
 
-    /// Returns whether lines have tags.
+    /// Returns whether lines of data have tags.
     pub fn has_tags(&self) -> bool {
         let moving = self.permutation.is_some_and(|permutation| permutation.lines == MovingText::Sealed);
         moving || self.mac.code != MacChoice::None
@@ -187,7 +190,7 @@ impl Parts {
         self.caches.geometries().map(drop)
     }
 
-    /// Checks whether reads can begin in L2s, if the design asks for it.
+    /// Checks whether L2s can begin to decrypt and verify reads, if the design requests it.
     fn check_eager(&self) -> Result<(), String> {
         let mac = &self.mac;
         let halves = mac.code == MacChoice::Gmac && mac.over == Over::Ciphertext && mac.lines == 1;
@@ -211,15 +214,15 @@ impl Parts {
         broken.map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
     }
 
-    /// Builds the scheme over these lines of data, with keys drawn from `seed`.
+    /// Builds the protection scheme for these lines of data, with keys drawn from `seed`.
     ///
     /// # Errors
-    /// Same errors as [`Parts::check`], and rules on the number and length of lines.
+    /// Same errors as [`Parts::check`], and broken rules on the number and length of lines.
     pub fn build(&self, data: impl Into<DataLines>, seed: u64) -> Result<Scheme, String> {
         self.build_with(data, seed, PlantedBug::NONE)
     }
 
-    /// Like [`Parts::build`], with a weakness built in.
+    /// Like [`Parts::build`], with a planted bug in one part.
     ///
     /// # Errors
     /// Same errors as [`Parts::build`].
@@ -278,8 +281,9 @@ impl Parts {
         })
     }
 
-    /// Like [`Parts::build`], with counters that begin at this age; counters that are never renewed begin new. Their
-    /// starting values are drawn from `seed` as well, so that a chip with the same keys continues with the same values.
+    /// Like [`Parts::build`], with encryption counters that begin at this age; counters that are never renewed begin
+    /// new. The starting values of the counters are drawn from `seed` as well, so that a chip with the same keys
+    /// continues with the same values.
     ///
     /// # Errors
     /// Same errors as [`Parts::build`].
@@ -292,8 +296,8 @@ impl Parts {
         Ok(scheme)
     }
 
-    /// Returns the regions of a memory of these lines with their metadata, and the stores on the chip, with
-    /// `translations` entries in its TLBs.
+    /// Returns the regions of a memory that holds these lines and their metadata, and the on-chip storage of metadata.
+    /// The chip has `translations` TLB entries.
     ///
     /// # Errors
     /// Same errors as [`Parts::build`].
@@ -307,8 +311,8 @@ impl Parts {
         Ok(report)
     }
 
-    /// Bytes of the metadata caches on the chip. For lines that move, bytes of the nodes and records on the chip,
-    /// including the records of `translations` pages in TLBs.
+    /// Bytes of the metadata caches on the chip. For a design that permutes lines, bytes of the nodes and records on
+    /// the chip, including the records of `translations` pages in TLBs.
     pub fn metadata_cache_bytes(&self, layout: &Layout, translations: usize) -> u64 {
         match &self.permutation {
             Some(permutation) => permutation.cache_bytes(translations),
@@ -316,7 +320,7 @@ impl Parts {
         }
     }
 
-    /// Returns whether a battery saves data, but the metadata of that data are lost with the power (SecPB, Fig. 1b).
+    /// Returns whether a battery saves data at a loss of power, but not the metadata of that data (SecPB, Fig. 1b).
     fn has_recoverability_gap(&self) -> bool {
         self.persistence.has_buffer() && self.persistence.battery == BatteryAction::Data && !self.is_plain()
     }

@@ -6,15 +6,16 @@
 //! ```
 //! When power fails, stored energy empties the write-pending queue into the media (ADR). The lines of a tuple must
 //! become durable as one: data, counters, tags and the root that vouches for them (PLP, Freij et al., MICRO 2020,
-//! invariant 1). Its lines gather in the queue until it is complete; the queue drops an incomplete tuple. Completing
-//! sets the registers at the same instant, since both are in the memory controller. Each root of a forest has a
-//! register, and a tuple sets those of the roots at which its paths end.
+//! invariant 1). The lines of a tuple wait in the queue until the tuple is complete; at a loss of power, the queue
+//! drops an incomplete tuple. The completion of a tuple sets the registers at the same instant, since queue and
+//! registers are both in the memory controller. Each root of a forest has a register, and a tuple sets the registers of
+//! the roots at which its paths end.
 //!
 //! Lines on their way to the queue may or may not arrive. Only a fence makes their arrival certain.
 //!
-//! A machine without that energy has its queue outside the domain: a line is durable once the media have it, and a part
-//! of a tuple may stay in memory. Then a fence is the only guarantee, and several writes in place are no longer one
-//! atomic write.
+//! In a machine without stored energy, the queue is outside the domain. A line is durable once the media hold it, and a
+//! loss of power may leave a part of a tuple in memory. Only a fence then guarantees durability, and several writes in
+//! place are no longer one atomic write.
 
 use crate::media::Media;
 use crate::slot::{Slot, Untrusted};
@@ -22,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{Line, LineAddr};
 
-/// The registers of the memory controller that outlive power.
+/// The non-volatile registers of the memory controller.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Registers {
     /// The root of the tree; empty if it was never set.
@@ -33,7 +34,7 @@ pub struct Registers {
     pub forest: BTreeMap<Slot, Line>,
     /// The group that is being re-encrypted, if one is.
     pub renewal: Option<Renewal>,
-    /// Lines with durable stores that the battery could not take to memory.
+    /// Lines with durable stores that the battery could not write to memory.
     pub lost: BTreeSet<LineAddr>,
 }
 
@@ -73,7 +74,7 @@ pub struct RegisterUpdate {
     pub forest: BTreeMap<Slot, Option<Line>>,
     /// Update of the register of the group that is being re-encrypted.
     pub renewal: Renewing,
-    /// Lines with stores that are lost from now on, if the set changes.
+    /// Lines with lost stores, if the tuple changes the set of these lines.
     pub lost: Option<BTreeSet<LineAddr>>,
 }
 
@@ -96,7 +97,7 @@ impl RegisterUpdate {
     }
 }
 
-/// A group of lines on its way from its old versions to the new ones, which memory has already.
+/// A group of lines under re-encryption from old counters to new ones. Memory already holds the new counters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Renewal {
     /// Slot of the group's line of counters.
@@ -107,8 +108,8 @@ pub struct Renewal {
     pub first: usize,
     /// Position after the last that is renewed.
     pub end: usize,
-    /// The line that was written with the new counters, in the same tuple. It has its new version from then on, and
-    /// memory has returned the line under that version: content that fits the old version is a replay.
+    /// The line that was written with the new counters, in the same tuple. From then on, memory holds this line under
+    /// its new version, so content that matches the old version is a replay.
     pub written: LineAddr,
 }
 
@@ -125,7 +126,7 @@ pub enum WritePendingQueue {
     /// Stored energy empties the queue, and tuples gather in it.
     #[default]
     Inside,
-    /// Power loss clears the queue: lines are on their way until the media have them, one by one.
+    /// A loss of power clears the queue: each line is durable only when the media hold it.
     Outside,
 }
 
@@ -164,7 +165,7 @@ impl PersistenceDomain {
         self.registers.set(completion);
     }
 
-    /// Returns the content of a slot after a completion: the newest that has arrived.
+    /// Returns the newest content of a slot that has arrived at the queue, as after a completion of the open tuple.
     pub fn newest(&self, slot: Slot) -> Untrusted {
         match self.open.iter().rfind(|(open, _)| *open == slot) {
             Some((_, content)) => *content,
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_tuple_is_lost_as_a_whole_and_a_complete_one_is_kept_with_its_registers() {
+    fn a_loss_drops_an_open_persist_tuple_and_keeps_a_complete_tuple_with_its_registers() {
         let (slot, other) = (Slot(1), Slot(2));
         let before = Registers { root: root(0), ..Registers::default() };
         let mut domain = PersistenceDomain::new(WritePendingQueue::Inside, Media::new(4), before);
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_sets_only_the_registers_of_the_roots_that_it_names() {
+    fn completing_a_tuple_sets_only_the_forest_root_registers_that_it_names() {
         let mut registers = Registers { root: root(1), ..Registers::default() };
         registers.forest.extend([(Slot(1), [1; 64]), (Slot(2), [2; 64])]);
         let forest = [(Slot(2), None), (Slot(3), Some([3; 64]))].into();
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn without_energy_for_the_queue_a_tuple_is_torn_apart_from_its_registers() {
+    fn a_write_pending_queue_outside_the_persistence_domain_tears_open_tuples() {
         let before = Registers { root: root(0), ..Registers::default() };
         let mut domain = PersistenceDomain::new(WritePendingQueue::Outside, Media::new(4), before.clone());
         domain.persist(Slot(1), [1; 64].into());

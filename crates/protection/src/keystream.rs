@@ -1,4 +1,4 @@
-//! Keystream that leaves the chip, for tests that prove that it is used only once.
+//! Keystream that leaves the chip. Tests record it, to prove that no keystream is used twice.
 
 use crypto::Nonce;
 use units::Line;
@@ -10,7 +10,7 @@ pub enum Keystream {
     Pad(Nonce, Line),
     /// The masks of these nonces together hide the hash of these lines: one tag.
     Masks(Box<[(Nonce, Line)]>),
-    /// The pad of a slot of a chunk hides a plaintext, under the number that the chunk's pads are made of.
+    /// The pad of a slot of a chunk hides a plaintext. The pad is computed from the chunk's random number.
     OfChunk {
         /// Number of the chunk.
         chunk: u64,

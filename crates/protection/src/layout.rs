@@ -1,5 +1,6 @@
 //! Layout of memory: data at the bottom, then counters, tags, the tree from its leaves up, owners and bitmaps. In a
-//! moving memory, the records of chunks with their tree, and the contexts of processes, follow the data.
+//! memory with permuted lines, the data are followed by the records of chunks, by the tree over the records, and by the
+//! contexts of processes.
 //!
 //! ```text
 //! 0            data_lines
@@ -23,7 +24,7 @@ use arrayvec::ArrayVec;
 use enum_map::EnumMap;
 use units::{LINE_BYTES, LineAddr, LineLength};
 
-/// Most levels of tree that a layout can hold: the number that binary trees over 1 PB need.
+/// Maximum number of tree levels in a layout: the number that binary trees over 1 PB need.
 pub const LEVELS_MAX: usize = 40;
 
 /// A run of slots with the same role.
@@ -35,8 +36,8 @@ pub struct Region {
     pub base: u64,
     /// Number of slots in the region.
     pub lines: u64,
-    /// Number of lines that one slot serves. Data lines for data, counters, tags, owners and bitmaps, and for a record
-    /// together with its other lines; children for nodes.
+    /// Number of lines that one slot serves. For nodes of the tree, these are children. For all other roles, they are
+    /// data lines; all slots of a record together serve the data lines of its chunk.
     pub serves: u64,
 }
 
@@ -73,7 +74,7 @@ impl From<u64> for DataLines {
     }
 }
 
-/// The map of one protected memory.
+/// Memory map of one protected memory.
 #[derive(Clone, Debug)]
 pub struct Layout {
     placement: Placement,
@@ -89,7 +90,7 @@ pub struct Layout {
     pub(crate) counters: CounterOrganisation,
 }
 
-/// The lines on the chip that vouch for the topmost ones in memory.
+/// The lines on the chip that vouch for the topmost nodes in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Root {
     /// Number of lines on the chip.
@@ -100,7 +101,7 @@ pub struct Root {
     pub bytes: u64,
 }
 
-/// Metadata that a design keeps.
+/// Metadata that a design needs in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Needs {
     /// Data lines served by one line of counters.
@@ -116,7 +117,8 @@ pub struct Needs {
 pub struct TreeNeeds {
     /// Metadata that the tree covers.
     pub leaves: Role,
-    /// Children of one node, by level from the one above the leaves; the last value holds for all higher levels.
+    /// Number of children of one node, by level from the level above the leaves; the last value applies to all higher
+    /// levels.
     pub arities: Vec<u64>,
     /// Number of nodes that the root on the chip holds.
     pub root_lines: u64,
@@ -219,20 +221,20 @@ impl Layout {
         self.regions.last().map_or(0, |last| last.base + last.lines)
     }
 
-    /// Returns the positions of slots on the lines that the memory's channels move.
+    /// Returns the map from slots to the lines that the memory's channels transfer.
     pub fn shape(&self) -> Shape {
         let behind = self.tags.filter(|tags| tags.location == TagLocation::Inline);
         let (behind, slots_per_tag) = behind.map_or((0, 1), |tags| (tags.bytes as u64, tags.lines));
         Shape { slots: self.total_lines(), data: self.data_lines(), behind, slots_per_tag, length: self.length }
     }
 
-    /// Size of the metadata in ordinary memory, in percent of the data it protects.
+    /// Size of the metadata in ordinary memory, in percent of the size of the protected data.
     pub fn overhead_percent(&self) -> f64 {
         let data = self.shape().data_bytes();
         (self.shape().byte(Slot(self.total_lines())) - data) as f64 * 100.0 / data as f64
     }
 
-    /// Organisation of the lines of counters, which is public.
+    /// Organisation of the lines of counters; an attacker is assumed to know the organisation.
     pub fn counters(&self) -> CounterOrganisation {
         self.counters
     }
@@ -247,7 +249,7 @@ impl Layout {
         self.tags.map_or(1, |tags| tags.lines)
     }
 
-    /// Bytes that each tag takes; zero without tags.
+    /// Bytes of each tag's entry; zero without tags.
     pub fn tag_bytes(&self) -> usize {
         self.tags.map_or(0, |tags| tags.bytes)
     }
@@ -340,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_overhead_of_sixteen_gigabytes_under_sc64_and_a_bonsai_tree_is_as_computed() {
+    fn the_memory_overhead_of_sc64_with_a_bonsai_tree_over_16_gb_equals_the_formula() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 1 };
         let needs = Needs {
             lines_per_counter_line: Some(64),
@@ -353,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_tree_over_a_petabyte_fits_and_one_over_more_is_refused_with_a_way_out() {
+    fn a_binary_tree_over_more_than_a_petabyte_is_refused_with_a_remedy() {
         let laid_out = |data_lines| {
             let tree = Some(TreeNeeds { leaves: Role::Tag, arities: vec![2], root_lines: 1 });
             Layout::new(
@@ -366,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_report_counts_every_line_and_the_lines_that_each_kind_serves() {
+    fn a_layout_report_counts_every_line_and_the_data_lines_per_metadata_line() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 2 };
         let needs = Needs {
             lines_per_counter_line: Some(64),

@@ -1,12 +1,12 @@
-//! The ledger of keystream: proof that no keystream ever hides two texts.
+//! The ledger of keystream: it detects keystream that hides two texts.
 //!
-//! The ledger records every nonce of a pad or a mask, with the text that it hid. A pad that hides two texts is the
+//! The ledger records every nonce of a pad or a mask, with the text that it hid. A pad that hides two texts is a
 //! two-time pad, the gravest mistake that counter mode allows. A mask is the half of a Carter-Wegman tag that hides the
-//! hash: two hashes under one mask give away their difference, and with it the hash key (Joux, 2006). The ledger is on
-//! in every test.
+//! hash. Two hashes under one mask reveal their difference, and the difference reveals the hash key (Joux, 2006). The
+//! ledger is on in every test.
 //!
-//! A tag over several lines is masked by all their masks together. The sum is fresh if one of its masks is: so sums of
-//! new tags are linearly independent, and no two tags combine to a third.
+//! A tag over several lines is masked by the sum of their masks. This sum is fresh if one of its masks is fresh. So the
+//! mask sums of new tags are linearly independent, and no two tags combine to a third.
 
 use crate::mac::GROUP_MAX;
 use crate::verbs::Keystream;
@@ -22,7 +22,7 @@ pub enum Reuse {
     Pad(Nonce),
     /// The mask of this nonce hid two hashes, possibly together with masks of other lines under the same tag.
     Mask(Nonce),
-    /// The number of a chunk's pads was drawn twice, or a pad under it hid two plaintexts.
+    /// The random number of a chunk's pads was drawn twice, or a pad under this number hid two plaintexts.
     OfChunk(u128),
 }
 
@@ -41,7 +41,7 @@ pub struct Ledger {
     masked: FxHashSet<Nonce>,
     tagged: FxHashMap<ArrayVec<Nonce, GROUP_MAX>, ArrayVec<Line, GROUP_MAX>>,
     chunks: FxHashMap<u64, ChunkPads>,
-    /// All numbers that pads of chunks were made from.
+    /// All random numbers from which pads of chunks were computed.
     numbers: FxHashSet<u128>,
     reuse: Option<Reuse>,
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pad_may_hide_one_text_again_but_never_another() {
+    fn the_ledger_reports_a_pad_that_encrypts_two_different_texts() {
         let mut ledger = Ledger::default();
         ledger.note(Keystream::Pad(nonce(1, 1), [1; 64]));
         ledger.note(Keystream::Pad(nonce(1, 1), [1; 64]));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunks_number_is_valid_until_the_next_and_each_pad_hides_one_text() {
+    fn the_ledger_reports_reuse_of_chunk_pads_and_of_replaced_chunk_numbers() {
         let reuse = |notes: &[(u64, u128, u8, u8)]| {
             let mut ledger = Ledger::default();
             for (chunk, number, slot, text) in notes.iter().copied() {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_masks_needs_a_fresh_one_for_each_new_hash() {
+    fn the_ledger_requires_a_fresh_mask_in_a_shared_tag_for_each_new_hash() {
         assert_eq!(of_tags(&[&[(1, 1, 5), (2, 1, 5)], &[(1, 2, 6), (2, 1, 5)], &[(1, 2, 6), (2, 2, 7)]]), None);
         assert_eq!(
             of_tags(&[&[(1, 1, 5)], &[(1, 1, 5), (2, 1, 5)], &[(1, 1, 5), (2, 1, 5)]]),

@@ -1,8 +1,9 @@
 //! The memory chips: bytes in slots, within an attacker's reach. A slot that was never written to is blank.
 //!
-//! Each slot holds a line and may hold *spare bits* with it, 64 or 128. The memory's [`Shape`] defines their place: in
-//! ECC modules, which are wider and send the bits with the line; or behind the line in ordinary memory. In that case
-//! they push the next line up, so that lines no longer begin at the boundaries of the channel's lines.
+//! Each slot holds a line, and may also hold 64 or 128 *spare bits*. The memory's [`Shape`] defines the place of the
+//! spare bits: in ECC modules, which are wider and transfer the bits with the line; or behind the line in ordinary
+//! memory. Behind the line, spare bits shift all later lines, so that lines no longer begin at the boundaries of the
+//! channel's lines.
 //!
 //! ```text
 //! behind the line:   | line 0 |t| line 1 |t| line 2 |t| ...      slots
@@ -15,7 +16,7 @@ use machine::dram::Burst;
 use machine::sparse::{Cells, Sparse};
 use units::{LINE_BYTES, Line, LineAddr, LineLength, PhysAddr, WORD_BYTES, ZERO_LINE};
 
-/// Positions of slots on the lines that the memory's channels move.
+/// Map from slots to the lines that the memory's channels transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Number of slots in memory.
@@ -55,10 +56,10 @@ impl Shape {
         below.next_multiple_of(line) + (slot.0 - data) * line
     }
 
-    /// Returns the bursts that the channels move for a slot. A line of 64 bytes takes a second burst if it extends,
-    /// with its spare bits, onto a second line of the channels. A short line is one burst, with the spare bits behind
-    /// it, and so is a line of metadata in a memory of short lines. Bursts of adjacent slots follow each other without
-    /// a gap.
+    /// Returns the bursts that the channels transfer for a slot. A line of 64 bytes needs a second burst if the line
+    /// and its spare bits extend onto a second line of the channels. A line shorter than 64 bytes and the spare bits
+    /// behind it are one burst, and so is a line of metadata in a memory of shorter lines. The bursts of adjacent slots
+    /// are at adjacent addresses.
     pub fn bursts(&self, slot: Slot) -> (Burst, Option<Burst>) {
         if self.length == LineLength::WHOLE {
             let (first, second) = self.lines(slot);
@@ -74,7 +75,7 @@ impl Shape {
         if slot.0 % self.slots_per_tag == self.slots_per_tag - 1 { self.behind as usize } else { 0 }
     }
 
-    /// Returns the lines that the channels move for a slot: the first line of each burst.
+    /// Returns the channel lines that are transferred for a slot: the first line of each burst.
     pub fn lines(&self, slot: Slot) -> (LineAddr, Option<LineAddr>) {
         if self.length != LineLength::WHOLE {
             return (self.bursts(slot).0.line, None);
@@ -86,7 +87,8 @@ impl Shape {
         (LineAddr(first), (last > first).then_some(LineAddr(last)))
     }
 
-    /// Returns the content of a line of the channels, with all slots on it; `None` if all of them are blank.
+    /// Returns the content of a channel line, from all slots that overlap the line; `None` if all these slots are
+    /// blank.
     pub fn content(&self, line: LineAddr, read: impl Fn(Slot) -> Untrusted) -> Option<Content> {
         let (start, width) = (self.length.start_of(line).0, LINE_BYTES as u64);
         let (first, last) = (self.slot_over(start), self.slot_over(start + width - 1));
@@ -129,7 +131,7 @@ impl Shape {
     }
 }
 
-/// Slots for which one word of `written` has a bit.
+/// Number of slots for which one word of `written` has a bit.
 const WORD: u64 = u64::BITS as u64;
 
 /// The content of a whole memory.
@@ -170,13 +172,13 @@ impl Media {
         self.spare_bits.prefetch_host(slot.0);
     }
 
-    /// Writes bytes to a slot; its spare bits stay.
+    /// Writes bytes to a slot; its spare bits do not change.
     pub fn write(&mut self, slot: Slot, content: &Line) {
         *self.written.entry(slot.0 / WORD) |= 1 << (slot.0 % WORD);
         self.lines.entry(slot.0).0 = *content;
     }
 
-    /// Stores the whole content of another slot; a blank one makes the slot blank.
+    /// Writes the whole content of a slot, including its spare bits; blank content makes the slot blank.
     pub fn store(&mut self, slot: Slot, content: Untrusted) {
         if content.is_blank() {
             // A blank slot needs no change, and so no host memory is allocated for it.
@@ -207,7 +209,7 @@ impl Media {
         slots.map(|slot| (Slot(slot), self.lines.get(slot).0))
     }
 
-    /// Bytes of this process's memory that the content takes.
+    /// Bytes of host memory that the content occupies.
     pub fn footprint_bytes(&self) -> u64 {
         let upper = self.upper.as_ref().map_or(0, Sparse::footprint_bytes);
         self.lines.footprint_bytes() + self.written.footprint_bytes() + self.spare_bits.footprint_bytes() + upper
@@ -231,7 +233,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slots_are_contiguous_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
+        fn memory_slots_are_contiguous_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
             let (with_tags, behind) = (tag > 0, 8 * tag);
             let shape = Shape { slots: data + above, data, behind, slots_per_tag: 1, length: LineLength::WHOLE };
             let mut next = 0_u64;
@@ -241,14 +243,14 @@ mod tests {
                 next = first + 64 + if slot < data { shape.behind } else { 0 };
                 prop_assert_eq!(last.0.0, first / 64);
                 prop_assert_eq!(last.1.unwrap_or(last.0).0, (next - 1) / 64);
-                // A line and its tag never fit one line; anything else never needs two.
+                // A line and its tag never fit one channel line; a line without a tag never needs two.
                 prop_assert_eq!(last.1.is_some(), with_tags && slot < data);
             }
         }
     }
 
     #[test]
-    fn slots_under_one_tag_are_contiguous_and_precede_it() {
+    fn memory_slots_under_one_tag_are_contiguous_and_precede_the_tag() {
         for slots_per_tag in [2, 4] {
             let shape = Shape { slots: 20, data: 12, behind: 16, slots_per_tag, length: LineLength::HALF };
             let mut next = 0;
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn short_lines_move_with_their_tags_in_bursts_of_six_words_side_by_side() {
+    fn a_32_byte_line_and_its_16_byte_tag_are_transferred_in_one_burst_of_six_words() {
         let shape = Shape { slots: 20, data: 12, behind: 16, slots_per_tag: 1, length: LineLength::HALF };
         let read = |slot: Slot| Untrusted::from([slot.0 as u8; LINE_BYTES]);
         for slot in 0..shape.slots {
@@ -278,7 +280,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_of_the_channels_holds_the_bytes_of_all_slots_on_it(data in 1u64..40, above in 1u64..9, tag in 0u64..=2) {
+        fn a_64_byte_bus_line_has_the_bytes_of_all_memory_slots_on_it(data in 1u64..40, above in 1u64..9, tag in 0u64..=2) {
             let shape = Shape { slots: data + above, data, behind: 8 * tag, slots_per_tag: 1, length: LineLength::WHOLE };
             // Every slot but each third was written to, byte by byte in the order of their addresses.
             let written = |slot: Slot| slot.0 % 3 != 1;
@@ -311,7 +313,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_memory_holds_stored_content_and_a_copy_is_independent(
+        fn a_memory_and_its_clone_equal_independent_ordered_maps(
             stores in proptest::collection::vec(
                 (0..400_u64, prop_oneof![Just(0_u8), 1..9_u8], prop_oneof![0..3_u128, Just(1), Just(5 << 64)]), 1..150),
             copied_at in 0..150_usize,
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_footprint_of_a_memory_counts_written_lines_and_their_spare_bits() {
+    fn the_host_footprint_of_memory_counts_written_lines_and_their_spare_bits() {
         let (mut plain, mut with_tags) = (Media::new(1 << 20), Media::new(1 << 20));
         for slot in (0..1 << 14).map(Slot) {
             plain.store(slot, [1; 64].into());
@@ -351,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn spare_bits_move_with_their_line_and_stay_when_only_the_line_is_written() {
+    fn spare_bits_are_stored_with_their_line_and_kept_by_a_write_of_the_line_alone() {
         let mut media = Media::new(9);
         let wide = 77 | 78 << 64;
         media.store(Slot(3), Untrusted::with([1; 64], wide));

@@ -1,10 +1,10 @@
-//! Latest results of codes, so that the code of a message is not computed twice in a row.
+//! Latest results of authentication codes, so that the simulator does not compute the code of a message twice in a row.
 //!
-//! The start-up content of a line is put into memory when the line is first read. It is encrypted and decrypted at
-//! once, and its tag is computed twice, for the store and for the check of the fetched line. A node that has just left
-//! the chip is hashed again when it returns; with the smallest caches these are nearly all hashes. A code is a
-//! function: for the same place, the same version and the same bytes the result is the same. A message that differs in
-//! a single bit is computed.
+//! The first read of a line puts the start-up content of the line into memory. The codec then encrypts the line and
+//! decrypts it at once, and needs its tag twice: for the store and for the check of the fetched line. A node that has
+//! just left the chip is hashed again when it returns; with the smallest caches, nearly all hashes are of this kind. A
+//! code is a function: the same place, version and bytes have the same code. A message that differs in a single bit is
+//! computed anew.
 
 use std::cell::{Cell, RefCell};
 use units::Line;
@@ -13,7 +13,7 @@ use units::Line;
 /// use.
 const KEPT_LOG2: u32 = 8;
 
-/// All inputs of a code, without the key.
+/// All inputs of an authentication code, except for the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MacInput {
     pub line_number: u64,
@@ -35,7 +35,7 @@ impl<T> Default for Memo<T> {
 }
 
 impl<T: Copy> Memo<T> {
-    /// Returns the code of a message: as computed before, or by `compute`.
+    /// Returns the code of a message: the kept result, or the result of `compute`.
     pub fn of(&self, message: &MacInput, compute: impl FnOnce() -> T) -> T {
         self.known(message).unwrap_or_else(|| {
             self.computed.set(self.computed.get() + 1);
@@ -67,8 +67,8 @@ impl<T: Copy> Memo<T> {
     }
 }
 
-/// Index of the result for a place. Lines in use are at regular distances. So the index is the highest bits of a
-/// product with 2^64 over the golden ratio, as in Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
+/// Index of the result for a place. Lines in use are at regular distances. So the index is the highest bits of the line
+/// number times 2^64 over the golden ratio: Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
 fn index(line_number: u64) -> usize {
     (line_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - KEPT_LOG2)) as usize
 }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_memoised_result_is_reused_only_for_the_same_message() {
+    fn a_memoised_mac_is_reused_only_for_the_same_message() {
         let memo = Memo::default();
         let of_bitmap = |bitmap, line_number, version, text: u8, result| {
             memo.of(&MacInput { line_number, version, bitmap, text: [text; 64] }, || result)

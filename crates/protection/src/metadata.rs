@@ -8,8 +8,8 @@
 //! climb:       the nodes above lines that become durable together, stage by stage         (climb)
 //! rebuild:     all nodes again, from the counters that a loss of power has left           (rebuild)
 //! ```
-//! This folder does not know the meaning of metadata for data: it depends on no line of data, no cipher and no code. Only bitmaps
-//! are encrypted in memory, by [`bitmaps`](crate::bitmaps).
+//! This folder does not interpret metadata: it depends on no line of data, no cipher and no authentication code. The
+//! only metadata that is encrypted in memory are bitmaps, by [`bitmaps`](crate::bitmaps).
 //!
 //! The state on the chip is in [`on_chip`](crate::on_chip), and the checks of nodes against their parents in [`tree`](crate::tree).
 
@@ -36,10 +36,10 @@ use derive_more::AddAssign;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Work that followed overflows of counters in nodes of the tree.
+/// Statistics on overflows of counters in nodes of the tree.
 #[derive(Clone, Copy, Default, AddAssign)]
 pub(crate) struct RenewedNodes {
-    /// Overflows of counters in nodes.
+    /// Number of overflows of counters in nodes.
     pub nodes: u64,
     /// Lines of metadata in memory that got new MACs after these overflows.
     pub children: u64,
@@ -48,7 +48,7 @@ pub(crate) struct RenewedNodes {
 /// All metadata of a scheme, in memory and on the chip.
 pub(crate) struct Metadata {
     chip: RefCell<ChipState>,
-    /// Freshness of the metadata that the tree covers.
+    /// The integrity tree, if the design has one.
     tree: Option<Tree>,
     layout: Rc<Layout>,
     /// Starting values of counters; `None` if they begin at zero.
@@ -56,13 +56,13 @@ pub(crate) struct Metadata {
     /// True if lines become durable in tuples; a line that leaves the chip then waits for the tuples that changed it.
     in_tuples: bool,
     renewed: Cell<RenewedNodes>,
-    /// Cipher of bitmaps on their way, if lines are re-ordered.
+    /// Cipher of bitmaps, which encrypts them on their way to memory, if lines are re-ordered.
     bitmaps: Option<BitmapCipher>,
     planted: PlantedBug,
 }
 
 impl Metadata {
-    /// Returns blank metadata with this state on the chip, and the cipher of bitmaps if lines are re-ordered.
+    /// Returns blank metadata with this on-chip state, and with the cipher of bitmaps if lines are re-ordered.
     pub fn new(
         chip: ChipState,
         tree: Option<Tree>,
@@ -75,7 +75,7 @@ impl Metadata {
         Metadata { chip: RefCell::new(chip), tree, layout, steady, in_tuples, renewed, bitmaps, planted }
     }
 
-    /// Lets counters begin with these values. Must be called before the first access.
+    /// Sets the starting values of the encryption counters. Must be called before the first access.
     pub fn begin_with(&mut self, steady: Option<Rc<Steady>>) {
         self.steady = steady;
     }
@@ -117,8 +117,8 @@ impl Metadata {
         self.tree.as_ref().and_then(|tree| tree.parent(&self.layout, slot))
     }
 
-    /// Calls `name` with the slots of a line of metadata and of the nodes above it, up to the first that is on the chip. Does not
-    /// update replacement state.
+    /// Calls `name` with the slots of a line of metadata and of the tree nodes above it, up to the first node that is
+    /// on the chip. Does not update replacement state.
     pub fn name_missing(&self, slot: Slot, mut role: Role, name: &mut impl FnMut(Slot)) {
         let mut missing = Some(slot);
         while let Some(slot) = missing.filter(|slot| !self.chip.borrow().has(role, *slot)) {
@@ -138,7 +138,7 @@ impl Metadata {
         self.bitmaps.as_ref().is_some_and(BitmapCipher::prefetches_next)
     }
 
-    /// Work that followed overflows so far.
+    /// Statistics on the overflows so far.
     pub fn renewed(&self) -> RenewedNodes {
         self.renewed.get()
     }

@@ -1,12 +1,12 @@
 //! Metadata on the chip: the caches of counters, tags and tree nodes, the root register with the roots of a forest, and
 //! the lines that are leaving.
 //!
-//! All metadata here is trusted: it was verified when it entered, and attackers do not reach it. A dirty line that must
-//! make room enters the list of *leaving* lines. It still counts as present, until its parent was updated and memory
-//! has it.
+//! All metadata on the chip is trusted: it was verified when it entered the chip, and attackers cannot reach it. A
+//! dirty line that a cache evicts enters the list of *leaving* lines. The line counts as present until its parent is
+//! updated and memory holds the line.
 //!
-//! Counters, tags and nodes have one cache each, or share one cache. Lines of counters, and nodes, may also use the
-//! machine's last-level cache ([`last_level`]), and L2s may have copies of counters ([`copies`]).
+//! Counters, tags and nodes have one cache each, or share one cache. Lines of counters, and nodes of the tree, may also
+//! use the machine's last-level cache ([`last_level`]), and L2s may have copies of counters ([`copies`]).
 
 mod cache;
 mod caches;
@@ -33,23 +33,23 @@ use units::{Line, ZERO_LINE};
 
 /// The trusted state of one scheme.
 pub struct ChipState {
-    /// The controller's caches, with the lines that leave them.
+    /// The controller's metadata caches, with the lines that leave them.
     pub caches: MetadataCaches,
     /// Copies of counters in the L2s of cores, if L2s begin reads.
     pub copies: Option<Copies>,
-    /// The nodes that vouch for the topmost stored ones: the root of the tree.
+    /// The root of the tree: the lines that vouch for the topmost nodes in memory.
     pub root: Box<[Line]>,
     /// State of the chip with regard to losses of power.
     pub power: PowerState,
-    /// The other roots. They count as lines of the cache of nodes that never make room.
+    /// The other roots of a forest. They count as lines of the node cache that are never evicted.
     pub forest: Forest,
     planted: PlantedBug,
 }
 
 impl ChipState {
     /// Returns empty caches of these sizes, a blank root of `root_lines` lines, and the other roots of a blank forest.
-    /// Lines of the kinds in `goes_on` also use a last-level cache: until a machine's is named, a plain one twice as
-    /// large as the cache of counters.
+    /// Lines of the kinds in `goes_on` also use a last-level cache. Until [`ChipState::share`] sets the last-level
+    /// cache of a machine, this is a plain cache twice as large as the cache of counters.
     pub fn new(
         geometries: Geometries,
         goes_on: Option<GoesOn>,
@@ -67,16 +67,17 @@ impl ChipState {
         }
     }
 
-    /// Returns the root, if it vouches for a memory: not before recovery has ended, nor after recovery has refused the
-    /// memory. A blank root belongs to a chip that has no memory yet, or to one after recovery of a memory that was
-    /// never written.
+    /// Returns the root, if it vouches for a memory. It does not before recovery has ended, or after recovery has
+    /// refused the memory. A blank root is the root of a chip that has no memory yet, or of a chip that has recovered a
+    /// memory that was never written.
     pub fn vouching_root(&self) -> Option<&[Line]> {
         let knows = self.power.recovered || self.root.iter().any(|line| *line != ZERO_LINE);
         let vouches = knows && !self.power.rootless;
         vouches.then_some(&*self.root)
     }
 
-    /// Returns the content of a line, if it is in its cache; a leaving line stays after all. Counts a hit, but no miss.
+    /// Returns the content of a line, if it is in its cache or leaving it. A leaving line returns to its cache. Counts
+    /// a hit, but no miss.
     pub fn look_up(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let found = self.find(role, slot);
         self.caches.seen[role.kind()].hits += u64::from(found.is_some());
@@ -104,8 +105,8 @@ impl ChipState {
         if keeps(&self.forest, role, slot) { self.forest.node(slot) } else { self.caches.get(role, slot) }
     }
 
-    /// Returns the content of a line for changing, if it is in a cache or a root. A leaving line is not called back, so
-    /// that other lines need not make room for it.
+    /// Returns the content of a line for changing, if it is in a cache or a root. A leaving line is not called back to
+    /// its cache, so that it does not evict another line.
     pub fn edit_resident(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
         if keeps(&self.forest, role, slot) {
             return self.forest.node_mut(slot);
@@ -143,8 +144,8 @@ impl ChipState {
         })
     }
 
-    /// Makes an ordinary node of a root if the root still has the content that its parent vouches for. The node is
-    /// dirty if memory does not have that content. Returns whether it was done.
+    /// Turns a root into an ordinary node if the root still has the content that its parent vouches for. The node is
+    /// dirty if memory does not have that content. Returns whether the root became an ordinary node.
     pub fn give_up(&mut self, role: Role, slot: Slot, vouched: &Line, dirty: bool) -> bool {
         let held = self.forest.node(slot).copied();
         let compared = held.filter(|_| self.planted.has(Bug::FoldLosesNews)).unwrap_or(*vouched);
@@ -155,7 +156,7 @@ impl ChipState {
         given_up
     }
 
-    /// Drops every clean line, so that the next access must fetch it from memory.
+    /// Drops every clean line, so that the next access to the line must fetch it from memory.
     pub fn forget_clean(&mut self) {
         self.caches.forget_clean();
         if let Some(copies) = &mut self.copies {
@@ -163,19 +164,20 @@ impl ChipState {
         }
     }
 
-    /// From now on, lines that may enter a last-level cache enter this one.
+    /// Sets the last-level cache that lines of metadata enter from now on.
     pub fn share(&mut self, last_level: Box<dyn LastLevel>) {
         if let Some(shared) = &mut self.caches.shared {
             shared.move_to(last_level);
         }
     }
 
-    /// Returns whether lines of this kind enter a last-level cache when they leave theirs.
+    /// Returns whether lines of this kind enter a last-level cache when they leave the controller's cache.
     pub fn goes_on(&self, role: Role) -> bool {
         self.caches.shared.as_ref().is_some_and(|shared| shared.is_for(role))
     }
 
-    /// Look-ups of each kind of metadata in the last-level cache; `None` if it holds no metadata.
+    /// Statistics on the look-ups of each kind of metadata in the last-level cache; `None` if that cache holds no
+    /// metadata.
     pub fn shared_counters(&self) -> Option<EnumMap<Kind, MetadataCacheCounters>> {
         self.caches.shared.as_ref().map(|shared| shared.seen)
     }

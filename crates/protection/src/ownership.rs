@@ -10,11 +10,12 @@
 //! The guest page is written as its distance from the page itself. A blank entry is therefore correct when the machine
 //! starts: the page is the tenant's, at the same address, and validated.
 //!
-//! Ownership stops software that goes through the controller from *writing*: another tenant, or a hypervisor that maps one
-//! page of a tenant in the place of another. It need not stop reads. Other software has other keys, so it reads a page as
-//! ciphertext, and its writes to a page that it was given are taken as ciphertext. That is SEV-SNP (AMD, "SEV-SNP:
-//! strengthening VM isolation", 2020; Programmer's Manual, volume 2, 15.36.10); parts with *ciphertext hiding* refuse these
-//! reads. An attacker on the bus reads and writes below the table, and the table itself is in memory without any check.
+//! Ownership stops software that goes through the controller from *writing*: another tenant, or a hypervisor that maps
+//! one page of a tenant in the place of another. It need not stop reads. Other software has other keys, so it reads a
+//! page as ciphertext. If the hypervisor assigns a page to other software, the controller stores the writes of that
+//! software as ciphertext. That is SEV-SNP (AMD, "SEV-SNP: strengthening VM isolation", 2020; Programmer's Manual,
+//! volume 2, 15.36.10); parts with *ciphertext hiding* refuse these reads. An attacker on the bus bypasses the table:
+//! it reads and writes memory directly, and the table itself is in memory without any protection.
 //!
 //! # Contract
 //! [`OwnershipEntry::admits`] is the only check before an access; it does not verify the content that is read.
@@ -37,7 +38,7 @@ pub enum Ownership {
     /// No ownership: any software that reaches the controller may access any page.
     #[default]
     None,
-    /// Each page has an owner, and only the owner writes it; other software reads its ciphertext.
+    /// Each page has an owner, and only the owner may write it; other software may read the page's ciphertext.
     Pages,
     /// Each page has an owner; other software cannot read it either.
     PagesHidden,
@@ -61,7 +62,7 @@ impl Owner {
 pub struct Asker {
     /// The software's identity as an owner.
     pub owner: Owner,
-    /// Page at which the owner believes this one to be.
+    /// Page number under which the owner addresses this page.
     pub guest_page: u64,
 }
 
@@ -71,7 +72,7 @@ impl Asker {
         Asker::of(Owner::TENANT, line)
     }
 
-    /// Returns an owner that has the page of a line at the same address.
+    /// Returns an owner that addresses the page of a line by the physical page number.
     pub fn of(owner: Owner, line: LineAddr) -> Asker {
         Asker { owner, guest_page: page_of(line) }
     }
@@ -94,7 +95,7 @@ impl OwnershipEntry {
         self.validated && self.owner == asker.owner && self.guest_page == asker.guest_page
     }
 
-    /// Reads the entry of a line's page from the line of the table that holds it.
+    /// Reads the entry of a data line's page from the table line that holds the entry.
     pub(crate) fn read(table: &Line, line: LineAddr) -> OwnershipEntry {
         let bytes = &table.as_chunks::<ENTRY_BYTES>().0[position_of(line)];
         let (words, _) = bytes.as_chunks::<8>();
@@ -106,7 +107,7 @@ impl OwnershipEntry {
         }
     }
 
-    /// Writes the entry of a line's page to its line of the table.
+    /// Writes the entry of a data line's page to the table line that holds the entry.
     pub(crate) fn write(&self, table: &mut Line, line: LineAddr) {
         let first = u64::from(self.owner.0) | u64::from(!self.validated) << u32::BITS;
         let distance = self.guest_page.wrapping_sub(page_of(line));
@@ -132,14 +133,14 @@ mod tests {
     const LINE: LineAddr = LineAddr(6 * LINES_PER_PAGE as u64 + 3);
 
     #[test]
-    fn a_blank_table_gives_a_page_to_the_tenant_at_its_own_address() {
+    fn a_blank_ownership_table_gives_a_page_to_the_tenant_at_the_identical_address() {
         let entry = OwnershipEntry::read(&ZERO_LINE, LINE);
         assert_eq!(entry, OwnershipEntry { owner: Owner::TENANT, guest_page: 6, validated: true });
         assert!(entry.admits(Asker::of(Owner::TENANT, LINE)));
     }
 
     #[test]
-    fn a_validated_entry_admits_only_its_owner_at_its_guest_page() {
+    fn a_validated_ownership_entry_admits_only_its_owner_at_its_guest_page() {
         let entry = OwnershipEntry { owner: Owner::NEIGHBOUR, guest_page: 2, validated: true };
         let asker = Asker { owner: Owner::NEIGHBOUR, guest_page: 2 };
         assert!(entry.admits(asker));
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn ownership_entries_in_one_line_read_as_written() {
+    fn ownership_entries_in_one_table_line_are_stored_independently() {
         let mut table = ZERO_LINE;
         let lines: Vec<LineAddr> = (4..8).map(|page| LineAddr(page * LINES_PER_PAGE as u64)).collect();
         let entry = |line: LineAddr| OwnershipEntry {

@@ -1,4 +1,4 @@
-//! Persistence of writes: whether, when and in which order they become durable. The scheme's text of a tuple reads
+//! Persistence of stores: whether, when and in which order they become durable. The code that writes a tuple reads
 //! these settings (PLP: Freij et al., MICRO 2020; SecPB: Freij, Zhou and Solihin, HPCA 2023).
 //!
 //! ```toml
@@ -6,15 +6,16 @@
 //! persistence = { order = "strict", point = "buffer", early = ["counter", "pad"] }  # beside L1D: when the buffer has it
 //! persistence = { point = "caches" }                     # in the caches: when one of them has it
 //! ```
-//! The *persist point* is the place at which a store is durable. At the controller, a store needs its whole tuple. A
-//! battery drains the *persist buffer* when power fails. So a store in it needs only the results that the battery
-//! cannot compute any more: steps that are not *early* are left to the drain. *Caches* may live on a battery as a
-//! whole, and a store in them needs no step: lines are written in place, in no order. The battery then writes back the
-//! lines that only the chip has.
+//! The *persist point* is the place at which a store is durable. At the controller, a store is durable when its whole
+//! tuple is. If the persist point is the *persist buffer*, a battery drains the buffer when power fails. A store in the
+//! buffer needs only the results of its *early* steps; the drain computes the other steps. If the persist point is the
+//! *caches*, a battery powers all of them, and a store in a cache needs no step: lines are written in place, in no
+//! order. When power fails, the battery writes back the lines that only the chip has.
 //!
-//! At the controller the order also decides when stores arrive. Under *strict persistency* (`strict`, `pipelined`) each
-//! store arrives separately, in the order of its program, independent of flushes. Under *epoch persistency*
-//! (`coalesced`) stores gather in caches until the program flushes their lines, and fences order the flushed lines.
+//! If the persist point is the controller, the order also decides when stores arrive at the controller. Under *strict
+//! persistency* (`strict`, `pipelined`) each store arrives separately, in the order of its program, independent of
+//! flushes. Under *epoch persistency* (`coalesced`), stores stay in caches until the program flushes their lines, and
+//! fences order the flushed lines.
 
 use crate::planted::{Bug, PlantedBug};
 use serde::de::Error;
@@ -26,27 +27,29 @@ use strum::VariantArray;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// No order: written lines are lost with the power.
+    /// No order: a loss of power loses written lines.
     #[default]
     None,
     /// One tuple after the other.
     Strict,
-    /// One tuple after the other, but each level of the tree takes the next tuple as soon as it is done with the last.
+    /// One tuple after the other, pipelined over the levels of the tree: a level processes the next tuple as soon as it
+    /// has updated its node for the previous one.
     Pipelined,
-    /// Writes that wait in the queue become durable together; nodes above several lines are updated once.
+    /// Writes that wait in the queue become durable together as one tuple; a node above several of its lines is updated
+    /// once.
     Coalesced,
 }
 
-/// Point at which a store is durable.
+/// Point at which a store is durable: the memory controller, a persist buffer next to L1D, or the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Point {
     /// At the memory controller, when its tuple is complete.
     #[default]
     Controller,
-    /// Next to L1D, when the persist buffer has it.
+    /// Next to L1D, when the persist buffer holds the store.
     Buffer,
-    /// In the caches, when one of them has it.
+    /// In the caches, when one of them holds the store.
     Caches,
 }
 
@@ -71,7 +74,7 @@ impl Step {
     pub const CHAIN: [Step; 5] = [Step::Counter, Step::Pad, Step::Root, Step::Ciphertext, Step::Tag];
 }
 
-/// The steps that are done as a store enters the buffer: a prefix of [`Step::CHAIN`].
+/// The steps of a tuple that are executed when its store enters the persist buffer: a prefix of [`Step::CHAIN`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Step>", into = "Vec<Step>")]
 pub struct EarlySteps(usize);
@@ -87,7 +90,7 @@ impl EarlySteps {
         &Step::CHAIN[..self.0]
     }
 
-    /// The steps that are left to a drain.
+    /// The steps that the drain executes.
     pub fn late(self) -> &'static [Step] {
         &Step::CHAIN[self.0..]
     }
@@ -97,8 +100,8 @@ impl EarlySteps {
         self.steps().contains(&step)
     }
 
-    /// Returns whether the core waits for every store to an entry, and not only for the first, since an early step
-    /// depends on the value.
+    /// Returns true if an early step depends on the stored value. The core then waits for the early steps of every
+    /// store to an entry, and not only of the first store.
     pub fn follows_values(self) -> bool {
         self.has(Step::Ciphertext)
     }
@@ -130,12 +133,12 @@ pub enum BatteryAction {
     /// The battery drains every entry as a whole tuple.
     #[default]
     Tuples,
-    /// The battery moves the data of every entry, which the controller encrypts, and does not handle metadata (SecPB,
-    /// Fig. 1b: the recoverability gap).
+    /// The battery drains only the data of every entry, which the controller encrypts, and no metadata (SecPB, Fig. 1b:
+    /// the recoverability gap).
     Data,
 }
 
-/// A fraction of the entries, in thousandths.
+/// A fraction of the entries of a persist buffer, in thousandths.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Fraction(u16);
@@ -173,43 +176,46 @@ impl fmt::Display for Fraction {
     }
 }
 
-/// The durability of a design.
+/// The persistence of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Persistence {
     /// Order in which tuples become durable. Under strict and pipelined order, the core sends each store to the
-    /// controller separately. Under coalesced order, a line leaves when the program flushes it or when its cache needs
-    /// room.
+    /// controller separately. Under coalesced order, the caches write a line back when the program flushes it or when
+    /// they evict it.
     #[serde(default)]
     pub order: Order,
-    /// Most lines of data that become durable together.
+    /// Maximum number of data lines in one tuple.
     #[serde(default = "eight")]
     pub lines: usize,
-    /// Point at which a store is durable.
+    /// Point at which a store is durable: the memory controller, a persist buffer next to L1D, or the caches.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub point: Point,
-    /// Entries of each core's persist buffer.
+    /// Number of entries of each core's persist buffer, each for one line.
     #[serde(default = "entries", deserialize_with = "entries_in_range", skip_serializing_if = "is_usual_entries")]
     pub entries: u32,
-    /// The part of the entries that is in use when the buffer begins to drain.
+    /// High watermark: the fraction of entries in use at which the persist buffer begins to drain.
     #[serde(default = "drain_from", skip_serializing_if = "is_usual_from")]
     pub drain_from: Fraction,
-    /// The part of the entries that is in use when the drain stops.
+    /// Low watermark: the fraction of entries in use at which the persist buffer stops draining.
     #[serde(default = "drain_to", skip_serializing_if = "is_usual_to")]
     pub drain_to: Fraction,
-    /// Time that a store takes into the buffer, in cycles of the core.
+    /// Latency of a store into the persist buffer, in core cycles.
     #[serde(default = "latency_cycles", skip_serializing_if = "is_usual_latency")]
     pub latency_cycles: u64,
-    /// The steps of a tuple that are done as its store enters the buffer.
+    /// Steps of a tuple that are executed when its store enters the persist buffer; the drain executes the other steps.
+    /// The list is a prefix of counter, pad, root, ciphertext, tag.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub early: EarlySteps,
-    /// Action of the buffer's battery when power fails.
+    /// Content that the persist buffer's battery drains when power fails: whole tuples, or only the data without its
+    /// metadata.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub battery: BatteryAction,
 }
 
-/// Keys that a file may leave out of [`Persistence`], and that its text omits if they have their defaults: the persist
-/// point, and the properties of a persist buffer. This type is for users: digests of kept runs are over the text.
+/// The keys of [`Persistence`] that a file may omit, with their defaults filled in: the persist point, and the
+/// properties of a persist buffer. The serialized text of a design omits keys with default values, because digests of
+/// kept runs are over this text. This type lists them for users.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Understood {
     point: Point,
@@ -244,7 +250,7 @@ fn entries() -> u32 {
 /// Most entries of a persist buffer.
 pub(crate) const ENTRIES_MAX: u32 = 1 << 16;
 
-/// Reads any whole number, so that a number below zero gets the same error as zero.
+/// Reads any whole number, so that a negative number causes the same error as zero.
 fn entries_in_range<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let given = i64::deserialize(deserializer)?;
     let entries = u32::try_from(given).ok().filter(|entries| (1..=ENTRIES_MAX).contains(entries));
@@ -289,21 +295,22 @@ impl Default for Persistence {
 }
 
 impl Persistence {
-    /// Returns durability at the controller, in this order, with at most `lines` lines of data in a tuple.
+    /// Returns persistence with the persist point at the controller, in this order, with at most `lines` lines of data
+    /// in a tuple.
     pub fn at_controller(order: Order, lines: usize) -> Persistence {
         let (point, early, battery) = Default::default();
         let (drain_from, drain_to, latency_cycles) = (drain_from(), drain_to(), latency_cycles());
         Persistence { order, lines, point, entries: entries(), drain_from, drain_to, latency_cycles, early, battery }
     }
 
-    /// Returns durability in a persist buffer of the usual size, with the first `early` steps early; tuples leave it in
-    /// this order.
+    /// Returns persistence with a persist buffer of the default size. The first `early` steps are early, and tuples
+    /// leave the buffer in this order.
     pub fn in_buffer(order: Order, early: usize) -> Persistence {
         let usual = Persistence::at_controller(order, eight());
         Persistence { point: Point::Buffer, early: EarlySteps::beginning(early), ..usual }
     }
 
-    /// Returns the keys with their defaults.
+    /// Returns the keys that a file may omit, with their defaults filled in.
     pub fn understood(&self) -> Understood {
         let Persistence { point, entries, drain_from, drain_to, latency_cycles, early, battery, .. } = *self;
         let buffer = UnderstoodBuffer { entries, drain_from, drain_to, latency_cycles, early, battery };
@@ -315,7 +322,7 @@ impl Persistence {
         self.is_in_tuples() || self.point == Point::Caches
     }
 
-    /// Returns whether lines become durable in tuples, and not in place.
+    /// Returns whether lines become durable in tuples, and not by writes in place.
     pub fn is_in_tuples(&self) -> bool {
         self.order != Order::None
     }
@@ -331,28 +338,29 @@ impl Persistence {
         self.point == Point::Controller && matches!(self.order, Order::Strict | Order::Pipelined)
     }
 
-    /// Returns whether cores pass each store on at once, into a persist buffer or through to the controller.
+    /// Returns whether cores send each store at once to a persist buffer or to the controller.
     pub fn hands_stores_on(&self) -> bool {
         self.has_buffer() || self.takes_each_store()
     }
 
-    /// Returns whether stores are durable before memory has them, since a battery powers the buffer or the caches that
-    /// hold them.
+    /// Returns whether stores are durable before memory holds them, because a battery powers the persist buffer or the
+    /// caches.
     pub fn has_battery(&self) -> bool {
         self.exists() && self.point != Point::Controller
     }
 
-    /// Returns whether a tuple leaves a stage of the tree to the next tuple as soon as it has entered the stage above.
+    /// Returns whether a tuple releases a stage of the tree to the next tuple as soon as it has entered the stage
+    /// above.
     pub(crate) fn hands_over(&self) -> bool {
         self.order == Order::Pipelined
     }
 
-    /// Most lines of data in a tuple.
+    /// Maximum number of data lines in a tuple.
     pub(crate) fn lines_at_once(&self) -> usize {
         if self.order == Order::Coalesced { self.lines } else { 1 }
     }
 
-    /// Returns the battery's action, with the weakness that is planted.
+    /// Returns the content that the battery drains, with the effect of a planted bug.
     pub(crate) fn battery(&self, planted: PlantedBug) -> BatteryAction {
         if planted.has(Bug::BatteryMovesData) { BatteryAction::Data } else { self.battery }
     }
@@ -363,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn early_steps_must_be_the_first_steps_of_the_chain() {
+    fn early_steps_of_a_persist_buffer_must_be_a_prefix_of_the_chain_of_steps() {
         for first in 0..=Step::CHAIN.len() {
             assert_eq!(EarlySteps::try_from(Step::CHAIN[..first].to_vec()), Ok(EarlySteps::beginning(first)));
         }
@@ -374,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_the_entries_is_a_number_of_thousandths() {
+    fn a_buffer_watermark_fraction_is_a_multiple_of_one_thousandth() {
         let part = Fraction::try_from(0.75).unwrap();
         assert_eq!(f64::from(part), 0.75);
         for wrong in [-0.1, 1.001, 0.12345, f64::NAN] {

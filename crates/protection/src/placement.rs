@@ -1,8 +1,8 @@
 //! Slots of lines of data, and the number that ties the bytes of a line to its slot.
 //!
-//! The core requests a [`LineAddr`], memory uses a [`Slot`]; a [`DataSlot`] is a line with its slot, and only a
-//! placement makes one. No other code turns a line into a slot or back. Metadata has separate slots
-//! ([`layout`](crate::layout)), which lines of data never take.
+//! The core requests a [`LineAddr`], and memory is addressed by a [`Slot`]. A [`DataSlot`] is a line of data with its
+//! slot, and only a placement creates one. No other code maps a line to a slot, or a slot to a line. Metadata has
+//! separate slots ([`layout`](crate::layout)), which never hold lines of data.
 
 use crate::slot::Slot;
 use units::LineAddr;
@@ -40,7 +40,7 @@ impl Placement {
 }
 
 impl DataSlot {
-    /// Returns a line in a slot that the record of its chunk gives it.
+    /// Returns a line with the slot that the record of its chunk gives.
     pub(crate) fn by_record(line: LineAddr, slot: Slot) -> DataSlot {
         DataSlot { line, slot, moves: true }
     }
@@ -55,7 +55,7 @@ impl DataSlot {
         self.slot
     }
 
-    /// Returns whether the line moves, so that other lines may have had its slot before.
+    /// Returns whether the line is permuted among slots, so that other lines may have been in its slot before.
     pub(crate) fn moves(self) -> bool {
         self.moves
     }
@@ -73,14 +73,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_and_its_slot_map_to_each_other(line in 0u64..1 << 40) {
+        fn the_fixed_placement_maps_each_line_to_a_slot_and_back(line in 0u64..1 << 40) {
             let placed = Placement::Fixed.of(LineAddr(line));
             prop_assert_eq!(placed.line(), LineAddr(line));
             prop_assert_eq!(Placement::Fixed.in_slot(placed.slot()), placed);
         }
 
         #[test]
-        fn two_lines_never_share_a_slot_or_a_number(one in 0u64..1 << 20, other in 0u64..1 << 20) {
+        fn the_fixed_placement_never_maps_two_lines_to_one_slot_or_bound_number(one in 0u64..1 << 20, other in 0u64..1 << 20) {
             let [one, other] = [one, other].map(|line| Placement::Fixed.of(LineAddr(line)));
             prop_assert_eq!(one == other, one.slot() == other.slot());
             prop_assert_eq!(one == other, one.bound() == other.bound());

@@ -1,11 +1,11 @@
 //! Planted bugs: weaknesses that real implementations of memory protection have, one at a time.
 //!
-//! A campaign without findings proves something only if it would have found a weakness. With the feature `planted-bugs`
-//! a scheme can be built with exactly one weakness; the test of the tests is that each is caught. Without the feature
-//! the weaknesses do not exist in the program.
+//! A campaign without findings proves something only if it would have found a weakness. With the feature
+//! `planted-bugs`, a scheme can be built with exactly one weakness. The tests of the campaign require that it detects
+//! each weakness. Without the feature the weaknesses do not exist in the program.
 
-/// Defines an enumeration of weaknesses with a list of all in order; those of an enumeration within it follow at the
-/// end.
+/// Defines an enumeration of weaknesses, with an ordered list of all of them; the weaknesses of a nested enumeration
+/// are at the end of the list.
 macro_rules! bugs {
     ($(#[doc = $about:literal])+ $all:ident $(($within:ident($inner:ident)))?: $($(#[doc = $doc:literal])+ $name:ident),* $(,)?) => {
         $(#[doc = $about])+
@@ -13,13 +13,13 @@ macro_rules! bugs {
         pub enum $all {
             $($(#[doc = $doc])+ $name,)*
             $(
-                /// One weakness of this enumeration.
+                /// A weakness of this nested enumeration.
                 $within($inner),
             )?
         }
 
         impl $all {
-            /// Returns every planted bug of these.
+            /// Returns every planted bug of this enumeration.
             pub fn all() -> impl Iterator<Item = $all> {
                 let own = [$($all::$name),*].into_iter();
                 $(let own = own.chain($inner::all().map($all::$within));)?
@@ -57,7 +57,7 @@ impl PlantedBug {
         PlantedBug(Some(bug))
     }
 
-    /// Returns whether this weakness is built in. Without the feature, the compiler knows that it is not.
+    /// Returns whether this weakness is built in. Without the feature, the result is a constant false.
     pub fn has(self, bug: impl Into<Bug>) -> bool {
         cfg!(feature = "planted-bugs") && self.0 == Some(bug.into())
     }
@@ -70,7 +70,7 @@ impl PlantedBug {
         if self.has(Bug::PadTopBitsMissing) { Box::new(ShortPad(mode)) } else { mode }
     }
 
-    /// Returns a code, with the planted weakness, if any.
+    /// Returns an authentication code, with the planted weakness, if any.
     pub(crate) fn weakened_code(self, code: Box<dyn LineMac>) -> Box<dyn LineMac> {
         let weakened = self.has(Bug::ChunkIndexMissing) && code.chunks() > 1;
         if weakened { Box::new(FirstChunkForAll(code)) } else { code }

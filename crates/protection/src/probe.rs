@@ -1,14 +1,15 @@
 //! A probe at the pins of memory: reports every line that is read and written, in the order of these crossings.
 //!
-//! The probe sees the same as an interposer between the chip and the memory: lines as the memory's channels number
-//! them, reads and writes, and the bytes. It sees no slots and no roles: if tags are behind the lines, one access of
-//! the scheme may cross as two lines ([`Shape`](crate::media::Shape) gives them). Timed memories report each crossing
-//! with its time; the tap of a campaign reports only the order.
+//! Like an interposer between the chip and the memory, the probe sees the lines under the numbers of the memory's
+//! channels, reads and writes, and the bytes. It sees no slots and no roles: if tags are behind the lines, one access
+//! of the scheme may cross as two lines ([`Shape`](crate::media::Shape) gives them). Timed memories report each
+//! crossing with its time; the tap of a campaign reports only the order.
 //!
 //! In a timed memory, a **read** is reported at the instant its last data has arrived, even if its reader continued
 //! with the first word. A **write** is reported at the instant memory's controller accepts it. The controller may send
-//! it to the chips later, and a second write of a waiting line replaces the first one. Both writes are reported, the
-//! later one as without a [burst](Crossing::burst). So is a read that the controller answers from its queue of writes.
+//! it to the chips later, and a second write of a waiting line replaces the first one. The probe reports both writes,
+//! the later one without a [burst](Crossing::burst). It also reports a read that the controller answers from its queue
+//! of writes as a crossing without a burst.
 
 use machine::dram::Kind;
 use std::cell::{Cell, RefCell};
@@ -23,14 +24,15 @@ pub struct Crossing {
     pub line: LineAddr,
     /// Direction: a read by the chip or a write to memory.
     pub kind: Kind,
-    /// True if the line moves for this access only. False for a read that memory's controller answers from its queue of
-    /// writes, and for a write that replaces one in that queue.
+    /// True if this access transfers the line over the pins. False for a read that memory's controller answers from its
+    /// queue of writes, and for a write that replaces one in that queue.
     pub burst: bool,
     /// Bytes of the line, if the probe requests them; `None` for a line that was never written to.
     pub content: Option<Content>,
 }
 
-/// The bytes of a line at the pins, as memory holds them at that time: for a masked write, also its neighbours' bytes.
+/// The bytes of a line at the pins, as memory holds them at that time. For a masked write, these include the bytes of
+/// the line that the write does not change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Content {
     /// Bytes of the line.
@@ -45,8 +47,8 @@ type Listener = Box<dyn FnMut(Time, Crossing)>;
 pub struct Probe {
     with_bytes: bool,
     listener: RefCell<Listener>,
-    /// Reads with a reader that continued with the first word while other words are on their way, the first to end
-    /// first.
+    /// Reads with readers that have continued with the first word before all other words have arrived. The earliest
+    /// arrival is first.
     arriving: RefCell<VecDeque<(Time, Crossing)>>,
     passed_on: Cell<u64>,
 }
@@ -72,8 +74,8 @@ impl Probe {
         self.passed_on.get()
     }
 
-    /// Notes that a line crosses at `at`, which may be later than `now`. Later reports have no crossing earlier than
-    /// `now`.
+    /// Notes that a line crosses the pins at `at`, which may be later than `now`. No later call reports a crossing
+    /// before `now`.
     pub(crate) fn crossed(&self, now: Time, at: Time, crossing: Crossing) {
         self.pass_on_until(now);
         if at <= now {
@@ -84,7 +86,7 @@ impl Probe {
         arriving.insert(position, (at, crossing));
     }
 
-    /// Passes on the reads that have not wholly arrived yet: the run is over.
+    /// Passes on the reads that have not arrived completely, at the end of the run.
     pub fn finish(&self) {
         self.pass_on_until(Time::NEVER);
     }
@@ -107,7 +109,7 @@ mod tests {
     use std::rc::Rc;
 
     #[test]
-    fn a_probe_passes_on_crossings_in_the_order_of_arrival() {
+    fn a_bus_probe_reports_transfers_in_the_order_of_their_time() {
         let seen = Rc::new(RefCell::new(Vec::new()));
         let listener = seen.clone();
         let probe = Probe::new(false, move |at, crossing| listener.borrow_mut().push((at.as_fs(), crossing.line.0)));

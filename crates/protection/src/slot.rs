@@ -44,7 +44,7 @@ pub enum Role {
     Owner,
     /// Bitmaps of lines with re-ordered words.
     Bitmap,
-    /// Records of chunks: the slot of each line of a chunk, and the numbers that it is encrypted under.
+    /// Records of chunks: the slot of each line of a chunk, and the numbers under which its lines are encrypted.
     Record,
     /// Encrypted contexts of secure processes that are outside the chip.
     Context,
@@ -140,7 +140,7 @@ impl Part {
         self.mask.iter().map(|byte| byte.count_ones()).sum()
     }
 
-    /// Returns the content of a slot after these bits are written.
+    /// Returns the content of a slot that holds `stored`, after these bits are written.
     pub fn over(&self, stored: Untrusted) -> Untrusted {
         let mut line = stored.examine();
         for (byte, (mask, content)) in line.iter_mut().zip(self.mask.iter().zip(self.content)) {
@@ -152,12 +152,13 @@ impl Part {
 
 /// Content that memory returned: an attacker may have written it. A slot that was never written to is blank.
 ///
-/// Each line has 128 spare bits, which move with it. A design may keep the line's tag in them, within the room of the
-/// memory: ECC modules have room for 64.
+/// Each line has up to 128 spare bits, which the memory transfers with the line. A design may store the line's tag in
+/// the spare bits, as far as the memory has room for them: ECC modules have room for 64.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Untrusted {
     line: Option<Line>,
-    /// Spare bits, the lowest first; as two words, so that alignment adds less room to a line in flight.
+    /// Spare bits, the lowest word first. Two words have a smaller alignment than one 128-bit number, so this value is
+    /// smaller.
     spare_bits: [u64; 2],
 }
 
@@ -170,7 +171,7 @@ impl Untrusted {
         Untrusted { line: Some(line), spare_bits: [spare_bits as u64, (spare_bits >> 64) as u64] }
     }
 
-    /// Returns the bytes, for a checker or a cipher to work on. A blank slot reads as zeros.
+    /// Returns the bytes, for a checker or a cipher to process. A blank slot reads as zeros.
     pub fn examine(&self) -> Line {
         self.line.unwrap_or(ZERO_LINE)
     }
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_slot_changes_only_its_bits_and_no_spare_bits() {
+    fn tampering_with_a_part_of_a_slot_changes_only_its_bits_and_no_spare_bits() {
         let mut mask = [0; 64];
         (mask[3], mask[4]) = (0b1100_0000, 0b0000_0001);
         let part = Part::of([0xff; 64], mask);

@@ -1,7 +1,7 @@
 //! Two planted bugs: a design that keeps its encryption key in memory, like software that runs out of registers.
 //!
-//! The last slots of data take the key, as it is or expanded (FIPS 197, 5.2). Memory that is switched off still holds
-//! it for a while, and a cold-boot attack searches for it.
+//! The last data slots hold the key, either the key itself or its expanded form (FIPS 197, 5.2). After the power is
+//! off, memory keeps the key for a while, and a cold-boot attack searches for it.
 
 use crate::planted::{Bug, PlantedBug};
 use crate::verbs::Slot;
@@ -64,7 +64,7 @@ mod tests {
 
     /// FIPS 197, appendix A: the keys, and the last word of each expansion.
     #[test]
-    fn keys_of_all_sizes_expand_as_published() {
+    fn aes_keys_of_all_sizes_expand_as_in_fips_197() {
         let long = "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4";
         let keys = [
             ("2b7e151628aed2a6abf7158809cf4f3c", 44, 0xb663_0ca6_u32),

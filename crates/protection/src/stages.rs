@@ -1,7 +1,7 @@
 //! The stages through which tuples of writes become durable, in order (PLP: Freij et al., MICRO 2020).
 //!
 //! A stage belongs to one tuple at a time. A tuple that *hands over* leaves a stage as soon as it has entered the next
-//! one, so that the next tuple follows one stage behind. Otherwise it keeps all stages to its end.
+//! one, so that the next tuple follows one stage behind. Otherwise the tuple keeps all stages until it is complete.
 
 use crate::verbs::{LockName, LockVerbs};
 use sim::lock::Mode;
@@ -41,7 +41,7 @@ impl<'a, V: LockVerbs> Stages<'a, V> {
         }
     }
 
-    /// Enters all stages to the last, behind all tuples that are under way.
+    /// Enters all stages up to the last one, after all tuples that are under way.
     pub async fn pass(verbs: &'a V, last: usize) {
         Stages::new(true).enter_all(verbs, last).await;
     }

@@ -1,7 +1,7 @@
-//! Verbs without time: every verb is ready at once, so an implementation defines only memory content and outcomes.
+//! Verbs without time: every verb completes at once, so an implementation defines only memory content and outcomes.
 //!
-//! Three kinds of runners define these: the functional one, the one at once over a timed memory, and wrappers of
-//! either. All verbs follow from that.
+//! Three kinds of runners implement [`Untimed`]: the functional runner, the runner at once over a timed memory, and
+//! wrappers of either. All verbs are defined in terms of [`Untimed`].
 
 use crate::domain::RegisterUpdate;
 use crate::placement::DataSlot;
@@ -14,7 +14,7 @@ use sim::lock::Mode;
 use std::future::{Future, ready};
 use units::{Duration, Line, LineAddr, Time, Words};
 
-/// A runner without time: the content of memory, and the receiver of the scheme's outcomes.
+/// A runner without time, which provides the content of memory and the receiver of the scheme's outcomes.
 pub trait Untimed {
     /// Receiver of the scheme's outcomes. A wrapper that changes only memory names the receiver of the wrapped runner.
     type Outcomes: Outcomes;
@@ -23,13 +23,13 @@ pub trait Untimed {
     fn outcomes(&self) -> &Self::Outcomes;
     /// Returns the content of a slot.
     fn read(&self, slot: Slot) -> Untrusted;
-    /// Returns the content that a partial write of a slot merges with: this read does not cross the pins.
+    /// Returns the content with which a partial write of a slot is merged. This read does not cross the pins.
     fn kept(&self, slot: Slot) -> Untrusted {
         self.read(slot)
     }
-    /// Writes the content of a slot; a blank empties the slot.
+    /// Writes the content of a slot; blank content makes the slot blank.
     fn write(&self, slot: Slot, role: Role, content: Untrusted);
-    /// Like [`Untimed::write`], by a tuple that is not complete: if power can be lost, a loss of power would revert it.
+    /// Like [`Untimed::write`], as part of a tuple that is not complete: a loss of power would revert this write.
     fn write_in_tuple(&self, slot: Slot, role: Role, content: Untrusted) {
         self.write(slot, role, content);
     }
@@ -37,8 +37,8 @@ pub trait Untimed {
     fn started_with(&self, at: DataSlot) -> Option<Line>;
     /// Implements [`MemoryVerbs::boot`] without time.
     fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted);
-    /// Runs while a hash is computed, a leg of the way is travelled or the operating system handles an exception. A
-    /// test may let other accesses run in between.
+    /// Is awaited during a hash, a transfer on the chip, or an exception handler of the operating system. A test may
+    /// run other accesses meanwhile.
     fn pause(&self) -> impl Future<Output = ()>;
 }
 
@@ -46,13 +46,13 @@ pub trait Untimed {
 pub trait Outcomes {
     /// Sets the registers that outlive power, when a tuple is complete.
     fn keep(&self, completion: RegisterUpdate);
-    /// Takes words of a line that are released before the remaining words.
+    /// Receives words of a line that are released before the remaining words.
     fn take_first(&self, line: LineAddr, plaintext: Plaintext, words: Words);
-    /// Takes released plaintext, at any exit.
+    /// Receives released plaintext, at any exit.
     fn take(&self, line: LineAddr, plaintext: Plaintext);
-    /// Takes the verdict of a line that was released before it.
+    /// Receives the verdict of a line that was released before the verdict.
     fn judge(&self, line: LineAddr, good: bool);
-    /// Takes a fault that the scheme reports.
+    /// Receives a fault that the scheme reports.
     fn report(&self, fault: Fault);
     /// Implements [`ExitVerbs::spend`] without time.
     fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);
@@ -125,7 +125,7 @@ impl<U: Untimed> EngineVerbs for U {
         ready(true)
     }
 
-    /// Returns the number of all offered blocks, since idle units take no block without time.
+    /// Returns the number of all offered blocks, since idle units accept no block in a run without time.
     fn give_up(&self, offered: &IdleBlocks) -> u32 {
         offered.blocks.parallel
     }

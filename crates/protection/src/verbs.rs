@@ -18,7 +18,7 @@ use units::{Duration, LINE_BYTES, Line, LineAddr, Time, Words};
 
 /// A line on its way from memory, with its content and the time at which each of its words arrives.
 ///
-/// The simulator has the bytes at once. A text must wait for a word before it uses it.
+/// The simulator has the bytes at once. The code of a scheme must wait for a word before it uses the word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arriving {
     /// Content that memory returns.
@@ -47,21 +47,22 @@ pub struct Plaintext {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// The tag of a data line does not fit.
+    /// The tag of a data line does not match its content.
     Tag(LineAddr),
-    /// A counter line or a tree node does not fit its parent.
+    /// A line of counters or a tree node does not match its parent.
     Tree(Slot),
     /// After a loss of power, the memory is not the one that the root register vouches for.
     Root,
-    /// The counter of a data line is at its full width. Not an attack: the write needs a new key, and was not done.
+    /// The counter of a data line is at its maximum. This is no attack: the write needs a new key, and was not executed.
     Exhausted(LineAddr),
     /// A write to a line, or its first use, followed another write that was given up half-way: memory stays as it is until power returns.
     Halted(LineAddr),
-    /// Stores to this line were durable, but the battery could not take them to memory: reads fail until the line is written again.
+    /// Stores to this line were durable, but the battery could not write them to memory: reads of the line fail until it is written
+    /// again.
     Lost(LineAddr),
     /// A read was refused while the write to this line waited for its verdict, and the write may have been computed from that read.
     Tainted(LineAddr),
-    /// The software that requested the page is not its owner, or not at that place.
+    /// The software that requested the page is not its owner, or does not own it at that address.
     Refused(LineAddr),
 }
 
@@ -86,19 +87,19 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A leg of the way that a request or a reply takes on the chip.
+/// A leg of the path of a request or a reply on the chip.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Leg {
-    /// From a core's L2 to the line's place in the last-level cache, which is looked up.
+    /// From a core's L2 to the line's slice of the last-level cache, with the look-up in the cache.
     Request(usize, LineAddr),
-    /// From the line's place in the last-level cache to the core's L2.
+    /// From the line's slice of the last-level cache to the core's L2.
     Answer(usize, LineAddr),
     /// From the last-level cache to the memory controller.
     ToController,
     /// From the memory controller to the last-level cache.
     FromController,
-    /// From an L2 straight to the memory controller, on the prediction that the last-level cache does not hold the line. The message left
-    /// when the L2's look-up began: this is the remaining part of its way when the L2 has missed.
+    /// From an L2 straight to the memory controller, on the prediction that the last-level cache does not hold the line. The message
+    /// left when the L2's look-up began, so this leg is the remaining path at the time of the L2's miss.
     Predicted,
 }
 
@@ -114,20 +115,20 @@ impl fmt::Display for Leg {
     }
 }
 
-/// Time at which a counter is known, after its line of counters is decoded. A text passes this value on and does not look inside. Content
-/// that needs no decoding is known at once.
+/// Time at which a counter is known, after its line of counters is decoded. The code of a scheme does not read this value. Content that
+/// needs no decoding is known at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Known(pub(crate) Time);
 
-/// Name of a locked resource. Locks are always taken upward: a line, its group, then metadata from the leaf to the root. A durable write
-/// takes the first stage together with the line, and each later stage before the nodes of its level. So no two accesses ever wait for
-/// each other. A renewal that needs a permit takes it between the group and metadata; the lock of the operating system's handler is taken
-/// at the same point.
+/// Name of a locked resource. An access always acquires locks upward: a line, its group, then metadata from the leaf to the root. A
+/// durable write acquires the first stage together with the line, and each later stage before the nodes of its level. So no two
+/// accesses ever wait for each other. A renewal that needs a permit acquires it between the group and metadata; an access acquires the
+/// lock of the operating system's handler at the same point.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockName {
     /// One line of data.
     Line(LineAddr),
-    /// A stage of becoming durable: the counters, then each level of the tree, then the root with the queue.
+    /// A stage of persisting a tuple: the counters, then each level of the tree, then the root with the queue.
     Stage(u8),
     /// All lines that are re-encrypted together.
     Group(u64),
@@ -152,7 +153,7 @@ impl fmt::Display for LockName {
     }
 }
 
-/// A cache on the chip that an access looks into.
+/// A cache on the chip in which an access looks up a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cache {
     /// The controller's cache for lines of this role.
@@ -161,7 +162,7 @@ pub enum Cache {
     LastLevel(Slot),
     /// An L2, for a line of this role.
     L2(Role),
-    /// The candidates under way, looked up for a chunk that has arrived.
+    /// The computed candidates of a speculation, looked up for a chunk that has arrived.
     Candidates,
 }
 
@@ -176,33 +177,33 @@ impl fmt::Display for Cache {
     }
 }
 
-/// Uses of a block cipher: a chain first, then blocks in parallel.
+/// Block operations of a cipher: first a chain, then blocks in parallel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Blocks {
     /// Block cipher that the blocks pass through.
     pub cipher: BlockCipher,
-    /// Uses in a chain: each waits for the one before.
+    /// Number of chained blocks: each waits for the one before.
     pub chained: u32,
-    /// Parallel uses, which wait for the end of the chain only.
+    /// Number of parallel blocks, which wait only for the end of the chain.
     pub parallel: u32,
     /// Purpose of the blocks.
     pub purpose: Purpose,
-    /// Words of the piece, if the blocks work on a piece of the line.
+    /// Words of the piece, if the blocks process only a piece of the line.
     pub piece: Words,
 }
 
 /// Purpose of blocks that pass through a cipher.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Purpose {
-    /// Work that needs only the nonce: pads, offsets, masks of tags.
+    /// To compute values that need only the nonce: pads, offsets, masks of tags.
     Nonce,
     /// To encrypt the line.
     Sealing,
-    /// To decrypt it, in the inverse cipher.
+    /// To decrypt the line, in the inverse cipher.
     Opening,
     /// To compute the line's tag.
     Tag,
-    /// To encrypt the candidates of a chunk, and for their tags.
+    /// To encrypt the candidates of a chunk, and to compute their tags.
     Candidates,
 }
 
@@ -233,7 +234,7 @@ impl Blocks {
     }
 }
 
-/// Location of the AES units that do the work.
+/// Location of the AES units that process the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum AesUnits {
     /// The AES units of the memory controller.
@@ -245,9 +246,9 @@ pub enum AesUnits {
 /// Exit at which plaintext leaves the scheme.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Exit {
-    /// From the memory controller, with its verdict.
+    /// From the memory controller, after the verdict on the line.
     Controller,
-    /// From the memory controller, before its verdict, which [`ExitVerbs::settle`] gives.
+    /// From the memory controller, before the verdict on the line, which [`ExitVerbs::settle`] reports.
     BeforeVerdict,
     /// In the L2 that requested the line.
     L2,
@@ -255,26 +256,26 @@ pub enum Exit {
     LastLevel,
 }
 
-/// Operations that a scheme can request of the machine: five traits by subject. The traits have no default methods, so each type that
-/// runs a scheme, or wraps another runner, defines every verb. Verbs that take no time are defined once, in `execution/untimed.rs`.
+/// Operations that a scheme can request of the machine: five traits by subject. The traits have no default methods, so each runner, and
+/// each wrapper of a runner, defines every verb. The verbs of runs without time are defined once, in `untimed.rs`.
 ///
 /// # Contract
-/// * The bytes of a `store` are in place when it returns, and a `fetch` sees all stores before it.
-/// * `pad`, `mac` and `hash` model the unit's time only; the parts compute the bytes themselves. The work begins with the call, so a text
-///   may start it, do something else, and await it when it needs the result.
+/// * The bytes of a `store` are in memory when it returns, and a `fetch` sees all earlier stores.
+/// * `pad`, `mac` and `hash` model only the time of the unit; the parts of the design compute the bytes. The work begins with the call,
+///   so the code of a scheme may start it, execute other steps, and await it when it needs the result.
 /// * A scheme changes its on-chip state only between two verbs, never across one.
 /// * Plaintext leaves only through `release` and `release_first`.
 pub trait Verbs: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs {}
 
 impl<V: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs> Verbs for V {}
 
-/// Blocks on their way through the units of a cipher. A text keeps it until it needs their output.
+/// Blocks in the units of a cipher. The code of a scheme keeps this value until it needs the output of the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passing {
     /// Units that process the blocks.
     pub(crate) units: AesUnits,
     pub(crate) blocks: Blocks,
-    /// Time at which the blocks could have entered, and how long the units were then busy with other blocks.
+    /// Time at which the blocks could have entered the units, and how long the units were then busy with other blocks.
     pub(crate) ready: Time,
     pub(crate) waited: Duration,
     /// Time at which the last block leaves the units.
@@ -301,15 +302,15 @@ pub struct IdleBlocks {
 
 /// Operations of the memory.
 pub trait MemoryVerbs {
-    /// Reads a slot of memory, until the words wanted first have arrived; [`MemoryVerbs::await_words`] waits for the remaining words.
+    /// Reads a slot of memory, and waits for the `wanted` words; [`MemoryVerbs::await_words`] waits for the remaining words.
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving>;
     /// Waits for words of a line that was fetched.
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()>;
-    /// Returns the current content of a slot that was fetched earlier, or `None` if it was written since.
+    /// Returns the current content of a slot that was fetched earlier, or `None` if the slot was written after the fetch.
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted>;
-    /// Writes a slot of memory; a blank empties the slot.
+    /// Writes a slot of memory; blank content makes the slot blank.
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
-    /// Writes a slot of memory as a part of the open tuple: it survives a loss of power once the tuple is complete.
+    /// Writes a slot of memory as a part of the open tuple: the content survives a loss of power once the tuple is complete.
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Like [`MemoryVerbs::persist`], but writes only some bits of a slot and keeps the other bits. Returns the slot's new content.
     fn persist_part(&self, slot: Slot, role: Role, part: Part) -> impl Future<Output = Untrusted>;
@@ -321,7 +322,7 @@ pub trait MemoryVerbs {
     /// or if the machine starts empty. A scheme calls it once, under the line's lock. For a line that moves, the scheme itself knows
     /// whether memory has it.
     fn start_up(&self, at: DataSlot) -> Option<Line>;
-    /// Changes a slot as if booting had left this content: takes no time.
+    /// Changes a slot as if booting had written this content. Takes no time.
     fn boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted);
 }
 
@@ -335,28 +336,28 @@ pub trait EngineVerbs {
     fn await_blocks(&self, passing: Passing) -> impl Future<Output = ()>;
     /// Offers blocks to the controller's units as idle work, in the order in which they are to enter, from `ready` on.
     fn offer(&self, blocks: Blocks, ready: Known) -> IdleBlocks;
-    /// Waits until a block that was offered has left the units. Returns whether it had already left.
+    /// Waits until an offered block has left the units. Returns whether the block had already left at the call.
     fn await_offered(&self, offered: &IdleBlocks, block: u32) -> impl Future<Output = bool>;
     /// Gives up the offered blocks that have not entered the units. Returns their number.
     fn give_up(&self, offered: &IdleBlocks) -> u32;
-    /// Returns whether a core's L2 accepts `blocks` blocks for a line that it misses, predicted to be in memory or not. It refuses if its
-    /// AES units are reserved for other lines for longer than verifying the line in the L2 saves.
+    /// Returns whether a core's L2 accepts `blocks` blocks for a line that it misses, predicted to be in memory or not. The L2 refuses
+    /// if its AES units are reserved for other lines for a longer time than verification in the L2 would save.
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool;
     /// Computes the authentication code of one line.
     fn mac(&self) -> impl Future<Output = ()>;
     /// Computes the hash of one line of metadata.
     fn hash(&self) -> impl Future<Output = ()>;
-    /// Adds a pad to its line.
+    /// XORs a pad with its line.
     fn xor(&self) -> impl Future<Output = ()>;
 }
 
-/// Operations that take time on the way, on the chip and in queues.
+/// Operations that take time on the chip and in queues, outside the units.
 pub trait TransitVerbs {
     /// Looks up a line in a cache.
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()>;
-    /// Travels one leg of the way on the chip.
+    /// Waits for one leg of the path on the chip.
     fn travel(&self, leg: Leg) -> impl Future<Output = ()>;
-    /// Waits as long as the last-level cache takes to return a line that it has to a core; the time begins with the call.
+    /// Waits for the time in which the last-level cache returns a hit to a core; the time begins with the call.
     fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()>;
     /// Waits while the operating system's handler of a missing record executes its instructions.
     fn handle_exception(&self) -> impl Future<Output = ()>;
@@ -364,11 +365,12 @@ pub trait TransitVerbs {
     fn come_in(&self) -> impl Future<Output = ()>;
     /// Renews a group, as soon as a machine that limits concurrent renewals permits another.
     fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T>;
-    /// Reads and writes these slots for a renewal, in free entries of the memory's queue, and waits until all have left the queue.
+    /// Runs `work`, which reads and writes these slots for a renewal, when the memory's queue has free entries for them. Waits until
+    /// all writes have left the queue.
     fn in_places<T>(&self, slots: &[Slot], work: impl Future<Output = T>) -> impl Future<Output = T>;
 }
 
-/// Operations that keep accesses apart.
+/// Operations that order concurrent accesses.
 pub trait LockVerbs {
     /// Guard that holds a lock until it is dropped.
     type Guard<'a>
@@ -379,20 +381,20 @@ pub trait LockVerbs {
     fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = Self::Guard<'_>>;
 }
 
-/// Operations by which results leave the scheme.
+/// Operations that pass results out of the scheme.
 pub trait ExitVerbs {
     /// Releases these words of a line to the core, before the remaining words: [`ExitVerbs::release`] follows, or a fault.
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words);
     /// Releases plaintext to the core.
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit);
-    /// Reports the verdict of a line that was released before it.
+    /// Reports the verdict of a line that was released before the verdict.
     fn settle(&self, line: LineAddr, good: bool);
-    /// Waits until every line that was released before its verdict until now is settled. Returns true if no line was refused in the
+    /// Waits for the verdicts of all lines that were released without one before this call. Returns true if no verdict was bad in the
     /// meantime. A run without time does not wait.
     fn await_verdicts(&self) -> impl Future<Output = bool>;
     /// Reports a fault; the scheme releases no plaintext.
     fn fault(&self, fault: Fault);
-    /// Notes keystream that hides something of the line in this slot, if a ledger is kept. Without a ledger, a runner need not call
+    /// Records keystream that hides the line in this slot or its tag, if a ledger is kept. Without a ledger, a runner need not call
     /// `keystream`.
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);
 }

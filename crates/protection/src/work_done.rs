@@ -1,8 +1,8 @@
-//! Counts of cryptographic work that was really done, for a test that compares them with the work that the text pays
-//! for.
+//! Counts of the cryptographic operations that were really executed. A test compares them with the operations for which
+//! a scheme is charged time.
 //!
-//! The counts exist in tests only. A mode states the blocks of one use of it, and the tests of `crypto` compare these
-//! with a cipher that counts.
+//! The counts exist only in tests. A mode states the number of cipher blocks for one line, and the tests of `crypto`
+//! compare this number with the count of an instrumented cipher.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Sizes of storages for the energy of a drain on battery.
+//! Volumes of batteries and capacitors that store the energy of a drain.
 
 use crate::watching::interruptible;
 use crate::{from_json, refused, to_json};

@@ -6,7 +6,8 @@ use pyo3::types::PyBytes;
 use runner::bus::{BusBlock, BusReader};
 use std::path::PathBuf;
 
-/// A block: times and lines as 64-bit numbers in this computer's byte order, flags a byte each, contents as stored.
+/// A block: times and lines as 64-bit numbers in this computer's byte order, one byte of flags per crossing, contents
+/// as stored in the file.
 type Columns<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// A file of the lines that crossed the pins.

@@ -1,5 +1,5 @@
-//! Lines of memory under AES-GCM, one at a time: the reference for tests of hardware that encrypts memory (`dv/`). It uses the simulator's
-//! cryptography.
+//! AES-GCM on single lines of memory: the reference for tests of hardware that encrypts memory (`dv/`). The
+//! implementation is that of the simulator.
 
 use crate::refused;
 use crypto::{Aes128, Aes256, BLOCK_BYTES, Gcm, Key, LineCipher, Nonce};
@@ -62,7 +62,7 @@ impl GcmLines {
         Ok((PyBytes::new(py, &sealed), PyBytes::new(py, &tag)))
     }
 
-    /// Decrypts a line; returns the plaintext if the tag is right.
+    /// Decrypts a line; returns the plaintext if the tag is correct.
     fn open<'py>(
         &self,
         py: Python<'py>,
@@ -83,7 +83,7 @@ impl GcmLines {
     }
 }
 
-/// The product of two blocks in GHASH's field.
+/// The product of two blocks in the field of GHASH, GF(2^128).
 #[pyfunction]
 pub fn ghash_product<'py>(py: Python<'py>, left: &[u8], right: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &crypto::ghash_product(sized("a block", left)?, sized("a block", right)?)))

@@ -21,7 +21,7 @@ struct Laid {
     report: LayoutReport,
 }
 
-/// A design file, with the weaknesses that a reviewer would name.
+/// A design file, with its known weaknesses.
 #[derive(Serialize)]
 struct Described {
     #[serde(flatten)]
@@ -103,8 +103,8 @@ pub fn verdicts() -> PyResult<String> {
     to_json(&Verdict::ALL.iter().map(describe).collect::<Vec<_>>())
 }
 
-/// The layout of a design's data and metadata, in a memory of the machine's size or of another, and its data on the
-/// chip.
+/// The layout of a design's data and metadata, in a memory of the machine's size or of the given size, and the data
+/// that the design keeps on the chip.
 #[pyfunction]
 #[pyo3(signature = (machine, design, memory=None))]
 pub fn layout(machine: &str, design: &str, memory: Option<&str>) -> PyResult<String> {

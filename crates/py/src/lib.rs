@@ -1,8 +1,8 @@
-//! `casemate._core`: the laboratory for Python. The crate contains only glue code.
+//! `casemate._core`: the Python interface of the simulator. This crate contains only glue code.
 //!
-//! All values pass between the languages as JSON text, so that a file, a notebook and another language get a record in the same form. A
-//! long function releases the interpreter, and checks about ten times a second whether the user pressed Ctrl-C. Every error is a
-//! `CasemateError` with the words of the Rust error.
+//! All values pass between the languages as JSON text, so that files, notebooks and other languages receive a record in
+//! the same form. A function that may run for long releases the interpreter, and checks about ten times a second
+//! whether the user pressed Ctrl-C. Every error is a `CasemateError` with the message of the Rust error.
 
 mod battery;
 mod bus;
@@ -48,7 +48,8 @@ fn to_json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(refused)
 }
 
-/// Parses JSON in two steps, so that an error names no line and column, which the caller would not know.
+/// Parses JSON in two steps, so that an error message contains no line and column of the JSON text, which the user
+/// never sees.
 fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(refused)?;
     serde_json::from_value(value).map_err(refused)
@@ -136,7 +137,7 @@ struct LoggedSpec {
     /// The only attack to carry out; `None` selects all.
     row: Option<Attack>,
     seed: u64,
-    /// Trials of each row; `None` for as many as the time allows.
+    /// Number of trials of each attack; `None` for as many as the time limit allows.
     trials: Option<u64>,
     /// Time limit in seconds; `None` if only the trials limit the campaign.
     budget_seconds: Option<f64>,
@@ -178,7 +179,7 @@ fn attack_bits(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<St
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CrashSpec {
-    /// The only row to test; `None` selects all.
+    /// The only kind of loss to test; `None` selects all.
     row: Option<Loss>,
     /// Index of the only workload to test; `None` selects all.
     workload: Option<usize>,
@@ -232,7 +233,8 @@ fn crash_program(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) 
     to_json(&report.map_err(refused)?)
 }
 
-/// Compares the machine with public simulators' figures, all or only the brief part. Ctrl-C stops the validation.
+/// Compares the machine with the results of public simulators, all of them or only the brief part. Ctrl-C stops the
+/// validation.
 #[pyfunction]
 fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
     let extent = if brief { ValidationExtent::Brief } else { ValidationExtent::Full };

@@ -65,7 +65,7 @@ struct LossProgress<'a> {
 }
 
 impl LossProgress<'_> {
-    /// Runs new instances of the programs with these options, while the watcher looks on.
+    /// Runs new instances of the programs with these options, and reports progress to the watcher.
     fn run<T>(
         &mut self,
         seed: u64,
@@ -128,8 +128,8 @@ impl LossProgress<'_> {
     }
 }
 
-/// Runs programs on machines under designs until power fails, and judges the recovered memory. It calls `callback(progress_json)` about ten
-/// times a second. Ctrl-C ends it with the losses so far.
+/// Runs programs on machines under designs until power fails, and judges the recovered memory. The function calls
+/// `callback(progress_json)` about ten times a second. After Ctrl-C it returns the losses so far.
 #[pyfunction]
 pub fn lose_power(py: Python<'_>, spec: &str, loss: &str, callback: Py<PyAny>) -> PyResult<String> {
     let (spec, loss): (RunSpec, LossSpec) = (from_json(spec)?, from_json(loss)?);

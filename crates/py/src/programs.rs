@@ -103,8 +103,8 @@ impl Busy {
 }
 
 impl ProgramSpec {
-    /// The most instructions that the simulation may take from the program. Its recorder stops a live program at the
-    /// end of a block, and the simulation runs all that it recorded.
+    /// The most instructions that the simulation may take from the program. The recorder stops a live program at the
+    /// end of a block, and the simulation runs all recorded instructions.
     pub fn budget(&self, limit: Option<u64>) -> u64 {
         match self {
             ProgramSpec::Live { .. } => u64::MAX,

@@ -23,9 +23,9 @@ pub(crate) struct RunSpec {
     machines: Vec<String>,
     changes: KeyChanges,
     programs: Vec<ProgramSpec>,
-    /// The most instructions of each program; `None` for all.
+    /// Maximum number of instructions of each program; `None` for all.
     limit: Option<u64>,
-    /// Instructions of each program before counting begins.
+    /// Instructions of each program before the statistics begin (warm-up).
     warm_up: u64,
     seed: u64,
     age: runner::StartingAge,
@@ -41,7 +41,7 @@ pub(crate) struct RunSpec {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExtraOutputs {
-    /// Length of the intervals to count, in instructions; `None` for totals only.
+    /// Length of the intervals with separate results, in instructions; `None` for totals only.
     interval: Option<u64>,
     /// Sizes of the tables of frequent values, in values.
     tables: Vec<usize>,
@@ -161,7 +161,7 @@ impl RunSpec {
         Ok(designs)
     }
 
-    /// The most instructions of each simulation, if it is known for all programs.
+    /// Maximum number of instructions of each simulation, if it is known for all programs.
     fn length(&self) -> Option<u64> {
         self.programs.iter().map(|program| program.length(self.limit)).sum()
     }
@@ -231,9 +231,9 @@ impl RunAnswer {
     }
 }
 
-/// Runs programs on machines under designs. It calls `callback(progress_json)` about ten times a second, but only after
-/// all checks of the request. The first Ctrl-C ends the program and lets the simulations finish with the execution so
-/// far; the second stops them.
+/// Runs programs on machines under designs. The function calls `callback(progress_json)` about ten times a second, but
+/// only after all checks of the request. The first Ctrl-C ends the program and lets the simulations finish with the
+/// execution so far; the second stops them.
 #[pyfunction]
 pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: RunSpec = from_json(spec)?;
@@ -266,7 +266,8 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
     to_json(&RunAnswer::of(&simulations, results, spec.check_values))
 }
 
-/// The ratio of two totals by unit of a sample, with its 95 % interval; `None` for too few units.
+/// The ratio of two totals, each given per unit of a sample, with its 95 % confidence interval; `None` for too few
+/// units.
 #[pyfunction]
 pub fn ratio(above: Vec<f64>, below: Vec<f64>) -> PyResult<String> {
     to_json(&runner::sampling::ratio(&above, &below))

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use workload::live::Ender;
 
-/// Interval between two looks at the progress.
+/// Time between two progress reports.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 fn notify(py: Python<'_>, callback: &Py<PyAny>, progress: &Value) -> PyResult<()> {

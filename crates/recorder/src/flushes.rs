@@ -33,8 +33,8 @@ fn registers() -> Option<RegisterFunctions> {
     *REGISTERS.get_or_init(RegisterFunctions::find)
 }
 
-/// Ends the steps of all threads. A copy of the process calls this, because the threads that were making steps are not
-/// in it.
+/// Ends the steps of all threads. A copy of the process calls this, because the threads that executed in single steps
+/// do not exist in the copy.
 pub fn restart() {
     registers().iter().for_each(RegisterFunctions::end_all_steps);
 }
@@ -42,7 +42,8 @@ pub fn restart() {
 /// Instructions of a block that is being translated, and how the block must run for them.
 #[derive(Default)]
 pub struct FlushWatch {
-    /// One more than the index of the last instruction up to which the block must run in steps; zero if it runs whole.
+    /// One more than the index of the last instruction up to which the block must run in steps; zero if the block runs
+    /// as a whole.
     steps: u16,
 }
 

@@ -1,4 +1,5 @@
-//! Follows system calls: memory that the kernel writes, maps or makes durable, and processes that it copies or ends.
+//! Follows system calls: memory that the kernel writes, maps or makes durable, and processes that the kernel copies or
+//! ends.
 
 use crate::lines::lines_of;
 use crate::mappings::{copies_process, file_behind, whole_pages};

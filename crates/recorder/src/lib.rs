@@ -2,15 +2,15 @@
 //!
 //! It runs inside QEMU, in every thread of every process of the program, and writes [words](wire::word) into a
 //! [ring](wire::ring) in shared memory. It does not simulate, and decodes only the few instructions in
-//! [`wire::encoding`]. Its contract is exactness: from the lines and stores that it sends, you can build a copy of the
-//! program's memory. At every load, the copy has the bytes that the program loaded.
+//! [`wire::encoding`]. Its contract is exactness: the lines and stores that it sends are sufficient for a copy of the
+//! program's memory. At every load, this copy has the bytes that the program loaded.
 //!
 //! Callbacks never unwind into QEMU: a panic ends the process with a message.
 //!
 //! Known limits:
 //! - If threads or processes race for a line, the recorder sends their accesses in the order of their chunks.
-//! - If an instruction faults in the middle of a block, the recorder sends neither this instruction nor those since the
-//!   block's last access to memory.
+//! - If an instruction faults in the middle of a block, the recorder sends neither this instruction nor the
+//!   instructions since the block's last access to memory.
 //! - If a fault or another process's signal ends a process, the words that each thread has not yet published are lost:
 //!   at most one chunk.
 //! - Recordings do not contain kernel code and wrong-path execution.

@@ -2,8 +2,9 @@
 //!
 //! QEMU reports an access after it has happened, so memory already contains a reported store. In a page that is shown
 //! for a store, the recorder therefore restores the earlier bytes: zeros in new memory, the file's own bytes in a
-//! private mapping. It does not know them in a line that the kernel has written, nor in an object that is mapped
-//! shared, unless the object held only zeros. In these cases, the line already has the bytes of that first store.
+//! private mapping. The recorder does not know the earlier bytes in two cases. The first is a line that the kernel has
+//! written, the second an object that is mapped shared and contained other bytes than zeros. In these cases, the sent
+//! line already contains the bytes of the first store.
 
 use crate::mappings::{Backing, Mapping, Mappings};
 use crate::pages::{PAGE_LINES, Pages};
@@ -36,9 +37,9 @@ pub enum ShownAccess {
     Store {
         /// Addresses of the bytes that it stores.
         bytes: Range<u64>,
-        /// Lines that the same instruction has loaded. Its load precedes its store, so they must not be sent with the
-        /// store in them. This holds even if another thread has made a system call in between, during which the kernel
-        /// might have written to them.
+        /// Lines that the same instruction has loaded. The load precedes the store, so these lines must not be sent
+        /// with the stored bytes. This applies even if another thread has made a system call in between, during which
+        /// the kernel might have written to these lines.
         loaded: Range<u64>,
     },
 }

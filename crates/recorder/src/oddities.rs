@@ -1,5 +1,5 @@
-//! Detects program behaviour that QEMU 7.2 is known to run wrong, so that a message can name the possible cause of a
-//! fault.
+//! Detects program behaviour that QEMU 7.2 is known to execute wrongly, so that a message can name the possible cause
+//! of a fault.
 //!
 //! QEMU loads the whole vector in a masked load, including bytes that the mask excludes and that may not exist. It
 //! write-protects only the view from which it has translated code. It therefore misses a store through another view of

@@ -2,10 +2,10 @@
 //! process.
 //!
 //! The recorder shows a page once, with its content. From then on, the stores of the process keep the simulator's copy
-//! right, until the kernel writes to a line and the line becomes unknown. The first store to a page that the process
-//! shares with another process, or with a file that it maps privately, makes the page private. So there are two maps of
-//! lines: each load looks up one bit in the first, each store one bit in the second. Lines of a page that a store would
-//! make private are only in the first map.
+//! of the page correct, until the kernel writes to a line and this line becomes unknown. The first store to a page that
+//! the process shares with another process, or with a file that it maps privately, makes the page private. So the
+//! recorder has two maps of lines: each load looks up one bit in `loads`, each store one bit in `stores`. Lines of a
+//! page that a store would make private are only in `loads`.
 
 use crate::lines::{LineMap, lines_of};
 use std::ops::Range;

@@ -2,12 +2,12 @@
 //!
 //! Version 1 of the plug-in interface does not show registers. Debian's `qemu-x86_64` 7.2 exports the functions by
 //! which QEMU's debugger reads and writes them, and its switch for single steps. While a block runs, QEMU keeps
-//! registers in those of the host. The functions therefore return true values only at the start of a block.
+//! registers in those of the host. The functions therefore return the correct values only at the start of a block.
 //!
 //! So a block does not run if the recorder needs the registers of an instruction in it. At the start of the block, the
 //! recorder turns the switch on and sends QEMU back to its main loop. QEMU then runs the same code again, as blocks of
-//! one instruction each, up to that instruction ([`RegisterFunctions::restart`], [`RegisterFunctions::end_steps`]). Other code does not
-//! run slower.
+//! one instruction each, up to that instruction ([`RegisterFunctions::restart`], [`RegisterFunctions::end_steps`]).
+//! Other code runs at its usual speed.
 //!
 //! If QEMU does not export the functions, the recorder cannot read registers.
 

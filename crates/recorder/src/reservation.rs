@@ -1,9 +1,10 @@
 //! Checks large reservations of memory before QEMU makes them.
 //!
 //! QEMU 7 keeps a word for each page of a mapping, even if the program never touches the page. A reservation of many
-//! terabytes costs no memory natively. Under QEMU, it takes all of the host's memory and ends other programs of this
-//! computer. So the recorder compares the cost of each mapping with the memory that the host has left. If that is too
-//! little, the recorder ends the program; otherwise, it notifies the simulator of the work that QEMU is doing.
+//! terabytes costs no memory natively. Under QEMU, it occupies all of the host's memory, and the host then kills other
+//! programs. So the recorder compares the memory that QEMU needs for each mapping with the free memory of the host. If
+//! the free memory is too small, the recorder ends the program. Otherwise it notifies the simulator of the work that
+//! QEMU is doing.
 
 use crate::thread::Thread;
 use libc::{c_int, c_long};

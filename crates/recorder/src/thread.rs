@@ -1,4 +1,4 @@
-//! One thread of the program: the chunk that it is filling, and whether it is being recorded at the moment.
+//! One thread of the program: the chunk that it is filling, and whether the thread is being recorded at the moment.
 //!
 //! Recording starts and stops only at the entry of a block, so that a block is recorded wholly or not at all.
 

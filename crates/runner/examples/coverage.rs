@@ -1,8 +1,10 @@
-//! Does the interval contain the true figure? `coverage PROGRAM DESIGN MILLIONS SEEDS [unit lead-in period]`, where PROGRAM is a stored
-//! trace or a built-in kernel with its parameters, as in `chase,work=0`.
+//! Measures how often the confidence interval of a sampled run contains the true figure. Usage: `coverage PROGRAM
+//! DESIGN MILLIONS SEEDS [unit lead-in period]`. PROGRAM is a stored trace or a built-in kernel with its parameters, as
+//! in `chase,work=0`.
 //!
-//! Runs the program once in detail, and then sampled from many starts with the same page placement. Prints how often the sampled interval
-//! contains the instructions per cycle of the detailed run, and the error of the estimates.
+//! Runs the program once in detail, then as sampled runs with many different starts of the sample and the same page
+//! placement. Prints the number of sampled runs with a confidence interval that contains the instructions per cycle of
+//! the detailed run, and the error of their estimates.
 
 use casemate_runner::sampling::{Detail, SamplingOptions};
 use casemate_runner::{Record, RunControl, RunOptions, run};

@@ -1,7 +1,7 @@
-//! The lines that cross the pins of memory in a run, as a file. `docs/BUS_FORMAT.md` describes the layout.
+//! A file of the lines that cross the pins of memory in a run. `docs/BUS_FORMAT.md` describes the layout.
 //!
-//! A run writes the file block by block, so that the memory for it is bounded; the file gets its name only when it is complete. A reader
-//! gets columns, block by block.
+//! A run writes the file block by block, so it needs a bounded amount of host memory. The file gets its name only when
+//! it is complete. A reader receives the columns of one block at a time.
 
 mod block;
 mod reader;
@@ -44,8 +44,8 @@ pub struct BusOptions {
 }
 
 impl BusOptions {
-    /// The same options for one of several simulations: inserts the names that identify the simulation before the
-    /// suffix of the file.
+    /// Returns the options for one of several simulations: inserts `names`, which identify the simulation, before the
+    /// suffix of the file name.
     pub fn of_one(&self, names: &[&str]) -> BusOptions {
         BusOptions { path: of_one(&self.path, names), ..*self }
     }
@@ -54,11 +54,12 @@ impl BusOptions {
 /// Description at the start of a file.
 #[derive(Clone, Debug, Serialize)]
 struct BusHeader<'a> {
-    /// All inputs that determine the run. The budget is the requested one, even if the run ended early.
+    /// All inputs that determine the run. The budget is the requested number of instructions, even if the run ended
+    /// early.
     configuration: &'a Configuration,
     /// True if the file contains the bytes of lines.
     bytes: bool,
-    /// Layout of slots in lines.
+    /// Layout of memory slots, as numbers of lines.
     shape: HeaderShape,
 }
 
@@ -83,9 +84,9 @@ pub struct BusTotals {
     pub reads: u64,
     /// Number of writes in the file.
     pub writes: u64,
-    /// Reads among them that memory's controller answered from its write queue.
+    /// Number of these reads that the memory controller answered from its write queue.
     pub forwarded: u64,
-    /// Writes among them that replaced an earlier write in that queue.
+    /// Number of these writes that replaced an earlier write in the write queue.
     pub merged: u64,
     /// Time of the last crossing, in femtoseconds.
     pub last_fs: u64,
@@ -109,7 +110,7 @@ pub enum BusError {
     /// The file cannot be written.
     #[error(transparent)]
     Writing(#[from] Unwritten),
-    /// A sampled run has no complete list.
+    /// A sampled run has no complete list of crossings.
     #[error(
         "a sampled run does not write the lines at the pins (--bus): between its windows no line crosses them; run it with every instruction in detail"
     )]

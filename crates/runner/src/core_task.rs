@@ -1,11 +1,12 @@
 //! The tasks that run the cores: each lets its core run ahead of the simulated clock, as far as the answers of memory
 //! allow.
 //!
-//! A core may be ahead of the simulated clock, and its requests carry the time at which it makes them. The limit depends on the events that
-//! could disturb the core. The only core of a chip may be ahead by [`LEAD_MAX`]. With several cores, an action of the last-level cache (such
-//! as an invalidation because another core writes the line) reaches a core after the shortest latency of the network. A core that is ahead
-//! by no more than that never uses a line that it has lost. The next line that arrives wakes a core that waits for memory; another core of
-//! the program wakes a core that has no instruction to execute.
+//! A core may be ahead of the simulated clock, and each of its requests carries its time. The limit of the lead depends
+//! on the events that could affect the core. The only core of a chip may be ahead by [`LEAD_MAX`]. With several cores,
+//! an action of the last-level cache (such as an invalidation because another core writes the line) reaches a core
+//! after the shortest latency of the network. A core with a lead of at most this latency never uses a line that another
+//! core has invalidated. A core that waits for memory is woken by the next line that arrives. A core without
+//! instructions is woken by another core of its program.
 
 use crate::process_switch::{ClockInterrupts, ProcessSwitches};
 use crate::sampling::{Sampler, Turn};
@@ -31,7 +32,7 @@ fn lead(chip: &Chip) -> Duration {
     if chip.cores.nodes().len() == 1 { LEAD_MAX } else { chip.network.shortest() }
 }
 
-/// State of the programs: the number of running cores, and the first error.
+/// State of the programs: the number of cores that still run, and the first error.
 pub struct Ends {
     running: Cell<usize>,
     error: RefCell<Option<FeedError>>,
@@ -66,7 +67,7 @@ impl Ends {
 
 /// State shared by the cores of one program.
 pub struct Team<S> {
-    /// The dealer that hands the program out to the cores.
+    /// The dealer that distributes the strands of the program to the cores.
     pub dealer: Rc<RefCell<Dealer<S>>>,
     /// Tasks of the idle cores.
     pub idle: RefCell<Vec<TaskId>>,

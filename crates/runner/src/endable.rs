@@ -1,11 +1,11 @@
 //! A source that the user of a run can end.
 //!
-//! The user who watches a run may end it before its program has ended. The execution up to then counts, as if the
-//! program's limit had been reached: the consumer of the source sees an ordinary end.
+//! The user who watches a run may end it before its program has ended. The execution up to this moment is simulated, as
+//! if the program's limit had been reached: the source reports an ordinary end.
 //!
 //! Several designs that run separate executions are at different positions when the user ends the run. The execution
-//! that is furthest ahead determines the end of the program; the other designs continue to that position, so that all
-//! have executed the same chunks.
+//! that is furthest ahead determines the end of the program. The other designs continue to that position, so that all
+//! designs have executed the same chunks.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Bytes;
@@ -16,7 +16,7 @@ use workload::{Origin, Source, WorkloadError};
 #[derive(Debug, Default)]
 struct EndSwitchState {
     is_on: bool,
-    /// Number of chunks that the execution furthest ahead has handed out.
+    /// Number of chunks that the execution furthest ahead has supplied.
     furthest: u64,
 }
 
@@ -29,7 +29,7 @@ impl EndSwitch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends each source as soon as it has handed out as many chunks as the source that is furthest ahead.
+    /// Ends each source as soon as it has supplied as many chunks as the source that is furthest ahead.
     pub fn end(&self) {
         self.shared().is_on = true;
     }
@@ -39,7 +39,7 @@ impl EndSwitch {
         self.shared().is_on
     }
 
-    /// Returns true if a source that has handed out `handed_out` chunks may hand out another.
+    /// Returns true if a source that has supplied `handed_out` chunks may supply another.
     fn admits_another(&self, handed_out: u64) -> bool {
         let mut shared = self.shared();
         if shared.is_on && handed_out >= shared.furthest {
@@ -50,7 +50,7 @@ impl EndSwitch {
     }
 }
 
-/// A source with a switch that ends it.
+/// A source with a switch that can end the source.
 pub struct Endable<S> {
     source: S,
     switch: EndSwitch,

@@ -1,7 +1,9 @@
-//! Writes a window of a run to a file in the trace-event format, which Perfetto and Chrome open. The file shows the work of every unit in
-//! the window, and the access that the work belongs to. `docs/EXCERPT_FORMAT.md` describes the content.
+//! Writes a window of a run to a file in the trace-event format, which Perfetto and Chrome open. The file shows each
+//! piece of work of every unit in the window, and the access to which the work belongs. `docs/EXCERPT_FORMAT.md`
+//! describes the content.
 //!
-//! The spans are those of the explained mode ([`protection::execution::Excerpt`]). The run keeps them in memory and writes them at its end.
+//! The spans are recorded by the explained mode of the schemes ([`protection::execution::Excerpt`]). The run keeps the
+//! spans in host memory and writes them at its end.
 
 mod events;
 mod tracks;
@@ -31,8 +33,8 @@ pub struct ExcerptOptions {
 }
 
 impl ExcerptOptions {
-    /// The same options for one of several simulations: inserts the names that identify the simulation before the
-    /// suffix of the file.
+    /// Returns the options for one of several simulations: inserts `names`, which identify the simulation, before the
+    /// suffix of the file name.
     pub fn of_one(&self, names: &[&str]) -> ExcerptOptions {
         ExcerptOptions { path: of_one(&self.path, names), ..*self }
     }
@@ -65,7 +67,7 @@ pub enum ExcerptError {
     PastTheEnd(Time, Time),
 }
 
-/// Formats a time for a message, in the largest unit that is not longer than the time.
+/// Formats a time for a message, in the largest unit of time that does not exceed it.
 fn words_of(time: &Time) -> String {
     let ns = time.as_ns_f64();
     let (unit, length) =

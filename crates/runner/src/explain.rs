@@ -1,11 +1,12 @@
-//! The timeline of one access: each step with its begin, its end, and the cause of any wait before it.
+//! The timeline of one access: each step with its start, its end, and the cause of a wait before the step.
 //!
-//! Separate accesses first put a machine into a stated condition: the metadata on the chip and the state of the DRAM row. Then
-//! [`Explained`] reads or writes one line, with the same code and the same resources as in any run.
+//! Preparatory accesses first produce the requested condition of the machine: which metadata is on the chip, and the
+//! state of the DRAM row. Then the scheme reads or writes one line in the explained mode ([`Explained`]), with the same
+//! code and the same resources as in any run.
 //!
-//! The latency depends on the line: if the line and its metadata share a bank, one waits for the other. So the module
-//! measures many lines, each on a separate machine, and shows the timeline of the line with the median latency
-//! ([`sample`]).
+//! The latency depends on the line: if the line and its metadata are in the same bank, one fetch waits for the other.
+//! So this module measures many lines, each on a separate machine, and returns the timeline of the line with the median
+//! latency ([`sample`]).
 
 mod access;
 mod condition;
@@ -47,14 +48,17 @@ pub enum Of {
     /// A read of a line: from the arrival of the request to the release of the line.
     #[default]
     Read,
-    /// A write of a line that the last-level cache has evicted: from the moment at which the controller takes it until all its steps are
-    /// done.
+    /// A write of a line that the last-level cache has evicted: from the moment at which the memory controller accepts
+    /// the line until all steps of the write are done.
     Write,
-    /// A store into a persist buffer: from its arrival in L1D until the store queue continues; then the drain of its entry.
+    /// A store into a persist buffer: from its arrival in L1D until the store queue continues; followed by the drain of
+    /// its entry.
     Store,
-    /// A TLB miss under a design that moves lines: from the walk to the page's record until the record is on the chip.
+    /// A TLB miss under a design that permutes lines: from the start of the tree walk that fetches the page's record
+    /// until the record is on the chip.
     Page,
-    /// A permutation of a chunk without reads since the last permutation: from its beginning until record and path are stored.
+    /// A permutation of a chunk without reads since the last permutation: from its beginning until the new record and
+    /// its path in the tree are stored.
     Permutation,
 }
 
@@ -62,7 +66,7 @@ impl Of {
     /// Checks that a design has this kind of access.
     ///
     /// # Errors
-    /// A sentence that explains why the design does not have it, and names the kind that it has.
+    /// A sentence that explains why the design does not have this kind, and names a kind that it has.
     fn check(self, design: &Design) -> Result<(), String> {
         let (name, has_buffer) = (&design.name, design.parts.persistence.has_buffer());
         let moves = design.parts.permutation.is_some();
@@ -95,23 +99,24 @@ impl Of {
 pub enum Until {
     /// A read: the checker has released the line.
     Released,
-    /// A read that an L2 begins: the line is in the L2.
+    /// A read from an L2 ([`TimelineStart::L2`]): the L2 can use the line.
     InL2,
-    /// A write: memory's controller has taken all its lines, so that the controller may answer and its write-back buffer is free. The write
-    /// may not be durable yet.
+    /// A write: the queue of the memory controller has accepted all lines of the write, so its write-back buffer is
+    /// free. The write may not be durable yet.
     Taken,
-    /// A write of a design with persistence: its tuple is complete, and survives a loss of power.
+    /// A write of a design with persistence: its tuple is complete and survives a loss of power.
     Durable,
     /// A TLB miss: the record of the page is on the chip and verified.
     OnChip,
-    /// A permutation: memory's controller has taken all lines, the record and the path above it.
+    /// A permutation: the queue of the memory controller has accepted all lines, the record and the path of the tree
+    /// above the record.
     Permuted,
-    /// A store: it is in the persist buffer, survives a loss of power, and its early steps are done.
+    /// A store: it is in the persist buffer, its early steps are done, and it survives a loss of power.
     Accepted,
 }
 
-/// State of the DRAM rows of all lines that the access fetches: a read's line, and the metadata that is not on the chip. If two of them are
-/// in one bank, the state applies to the row of the line.
+/// State of the DRAM rows of all lines that the access fetches: the line of a read, and the metadata that is not on the
+/// chip. If two rows are in the same bank, this state applies to the row of the line of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowState {
@@ -131,7 +136,8 @@ pub enum TimelineStart {
     /// At the memory controller: from the arrival of the request to the release of the line.
     #[default]
     Controller,
-    /// At an L2: from its look-up, which misses, until it can use the line. The last-level cache misses as well.
+    /// At an L2: from the look-up in the L2, which misses, until the L2 can use the line. The last-level cache misses
+    /// as well.
     L2,
 }
 
@@ -150,14 +156,14 @@ pub struct Scenario {
     #[serde(default)]
     pub start: TimelineStart,
     /// True if the L2 predicts a miss: at its look-up, it notifies the controller that it expects the line in memory,
-    /// like Intel's XPT. The controller then fetches the line at once, and does all other steps when the request
+    /// like Intel's XPT. The controller then fetches the line at once, and performs all other steps when the request
     /// arrives.
     #[serde(default)]
     pub predicted: bool,
-    /// True if counters need no decoding on this machine, as in the timelines of the EMCC paper.
+    /// True if the decoding of counters takes no time on this machine, as in the timelines of the EMCC paper.
     #[serde(default)]
     pub decoded: bool,
-    /// State of the persist buffer for a store; absent for reads and writes, which do not use the buffer.
+    /// State of the persist buffer for a store; absent for other accesses, which do not use the buffer.
     #[serde(default)]
     pub meets: Option<Meets>,
     /// Content of the line: the plaintext that a read finds encrypted in memory, or the plaintext that a write stores.
@@ -178,10 +184,11 @@ pub struct Explanation {
     pub address: u64,
     /// Bytes in a line of this memory.
     pub line_bytes: usize,
-    /// Latencies of all measured lines, if there were several; the timeline is that of the median.
+    /// Percentiles of the latencies of all measured lines, if there were several; the timeline is that of a line with
+    /// the median latency.
     pub spread: Option<Spread>,
-    /// Latency from the start to the moment `until`, in femtoseconds. If the requested words of a read reach the core before the line is
-    /// complete, the latency ends with them.
+    /// Latency from the start to the moment `until`, in femtoseconds. If the requested words of a read are released
+    /// before the whole line, the latency ends with the release of these words.
     pub latency_fs: u64,
     /// Latency until the whole line is released, in femtoseconds, if some words were released earlier.
     pub rest_fs: Option<u64>,
@@ -193,16 +200,16 @@ pub struct Explanation {
     pub spans: Vec<Span>,
 }
 
-/// Time after which a bank is at rest, so that only its row remains of the preparation. The read then begins with the
-/// next clock of the memory's bus.
+/// Time after which a bank is at rest, so that the preparatory accesses affect only the open row. The read then begins
+/// at the next clock of the memory bus.
 const REST: Duration = Duration::from_ns(200);
 
 /// Reads or writes lines of a protected memory in the stated condition, each on a separate machine.
 ///
 /// # Errors
-/// An error in words if the design breaks a rule of composition, or the machine lacks units for the design. Also for an
-/// inconsistent scenario: a prediction without an L2, a write from an L2, an address outside the memory, or a sample of
-/// no lines.
+/// An error in words if the design breaks a rule of composition, or the machine lacks units for the design. An
+/// inconsistent scenario is an error too: a prediction without an L2, a write from an L2, an address outside the
+/// memory, or a sample of no lines.
 pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
     scenario.of.check(design)?;
     if scenario.of != Of::Read && scenario.start == TimelineStart::L2 {
@@ -265,7 +272,8 @@ struct MeasurementSetup<'a> {
     design: &'a Design,
     scenario: Scenario,
     memory: DataLines,
-    /// Number of lines, from the first, whose neighbours can load the line's metadata into the caches.
+    /// Number of lines, from the first, with complete groups: a read of a neighbour can load the metadata of these
+    /// lines into the caches.
     whole_lines: u64,
     /// Arrival of stores at the persist buffer, if the access is a store.
     stores: Option<Rc<StorePath>>,
@@ -370,8 +378,8 @@ fn since(start: Time, time: Time) -> Time {
     Time::ZERO + time.since(start)
 }
 
-/// Finds a line by trial. After a read of this line, on a memory with closed rows, the row of `target` is in the state
-/// `wanted`.
+/// Finds a line by trial. After a read of the returned line on a memory with closed rows, the row of `target` is in the
+/// state `wanted`.
 fn that_opens_a_row(config: &MemoryConfig, target: LineAddr, wanted: RowState) -> Option<LineAddr> {
     let DeviceConfig::Dram(dram) = &config.device else { return None };
     let stride = match wanted {

@@ -1,8 +1,9 @@
 //! Runs a program on a machine under a design.
 //!
-//! [`run()`] returns one [`record::Record`] with the cost of the run and the check of every line that was read from memory. [`session()`]
-//! runs several designs on one execution of the program, and [`record_trace`] stores an execution. [`explain`] gives the timeline of a
-//! single access, [`bus`] records the lines that cross the pins of memory, and [`excerpt`] the work of every unit in a window of time.
+//! [`run()`] returns one [`record::Record`] with the statistics of the run and the result of the check of every line
+//! that was read from memory. [`session()`] runs several designs on one execution of the program, and [`record_trace`]
+//! stores an execution. [`explain`] gives the timeline of a single access. [`bus`] records the lines that cross the
+//! pins of memory, and [`excerpt`] the work of every unit in a window of time.
 
 pub mod bus;
 mod core_task;

@@ -1,6 +1,6 @@
 //! Programs whose load values could not be compared, although the user requested it, and the reason.
 //!
-//! A check that did not run has not passed ([`Record::require_values`](crate::Record::require_values)).
+//! A requested check that did not run counts as failed ([`Record::require_values`](crate::Record::require_values)).
 
 use serde::Serialize;
 use workload::{Medium, Origin, Values};
@@ -8,13 +8,13 @@ use workload::{Medium, Origin, Values};
 /// A program without compared load values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct NotCompared {
-    /// The program on one line.
+    /// Name of the program, as one line of text.
     pub program: String,
     /// The reason why no value was compared.
     pub reason: NoValues,
 }
 
-/// Why no load value of a program was compared.
+/// Reason why no load value of a program was compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoValues {

@@ -1,7 +1,8 @@
-//! Keeps designs together that run separate executions of the same programs.
+//! Limits the difference in progress between designs that run separate executions of the same programs.
 //!
-//! The simulation of one design is faster than that of another. Without a limit, the programs of all designs could only be ended at distant
-//! points, or after a long wait. So a design waits if it is too far ahead of the slowest. The slowest never waits, so all designs finish.
+//! The simulation of one design is faster than that of another. Without a limit, a user who ends the run would have to
+//! wait until the slowest design reaches the position of the fastest. So a design waits if it is too far ahead of the
+//! slowest design. The slowest design never waits, so all designs finish.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -55,7 +56,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     #[test]
-    fn a_design_waits_for_the_slowest_one_that_has_not_finished() {
+    fn a_parallel_run_waits_for_the_slowest_unfinished_design() {
         let pace = Pace::new(3, 10);
         pace.arrived(0, 10, || panic!("there is nothing to wait for"));
         pace.finished(2);
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn unequal_designs_all_finish_and_no_leader_exceeds_the_allowed_distance() {
+    fn parallel_runs_of_designs_all_finish_within_the_allowed_distance() {
         let pace = Arc::new(Pace::new(2, 8));
         let slow_at = Arc::new(AtomicU64::new(0));
         let fast = std::thread::spawn({

@@ -1,4 +1,5 @@
-//! Switches of processes on one core: the core drains, the chip is switched, and the core continues.
+//! Switches of processes on one core: the core retires all its instructions, the chip switches contexts, and the core
+//! continues.
 
 use crate::sampling::Turn;
 use catalogue::{ClockInterrupt, Machine};
@@ -15,7 +16,7 @@ use units::{Cycles, Duration, Time};
 pub struct ClockInterrupts {
     /// Time from one interrupt to the next.
     pub every: Duration,
-    /// Time until the process continues, in addition to that of the switch.
+    /// Additional time after the switch until the process continues.
     pub away: Duration,
 }
 
@@ -54,7 +55,7 @@ impl ProcessSwitches {
         ProcessSwitches { state: SwitchPhase::Running, interrupts, next_interrupt }
     }
 
-    /// Time of the next clock interrupt. The core must not run further than this before it.
+    /// Time of the next clock interrupt. The core must not run beyond this time before the interrupt is taken.
     pub fn next_interrupt(&self) -> Time {
         self.next_interrupt
     }
@@ -69,7 +70,7 @@ impl ProcessSwitches {
         self.state = SwitchPhase::Draining(switch);
     }
 
-    /// Time of a clock interrupt in addition to that of the switch.
+    /// Additional time after the switch at a clock interrupt.
     pub fn away(&self) -> Duration {
         self.interrupts.map_or(Duration::ZERO, |interrupts| interrupts.away)
     }

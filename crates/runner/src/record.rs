@@ -37,13 +37,13 @@ pub struct Configuration {
     pub machine: Machine,
     /// The design, with the value of every key.
     pub design: Design,
-    /// Seeds keys, page placement and the counters of an aged machine.
+    /// Seed of the keys, of the page placement, and of the encryption counters of an aged machine.
     pub seed: u64,
-    /// Age of the counters of data at the start of the run.
+    /// Age of the encryption counters of data at the start of the run.
     pub age: StartingAge,
-    /// The most instructions of each program to run.
+    /// Maximum number of instructions of each program.
     pub budget: u64,
-    /// Instructions of each program that ran before counting began, as part of the budget.
+    /// Instructions of each program before the statistics begin (warm-up). They are part of the budget.
     pub warm_up: u64,
     /// Part of the run that is simulated in detail.
     pub detail: Detail,
@@ -56,7 +56,7 @@ pub struct Configuration {
 
 impl Configuration {
     /// SHA-256 of the configuration as JSON, in hexadecimal: equal configurations have equal hashes. The hash excludes
-    /// how the program finished and how often a trace started again.
+    /// two fields: the way in which the program finished, and the number of restarts of a trace.
     pub fn hash(&self) -> String {
         let mut frozen = self.clone();
         let programs = std::iter::once(&mut frozen.workload).chain(&mut frozen.other_programs);
@@ -88,9 +88,9 @@ pub struct ReadTimes {
     pub median_ns: f64,
     /// 99th percentile of the latency, in nanoseconds, with the same accuracy.
     pub p99_ns: f64,
-    /// The mean latency divided by cause, in nanoseconds.
+    /// The mean latency, split by cause, in nanoseconds.
     pub parts_ns: EnumMap<ReadPart, f64>,
-    /// Number of reads in each bucket, with the end of the bucket in femtoseconds; absent for an interval.
+    /// Number of reads in each bucket, with the end of the bucket in femtoseconds; absent for an interval of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Box<Histogram>>,
 }
@@ -126,14 +126,15 @@ pub(crate) fn read_latency_ns(llc: &LlcCounters) -> f64 {
     llc.miss_latency_fs as f64 / 1e6 / llc.misses.max(1) as f64
 }
 
-/// The cycles of all cores together: at work, idle, switching, or waiting for lines.
+/// The cycles of all cores, summed, by use: at work, idle, switching processes, or waiting for lines.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CoreTime {
     /// Cycles of all cores together.
     pub cycles: u64,
-    /// Cycles in which instructions retired, or would have retired at any speed of memory.
+    /// Cycles that would be the same with any memory latency: all cycles except the idle, switching and waiting cycles.
     pub at_work_cycles: f64,
-    /// Cycles of cores that had no instruction to execute, because other cores' part of the program had to run first.
+    /// Cycles of cores that had no instruction to execute, because other cores had to execute their part of the program
+    /// first.
     pub idle_cycles: f64,
     /// Cycles in which a core switched from one process to another.
     pub switching_cycles: f64,
@@ -158,9 +159,9 @@ impl CoreTime {
 pub struct UnverifiedWindow {
     /// Number of lines that were released before their verdict.
     pub lines: u64,
-    /// Mean duration of a window, in nanoseconds.
+    /// Mean time from the release of a line to its verdict, in nanoseconds.
     pub mean_ns: f64,
-    /// The longest window of the whole run, in nanoseconds.
+    /// The longest of these times in the whole run, in nanoseconds.
     pub longest_ns: f64,
     /// Writes that waited for verdicts.
     pub writes_held: u64,
@@ -182,8 +183,8 @@ impl UnverifiedWindow {
     }
 }
 
-/// One interval of a run. Each figure is defined like the figure of the same name in the record, but covers only this
-/// interval. A sum in the record is therefore the sum over all intervals.
+/// One interval of a run. Each field is defined like the field of the same name in [`Record`], but covers only this
+/// interval. A total in the record is therefore the sum over all intervals.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Interval {
     /// Instructions of all programs together before the interval, including the warm-up.
@@ -192,7 +193,8 @@ pub struct Interval {
     pub start_fs: u64,
     /// Number of simulated instructions.
     pub instructions: u64,
-    /// Core cycles from the latest retirement known at the start of the interval to that known at its end.
+    /// Core cycles from the latest retirement known at the start of the interval to the latest retirement known at its
+    /// end.
     pub cycles: u64,
     /// The same duration in femtoseconds.
     pub time_fs: u64,
@@ -204,45 +206,46 @@ pub struct Interval {
     pub reads: Option<ReadTimes>,
     /// All DRAM reads and writes, in bytes.
     pub dram_bytes: u64,
-    /// The cores' cycles by use.
+    /// Cycles of the cores by use.
     pub core_time: CoreTime,
-    /// All cores and their private caches together.
+    /// Statistics of all cores and their private caches, summed.
     pub node: NodeCounters,
-    /// The cores' persist buffers, if the design has them.
+    /// Statistics of the persist buffers, if the design has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persist_buffer: Option<PersistCounters>,
-    /// Counts of the last-level cache.
+    /// Statistics of the last-level cache.
     pub llc: LlcCounters,
-    /// Counts of the work of protection.
+    /// Statistics of the timed protection engine.
     pub protection: TimedCounters,
-    /// The counter, tag, node and bitmap caches.
+    /// Statistics of the metadata caches: encryption counters, tags, tree nodes, bitmaps.
     pub metadata_caches: [MetadataCacheCounters; Kind::CACHES],
-    /// Work caused by overflows of counters, of data and in the tree.
+    /// Work caused by overflows of encryption counters of data and of counters in the tree.
     pub renewals: Renewals,
     /// Predictability of lines and outcome of the design's speculation; absent if the design does not speculate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speculation: Option<SpeculationCounters>,
-    /// Counts of permutations; absent if the design does not move lines.
+    /// Statistics of permutations; absent if the design does not permute lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moving: Option<MovingCounters>,
-    /// All memory channels together.
+    /// Statistics of all memory channels, summed.
     pub dram: DramCounters,
 }
 
-/// The built-in check of a run.
+/// Results of the built-in checks of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Checks {
     /// Comparison of every line that was read from memory with the line that had been written.
     pub lines: ObserverCounters,
     /// Lines whose latest content was neither in memory nor in a cache at the end of the run.
     pub lines_lost: u64,
-    /// Lines that the chip held only as ciphertext, because the L2 that had decrypted them had lost its copy.
+    /// Lines that the chip held only as ciphertext, because the L2 that had decrypted them had dropped its copy.
     pub lines_stranded: u64,
     /// Reported tampering, although the run has no attacker.
     pub false_alarm: Option<Fault>,
     /// True if a pad encrypted two texts; absent if the ledger was off.
     pub pad_reused: Option<bool>,
-    /// Candidates of a speculation that the simulator also encrypted in full; absent if the design does not speculate.
+    /// Check of the modelled speculation against candidates that the simulator really encrypted; absent if the design
+    /// does not speculate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub candidates: Option<CandidateCheck>,
     /// The values that the program loaded, if they were recorded.
@@ -268,16 +271,17 @@ impl Record {
     }
 }
 
-/// Comparison of encrypted candidates with the prediction of a permutation.
+/// Check of the speculation: for a sample of lines, the simulator encrypts all candidates and compares the outcome with
+/// the modelled outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct CandidateCheck {
     /// Lines for which the simulator encrypted all candidates.
     pub lines: u64,
-    /// Chunks of these lines for which the encryption gave another outcome.
+    /// Chunks of these lines for which the encryption gave another outcome than the model.
     pub disagreeing: u64,
 }
 
-/// Figures of the computer that simulated; they are not part of the result.
+/// Cost of the simulation on the computer that executed it; not part of the simulated result.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct HostFigures {
     /// Duration of the simulation in wall-clock seconds.
@@ -286,8 +290,8 @@ pub struct HostFigures {
     pub instructions_per_second: f64,
     /// Memory that the simulated media, the shadow and the observer occupied, in bytes.
     pub simulated_memory_bytes: u64,
-    /// Cryptography that the simulator computed. The computer's instruction set determines the number computed in
-    /// pairs.
+    /// Cryptographic operations that the simulator computed. The instruction set of the computer determines how many of
+    /// them were computed in pairs.
     pub computed: Computed,
 }
 
@@ -300,8 +304,8 @@ pub struct Record {
     pub configuration: Configuration,
     /// Hash of the configuration: [`Configuration::hash`].
     pub configuration_hash: String,
-    /// Simulated instructions after the warm-up. Cycles, time and all counts cover these instructions, except those of the feed and the
-    /// check.
+    /// Simulated instructions after the warm-up. Cycles, time and all statistics cover these instructions, except the
+    /// fields `feed` and `checks`.
     pub instructions: u64,
     /// Core cycles from the latest retirement known when counting began to the last retirement of any core. For a sampled run, the estimate
     /// of the sample.
@@ -323,48 +327,51 @@ pub struct Record {
     /// All cores and their private caches together. For a sampled run, this field and all later counts, up to those of memory, cover only
     /// the measured units.
     pub node: NodeCounters,
-    /// Counts of each core and its private caches.
+    /// Statistics of each core and its private caches.
     pub cores: Vec<NodeCounters>,
-    /// Counts of the last-level cache.
+    /// Statistics of the last-level cache.
     pub llc: LlcCounters,
-    /// Counts of the work of protection.
+    /// Statistics of the timed protection engine.
     pub protection: TimedCounters,
-    /// The counter, tag, node and bitmap caches.
+    /// Statistics of the metadata caches: encryption counters, tags, tree nodes, bitmaps.
     pub metadata_caches: [MetadataCacheCounters; Kind::CACHES],
-    /// Places where the counters of data from memory were found; absent if the design has no counters.
+    /// Places where the encryption counters for lines read from memory were found; absent if the design has no
+    /// counters.
     pub counters_found: Option<CountersFound>,
-    /// Work caused by overflows of counters, of data and in the tree.
+    /// Work caused by overflows of encryption counters of data and of counters in the tree.
     pub renewals: Renewals,
     /// Look-ups of counter lines in the last-level cache; absent if this cache does not hold counters under the design.
     pub counters_in_llc: Option<MetadataCacheCounters>,
     /// Look-ups of tree nodes in the last-level cache; absent if this cache does not hold nodes under the design.
     pub nodes_in_llc: Option<MetadataCacheCounters>,
-    /// Copies of counters in L2s; absent unless L2s begin reads with them.
+    /// Statistics of the copies of encryption counters in L2s; absent unless L2s decrypt and verify reads with these
+    /// copies (EMCC).
     pub counters_in_l2: Option<CopyCounters>,
-    /// Time from the use of lines to their verdicts; absent unless the design releases lines before verification.
+    /// Time from the release of lines to their verdicts; absent unless the design releases lines before verification.
     pub unverified_window: Option<UnverifiedWindow>,
-    /// Stores into the cores' persist buffers; absent for a design without buffers.
+    /// Statistics of the persist buffers; absent for a design without buffers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persist_buffer: Option<PersistCounters>,
-    /// Flushes and fences of the programs; absent for programs without them, and if the design ignores them.
+    /// Statistics of the flushes and fences of the programs; absent for programs without them, and if the design
+    /// ignores them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epochs: Option<EpochCounters>,
     /// Predictability of lines and outcome of the design's speculation; absent if the design does not speculate. For a sampled run, this
     /// includes lines that arrived during warming.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speculation: Option<SpeculationCounters>,
-    /// Counts of permutations; absent if the design does not move lines.
+    /// Statistics of permutations; absent if the design does not permute lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moving: Option<MovingCounters>,
-    /// All memory channels together.
+    /// Statistics of all memory channels, summed.
     pub dram: DramCounters,
     /// Size of metadata in memory and on the chip.
     pub footprint: Footprint,
-    /// The built-in check of the run.
+    /// Results of the built-in checks of the run.
     pub checks: Checks,
-    /// The sample that the figures are estimated from; absent if every instruction was in detail.
+    /// The sample from which the results are estimated; absent if every instruction was simulated in detail.
     pub sampling: Option<Sampling>,
-    /// The run by interval; absent unless the user requested intervals.
+    /// The results for each interval of the run; absent unless the user requested intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Vec<Interval>>,
     /// Predictions of each table of frequent values for the lines that arrived from memory; empty if no table watched. For a sampled run,
@@ -375,7 +382,7 @@ pub struct Record {
     pub events: u64,
     /// Hash of all events, in hexadecimal: two runs are identical if their hashes are equal.
     pub event_hash: String,
-    /// Weak choices of the design.
+    /// Known weaknesses of the design.
     pub weaknesses: Vec<&'static str>,
     /// Cost of the simulation on the computer that ran it.
     pub host: HostFigures,

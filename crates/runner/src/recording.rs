@@ -14,12 +14,12 @@ use workload::{Finish, Source, WorkloadError};
 /// Interval between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// Stores all of a source in a file. `watch` gets the number of instructions so far, about ten times a second. If it
-/// ends the program early, the trace contains the execution up to then.
+/// Stores all of a source in a file. The function calls `watch` about ten times a second with the number of
+/// instructions so far. If `watch` ends the program early, the trace contains the execution up to that moment.
 ///
 /// # Errors
-/// The errors of the source and of the file; the file then does not exist. After [`Command::GiveUp`] the function
-/// returns no totals, and the file does not exist either.
+/// The errors of the source and of the file. After an error, the file does not exist. After [`Command::GiveUp`] the
+/// function returns no totals, and the file does not exist either.
 ///
 /// # Panics
 /// If the recording thread panics, which is a bug.
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_is_ended_early_is_a_whole_trace() {
+    fn a_recording_ended_early_is_a_complete_trace() {
         let path = path("ended");
         let totals = record_trace(endless(), &path, |_| Command::EndProgram).unwrap().unwrap();
         let mut reader = TraceReader::open(&path).unwrap();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_is_given_up_leaves_no_file() {
+    fn an_aborted_recording_leaves_no_file() {
         let path = path("given-up");
         assert_eq!(record_trace(endless(), &path, |_| Command::GiveUp).unwrap(), None);
         assert!(!path.exists());

@@ -1,11 +1,12 @@
-//! The task that issues a trace of requests below the caches. No core runs, and the task looks up no cache.
+//! The task that issues a trace of requests recorded behind the caches. No core runs, and the requests bypass all
+//! caches.
 //!
 //! The task issues at most one request per memory clock to the controller, in the order of the trace. A request that
-//! the controller does not accept delays all later ones. A write waits until no read of its line is under way.
+//! the controller does not accept delays all later requests. A write waits until no read of its line is under way.
 //!
 //! Ramulator's CPU traces give numbers of instructions instead of clocks. A core dispatches these instructions at its
-//! width. A read that is not yet released limits dispatch to the size of the core's window behind it. The instructions
-//! have no dependences.
+//! width. Dispatch stops when the core's window is full behind a read that is not yet released. The instructions have
+//! no dependences.
 
 use crate::core_task::Ends;
 use catalogue::Machine;
@@ -126,7 +127,7 @@ impl<S: Source + 'static> RequestTask<S> {
     }
 
     /// Waits until the request is due, but at least until `next`, and returns its number. In a CPU trace this is the
-    /// number of its instruction.
+    /// number of the request's instruction.
     async fn come(&mut self, request: &TraceRequest, number: u64, next: Time) -> u64 {
         match self.pace {
             RequestPace::AtOnce => self.sleep_until(next).await,
@@ -136,7 +137,8 @@ impl<S: Source + 'static> RequestTask<S> {
         number + 1
     }
 
-    /// Waits until `before` instructions and that of the request are dispatched; returns the number of the latter.
+    /// Waits until `before` instructions and the instruction of the request are dispatched; returns the number of the
+    /// request's instruction.
     async fn dispatch(&mut self, before: u64) -> u64 {
         let DispatchWindow { clock, width, entries, .. } = self.window;
         let dispatched = self.window.dispatched + before + 1;

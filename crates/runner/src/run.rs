@@ -1,4 +1,4 @@
-//! One run: assembles the chip, runs the simulation, and makes the record.
+//! One run: assembles the machine, runs the simulation, and creates the record.
 
 mod bench;
 mod checks;
@@ -33,9 +33,10 @@ use units::Time;
 use warm_up::BaselineCounts;
 use workload::{Origin, Source};
 
-/// Events between two looks at the progress.
+/// Number of simulated events between two progress reports.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
-/// The same for a sampled run, where one event may warm many instructions.
+/// Number of simulated events between two progress reports of a sampled run, in which one event may warm many
+/// instructions.
 const SAMPLED_EVENTS_BETWEEN_LOOKS: u64 = 1 << 6;
 
 /// Decision of the observer of a run.
@@ -47,7 +48,7 @@ pub enum RunControl {
     Stop,
 }
 
-/// Runs a program on a machine under a design. `watch` gets the number of instructions so far, now and then.
+/// Runs a program on a machine under a design. `watch` is called repeatedly with the number of instructions so far.
 ///
 /// # Errors
 /// See [`RunError`]. Tampering and wrong lines are results, in [`Record::checks`].
@@ -59,8 +60,9 @@ pub fn run<S: Source + 'static>(
     run_together(options, vec![source], watch)
 }
 
-/// Runs several programs at once, each in separate address spaces. The function deals the cores to the programs in turn, and a program's
-/// strands to its cores. The run ends when all programs have ended; the cores of a program that has ended are idle from then on.
+/// Runs several programs at once, each in separate address spaces. The function assigns the cores to the programs in
+/// turn, and the strands of a program to its cores. The run ends when all programs have ended; the cores of a program
+/// that has ended are idle from then on.
 ///
 /// # Errors
 /// Like [`run`]; also if there are more programs than cores.
@@ -100,7 +102,7 @@ pub fn run_together<S: Source + 'static>(
     if let Some(error) = bench.ends.take_error() {
         return Err(error.into());
     }
-    // An error may have occurred since the last look.
+    // An error may have occurred since the last progress report.
     if let Some(error) = counting.error() {
         return Err(error);
     }
@@ -114,7 +116,7 @@ pub fn run_together<S: Source + 'static>(
     Ok(record)
 }
 
-/// The figures of a run that differ between a full and a sampled run.
+/// The results that are computed differently for a full run and for a sampled run.
 struct Figures {
     counts: Counts,
     cycles: u64,
@@ -192,8 +194,8 @@ impl<S: Source + 'static> AssembledMachine<S> {
         })
     }
 
-    /// Returns the number of instructions after the warm-up. A run that ended in an alarm counts from its start if the
-    /// alarm was in the warm-up.
+    /// Returns the number of instructions after the warm-up. If a run ended in an alarm during its warm-up, all its
+    /// instructions count.
     ///
     /// # Errors
     /// [`RunError::WarmUp`] if no instruction of a program is left to count.
@@ -214,7 +216,8 @@ impl<S: Source + 'static> AssembledMachine<S> {
             let retired = nodes.iter().map(|node| node.borrow().retired_at()).max().unwrap_or(Time::ZERO);
             let begun = nodes[0].borrow().start_of(before.counts.node.cycles);
             let counts = self.meters.read() - before.counts;
-            // A trace of requests has no core that knows when the last request is done: the end of the run is its time.
+            // For a trace of requests, no core reports the completion of the last request, so the end of the simulation
+            // is the end of the run.
             let (now, cycle) = (self.executor.clock().now(), nodes[0].borrow().start_of(1));
             let (time, cycles) = match workload.requests {
                 Some(_) => (now.since(Time::ZERO), now.as_fs().div_ceil(cycle.as_fs())),

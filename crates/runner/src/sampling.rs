@@ -1,19 +1,20 @@
 //! Sampling: simulates a few short stretches of a long program in detail, executes the remaining instructions without
-//! time, and estimates figures with a confidence interval.
+//! simulated time, and estimates the results with confidence intervals.
 //!
-//! This is SMARTS (R. Wunderlich, T. Wenisch, B. Falsafi and J. Hoe, "SMARTS: accelerating microarchitecture simulation via
-//! rigorous statistical sampling", ISCA 2003). Units of a fixed number of instructions are measured at regular distances.
-//! Before each, some instructions run in detail without being measured, so that queues and buffers fill; between them,
-//! caches, TLBs, predictors, metadata and ciphertext are kept warm functionally.
+//! This is SMARTS (R. Wunderlich, T. Wenisch, B. Falsafi and J. Hoe, "SMARTS: accelerating microarchitecture simulation
+//! via rigorous statistical sampling", ISCA 2003). Units of a fixed number of instructions are measured at regular
+//! distances. Before each unit, some instructions run in detail without being measured, so that queues and buffers fill
+//! (lead-in). Between the units, functional execution keeps caches, TLBs, predictors, metadata and ciphertext warm.
 //!
 //! | file | part |
 //! |---|---|
 //! | `schedule.rs` | start of each unit, and thinning out |
 //! | `sampler.rs` | next step of the core: lead in, measure, come to rest, warm |
-//! | `estimate.rs` | from units to figures with intervals |
+//! | `estimate.rs` | estimates with confidence intervals from the units |
 //! | `report.rs` | description of the sample in a record |
 //!
-//! The intervals cover the error from the choice of the units. They do not cover the small error of a window that begins with empty queues.
+//! The confidence intervals cover the error from the choice of the units. They do not cover the small error from
+//! windows that begin with empty queues.
 
 mod estimate;
 mod report;
@@ -38,7 +39,7 @@ pub enum Detail {
     Sampled(SamplingOptions),
 }
 
-/// A figure of a sampled run that can be the target of its accuracy.
+/// A result of a sampled run for which the user can require an accuracy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aim {
@@ -59,20 +60,21 @@ pub struct SamplingOptions {
     pub unit: u64,
     /// Instructions simulated in detail before each unit, but not measured.
     pub lead_in: u64,
-    /// Initial distance from one unit to the next. When a sample of half the density would be accurate enough, the
-    /// sampler discards every other unit and doubles the distance.
+    /// Initial distance from one unit to the next. When half of the units would give the required accuracy, the sampler
+    /// discards every other unit and doubles the distance.
     pub period: u64,
-    /// The figure that must reach the accuracy.
+    /// The result that must reach the accuracy.
     pub aim: Aim,
-    /// The required accuracy: half of the 95 % interval of that figure, as a fraction of its value.
+    /// The required accuracy: half the width of the 95 % confidence interval of that result, as a fraction of its
+    /// value.
     pub error: f64,
-    /// Seed of the positions of the units; the seed of the run, if it is absent.
+    /// Seed of the positions of the units; if absent, the seed of the run is used.
     pub start: Option<u64>,
 }
 
 impl Default for SamplingOptions {
-    /// Units of 2000 instructions after a lead-in of 4000, about the best values that SMARTS found (section 4). The default takes one unit
-    /// in every 20 000 instructions at first, and requires an error of 3 %.
+    /// Units of 2000 instructions after a lead-in of 4000, about the best values that SMARTS found (section 4). By
+    /// default the sampler first measures one unit in every 20 000 instructions, and requires an error of 3 %.
     fn default() -> SamplingOptions {
         SamplingOptions { unit: 2_000, lead_in: 4_000, period: 20_000, aim: Aim::Ipc, error: 0.03, start: None }
     }

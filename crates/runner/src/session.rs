@@ -1,10 +1,11 @@
 //! Runs several designs on the same programs, one thread for each design.
 //!
-//! One program has one execution: all designs get the same chunks, so they run the same instructions, and the slowest design sets the pace.
-//! With several programs at once, each design has separate executions of the same programs. A shared execution could deadlock, because the
-//! designs let the programs progress at different rates. A `Pace` keeps the designs together by their instructions. A session that is
-//! ended early ends each program at one point for all designs, so that their results are comparable. Only progress and the record leave the
-//! thread of a simulation.
+//! One program has one execution: all designs get the same chunks, so they run the same instructions, and the slowest
+//! design determines the speed. With several programs at once, each design has separate executions of the same
+//! programs. A shared execution could deadlock, because the designs let the programs progress at different rates. A
+//! `Pace` limits the difference between the designs in executed instructions. If the user ends a session early, each
+//! program ends at the same instruction for all designs, so that their results are comparable. The thread of a
+//! simulation sends only its progress and its record to other threads.
 
 use crate::endable::{EndSwitch, Endable};
 use crate::pace::Pace;
@@ -22,8 +23,8 @@ use workload::broadcast::broadcast;
 
 /// Interval between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
-/// Instructions that a design may be ahead of the slowest if each has separate executions: one or two seconds of work. The other designs
-/// take that long to catch up when the user ends the programs.
+/// Instructions by which a design may be ahead of the slowest design, if each design has separate executions: one or
+/// two seconds of work. The other designs take that long to catch up when the user ends the programs.
 const LEAD: u64 = 1 << 20;
 
 /// Progress of a session.
@@ -76,7 +77,8 @@ struct SessionState {
     give_up: AtomicBool,
     /// One switch for each program.
     switches: Vec<EndSwitch>,
-    /// Keeps designs together that have separate executions; absent for a shared execution, which keeps them together.
+    /// Limits the difference in progress between designs with separate executions; absent for a shared execution, which
+    /// limits the difference itself.
     pace: Option<Pace>,
 }
 
@@ -91,7 +93,7 @@ impl SessionState {
         self.switches.iter().any(EndSwitch::is_on)
     }
 
-    /// Notes that a design has run `instructions`. The design waits for the slower ones if there is a pace.
+    /// Notes that a design has run `instructions`. The design waits for slower designs if there is a pace.
     fn arrived(&self, design: usize, instructions: u64) -> RunControl {
         self.instructions[design].store(instructions, Ordering::Relaxed);
         if let Some(pace) = &self.pace {
@@ -169,7 +171,7 @@ fn run_one<S: Source + 'static>(
         pace.finished(index);
     }
     let outcome = match ended {
-        // Giving up also ends the program, so this record is about an arbitrary part.
+        // Giving up also ends the program, so this record covers an arbitrary part of the program.
         Ok(Ok(_) | Err(RunError::Unfinished(_))) if shared.give_up.load(Ordering::Relaxed) => {
             Err(RunError::Stopped.into())
         }
@@ -218,7 +220,8 @@ fn record_of(outcome: &mut Outcome) -> Option<&mut Record> {
     }
 }
 
-/// Sets the budget to the instructions run. With several programs, no single budget describes the part of each.
+/// Sets the budget to the instructions run. With several programs, no single budget describes the executed part of each
+/// program.
 fn limit_to_what_ran(record: &mut Record) {
     if !record.configuration.other_programs.is_empty() {
         return;
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn designs_that_run_together_have_the_same_events_as_separate_runs() {
+    fn designs_simulated_in_parallel_have_the_event_hashes_of_separate_runs() {
         let designs = [options("none", 50_000), options("sc64-bmt", 50_000)];
         let together = session(kernel(&[]), &designs, |_| Command::GoOn);
         assert!(!together.ended_early);
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_ended_early_gives_every_design_a_record_of_the_same_part() {
+    fn a_program_ended_early_gives_every_design_a_record_of_equal_instructions() {
         let endless = kernel(&[("updates", "1000000000")]);
         let designs = [options("none", u64::MAX), options("ctr-mac", u64::MAX)];
         let results = session(endless, &designs, |_| Command::EndProgram);
@@ -302,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn giving_up_leaves_unfinished_designs_without_a_record() {
+    fn an_aborted_session_leaves_unfinished_designs_without_a_record() {
         let endless = kernel(&[("updates", "1000000000")]);
         let outcomes = session(endless, &[options("none", u64::MAX)], |_| Command::GiveUp).outcomes;
         assert!(matches!(outcomes[0], Err(SessionError::Run(RunError::Stopped))));

@@ -1,7 +1,8 @@
-//! Is the machine believable? Its figures next to those of public simulators of the same configuration.
+//! Validation: compares results of the machine with those of public simulators of the same configuration.
 //!
-//! Two DRAM simulators run the same streams of requests as the DRAM model, and ChampSim the same traces as the whole machine. The files in
-//! `reference/` contain the reference figures and their sources. This module only measures; `docs/VALIDATION.md` explains the differences.
+//! Two DRAM simulators were run on the same streams of requests as the DRAM model, and ChampSim on the same traces as
+//! the whole machine. The files in `reference/` contain the reference figures and their sources. This module only
+//! measures; `docs/VALIDATION.md` explains the differences.
 
 mod champsim;
 mod dram;
@@ -12,7 +13,7 @@ use catalogue::ConfigError;
 use serde::Serialize;
 use thiserror::Error;
 
-/// Part of the reference's work to repeat.
+/// Part of the reference measurements to repeat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValidationExtent {
     /// All streams and windows, which takes minutes.
@@ -30,9 +31,9 @@ pub struct ComparisonRow {
     pub subject: String,
     /// Name of the figure, with its unit.
     pub quantity: String,
-    /// Our figure; the mean, if pages were placed several times.
+    /// Our figure; if it was measured for several page placements, their mean.
     pub ours: f64,
-    /// The 95 % interval of our figure over the placements of pages, if there were several.
+    /// The 95 % confidence interval of our figure over the page placements, if there were several.
     pub interval: Option<[f64; 2]>,
     /// Figure of the reference.
     pub theirs: f64,
@@ -43,8 +44,9 @@ pub struct ComparisonRow {
     pub difference_percent: f64,
     /// Tolerance of the difference, in the same unit; absent if the figure is only reported.
     pub tolerance_percent: Option<f64>,
-    /// Additional tolerance for page placement, in percent of the reference. The reference has one placement, and our figure is
-    /// the mean of a few: 95 % of single placements are no further from this mean.
+    /// Additional tolerance for page placement, in percent of the reference. The reference has one placement, and our
+    /// figure is the mean of a few: With a probability of 95 %, a single placement is within this tolerance of our
+    /// mean.
     pub placement_percent: f64,
     /// True if the difference is within both tolerances together.
     pub ok: bool,
@@ -78,7 +80,8 @@ impl ComparisonRow {
         let mut row = ComparisonRow::new(reference, subject, quantity, [mean, theirs], Some(tolerance));
         if let Some(Estimate { value, low, high }) = ratio(ours, &vec![1.0; ours.len()]) {
             row.interval = Some([low, high]);
-            // The interval is that of a mean. The variance of a single value is larger by the count plus one.
+            // The confidence interval is that of a mean of n values. The variance of the difference between a single
+            // value and this mean is n + 1 times as large.
             let single = (high - value) * (ours.len() as f64 + 1.0).sqrt();
             // A reference of zero has no percentage: like the difference, the tolerance is then a percentage of our
             // figure.
@@ -163,7 +166,7 @@ pub struct ValidationProgress<'a> {
     pub of: u64,
 }
 
-/// Measures all figures. `progress` gets each subject after its simulation.
+/// Measures all figures. `progress` is called with each subject after its simulation.
 ///
 /// # Errors
 /// See [`ValidationError`]; a figure out of its tolerance is a result.
@@ -221,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_placements_do_not_move_is_judged_only_by_its_tolerance() {
+    fn a_validation_figure_equal_in_all_placements_is_judged_only_by_its_tolerance() {
         let found = row(&[104.0; 5], 100.0);
         assert_eq!((found.interval, found.placement_percent, found.ok), (Some([104.0; 2]), 0.0, true));
         assert!(!row(&[106.0; 5], 100.0).ok);
     }
 
     #[test]
-    fn the_tolerance_includes_students_interval_of_a_single_placement() {
+    fn the_validation_tolerance_includes_the_student_interval_of_a_single_placement() {
         // Mean 100, deviation 10, quantile for four degrees of freedom 2.776, root of 1 + 1/5.
         let placements = [85.858, 100.0, 114.142, 100.0, 100.0];
         let found = row(&placements, 100.0);
@@ -240,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn differences_of_percentages_are_in_points() {
+    fn validation_reports_differences_of_percentages_in_percentage_points() {
         let found = ComparisonRow::in_points("", "", "row hits in percent", [1.0, 0.4], 0.5);
         assert!(found.in_points && (found.difference_percent - 0.6).abs() < 1e-9 && !found.ok, "{found:?}");
         assert!(!row(&[1.0], 0.4).in_points);
     }
 
     #[test]
-    fn a_figure_is_off_if_the_reference_has_zero_and_most_placements_do_not() {
+    fn a_zero_reference_is_met_only_if_most_placements_give_zero() {
         assert!(row(&[0.0; 5], 0.0).ok && !row(&[1.0; 5], 0.0).ok);
         assert!(row(&[0.0, 0.0, 9.0, 0.0, 0.0], 0.0).ok, "unless most placements have nothing either");
     }

@@ -88,7 +88,7 @@ impl WholeFile {
         self.file.write_all(bytes).map_err(Unwritten::as_path(&self.requested))
     }
 
-    /// Writes buffered bytes to the disk, so that a full disk is noticed now.
+    /// Writes buffered bytes to the disk, so that an error such as a full disk is reported now.
     ///
     /// # Errors
     /// [`Unwritten`] if the disk is full, or on another error.

@@ -1,7 +1,8 @@
-//! Measures a part of a trace like trace-driven simulators: after a warm-up, without the counts of the warm-up.
+//! Measures a part of a trace (a window) as trace-driven simulators do: after a warm-up, and without the statistics of
+//! the warm-up.
 //!
-//! A window's figures are the difference of two runs: one to the end of the warm-up, one to the end of the window. Both runs are identical
-//! up to the end of the warm-up, because no event depends on the length of a run.
+//! The results of a window are the difference of two runs: one to the end of the warm-up, one to the end of the window.
+//! Both runs are identical up to the end of the warm-up, because no event depends on the length of a run.
 
 use crate::record::Record;
 use crate::run::{RunControl, RunError, RunOptions, run};
@@ -22,13 +23,13 @@ pub struct WindowExtent {
 /// Accesses to a cache or a TLB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Accesses {
-    /// Number of accesses, without write-backs of the level above.
+    /// Number of accesses, without write-backs from the cache level above.
     pub accesses: u64,
     /// Number of misses. Like ChampSim, this includes accesses merged into a miss under way.
     pub misses: u64,
 }
 
-/// The figures of a window, in ChampSim's terms.
+/// The results of a window, defined as in ChampSim.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Window {
     /// Instructions before the window.
@@ -62,7 +63,7 @@ pub struct Window {
     pub row_hit_rate: Option<f64>,
 }
 
-/// A reason why a window has no figures.
+/// A reason why a window has no results.
 #[derive(Debug, Error)]
 pub enum WindowError {
     /// The catalogue lacks the unprotected design.
@@ -91,7 +92,7 @@ pub enum WindowError {
 }
 
 /// Measures a window of an unprotected machine. `open` returns the trace from its beginning, with the given number of
-/// instructions. Now and then, `watch` gets the number of instructions of both runs so far.
+/// instructions. `watch` is called repeatedly with the number of instructions of both runs so far.
 ///
 /// # Errors
 /// [`WindowError`] if a run fails or the trace is too short.
@@ -132,7 +133,8 @@ impl Window {
         let instructions = of(|record| record.instructions);
         let cycles = of(|record| record.cycles);
         let llc_misses = of(|record| record.llc.misses);
-        // The record's latency starts at the memory controller, ours at the cache, half of the path earlier.
+        // The latency in the record starts at the memory controller. The latency of a window starts at the last-level
+        // cache, which is half of `path_ns` earlier.
         let way_ns = machine.memory.path_ns / 2.0;
         let latency = |latency_fs: f64| (latency_fs / 1e6 + way_ns) * machine.node.clock_mhz.as_mhz_f64() / 1e3;
         let row_hits = of(|record| record.dram.row_hits);

@@ -1,4 +1,5 @@
-//! The executor: takes the earliest event, sets the clock to it, and polls the task that it wakes.
+//! The executor: takes the earliest event, sets the clock to the time of the event, and polls the task that the event
+//! wakes.
 
 use crate::queue::{Event, EventQueue};
 use std::cell::{Cell, RefCell};
@@ -27,7 +28,7 @@ struct ExecutorState {
     born: RefCell<Vec<Task>>,
 }
 
-/// The tasks of one simulation. Dropping it models a loss of power: every task stops at its current await.
+/// The tasks of one simulation. Dropping the executor models a loss of power: every task stops at its current await.
 pub struct Executor {
     clock: Clock,
     tasks: Vec<Option<Task>>,
@@ -57,7 +58,7 @@ impl Clock {
         self.wake_at(task, self.now());
     }
 
-    /// Waits until `at`; at once if it has passed.
+    /// Waits until `at`; returns at once if `at` has passed.
     pub fn sleep_until(&self, at: Time) -> Sleep<'_> {
         Sleep { clock: self, at, scheduled: false }
     }
@@ -72,7 +73,7 @@ impl Clock {
         self.0.born.borrow_mut().push(Box::pin(task));
     }
 
-    /// Returns a hash over every event so far: two runs are the same if their hashes are equal.
+    /// Returns a hash over every event so far: two runs are identical if their hashes are equal.
     pub fn event_hash(&self) -> u64 {
         self.0.hash.get()
     }
@@ -83,8 +84,8 @@ impl Clock {
     }
 }
 
-/// A wait for an instant. Written by hand, since nearly all waits of accesses are of this kind: three words, which can be
-/// stored and moved.
+/// A wait for an instant. Written by hand, since nearly all waits of accesses are of this kind: a value of three words,
+/// which can be stored and moved.
 #[must_use = "nothing waits before it is awaited"]
 pub struct Sleep<'a> {
     clock: &'a Clock,
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_one_instant_happen_in_the_order_of_their_requests() {
+    fn simulated_events_of_one_instant_occur_in_the_order_of_their_requests() {
         let mut executor = Executor::new();
         let log = Rc::new(RefCell::new(Vec::new()));
         for name in 0..4 {
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleeper_wakes_at_its_instant_and_not_before() {
+    fn a_sleeping_task_wakes_exactly_at_its_instant() {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let woke = Rc::new(Cell::new(Time::ZERO));
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_tasks_have_the_same_event_hash_and_different_ones_do_not() {
+    fn equal_tasks_have_equal_event_hashes_and_different_tasks_different_ones() {
         let hash_of = |delays: &[u64]| {
             let mut executor = Executor::new();
             for &delay in delays {

@@ -1,13 +1,13 @@
 //! Concurrent work within one task: overlap is visible in the source.
 //!
-//! Every wake-up of the task polls each unfinished part, first to last. A part checks its condition, which is cheap if
-//! it does not hold yet. So no wakers are needed, and the order is always the order in the source.
+//! Every wake-up of the task polls each unfinished part, first to last. A part checks its condition, which costs little
+//! if the condition is not yet true. So no wakers are needed, and the order is always the order in the source.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
-/// Polls a part unless it is done; returns true if it is.
+/// Polls a part unless it is done; returns true if the part is done.
 fn advance<F: Future>(part: Pin<&mut F>, output: &mut Option<F::Output>, context: &mut Context<'_>) -> bool {
     if output.is_none()
         && let Poll::Ready(value) = part.poll(context)
@@ -56,8 +56,8 @@ pub fn join_pinned<A: Future, B: Future, C: Future>(
     })
 }
 
-/// Waits for the first of two futures to finish; if both finish at one instant, `first` wins. The other one is dropped
-/// unfinished.
+/// Waits for the first of two futures to finish; if both finish at one instant, `race` returns the output of `first`.
+/// The other future is dropped unfinished.
 pub async fn race<T>(first: impl Future<Output = T>, second: impl Future<Output = T>) -> T {
     let (mut first, mut second) = (pin!(first), pin!(second));
     poll_fn(|context| match first.as_mut().poll(context) {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_join_takes_as_long_as_its_slowest_part() {
+    fn a_join_of_tasks_takes_as_long_as_its_slowest_task() {
         let ended = ended_at(|clock| async move {
             join!(clock.sleep(Duration::from_ns(3)), clock.sleep(Duration::from_ns(9)));
             join_all((1..5).map(|n| clock.sleep(Duration::from_ns(n)))).await;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_race_takes_as_long_as_its_faster_part_and_the_first_wins_a_tie() {
+    fn a_race_of_two_tasks_ends_with_the_faster_one_and_the_first_wins_a_tie() {
         let ended = ended_at(|clock| async move {
             let part = async |ns, name| {
                 clock.sleep(Duration::from_ns(ns)).await;
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn started_parts_make_progress_during_another_wait() {
+    fn started_tasks_progress_while_their_parent_awaits_another() {
         let ended = ended_at(|clock| async move {
             let mut going = Going::default();
             let part = async |ns| {

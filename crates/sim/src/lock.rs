@@ -134,8 +134,8 @@ impl<K: Hash + Eq + Copy> LockTable<K> {
         LockTable { clock: clock.clone(), names: RefCell::new(names) }
     }
 
-    /// Locks `name`, after all earlier waiters. A wait that has begun must not be dropped: the lock would be granted all the
-    /// same, and the name would stay locked.
+    /// Locks `name`, after all earlier waiters. A wait that has begun must not be dropped: the lock would be granted to
+    /// the dropped waiter, and the name would stay locked.
     pub fn lock(&self, name: K, mode: Mode) -> impl Future<Output = Guard<'_, K>> {
         let mut waits = None;
         poll_fn(move |_| {
@@ -180,8 +180,9 @@ mod tests {
     /// A task of the test: arrival in nanoseconds, name, mode, and time for which it holds the lock.
     type Visit = (u64, u8, Mode, u64);
 
-    /// Returns the time at which each task enters. A task enters not before its arrival, not before earlier tasks for its name
-    /// enter, and not before earlier tasks that it cannot share with leave.
+    /// Returns the time at which each task enters. A task enters after its arrival, and after the entries of all
+    /// earlier tasks for its name. It also enters after the departures of all earlier tasks with which it cannot share
+    /// the lock.
     fn expected(visits: &[Visit]) -> Vec<u64> {
         let mut entered: Vec<u64> = Vec::new();
         for &(comes, name, mode, _) in visits {
@@ -199,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_task_enters_a_lock_in_turn_as_soon_as_earlier_holders_permit(
+        fn shared_and_exclusive_locks_are_granted_in_order_as_soon_as_earlier_holders_permit(
             mut visits in proptest::collection::vec(
                 (0..40_u64, 0..3_u8, prop_oneof![Just(Mode::Shared), Just(Mode::Exclusive)], 0..20_u64), 1..40)
         ) {
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn sharers_overlap_and_an_exclusive_holder_waits_its_turn() {
+    fn shared_lock_holders_overlap_and_an_exclusive_one_waits_its_turn() {
         let mut executor = Executor::new();
         let table = Rc::new(LockTable::new(executor.clock()));
         let log = Rc::new(RefCell::new(Vec::new()));

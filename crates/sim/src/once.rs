@@ -1,4 +1,4 @@
-//! Values that one part of a task sets and other parts wait for. They join the stages of an access.
+//! Values that one part of a task sets and other parts wait for. These values connect the stages of an access.
 
 use std::cell::OnceCell;
 use std::future::poll_fn;
@@ -46,7 +46,7 @@ mod tests {
     use units::{Duration, Time};
 
     #[test]
-    fn waiters_continue_at_the_instant_of_the_first_value() {
+    fn tasks_that_await_a_single_value_continue_when_it_is_first_set() {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let seen = Rc::new(RefCell::new(Vec::new()));

@@ -1,7 +1,8 @@
-//! Permits: a limited number are in use at once; a task that needs more than are free waits, in order.
+//! Permits: a limited number of permits are in use at once. A task that needs more permits than are free waits, in the
+//! order of arrival.
 //!
 //! A task that needs no permit can wait until no task waits for permits: [`Permits::pass`] is a gate that is closed
-//! while permits are short.
+//! while tasks wait for permits.
 
 use crate::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
@@ -139,7 +140,7 @@ impl Permits {
     }
 }
 
-/// Calls `ask` once. Ready at once if that returns no ticket, or when the ticket is granted.
+/// Calls `ask` once. The future is ready at once if `ask` returns no ticket, otherwise when the ticket is granted.
 fn granted(ask: impl Fn() -> Option<Ticket>) -> impl Future<Output = ()> {
     let mut drawn: Option<Option<Ticket>> = None;
     poll_fn(move |_| match drawn.get_or_insert_with(&ask) {
@@ -181,22 +182,22 @@ mod tests {
     }
 
     #[test]
-    fn no_more_permits_are_out_than_exist_and_waiters_are_served_in_order() {
+    fn a_semaphore_never_exceeds_its_permits_and_serves_waiters_in_order() {
         assert_eq!(times(2, &[1, 1, 1, 1]), (vec![(0, 0), (1, 0), (2, 10), (3, 11)], 2));
     }
 
     #[test]
-    fn a_request_for_many_permits_is_not_overtaken_and_gets_at_most_all() {
+    fn a_semaphore_request_for_several_permits_is_not_overtaken() {
         assert_eq!(times(3, &[2, 5, 1]), (vec![(0, 0), (1, 10), (2, 21)], 3));
     }
 
     #[test]
-    fn the_gate_is_shut_while_a_request_waits() {
+    fn the_gate_of_a_semaphore_is_closed_while_a_request_waits() {
         assert_eq!(times(1, &[0, 1, 0, 1, 0, 1, 0]).0, [(0, 0), (1, 0), (2, 0), (3, 11), (5, 24), (4, 24), (6, 24)]);
     }
 
     #[test]
-    fn an_arrival_at_the_opening_of_the_gate_passes_after_the_waiters() {
+    fn a_task_that_arrives_as_the_semaphore_gate_opens_passes_after_the_waiting_tasks() {
         let mut executor = Executor::new();
         let permits = Rc::new(Permits::new(executor.clock(), 1));
         let log = Rc::new(RefCell::new(Vec::new()));

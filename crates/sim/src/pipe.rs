@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 pub struct Pipe {
     latency: Duration,
     units: RefCell<PipeUnits>,
-    /// Idle work, which enters units that would otherwise be empty.
+    /// Idle work, which enters units only in cycles in which no other item enters.
     idle: IdleQueue,
     items: Cell<u64>,
     waited: Cell<Duration>,
@@ -74,8 +74,8 @@ impl Pipe {
         passage
     }
 
-    /// Sends `links` through, from `now` on, each after the one before it has left; returns their times. Between them
-    /// the units take other items.
+    /// Sends `links` through, from `now` on, each after the previous link has left; returns their times. Between the
+    /// links, the units accept other items.
     pub fn pass_chained(&self, now: Time, links: u32) -> Passage {
         self.fill_gaps(now);
         let mut units = self.units.borrow_mut();
@@ -94,7 +94,7 @@ impl Pipe {
         self.waited.set(self.waited.get() + waited);
     }
 
-    /// Returns the time from entering to leaving.
+    /// Returns the time from the entry of an item to its departure.
     pub fn latency(&self) -> Duration {
         self.latency
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_takes_one_item_an_interval_and_delivers_after_its_latency() {
+    fn a_pipelined_unit_starts_one_item_per_interval_and_completes_it_after_its_latency() {
         let pipe = Pipe::new(1, NS * 10, NS * 2);
         assert_eq!(pipe.pass(at(5), 1), Passage { start: at(5), done: at(15) });
         assert_eq!(pipe.pass(at(5), 3), Passage { start: at(7), done: at(21) });
@@ -133,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn two_units_take_two_items_at_once() {
+    fn two_pipelined_units_start_two_items_at_once() {
         let pipe = Pipe::new(2, NS * 10, NS * 4);
         assert_eq!(pipe.pass(at(0), 4), Passage { start: at(0), done: at(14) });
     }
 
     #[test]
-    fn the_links_of_a_chain_wait_for_each_other_and_leave_room_between_them() {
+    fn chained_items_of_a_pipelined_unit_are_serial_and_other_items_enter_between_them() {
         let pipe = Pipe::new(1, NS * 10, NS * 2);
         assert_eq!(pipe.pass_chained(at(0), 3), Passage { start: at(0), done: at(30) });
         // The links entered at 0, 10 and 20: other items use the intervals from 2, 4 and 6, but not that from 9.
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_behind_other_items_waits_once_and_chains_do_not_collide() {
+    fn chained_items_of_a_pipelined_unit_wait_once_and_do_not_collide_with_other_chains() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
         pipe.pass(at(0), 2);
         assert_eq!(pipe.pass_chained(at(1), 2), Passage { start: at(8), done: at(28) });
@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn an_inverse_item_may_take_longer() {
+    fn an_item_of_a_pipelined_unit_may_have_another_latency() {
         let pipe = Pipe::new(1, NS * 10, NS * 2);
         assert_eq!(pipe.pass_in(NS * 13, at(0), 2), Passage { start: at(0), done: at(15) });
         assert_eq!(pipe.pass(at(0), 1).done, at(14));
     }
 
     #[test]
-    fn no_mixture_of_items_and_chains_puts_two_into_a_unit_within_an_interval() {
+    fn no_pipelined_unit_starts_two_random_items_within_an_interval() {
         let mut random = Random::new(1);
         for _ in 0..500 {
             let (latency, interval, units) = (1 + random.below(20), 1 + random.below(8), 1 + random.below(3) as usize);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn finished_chains_leave_no_reservation() {
+    fn completed_chains_leave_no_reservation_in_a_pipelined_unit() {
         // The second link never goes into the unit that took the first, which is still busy.
         let pipe = Pipe::new(2, NS * 3, NS * 5);
         for chain in 0..100 {

@@ -1,9 +1,9 @@
 //! The event queue: a timing wheel for near events, a heap for far ones.
 //!
-//! Almost every event is within a few hundred nanoseconds, so it costs one link in a short list and one bit. All lists are in one
-//! table that re-uses free entries, the latest first. Few events wait at a time, so the table fits into the nearest cache of the
-//! host, in contrast to a list per slot. Events beyond the wheel's horizon wait in the heap and are popped from it directly: the
-//! queue pops the earlier of the two.
+//! Almost every event is due within a few hundred nanoseconds, so it costs one link in a short list and one bit. All
+//! lists are in one table that re-uses free entries, the latest first. Few events wait at a time, so the table fits
+//! into the nearest cache of the host, in contrast to a list per slot. Events beyond the wheel's horizon wait in the
+//! heap and are popped from it directly: the queue pops the earlier of the two.
 
 use crate::TaskId;
 use std::cmp::Reverse;
@@ -81,13 +81,13 @@ impl EventQueue {
     }
 
     fn keep(&mut self, kept: WheelNode) -> ItemIndex {
-        let slot = self.free;
-        if slot == NOWHERE {
+        let index = self.free;
+        if index == NOWHERE {
             self.kept.push(kept);
             return self.kept.len() as ItemIndex - 1;
         }
-        self.free = std::mem::replace(&mut self.kept[slot as usize], kept).next;
-        slot
+        self.free = std::mem::replace(&mut self.kept[index as usize], kept).next;
+        index
     }
 
     /// Removes and returns the earliest event.
@@ -160,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_leave_in_the_order_of_a_plain_sorted_list(
+        fn the_event_queue_pops_events_in_the_order_of_a_sorted_list(
             steps in proptest::collection::vec((0u64..3_000_000_000, 0usize..4), 1..300)
         ) {
             let mut queue = EventQueue::new();

@@ -10,7 +10,8 @@ use units::Time;
 
 /// Work for identical tasks: each item is passed to a free task, in order of arrival, and begins at its time.
 ///
-/// An idle task gets its item at once and is woken when the item begins, so passing it costs no extra event.
+/// An idle task receives its item at once and is woken when the item begins, so passing the item costs no additional
+/// event.
 pub struct WorkQueue<T> {
     clock: Clock,
     /// Items that are not assigned to a task.
@@ -72,8 +73,9 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Assigns a desk to the current task, with an item if one is waiting. Returns the desk, and whether the item may begin now. It
-    /// must begin after items of this instant that are assigned to tasks that have not woken yet.
+    /// Assigns a desk to the current task, with an item if one is waiting. Returns the desk, and true if the item may
+    /// begin now. The item must begin after the items of this instant that are assigned to tasks that have not woken
+    /// yet.
     fn sit_down(&self) -> (usize, bool) {
         let task = self.clock.current_task();
         let given = self.items.borrow_mut().pop_front();
@@ -105,7 +107,7 @@ mod tests {
 
     /// A task ends its work at the instant at which other tasks got items but have not woken yet.
     #[test]
-    fn no_work_overtakes_items_of_tasks_that_are_about_to_wake() {
+    fn a_work_queue_keeps_its_order_for_workers_that_are_about_to_wake() {
         let mut executor = Executor::new();
         let queue = Rc::new(WorkQueue::new(executor.clock()));
         let log = Rc::new(RefCell::new(Vec::new()));
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_assigned_to_free_workers_in_order_of_its_time() {
+    fn a_work_queue_assigns_items_to_free_workers_in_order_of_time() {
         let mut executor = Executor::new();
         let queue = Rc::new(WorkQueue::new(executor.clock()));
         let log = Rc::new(RefCell::new(Vec::new()));

@@ -8,7 +8,7 @@ use units::Time;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Other requests were ahead in a queue.
+    /// Earlier requests in a queue had priority.
     Queue,
     /// The bank was busy with another row or in recovery.
     Bank,
@@ -139,9 +139,9 @@ pub struct Span {
     /// Time of the completion.
     #[serde(serialize_with = "as_fs")]
     pub end: Time,
-    /// Main cause of the waiting time, if it waited.
+    /// Main cause of the waiting time, if the work was delayed.
     pub waited_for: Option<Cause>,
-    /// A word on the outcome: a row hit, a cache miss.
+    /// The outcome in a word or two, such as a row hit or a cache miss.
     pub outcome: Option<&'static str>,
 }
 

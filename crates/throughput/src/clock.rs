@@ -1,8 +1,8 @@
 //! Measures the present clock of a core, without a counter of the processor.
 //!
-//! An addition and an exclusive or take a cycle each on every processor of the last twenty years. Each operation here
-//! depends on the one before it, so a chain takes as many cycles as it has links. The time stamp counter has a separate
-//! clock. It differs from the core's clock if that clock varies, as on most present computers.
+//! An addition and an exclusive or take one cycle each on every processor of the last twenty years. Each operation here
+//! depends on the previous one, so a chain takes as many cycles as it has operations. The time stamp counter has a
+//! separate clock. It differs from the core's clock if that clock varies, as on most present computers.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,9 +1,10 @@
-//! Engines that seal and open: our kernel over lines, and RustCrypto's `aes-gcm` over complete buffers.
+//! Implementations of AES-128-GCM that are measured: our kernel over memory lines, and RustCrypto's `aes-gcm` over
+//! complete buffers.
 //!
-//! `aes-gcm` selects its instructions at run time. Since version 0.10 its portable code can be selected only for the
-//! whole build. Version 0.9 has it as a feature, which is the only reason to use this version. The measurements show
-//! the portable Rust code next to the same crates with the processor's instructions. (A known defect of version 0.9
-//! does not affect a measurement: a buffer holds plaintext after a wrong tag.)
+//! `aes-gcm` selects its instructions at run time. Since version 0.10, its portable code can be selected only for the
+//! whole build. Version 0.9 has the portable code as a feature, which is the only reason to use version 0.9. The
+//! measurements show the portable Rust code next to the same crates with the processor's instructions. (A known defect
+//! of version 0.9 does not affect a measurement: a buffer holds plaintext after a wrong tag.)
 
 use aes_gcm::aead::AeadInOut;
 use aes_gcm_soft::aead::{AeadInPlace, NewAead};

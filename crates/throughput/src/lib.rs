@@ -1,10 +1,10 @@
-//! Measures how fast one core of this computer seals and opens with AES-128-GCM: the seconds of a call, and the clock
-//! of the core meanwhile. Callers compute all other figures from these two.
+//! Measures how fast one core of this computer encrypts (seals) and decrypts (opens) with AES-128-GCM. The results are
+//! the seconds of a call, and the clock of the core meanwhile. Callers compute all other figures from these two.
 //!
-//! A call handles one message. This is a buffer under one nonce with one tag. For the line kernel, it is as many lines
-//! of 64 bytes as fill that size, each with a nonce and a tag, as in memory. Messages, nonces and tags together stay in
-//! a first-level cache. Every measurement first checks that the engine's bytes are those of `aes-gcm`, and that the
-//! engine refuses a wrong tag; opening verifies all tags.
+//! A call handles one message. For `aes-gcm`, a message is a buffer under one nonce with one tag. For the line kernel,
+//! a message of the same size consists of lines of 64 bytes, each with a nonce and a tag, as in memory. Messages,
+//! nonces and tags together stay in a first-level cache. Every measurement first checks that the engine's bytes are
+//! those of `aes-gcm`, and that the engine refuses a wrong tag; opening verifies all tags.
 
 mod clock;
 mod engines;

@@ -19,7 +19,7 @@ fn every_available_engine_is_measured_with_positive_figures() {
 }
 
 #[test]
-fn a_buffer_may_end_within_a_line_and_a_message_of_lines_may_not() {
+fn line_engines_refuse_messages_that_are_no_multiple_of_64_bytes() {
     assert!(measure(AeadEngine::Buffer, 32, 1).is_ok());
     assert!(measure(AeadEngine::BufferSoft, 48, 1).is_ok());
     let refused = measure(AeadEngine::LinesPortable, 96, 1).unwrap_err();
@@ -72,7 +72,7 @@ impl Aead for Blind {
 
 #[test]
 #[should_panic(expected = "takes a wrong tag")]
-fn an_engine_that_takes_a_wrong_tag_is_not_measured() {
+fn an_engine_that_accepts_a_wrong_tag_is_not_measured() {
     let engine = AeadEngine::Buffer;
     MessageBatch::new(64, 64).check(engine, &mut Blind(engine.expanded().unwrap()));
 }
@@ -92,7 +92,7 @@ impl Aead for Mute {
 
 #[test]
 #[should_panic(expected = "does not seal as aes-gcm does")]
-fn an_engine_with_other_bytes_is_not_measured() {
+fn an_engine_with_wrong_ciphertext_is_not_measured() {
     let engine = AeadEngine::BufferSoft;
     MessageBatch::new(64, 64).check(engine, &mut Mute(engine.expanded().unwrap()));
 }

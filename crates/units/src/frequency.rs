@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_has_a_cycle_that_is_exact() {
+    fn a_frequency_given_as_a_ratio_has_an_exact_period() {
         for (text, fs) in [
             ("500/3 MHz", 6_000_000),
             ("1000/6", 6_000_000),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_not_exact_is_refused_with_the_nearest_that_are() {
+    fn a_frequency_without_an_exact_period_is_refused_with_the_nearest_exact_ones() {
         let refused = |text| frequency(text).check().unwrap_err();
         let ddr5 = refused("2400");
         assert!(ddr5.contains("is 2400, of which a cycle is 416666.667 femtoseconds"), "{ddr5}");

@@ -1,7 +1,7 @@
-//! Length of the memory lines of a machine.
+//! Length of the memory lines of a machine, in contrast to the 64-byte lines of recordings.
 //!
-//! [`Line`] holds the bytes of a line of any length: a shorter line is at the beginning, followed by zeros. Recordings contain lines
-//! of 64 bytes, each of which is one memory line, or several.
+//! [`Line`] holds the bytes of a line of any length: a shorter line is at the beginning, followed by zeros. Recordings
+//! contain lines of 64 bytes; each is one memory line, or several.
 
 use crate::{Bytes, LINE_BYTES, Line, LineAddr, PAGE_BYTES, PhysAddr, ZERO_LINE};
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_line_is_two_short_lines_side_by_side_or_one_whole() {
+    fn a_recorded_64_byte_line_is_split_into_two_32_byte_lines() {
         let content = std::array::from_fn(|byte| byte as u8 + 1);
         let of = |length: LineLength| length.parts(LineAddr(6), &content).collect::<Vec<_>>();
         assert_eq!(of(LineLength::WHOLE), [(LineAddr(6), content)]);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_in_the_lines_that_begin_below_them() {
+    fn addresses_map_to_the_32_or_64_byte_line_that_contains_them() {
         let length = LineLength::HALF;
         assert_eq!((length.line_of(PhysAddr(95)), length.offset(95)), (LineAddr(2), 31));
         assert_eq!(

@@ -76,13 +76,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stream_is_the_published_one() {
+    fn the_random_generator_gives_the_published_numbers() {
         let mut random = Random::new(1_234_567);
         assert_eq!([random.word(), random.word()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }
 
     #[test]
-    fn a_shuffle_keeps_every_item() {
+    fn a_random_shuffle_is_a_permutation() {
         let mut items: Vec<u32> = (0..1000).collect();
         Random::new(7).shuffle(&mut items);
         assert!(items.windows(2).any(|pair| pair[0] > pair[1]));

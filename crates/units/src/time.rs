@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_seen_at_the_next_edge_and_not_before() {
+    fn an_instant_maps_to_the_clock_cycle_at_or_after_it() {
         let clock = Frequency::from_mhz(4_000).clock();
         let edge = clock.start_of(Cycles(7));
         assert_eq!(clock.cycle_at_or_after(edge), Cycles(7));

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_in_the_words_that_they_touch() {
+    fn a_range_of_bytes_maps_to_the_8_byte_words_that_it_touches() {
         let cases = [(0, 8, vec![0]), (7, 1, vec![0]), (7, 2, vec![0, 1]), (16, 16, vec![2, 3]), (63, 0, vec![7])];
         for (offset, bytes, expected) in cases {
             assert_eq!(numbers(Words::with_bytes(offset, bytes)), expected, "{bytes} bytes at {offset}");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_has_the_words_from_its_start() {
+    fn a_piece_of_a_line_contains_the_words_of_its_aligned_block() {
         let word = Word::at(29);
         assert_eq!(word.index(), 3);
         for (bytes, expected) in [(8, vec![3]), (16, vec![2, 3]), (32, vec![0, 1, 2, 3])] {

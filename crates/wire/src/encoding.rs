@@ -1,9 +1,10 @@
-//! Recognises the few instructions that the recorder looks for, by their bytes. The recorder has no full decoder.
+//! Recognises the few instructions that the recorder looks for, by their bytes. The recorder contains no full decoder.
 //!
-//! These instructions move stores to memory, or are known to run wrong under QEMU. Source: Intel's Software Developer's
-//! Manual, volume 2, sections 2.1 (formats of instructions) and 2.3 (VEX), and the pages of the instructions.
+//! These instructions write stores back to memory, or are known to run wrongly under QEMU. Source: Intel's Software
+//! Developer's Manual, volume 2, sections 2.1 (formats of instructions) and 2.3 (VEX), and the pages of the
+//! instructions.
 
-/// Effect of an instruction on lines on their way to memory.
+/// Effect of an instruction on the durability of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Persist {
     /// Writes back the line at an address: `CLWB`, `CLFLUSHOPT`, `CLFLUSH`.
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_past_the_caches_and_fences_are_recognised_in_each_encoding() {
+    fn non_temporal_stores_and_fences_are_recognised_in_each_encoding() {
         // movnti, movntps, movntpd, movntdq, movntq, maskmovdqu, vmovntps, vmovntdq, vmovntdq with three bytes of VEX.
         for store in [
             &[0x48, 0x0f, 0xc3, 0x07][..],

@@ -1,7 +1,8 @@
 //! Costs of a recorded program for the host: words in the ring's header, written by the recorder for the simulator.
 //!
-//! QEMU 7.2 keeps a word for each page that a program maps, also for pages that it only reserves. A reservation of a
-//! terabyte takes seconds in which no instruction is recorded, and gigabytes of the host's memory.
+//! QEMU 7.2 keeps a word for each page that a program maps, also for pages that the program only reserves. A
+//! reservation of a terabyte takes seconds in which no instruction is recorded, and occupies gigabytes of the host's
+//! memory.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -69,10 +70,10 @@ impl HostTables {
     }
 }
 
-/// Signals by which QEMU's known faults end a program.
+/// Signals with which a program ends because of QEMU's known defects.
 pub const FAULTS: [i32; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL];
 
-/// Behaviour of a program that QEMU is known to run wrong.
+/// Behaviour of a program that QEMU is known to execute wrongly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Oddity {
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_work_of_qemu_is_visible_until_it_ends() {
+    fn the_recorder_reports_memory_mapping_work_of_qemu_until_it_ends() {
         let host = Host::default();
         for work in [HostWork::Reserve, HostWork::Protect, HostWork::Unmap] {
             host.begin(work, 1 << 46);
@@ -154,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn a_terabyte_takes_six_gigabytes_of_the_host() {
+    fn page_tables_of_qemu_for_a_terabyte_need_six_gigabytes_of_host_memory() {
         assert_eq!(table_bytes(1 << 40, 24), 6 << 30);
         assert_eq!(table_bytes(u64::MAX, 24), u64::MAX.div_ceil(PAGE_BYTES) * 24);
     }
 
     #[test]
-    fn calls_that_visit_every_page_are_recognised_with_their_bytes() {
+    fn system_calls_that_visit_every_page_are_recognised_with_their_bytes() {
         let arguments = [1 << 40, 1 << 36, 3 << 36, 0, 0, 0];
         assert_eq!(HostWork::of(libc::SYS_mmap, &arguments), Some((HostWork::Reserve, 1 << 36)));
         assert_eq!(HostWork::of(libc::SYS_mremap, &arguments), Some((HostWork::Reserve, 2 << 36)));
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_with_a_page_table_do_not_count_as_missing() {
+    fn addresses_with_a_host_page_table_do_not_count_as_missing() {
         let mut tables = HostTables::new();
         assert_eq!(tables.missing(&(100..300)), 200);
         tables.add(100..300);
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_keeps_a_refusal_and_an_oddity() {
+    fn the_recorder_state_stores_a_refused_reservation_and_an_oddity_of_the_program() {
         let host = Host::default();
         assert_eq!((host.refused(), host.has(Oddity::CodeInTwoPlaces)), (None, false));
         host.refuse(8 << 40);

@@ -3,7 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Processor that programs see. A C library chooses variants of its functions by it, so a reproducible run must fix it.
+/// Processor that programs see. A C library chooses variants of its functions by the processor, so a reproducible run
+/// must fix the processor.
 pub const CPU: &str = "max";
 /// Seed of the random bytes that the kernel would pass to a new program.
 pub const SEED: &str = "1";
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_sees_the_name_it_was_called_by() {
+    fn a_recorded_program_receives_the_name_that_it_was_called_by() {
         let called: [OsString; 2] = ["ls".into(), "-l".into()];
         let all = arguments(Path::new("/a,b.so"), OsStr::new("/r"), Some(3), Path::new("/bin/busybox"), &called);
         let all: Vec<_> = all.iter().map(|word| word.to_str().unwrap()).collect();

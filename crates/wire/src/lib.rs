@@ -1,8 +1,9 @@
 //! The interface of the recorder and the simulator, defined once.
 //!
-//! The recorder runs inside QEMU and must stay small: without a decoder, a simulation or a dependency other than libc.
-//! The simulator is a separate process. They share the [words](word) that describe an execution, the [ring] in shared
-//! memory that carries them, and the rule for [programs](program) that can be recorded at all.
+//! The recorder runs inside QEMU and must stay small: it contains no decoder, no simulation, and no dependency other
+//! than libc. The simulator is a separate process. Recorder and simulator share the [words](word) that describe an
+//! execution, the [ring] in shared memory that transfers the words, and the rule for [programs](program) that can be
+//! recorded at all.
 
 pub mod encoding;
 pub mod host;

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_its_parents_until_it_is_ended_and_waited_for() {
+    fn a_child_process_is_listed_under_its_parent_until_it_is_reaped() {
         let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
         assert!(children(std::process::id()).contains(&child.id()));
         kill(child.id());

@@ -1,6 +1,7 @@
 //! Identifies the kind of a program file, and so whether it can be recorded.
 //!
-//! Both ends use it: the simulator before it starts a program, and the recorder when the program executes another one.
+//! Both sides use this module: the simulator before it starts a program, and the recorder when the program executes
+//! another program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -3,8 +3,8 @@
 //!
 //! A producer fills a private chunk and then publishes it: it draws a ticket, waits until the slot of that ticket is
 //! free, copies the chunk, and marks the slot. The simulator reads chunks in the order of their tickets. When all slots
-//! are full, the program waits; the ring has no other brake. The `turn` of a slot states its owner: ticket `t` while
-//! the slot is free for `t`, `t + 1` when it holds that chunk, `t + slots` when the chunk has been read.
+//! are full, the program waits; the program is delayed in no other way. The `turn` of a slot states its owner: ticket
+//! `t` while the slot is free for `t`, `t + 1` when it holds that chunk, `t + slots` when the chunk has been read.
 //!
 //! The header contains the sizes, and [`Ring::open`] checks them, so that it refuses and does not misread another
 //! version.
@@ -100,7 +100,7 @@ struct RingEntry {
 
 const RING_BYTES: usize = size_of::<Header>() + SLOTS * size_of::<RingEntry>();
 
-/// Error of a producer: the program has more words to send, but the simulator wants no more.
+/// Error of a producer: the program has more words to send, but the simulator accepts no more words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClosedRing;
 
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_ring_cannot_be_found() {
+    fn a_dropped_recording_ring_cannot_be_opened() {
         use std::os::unix::fs::MetadataExt;
         let (reader, writer) = ring(RecordingSettings::default());
         let path = reader.path().unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_of_many_threads_arrive_whole_and_in_each_threads_order() {
+    fn chunks_of_several_threads_pass_the_ring_whole_and_in_each_threads_order() {
         let (mut reader, writer) = ring(RecordingSettings { limit: u64::MAX, ..RecordingSettings::default() });
         let mut next = [0; 4];
         std::thread::scope(|scope| {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_ring_releases_a_waiting_producer() {
+    fn stopping_the_recording_ring_releases_a_waiting_producer() {
         let (reader, writer) = ring(RecordingSettings { limit: u64::MAX, ..RecordingSettings::default() });
         std::thread::scope(|scope| {
             let outcome = scope.spawn(|| (0..).find_map(|n| writer.publish(0, 0, &[n]).err()));

@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_access_reads_back_as_written() {
+    fn a_trace_word_of_an_access_decodes_to_its_fields() {
         for (store, value) in [(false, false), (false, true), (true, true)] {
             let word = access(store, 3, value, 511, ADDRESS_END - 1);
             assert_eq!(
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_controls_read_back_as_written() {
+    fn trace_words_of_blocks_and_controls_decode_to_their_fields() {
         assert_eq!(parse(block(u32::MAX, 512)), TraceWord::Block { id: u32::MAX, instructions: 512 });
         let word = control(Control::Line, LineCause::Kernel as u8, 0x7fff_ffff_ffc0);
         assert_eq!(
@@ -348,14 +348,14 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_of_a_line_survives_its_mapped_flag() {
+    fn the_cause_in_a_trace_line_record_is_decoded_with_and_without_the_mapped_flag() {
         for cause in [LineCause::FirstTouch, LineCause::Kernel] {
             assert_eq!([0, MAPPED].map(|mapped| LineCause::from_detail(cause as u8 | mapped)), [cause; 2]);
         }
     }
 
     #[test]
-    fn the_detail_of_a_page_reads_back_as_written() {
+    fn the_detail_of_a_trace_page_record_survives_packing() {
         for kind in [PageKind::Own, PageKind::Copy, PageKind::Object] {
             for flags in 0..4 {
                 let detail = PageDetail { kind, mapped: flags & 1 != 0, heap: flags & 2 != 0 };
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_cut_off_has_no_length() {
+    fn a_truncated_trace_record_has_no_length() {
         let line = [control(Control::Line, 0, 0), 1, 2, 3];
         assert_eq!(record_words(&line), None);
         let page = [control(Control::Page, 0, 0x1000), 0, 0, 0, 7];

@@ -1,8 +1,8 @@
 //! Feeds one execution to many machines: every consumer receives the same chunks, and may run on a separate thread.
 //!
 //! A pump thread pulls chunks from the source and sends each one to all consumers through short queues. Consumers share
-//! the chunks; the pump does not copy them. The slowest consumer sets the pace. The pump removes a consumer that was
-//! dropped, and drops the source after the last one, which ends a live program.
+//! the chunks; the pump does not copy them. The slowest consumer determines the speed. The pump removes a consumer that
+//! was dropped, and drops the source after the last one, which ends a live program.
 
 use crate::error::WorkloadError;
 use crate::source::{Origin, Source};
@@ -11,7 +11,8 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use std::sync::Arc;
 use units::Bytes;
 
-/// Maximum chunks that wait for a consumer: enough to absorb uneven progress, and few enough to stay in a cache.
+/// Maximum chunks that wait for a consumer: enough to absorb uneven progress, and few enough to stay in a cache of the
+/// host.
 const QUEUE_CHUNKS: usize = 16;
 
 #[derive(Clone)]
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn every_consumer_sees_every_chunk_even_if_another_leaves_early() {
+    fn every_consumer_of_a_broadcast_gets_every_chunk_even_if_another_is_dropped() {
         let mut taps = broadcast(Listed::new(numbered(200)), 3);
         let mut leaver = taps.remove(0);
         leaver.next_chunk().unwrap();

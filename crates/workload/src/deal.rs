@@ -1,11 +1,11 @@
-//! Deals the strands of one execution to several cores; each core runs the chunks of its strands.
+//! Distributes (deals) the strands of one execution to several cores; each core runs the chunks of its strands.
 //!
 //! A recording is one list of chunks, in which the strands (threads, and the processes that a program starts) take
-//! turns. A strand goes to the core with the fewest strands that have not ended, the first core in case of a tie, and
-//! stays with it. Strands of one core take turns as recorded. When a core requests its next chunk, the dealer keeps
+//! turns. A strand is assigned to the core with the fewest strands that have not ended (the first of several) and stays
+//! on this core. Strands of one core take turns as recorded. When a core requests its next chunk, the dealer keeps
 //! earlier chunks of other cores for them. The cores' progress differs by at most [`KEPT_WORDS_MAX`]: while the dealer
-//! keeps more, a core without chunks is idle. This limit also keeps the strands roughly in the order in which they
-//! waited for each other, which the recording does not show.
+//! keeps more, a core without chunks is idle. The recording does not show in which order the strands waited for each
+//! other. The limit keeps the simulated order close to it.
 //!
 //! The dealer numbers the chunks in recorded order and determines the chunk after which each began (`deal/order.rs`). A
 //! copied process begins when its parent has reached the call that makes the copy (`deal/births.rs`).
@@ -25,7 +25,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use wire::word::{self, Control, TraceWord};
 
-/// Maximum words kept for other cores, 8 MB: some hundred thousand instructions. A chunk that exceeds it is kept whole.
+/// Maximum words kept for other cores, 8 MB: some hundred thousand instructions. A chunk that exceeds this limit is
+/// kept as a whole.
 pub const KEPT_WORDS_MAX: usize = 1 << 20;
 
 /// Deals one source to several cores.
@@ -79,7 +80,7 @@ impl<S: Source> Dealer<S> {
         self.cores.len()
     }
 
-    /// A number that grows with every event after which an idle core may have work.
+    /// A number that increases with every event after which an idle core may have instructions.
     pub fn progress(&self) -> u64 {
         self.progress
     }
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_core_has_the_chunks_of_its_strand_in_order() {
+    fn each_core_receives_the_chunks_of_its_thread_in_order() {
         let chunks = (0..12).map(|n| chunk(0, n % 3, vec![n.into()])).collect();
         let (_, mut hands) = deal(Listed::new(chunks), 3);
         for (core, hand) in hands.iter_mut().enumerate() {
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strand_that_has_ended_frees_its_core_for_another() {
+    fn a_thread_that_has_ended_frees_its_core_for_another() {
         let ended = word::control(Control::Ended, 0, 0);
         let chunks =
             vec![chunk(0, 0, vec![0]), chunk(0, 1, vec![1, ended]), chunk(0, 2, vec![2]), chunk(0, 3, vec![3])];
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_waits_only_while_too_many_words_are_kept_for_other_cores() {
+    fn a_core_waits_for_its_thread_while_too_many_words_are_buffered_for_other_cores() {
         let long = || chunk(0, 0, vec![7; KEPT_WORDS_MAX / 2]);
         let (dealer, mut hands) = deal(Listed::new(vec![long(), long(), chunk(0, 1, vec![1])]), 2);
         assert!(matches!(hands[1].supply().unwrap(), Supply::Later));
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_core_gets_blocks_before_a_chunk_that_may_name_them() {
+    fn every_core_receives_block_definitions_before_a_chunk_that_may_use_them() {
         let blocks = vec![block(0, 0x100, &[&[0x90]])];
         let first = Chunk { new_blocks: blocks.clone(), ..chunk(0, 0, vec![0]) };
         let (_, mut hands) = deal(Listed::new(vec![first, chunk(0, 1, vec![1])]), 2);

@@ -1,4 +1,5 @@
-//! Programs in the form that the machine reads: executed instructions, accessed addresses and their bytes.
+//! Programs in the form in which the simulated machine executes them: executed instructions, accessed addresses and
+//! their bytes.
 //!
 //! Every source of work yields [`Chunk`](stream::Chunk)s, so the machine cannot distinguish a live recording, a stored
 //! trace and a built-in kernel.

@@ -1,4 +1,4 @@
-//! A running program: QEMU under a keeper, and the ring that carries its stream.
+//! A running program: QEMU under a keeper, and the ring through which its words arrive.
 
 mod keeper;
 mod launch;
@@ -30,11 +30,11 @@ const NAP: Duration = Duration::from_micros(100);
 /// Maximum bytes of QEMU's error output in a message.
 const SAID_BYTES: usize = 2000;
 
-/// A running program: one process and all its descendants. It ends when all of them have ended. Dropping it ends them
-/// all, and so does the death of this process, for any reason.
+/// A running program: one process and all its descendants. It ends when all of them have ended. Dropping this value
+/// ends all processes of the program, and so does the end of the Casemate process, for any reason.
 ///
-/// When the limit is reached, the program ends as well, without its remaining output. The status or the signal with
-/// which a program ends is no error.
+/// When the limit of recorded instructions is reached, the program is ended as well, without its remaining output. No
+/// exit status or signal of the program counts as an error.
 pub struct Live {
     program: PathBuf,
     origin: Origin,

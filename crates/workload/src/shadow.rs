@@ -1,7 +1,8 @@
-//! Copy of a program's memory, built from the words of the recorder, and the check that proves the recording exact.
+//! Copy of a program's memory, built from the words of the recorder, and the check that the recording is exact.
 //!
-//! The shadow applies lines and stores; every recorded value of a load must then equal the shadow's. The check does not
-//! depend on a machine: it tests the recorder, and users can check a trace by it. [`memory`] tracks shared pages.
+//! The shadow applies the recorded lines and stores; every recorded value of a load must then equal the value in the
+//! shadow. The check does not depend on a simulated machine. It tests the recorder, and users can check a trace with
+//! it. [`memory`] tracks shared pages.
 
 pub mod memory;
 
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_sees_the_line_and_the_stores_over_it() {
+    fn a_load_from_the_recording_shadow_returns_the_line_with_later_stores() {
         let mut shadow = ProcessShadow::default();
         shadow.show(VirtAddr(0x1000), &[7; LINE_BYTES]);
         shadow.store(VirtAddr(0x1002), 2, 0xabcd);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_reaches_into_an_unknown_line_is_unknown() {
+    fn a_load_that_touches_a_line_outside_the_recording_shadow_has_no_value() {
         let mut shadow = ProcessShadow::default();
         shadow.show(VirtAddr(0x1000), &[7; LINE_BYTES]);
         assert_eq!(shadow.load(VirtAddr(0x103c), 8), None);

@@ -67,7 +67,8 @@ pub enum Supply {
     End,
 }
 
-/// Supplies chunks to a [walker](crate::walker::Walker): a source, or a part of one that may run dry for a time.
+/// Supplies chunks to a [walker](crate::walker::Walker): a source, or a part of a source that may have no chunk at the
+/// moment.
 pub trait Supplier {
     /// Returns the next chunk, if one is available now.
     ///
@@ -119,7 +120,8 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Part of a program's memory that must survive a loss of power, on a machine with a persist point at its cores.
+/// Part of a program's memory that must survive a loss of power, under a design that makes each store durable
+/// separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persistent {
@@ -157,8 +159,8 @@ pub enum RequestPace {
     AtOnce,
     /// Not before the memory clock that the trace states.
     AtClocks,
-    /// After the number of instructions that the trace states; a core dispatches them, with its window. Addresses are
-    /// virtual.
+    /// After the number of instructions that the trace states; a core dispatches these instructions through its window.
+    /// Addresses are virtual.
     AfterInstructions,
 }
 

@@ -2,8 +2,8 @@
 //! name.
 //!
 //! A Casemate trace begins with a mark. ChampSim's format has no mark: a file is a ChampSim trace if its first bytes
-//! are records that keep the format's rules ([`champsim::InstructionRecord::from_bytes`]). A text is a trace of requests if its
-//! lines have one [`Form`]. The readers check every further record or line.
+//! are records that obey the format's rules ([`champsim::InstructionRecord::from_bytes`]). A text is a trace of
+//! requests if its lines have one [`Form`]. The readers check every further record or line.
 
 use crate::champsim::{self, InstructionRecord, RECORD_BYTES};
 use crate::error::WorkloadError;
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_requests_is_recognised_by_its_lines_and_checked_to_its_end() {
+    fn a_request_trace_is_recognised_by_its_lines_and_checked_to_its_end() {
         let folder = folder("requests");
         let path = folder.join("x.champsimtrace");
         let cases = [

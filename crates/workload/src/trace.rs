@@ -1,7 +1,8 @@
 //! Stored traces: an execution in a file, which runs anywhere without QEMU. The layout is in `docs/TRACE_FORMAT.md`.
 //!
-//! The writer only counts words that the last run of the same block predicts; it writes all other words out, and
-//! compresses the stream with zstd. Code is stored as bytes, so that a better decoder can read an old trace.
+//! The writer predicts each word from the previous execution of the same block. It stores only the number of correctly
+//! predicted words and writes all other words out. The result is compressed with zstd. Code is stored as bytes, so that
+//! a later decoder can decode an old trace again.
 
 pub mod bytes;
 mod codec;
@@ -22,7 +23,7 @@ use wire::word::{self, Control, TraceWord};
 
 /// The first bytes of every trace.
 pub(crate) const MAGIC: [u8; 8] = *b"CASEMTRC";
-/// The version that is written. Version 1, which shows no pages, is read as well.
+/// The version that the writer writes. The reader also accepts version 1, which contains no page records.
 const VERSION: u32 = 2;
 const VERSIONS: std::ops::RangeInclusive<u32> = 1..=VERSION;
 /// Kind byte of a chunk record.

@@ -1,13 +1,15 @@
 //! Turns recorded words into executed instructions for the machine.
 //!
 //! The walker returns an instruction when it knows the word after the instruction's accesses. Only that word shows
-//! whether the instruction ran at all (a fault cuts a block short) and where execution continued. Each strand therefore
-//! waits separately, across its chunks, while chunks of other strands pass.
+//! whether the instruction was executed at all (a fault ends a block early) and at which address execution continued.
+//! So the walker holds back the latest instruction of each strand, across its chunks, while it walks through chunks of
+//! other strands.
 //!
 //! QEMU runs a repeated string instruction (`rep movsb`) as a one-instruction block that leads back to itself once per
-//! iteration, and once more to find the count at zero. Those entries are one instruction. The walker returns it in
-//! pieces of at most [`PIECE_ACCESSES`] accesses; the successor of each piece except the last is the same address. A
-//! copy of a megabyte thus becomes neither one instruction of many thousand accesses nor one instruction per byte.
+//! iteration, and once more, when the count is zero. These block entries together are one executed instruction. The
+//! walker returns it in pieces of at most [`PIECE_ACCESSES`] accesses; the successor of each piece except the last is
+//! the same address. A copy of a megabyte thus becomes neither one instruction of many thousand accesses nor one
+//! instruction per byte.
 
 mod damage;
 mod event;
@@ -48,11 +50,11 @@ struct StrandPosition {
     block: Option<Arc<Block>>,
     ran: usize,
     due: usize,
-    /// Instructions before this index have certainly run, according to the next word, so the walker need not read that
-    /// word again for each. Only the first due instruction may have accesses.
+    /// Instructions before this index have certainly run, according to the next word, so the walker need not read this
+    /// word again for each instruction. Only the first due instruction may have accesses.
     certain: usize,
     accesses: Vec<Access>,
-    /// Number of accesses of the due instruction that were skimmed, not kept.
+    /// Number of accesses of the due instruction that skimming has already passed on, and that the walker did not keep.
     skimmed: usize,
     /// Time span of the execution.
     stretch: Stretch,
@@ -68,7 +70,7 @@ impl StrandPosition {
         self.run(usize::from(instructions).min(block.instructions.len()));
     }
 
-    /// Begins the strand's next chunk. An instruction that is still due was executed in the chunk before.
+    /// Begins the strand's next chunk. An instruction that is still due was executed in the previous chunk.
     fn go_on_in(&mut self, stretch: Stretch) {
         let after = if self.due < self.ran { self.stretch.after } else { stretch.after };
         self.stretch = Stretch { after, ..stretch };

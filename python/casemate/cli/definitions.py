@@ -12,7 +12,7 @@ COLUMNS = 98
 def verdicts() -> str:
     """Returns all verdicts with their meanings."""
     terms = ((verdict.name, verdict.summary) for verdict in api.verdicts())
-    return _terms("Verdicts, from what the defender wants to what it fears", terms)
+    return _terms("Verdicts, from the best to the worst for the defender", terms)
 
 
 def losses() -> str:

@@ -89,7 +89,7 @@ def pairs(example: str) -> Callable[[click.Context, click.Parameter, tuple[str, 
             key, equals, value = (part.strip() for part in text.partition("="))
             if not equals or not key:
                 expected = f"expected {parameter.metavar}, as in {parameter.opts[0]} {example}"
-                raise click.BadParameter(f"'{text}' sets nothing: {expected}")
+                raise click.BadParameter(f"'{text}' sets no value: {expected}")
             if key in found:
                 values = f"'{found[key]}' and '{value}'"
                 raise click.BadParameter(f"'{key}' is given twice, as {values}: expected one {parameter.opts[0]} of it")
@@ -147,7 +147,7 @@ class OutputFile(click.ParamType[Path]):
         path = Path(value)
         if not str(value):
             option = max(param.opts, key=len) if param else "the file"
-            raise CasemateError(f"{option} has no name: expected that of a file")
+            raise CasemateError(f"{option} is empty: expected the name of a file")
         # An existing file may be writable even in a folder that accepts no new file; a device or a pipe accepts a
         # picture.
         if path.is_dir() or not path.exists():
@@ -164,7 +164,7 @@ class OutputFolder(click.ParamType[Path]):
         """Returns the path. Raises `CasemateError` if no file can be written into the folder."""
         if not str(value):
             option = max(param.opts, key=len) if param else "the folder"
-            raise CasemateError(f"{option} has no name: expected that of a folder")
+            raise CasemateError(f"{option} is empty: expected the name of a folder")
         screen.check_folder(Path(value))
         return Path(value)
 
@@ -217,7 +217,7 @@ def check_changes_of_designs(context: click.Context, changes: dict[str, str], wh
     """Refuses changes of a machine for commands that use designs without a machine."""
     if any(not key.startswith("design.") for key in changes):
         raise click.UsageError(
-            f"--with changes designs here, which are {what} on no machine: expected design.KEY", context
+            f"--with changes only designs here: they are {what} without a machine; expected design.KEY", context
         )
 
 

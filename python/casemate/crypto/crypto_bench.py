@@ -53,7 +53,7 @@ class CryptoOptions:
     def check(self) -> None:
         """Raises `CasemateError` before the measurement, for options that do not permit one."""
         if not self.sizes:
-            raise CasemateError("no size is asked for: expected at least one")
+            raise CasemateError("no size is given: expected at least one")
         for size in self.sizes:
             _core.crypto_size(max(min(size, 2**63 - 1), -(2**63)))
         if not 1 <= self.turns <= TURNS_MAX:

@@ -68,7 +68,7 @@ def _of_today(
 
 def conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gbs: float, built_as: str) -> str:
     """Returns the verdict on "software is infeasible", with a caveat in front if this build is slow."""
-    caveat = f"Of a build for tests ('{built_as}'), slower than `make build` makes it: " if built_as != RELEASED else ""
+    caveat = f"With a build for tests ('{built_as}'), slower than with `make build`: " if built_as != RELEASED else ""
     return caveat + _conclusion(found, power, bandwidth_gbs)
 
 
@@ -76,7 +76,7 @@ def _conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_g
     today = [each for each in found if each.is_today]
     alone = [each for each in today if each.name.endswith(ALONE)]
     if not alone:
-        return f"Lines of {LINE_BYTES} bytes were not measured, so nothing can be said of the thesis's conclusion."
+        return f"Lines of {LINE_BYTES} bytes were not measured, so the thesis's conclusion cannot be checked."
     then = max(
         (each for each in found if not each.is_today and each.name.startswith("x86")), key=lambda each: each.mbps
     )
@@ -102,9 +102,7 @@ def _conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_g
         theirs = f"the {_watts(asic.total_w)} W of the thesis's ASIC of 45 nm"
         said.append(f"They are charged with {watts} W, {times} times {theirs}.")
     waits = LINE_BYTES * BITS / quick.mbps * 1e3
-    said.append(
-        f"A line by itself takes {waits:.0f} ns, which a miss would wait for; the thesis counts throughput alone."
-    )
+    said.append(f"A single line takes {waits:.0f} ns, and a miss would wait for it; the thesis counts only throughput.")
     return " ".join(said)
 
 

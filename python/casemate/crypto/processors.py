@@ -139,17 +139,17 @@ def power(processor: Processor, counter: EnergyCounter, tdp_w: float | None, cor
         return CryptoPower(source="given", package_w=tdp_w, cores=shared, told=explanation)
     if counter.is_there:
         explanation = (
-            "measured by RAPL: the whole package, idle cores included, while one core works. Several cores of one "
-            "package take less than so many times that"
+            "measured by RAPL: the whole package, idle cores included, while one core works. N cores of one package "
+            "take less than N times that"
         )
         return CryptoPower(source="rapl", package_w=None, cores=None, told=explanation)
     stated = STATED.get(processor.kind)
     if stated is None:
-        explanation = "not known: RAPL cannot be read and this processor is in no list of ours; --tdp WATTS gives it"
+        explanation = "not known: RAPL cannot be read and our list does not have this processor; --tdp WATTS gives it"
         return CryptoPower(source="unknown", package_w=None, cores=None, told=explanation)
     explanation = (
         f"assumed: RAPL cannot be read here, so each core is charged with its share of the TDP of the {stated.name}, "
         f"{stated.tdp_w:g} W for {stated.cores} cores, a processor of this family and model; --tdp WATTS --cores N "
-        "says better"
+        "gives the right ones"
     )
     return CryptoPower(source="assumed", package_w=stated.tdp_w, cores=stated.cores, told=explanation)

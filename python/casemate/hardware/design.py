@@ -87,4 +87,4 @@ def clock_of(widths: dict[str, tuple[bool, int]], wanted: str | None) -> str:
             return name
     if not fitting:
         raise CasemateError("no port is an input of one bit, so there is no clock: expected a core with registers")
-    raise CasemateError(f"no port has the usual name of a clock; say which it is with --clock: {', '.join(fitting)}")
+    raise CasemateError(f"no port has the usual name of a clock; choose one with --clock: {', '.join(fitting)}")

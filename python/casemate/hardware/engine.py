@@ -110,7 +110,7 @@ def rtl_folder(requested: Path | None) -> tuple[Source, ...]:
     listed = folder / "sources.f"
     if not listed.is_file():
         raise CasemateError(
-            f"there is no RTL in '{folder}': expected its list 'sources.f'; say where it is with --rtl FOLDER"
+            f"there is no RTL in '{folder}': expected its list 'sources.f'; name its folder with --rtl FOLDER"
         )
     return reading.read([listed])
 

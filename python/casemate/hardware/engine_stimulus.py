@@ -46,5 +46,5 @@ def drive(core: Core) -> None:
                 core.measure()
     if ended < count:
         raise CasemateError(
-            f"the engine did nothing for {idle} cycles, with {ended} of {count} lines done: it cannot be measured"
+            f"the engine was idle for {idle} cycles, with {ended} of {count} lines done: it cannot be measured"
         )

@@ -27,7 +27,7 @@ def expression(function: str, variable: Callable[[str], str]) -> str:
     parser = _Parser(tokens, variable)
     written = parser.either()
     if parser.at < len(tokens):
-        raise CasemateError(f"'{function}' is no function of a cell: '{tokens[parser.at]}' has no place there")
+        raise CasemateError(f"'{function}' is no function of a cell: '{tokens[parser.at]}' is unexpected")
     return written
 
 

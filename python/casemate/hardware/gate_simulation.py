@@ -123,8 +123,8 @@ def _check_clock(netlist: Netlist, library: Library, clock: str) -> None:
         for pin in library.cells[each.cell].inputs:
             if each.pins.get(pin) == net and pin not in clocked:
                 raise CasemateError(
-                    f"'{netlist.top}' has logic behind its clock '{clock}' (a cell '{each.cell}'): expected it at "
-                    "clock pins of flip-flops alone"
+                    f"'{netlist.top}' has logic behind its clock '{clock}' (a cell '{each.cell}'): expected it "
+                    "only at clock pins of flip-flops"
                 )
     for name, bit, out in netlist.output_bits():
         if out == net:
@@ -165,7 +165,7 @@ def in_order(netlist: Netlist, library: Library) -> list[tuple[Instance, Cell]]:
             if not waits[after]:
                 ready.append(after)
     if len(order) < len(logic):
-        raise CasemateError(f"'{netlist.top}' has logic that drives itself: it cannot be run without delays")
+        raise CasemateError(f"'{netlist.top}' has a combinational loop: it cannot be simulated without delays")
     return order
 
 
@@ -287,13 +287,12 @@ class _Writer:
         if at_falling_edge and next(inverters, None):
             return (
                 f"the library '{self._library.path}' has no flip-flop for the rising edge that synthesis takes: it put "
-                f"'{each.cell}' behind an inverter for '{called}'. Expected a cell with an 'ff' whose 'clocked_on' is "
-                "an input, whose 'next_state' is an input or its inverse, and with an output that is its state or the "
-                "inverse of that"
+                f"'{each.cell}' behind an inverter for '{called}'. Expected a cell with an 'ff': 'clocked_on' is an "
+                "input, 'next_state' is an input or its inverse, and an output is the state or its inverse"
             )
         return (
-            f"'{self._netlist.top}' has a flip-flop that '{clock}' does not clock itself ({called}): gated, inverted "
-            "and several clocks cannot be run here"
+            f"'{self._netlist.top}' has a flip-flop that '{clock}' does not clock directly ({called}): gated, inverted "
+            "and several clocks cannot be simulated here"
         )
 
     def _called(self, each: Instance, cell: Cell) -> str:

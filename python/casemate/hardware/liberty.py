@@ -72,7 +72,7 @@ def content(path: Path) -> bytes:
         near = hint_of_file(path) if isinstance(error, FileNotFoundError) else ""
         raise CasemateError(f"cannot read the library '{path}': {error.strerror or error}{near}") from error
     except (EOFError, zlib.error) as error:
-        raise CasemateError(f"cannot read the library '{path}': what gzip compressed is damaged: {error}") from error
+        raise CasemateError(f"cannot read the library '{path}': its gzip data is damaged: {error}") from error
 
 
 def read(path: Path) -> Group:

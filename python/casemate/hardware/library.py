@@ -154,7 +154,7 @@ class Library:
         pins = [pin for cell in self.cells.values() for pin in cell.pins.values() if pin.is_output]
         if any(pin.energies_j for pin in pins):
             return ""
-        return f"the library '{self.path}' has no 'internal_power': energy is that of nets and leakage alone"
+        return f"the library '{self.path}' has no 'internal_power': energy is only that of nets and leakage"
 
     def inverts(self, cell: str) -> bool:
         """Returns true if a cell is an inverter."""
@@ -240,12 +240,12 @@ def read(path: Path) -> Library:
         raise CasemateError(f"the library '{path}' has no flip-flop: expected cells with 'ff' and 'clocked_on'")
     if not any(pin.capacitance_f for cell in library.cells.values() for pin in cell.pins.values()):
         raise CasemateError(
-            f"the library '{path}' gives no pin a capacitance: nothing can be said of delays and energy with it"
+            f"the library '{path}' gives no pin a capacitance: delays and energy cannot be computed with it"
         )
     if not any(cell.area_um2 for cell in library.cells.values()):
         raise CasemateError(
             f"the library '{path}' gives no cell an area: expected 'area' in its cells, as in osu018; "
-            "nothing can be said of the size of a core with it"
+            "areas of cores cannot be computed with it"
         )
     return library
 

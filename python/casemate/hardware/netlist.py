@@ -115,8 +115,8 @@ def read(path: Path, top: str, library: Library, parts: Mapping[str, "Netlist"] 
             continue
         if kind not in library.cells:
             raise CasemateError(
-                f"'{top}' needs '{kind}', which the library '{library.path}' has not: expected logic and flip-flops "
-                "that it has a cell for (latches and memories have none)"
+                f"'{top}' needs '{kind}', which the library '{library.path}' lacks: expected logic and flip-flops "
+                "that it has a cell for, and no latches or memories"
             )
         if library.cells[kind].is_other_state:
             raise CasemateError(

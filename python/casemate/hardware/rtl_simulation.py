@@ -102,7 +102,7 @@ class Process:
         self._cycles += 1
         if self._cycles > CYCLES_MAX:
             raise CasemateError(
-                f"the stimulus did not end after {CYCLES_MAX} cycles: it waits for what does not happen"
+                f"the stimulus did not end after {CYCLES_MAX} cycles: it waits for an event that does not happen"
             )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -111,8 +111,8 @@ class Process:
         said = self._process.stdout.readline().split()
         if len(said) != len(self._outputs):
             raise CasemateError(
-                f"the simulation ended in cycle {self._cycles}: expected RTL that settles and does not stop by itself; "
-                "what it said stands above"
+                f"the simulation ended in cycle {self._cycles}: expected RTL that settles and does not stop the "
+                "simulation; its messages are above"
             )
         return {name: int(value, 16) for name, value in zip(self._outputs, said, strict=True)}
 
@@ -181,8 +181,8 @@ def drive(
         process.end()
     if not core.measures:
         raise CasemateError(
-            "the stimulus never calls core.measure(): expected it after reset, where what counts begins"
+            "the stimulus never calls core.measure(): expected it after reset, where the measurement begins"
         )
     if not core.trace.done or not core.trace.cycles:
-        raise CasemateError("the stimulus measured nothing: expected core.done() at least once after core.measure()")
+        raise CasemateError("the stimulus measured no line: expected core.done() at least once after core.measure()")
     return core.trace

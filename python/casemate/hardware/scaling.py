@@ -9,8 +9,8 @@ that all routers reach.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from casemate.crypto.regression import EnginePoint, fit_engines
 from casemate.hardware.engine import Point
-from casemate.hardware.regression import EnginePoint, fit_engines
 from casemate.results.hardware import CoreCost, Scaling
 
 

@@ -129,7 +129,7 @@ def _meant(word: _Word) -> list[Source]:
     if word.text.startswith(DEFINE):
         defined = word.text.removeprefix(DEFINE)
         if not re.fullmatch(r"[A-Za-z_]\w*(=[\w.'+]*)?", defined):
-            raise word.refused(f"'{word.text}' defines nothing: expected {DEFINE}NAME=VALUE, as in {DEFINE}WIDTH=16")
+            raise word.refused(f"'{word.text}' defines no name: expected {DEFINE}NAME=VALUE, as in {DEFINE}WIDTH=16")
         return [Setting(word.text)]
     if word.text.startswith(INCLUDE):
         folders = [word.path(name) for name in word.text.removeprefix(INCLUDE).split("+") if name]
@@ -138,7 +138,7 @@ def _meant(word: _Word) -> list[Source]:
                 raise word.refused(f"there is no folder '{folder}' to include from{hint_of_file(folder)}")
         return [Setting(f"{INCLUDE}{_taken(word, folder)}") for folder in folders]
     if word.text.startswith(("+", "-")):
-        raise word.refused(f"'{word.text}' is nothing that both front ends take: {EXPECTED}")
+        raise word.refused(f"'{word.text}' is no argument of both front ends: {EXPECTED}")
     path = word.path(word.text)
     if path.is_dir():
         raise word.refused(f"the source '{path}' is a folder: {EXPECTED}")
@@ -154,5 +154,5 @@ def _taken(word: _Word, path: Path) -> Path:
     whole = path.absolute()
     if wrong := _NO_PATH.search(str(whole)):
         what = "a space" if wrong[0].isspace() else f"a {wrong[0]}"
-        raise word.refused(f"the source '{path}' has {what} in its path, which Yosys does not take: expected none")
+        raise word.refused(f"the source '{path}' has {what} in its path, which Yosys does not accept: expected none")
     return whole

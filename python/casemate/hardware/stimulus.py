@@ -119,7 +119,7 @@ class Core:
     def _check(self, port: str) -> None:
         if port not in self._ports:
             there = f"{hint(port, self._ports)}; there are: {', '.join(self._ports)}"
-            raise CasemateError(f"the stimulus names '{port}', which is no port besides the clock{there}")
+            raise CasemateError(f"the stimulus names '{port}', which is the clock or no port{there}")
 
     def measure(self) -> None:
         """Begins the measurement: cycles and lines count from here on."""
@@ -140,19 +140,19 @@ class Core:
         _check_numbers("done", sealed=sealed, tag=tag, line=line)
         number = len(self._ended) if line is None else line
         if number in self._ended:
-            raise CasemateError(f"the stimulus says twice that line {number} is done: expected each line once")
+            raise CasemateError(f"the stimulus calls core.done() twice for line {number}: expected each line once")
         self._ended.add(number)
         is_compared = sealed is not None or tag is not None
         if is_compared:
             expected = self.lines[number % len(self.lines)]
             if (sealed, tag) != (expected.sealed, expected.tag):
                 raise CasemateError(
-                    f"line {number} came out as {sealed or 0:#x} with tag {tag or 0:#x}, which is not AES-GCM: "
+                    f"the core sealed line {number} as {sealed or 0:#x} with tag {tag or 0:#x}, not by AES-GCM: "
                     f"expected {expected.sealed:#x} with tag {expected.tag:#x}"
                 )
         if self.trace.done and is_compared != self.trace.are_lines:
             raise CasemateError(
-                f"the stimulus compares some lines and counts others as they come, as with line {number}: "
+                f"the stimulus compares only some lines, and line {number} differs from those before it: "
                 "expected core.done(sealed, tag) for all of them, or for none"
             )
         self.trace.are_lines = is_compared

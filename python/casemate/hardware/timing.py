@@ -63,7 +63,7 @@ report_checks -path_delay max -path_group clock -format full -digits 6
         raise CasemateError(f"OpenSTA failed: {tools.errors_of(said, 1)}")
     if int(counted[1]) != len(netlist.instances):
         raise CasemateError(
-            f"OpenSTA found {counted[1]} cells where the netlist has {len(netlist.instances)}: "
+            f"OpenSTA found {counted[1]} cells, but the netlist has {len(netlist.instances)}: "
             "its timing is of another core"
         )
     return _longest(said, netlist, int(counted[1]), library.time_s)
@@ -75,7 +75,7 @@ def _longest(said: str, netlist: Netlist, cells: int, unit_s: float) -> Timing:
     ends = re.search(r"^Endpoint: (\S+)", said, re.MULTILINE)
     begins = re.search(r"^Startpoint: (\S+)", said, re.MULTILINE)
     if slack is None or begins is None or ends is None:
-        raise CasemateError(f"'{netlist.top}' has no path from a register or an input to another: nothing to time")
+        raise CasemateError(f"'{netlist.top}' has no path from a register or an input to another: it has no delay")
     by_name = {each.name: each for each in netlist.instances}
 
     def named(name: str) -> str:

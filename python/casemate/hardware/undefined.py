@@ -28,14 +28,14 @@ def cause(design: Design, ports: Ports, clock: str, trace: Trace) -> str:
     """Returns the cause, as a sentence with the expected RTL."""
     if found := _depends(design, ports, clock, trace, _OF_VALUES):
         return (
-            f"the RTL reaches an 'x: with another value for it, '{found[1]}' is another in cycle {found[0]}. Synthesis "
-            "gives an 'x the value that makes the logic small: expected a value for all that a measured cycle reaches, "
-            "such as a default that is not 'x"
+            f"the RTL reaches an 'x: with another value for it, '{found[1]}' differs in cycle {found[0]}. Synthesis "
+            "gives an 'x the value that makes the logic small: expected a value for every signal that a measured cycle "
+            "reaches, such as a default that is not 'x"
         )
     if found := _depends(design, ports, clock, trace, _OF_BEGINNINGS):
         return (
-            f"the RTL has registers without a value when the measurement begins: with another one, '{found[1]}' is "
-            f"another in cycle {found[0]}: expected a reset before core.measure()"
+            "the RTL has registers without a value when the measurement begins: with another value, "
+            f"'{found[1]}' differs in cycle {found[0]}: expected a reset before core.measure()"
         )
     return (
         "the RTL reaches no 'x and gives all registers a value. Registers of the netlist begin with zero: expected a "

@@ -47,7 +47,7 @@ class _Reader:
         while at < end:
             line = self._lines[at]
             if line.indent != self._lines[first].indent:
-                raise self._wrong(line, "its indentation is that of no block")
+                raise self._wrong(line, "its indentation matches no block")
             below = at + 1
             is_entry = line.text == "-" or line.text.startswith("- ")
             while below < end and (
@@ -88,7 +88,7 @@ class _Reader:
         elif first < end:
             raise self._wrong(self._lines[first], f"{name} has a value already")
         elif name in self._values:
-            raise self._wrong(line, f"{name} is there twice")
+            raise self._wrong(line, f"{name} is given twice")
         else:
             self._scalar(line, name, value)
 
@@ -98,7 +98,7 @@ class _Reader:
                 self._scalar(line, f"{name}.{number}", each)
             return
         if value[0] in "{[&*!|>%@`":
-            raise self._wrong(line, f"'{value}' is of a part of YAML that is not read here: expected a plain value")
+            raise self._wrong(line, f"'{value}' is YAML that Casemate does not read: expected a plain value")
         quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
         self._values[name] = value[1:-1] if quoted else value
 

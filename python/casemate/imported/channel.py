@@ -114,8 +114,8 @@ def address_map(keys: Keys, key: str, order: list[str], sizes: Mapping[str, int]
     for fields, name in MAPS.items():
         if [each for each in fields if sizes[each] > 1] == [each for each in used if each != "channel"]:
             if below not in ([], ["column"]):
-                keys.changed(key, f"lines are dealt to the channels one by one, and '{name}' is the order within each")
+                keys.changed(key, f"successive lines go to the channels in turn, and '{name}' is the order within each")
                 lines = 1
             return name, lines
-    keys.changed(key, f"no map of a machine has this order: '{USUAL_MAP}' is taken")
+    keys.changed(key, f"no map of a machine has this order: the machine uses '{USUAL_MAP}'")
     return USUAL_MAP, 1

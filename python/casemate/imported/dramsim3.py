@@ -25,7 +25,7 @@ def channel(keys: Keys) -> Channel:
     if protocol not in PROTOCOLS:
         raise CasemateError(
             f"'{keys.path}': dram_structure.protocol is {protocol}: expected {' or '.join(PROTOCOLS)}, "
-            "whose constraints a machine has"
+            "the protocols that a machine models"
         )
     organisation = _organisation(keys)
     channels = keys.number("system.channels", 1)

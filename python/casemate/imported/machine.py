@@ -104,5 +104,5 @@ def _check(file: Path, toml: str) -> None:
             api.settings("machine", str(made))
         except CasemateError as error:
             raise CasemateError(
-                f"'{file}' describes what no machine can have: {str(error).replace(str(made), 'it')}"
+                f"'{file}' describes a memory that no machine can have: {str(error).replace(str(made), 'it')}"
             ) from error

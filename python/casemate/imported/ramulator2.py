@@ -67,7 +67,7 @@ def channel(keys: Keys) -> Channel:
     if standard not in REFRESH_NS:
         raise CasemateError(
             f"'{keys.path}': {DRAM}.impl is {standard}: expected {' or '.join(REFRESH_NS)}, "
-            "whose constraints a machine has"
+            "the standards that a machine models"
         )
     counts, device, width = _organisation(keys, standard)
     channels = counts.pop("channel")
@@ -163,11 +163,13 @@ def _timing(keys: Keys, standard: str, device: int, gigabits: int) -> tuple[int,
                 timing[ours] -= timing["cwl"] + keys.number(f"{prefix}.nBL", 8)
                 keys.changed(f"{prefix}.{name}", f"{timing[ours]} clocks behind the last data")
     if timing["trrd_l"] < timing["trrd_s"]:
-        keys.changed(f"{prefix}.preset", f"its nRRDL of {timing['trrd_l']} is below nRRDS: {timing['trrd_s']} is taken")
+        keys.changed(
+            f"{prefix}.preset", f"its nRRDL of {timing['trrd_l']} is below nRRDS: the machine uses {timing['trrd_s']}"
+        )
         timing["trrd_l"] = timing["trrd_s"]
     least = timing["tras"] + timing["trp"]
     if timing["trc"] < least:
-        keys.changed(f"{prefix}.preset", f"its nRC of {timing['trc']} is below nRAS + nRP: {least} is taken")
+        keys.changed(f"{prefix}.preset", f"its nRC of {timing['trc']} is below nRAS + nRP: the machine uses {least}")
         timing["trc"] = least
     if keys.text(f"{CONTROLLER}.RefreshManager.impl", "AllBank") == "NoRefresh":
         timing |= {"trfc": 0, "trefi": 0}
@@ -219,12 +221,14 @@ def _map(keys: Keys, organisation: dict[str, int], channels: int) -> tuple[str, 
     }  # fmt: skip
     name = keys.text(key, "RoBaRaCoCh")
     if name == "MOP4CLXOR":
-        keys.changed(key, "'xor-banks' is taken: banks XOR-ed with the row, and whole rows in one run of addresses")
+        keys.changed(
+            key, "the machine uses 'xor-banks': banks XOR-ed with the row, and whole rows in one run of addresses"
+        )
         return "xor-banks", 1
     if name == "ChRaBaRoCo":
         return address_map(keys, key, ["channel", "rank", "group", "bank", "row", "column"], sizes)
     if name != "RoBaRaCoCh":
-        keys.changed(key, "no map of a machine has this name: 'row-bank-group-column' is taken")
+        keys.changed(key, "no map of a machine has this name: the machine uses 'row-bank-group-column'")
         return "row-bank-group-column", 1
     return address_map(keys, key, ["row", "bank", "group", "rank", "column", "channel"], sizes)
 
@@ -245,7 +249,7 @@ def _page_policy(keys: Keys) -> str:
     if keys.text(key, "OpenRowPolicy") == "OpenRowPolicy":
         return '"open"'
     keys.changed(key, "rows close when no request has used or wants them for 1 clock")
-    keys.without(f"{CONTROLLER}.RowPolicy.cap", "a row is closed by disuse, not after so many requests")
+    keys.without(f"{CONTROLLER}.RowPolicy.cap", "rows close after an idle time, not after a number of requests")
     return "{ open-with-timeout = { idle_clocks = 1 } }"
 
 
@@ -255,5 +259,5 @@ def _scheduler(keys: Keys) -> str:
     if name == "FCFS":
         return '"fcfs"'
     if name != "FRFCFS":
-        keys.changed(key, "'fr-fcfs' is taken")
+        keys.changed(key, "the machine uses 'fr-fcfs'")
     return '"fr-fcfs"'

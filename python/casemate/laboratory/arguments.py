@@ -106,7 +106,7 @@ def names(given: Several, what: str) -> list[str]:
     """Returns the names, each once. At least one is required."""
     listed = list(dict.fromkeys([given] if isinstance(given, str) else given))
     if not listed:
-        raise CasemateError(f"no {what} is asked for: expected at least one")
+        raise CasemateError(f"no {what} is given: expected at least one")
     return listed
 
 
@@ -131,7 +131,7 @@ def changes(
         of, _, key = path.partition(".")
         if of not in listed or not key:
             raise CasemateError(
-                f"'{path}' changes nothing: expected machine.KEY or design.KEY, as in machine.engines.aes.latency_ns"
+                f"'{path}' is no key: expected machine.KEY or design.KEY, as in machine.engines.aes.latency_ns"
             )
         only = next((name for name in known[of] if key.startswith(f"{short(name)}.")), None)
         if only is None and known[of]:
@@ -152,13 +152,13 @@ def _refuse_another(path: str, of: str, listed: list[str]) -> None:
     built_in = [found["name"] for found in json.loads(_core.machines() if of == "machine" else _core.designs())]
     if first in built_in:
         raise CasemateError(
-            f"'{path}' is for the {of} '{first}', which is not asked for (there is {', '.join(map(short, listed))}): "
-            f"ask for it as well, or for all of them give {of}.KEY"
+            f"'{path}' is for the {of} '{first}', which is not requested (requested: "
+            f"{', '.join(map(short, listed))}): request it as well, or give {of}.KEY for all of them"
         )
     # The key contains almost the name of a built-in machine or design, and these names resemble no key. The check omits
     # design files, since a file may have any name.
     if path.count(".") > 1 and (meant := hint(first, built_in, alike=0.8)):
-        raise CasemateError(f"'{path}' is for no {of} that is asked for{meant}")
+        raise CasemateError(f"'{path}' is for no requested {of}{meant}")
 
 
 def changes_of_design(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:

@@ -144,7 +144,7 @@ def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
     if len(repeatable) == len(listed):
         return repeatable
     if repeatable or any(isinstance(each, Program) for each in listed):
-        raise CasemateError("a program of this computer runs alone: record it, and run its trace beside others")
+        raise CasemateError("a program of this computer runs alone: record it, and run its trace with the others")
     return [Program([each for each in listed if not isinstance(each, Repeatable)])]
 
 
@@ -233,7 +233,7 @@ class RunOptions:
         if self.sampling and not sampled:
             raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
         if self.bus_bytes and self.bus is None:
-            raise CasemateError("bus_bytes is about what crosses the pins of memory: give a file for that as bus, too")
+            raise CasemateError("bus_bytes adds the bytes of lines to the bus file: give that file as bus, too")
         stored = all(isinstance(program, Trace) for program in programs)
         return {
             "limit": arguments.limit(self.limit, usual_limit(stored=stored, sampled=sampled)),

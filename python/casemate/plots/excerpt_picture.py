@@ -84,8 +84,8 @@ def _legend(figure: Any, units: Mapping[Unit, tuple[ExcerptSpan, ...]]) -> None:
 
 def _meaning(unit: Unit, span: ExcerptSpan) -> str:
     if unit.part == "waits":
-        return "waits for others"
-    return f"{span.about} that waited for others" if _has_waited(unit, span) else span.about
+        return "waits for other accesses"
+    return f"{span.about} that waited for other accesses" if _has_waited(unit, span) else span.about
 
 
 def _lanes(spans: tuple[ExcerptSpan, ...]) -> int:

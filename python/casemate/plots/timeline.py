@@ -52,7 +52,7 @@ MEANING: dict[Until, str] = {
 MEETING: dict[Meets, str] = {
     "new-entry": "",
     "entry": "an earlier store has allocated the entry: its counter, pad and root, if early, serve this one",
-    "full-buffer": "oldest's: of the entry that leaves first, whose drain makes room for the store",
+    "full-buffer": "oldest's: of the entry that leaves first; its drain makes room for the store",
     "overflow": "the store, or its drain if the counter is late, has the other lines of its group encrypted anew",
 }
 PATTERN_BYTES = (1, 2, 4, 8, 16, 32)

@@ -50,7 +50,7 @@ def _table(table: DerivedTable) -> Iterator[RenderableType]:
 
 
 def _needs(found: Derivation) -> Iterator[RenderableType]:
-    yield Text("\nWhat is asked for, by the same formulas", style="bold cyan")
+    yield Text("\nRequested engines and bandwidths, by the same formulas", style="bold cyan")
     shown = _empty(NEEDS, right=("lanes", "clock", "carries", "power", "area"))
     remarks = remarks_of(found.needs)
     last = ""
@@ -115,7 +115,7 @@ def markdown(found: Derivation) -> str:
             parts += _row((*cells(row), f"[{remarks.index(row.remark) + 1}]" if row.remark else ""))
         parts += ["", *(f"{number}. {remark}" for number, remark in enumerate(remarks, 1)), ""]
     parts += [
-        "## What is asked for, by the same formulas",
+        "## Requested engines and bandwidths, by the same formulas",
         "",
         *_row((*NEEDS, "remark")),
         *_row(("---",) * (len(NEEDS) + 1)),

@@ -27,7 +27,7 @@ def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, no
         traces = {}
         for name, case in {case.name: case for case, _ in needed}.items():
             if case.recorded:
-                notices.print(f"  recording {name}, unless it is there and whole", markup=False)
+                notices.print(f"  recording {name}, unless a whole recording exists", markup=False)
             try:
                 traces[name] = store.trace(case)
             except NotInstalledError as error:
@@ -43,10 +43,10 @@ def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, no
         found = kept(jobs)
         missing = sum(job.key not in found for job in jobs)
         if found:
-            notices.print(f"  {len(found)} of {len(jobs)} runs are there already", markup=False)
+            notices.print(f"  {len(found)} of {len(jobs)} runs exist already", markup=False)
         for job in jobs:
             if job.key not in found and job.path.exists():
-                notices.print(f"  {job.path} cannot be read: that run is done again", markup=False)
+                notices.print(f"  {job.path} cannot be read: repeating that run", markup=False)
         with Steps(notices, f"reproducing {study.name}", max(missing, 1)) as steps:
 
             def report(done: int, job: Job) -> None:
@@ -70,7 +70,7 @@ def tables(found: Reproduction, every_case: bool) -> RenderableType:
     parts += [Text(case, style="yellow") for case in found.left_out]
     parts += [Text(failure, style="red") for failure in found.failures]
     if found.interrupted:
-        parts.append(Text(f"Stopped by {interruption.cause()}: the same command goes on from here.", style="yellow"))
+        parts.append(Text(f"Stopped by {interruption.cause()}: the same command continues from here.", style="yellow"))
     return Group(*parts)
 
 

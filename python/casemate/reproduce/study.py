@@ -139,7 +139,7 @@ class Measured:
     def seen(self) -> FigureFound:
         """Returns the figure in the form of results."""
         figure, places = self.figure, range(len(self.figure.series))
-        only = [f"Of {', '.join(figure.cases)} alone."] if figure.cases else []
+        only = [f"Only of {', '.join(figure.cases)}."] if figure.cases else []
         series = tuple(
             SeriesFound(name=series.name, paper=series.paper, ours=fmean(means), half_width=half_width(means))
             for series, means in ((figure.series[index], self.means(index)) for index in places)

@@ -41,7 +41,7 @@ class Killed(Result):
             return ""
         return (
             "It executed an instruction that QEMU does not have, most likely one of AVX-512: QEMU's processor has AVX2 "
-            "at most. Build the program for x86-64-v3, or let it ask the processor what there is."
+            "at most. Build the program for x86-64-v3, or let it use only the features that CPUID reports."
         )
 
 

@@ -146,4 +146,4 @@ class PowerLosses(Result):
         """Returns the number of losses of power, and the number of those that lost data."""
         losing = sum(not loss.passed for loss in self.losses)
         what = "loss" if len(self.losses) == 1 else "losses"
-        return f"{len(self.losses)} {what} of power, {losing} of which lost something"
+        return f"{len(self.losses)} {what} of power, {losing} failed the check"

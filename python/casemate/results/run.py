@@ -302,7 +302,7 @@ class RunResults(Result):
         if not self.is_comparable(record):
             raise CasemateError(
                 f"{record.design} executed {record.feed.instructions:,} instructions and {baseline.design} "
-                f"{baseline.feed.instructions:,}: there is nothing to compare"
+                f"{baseline.feed.instructions:,}: their results cannot be compared"
             )
         matched = self._matched(record, figure)
         below: int = getattr(baseline, figure)

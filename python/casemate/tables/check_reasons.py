@@ -67,20 +67,20 @@ def _failures(record: Record) -> Iterator[str]:
         yield "a pad encrypted two different texts"
     if checks.candidates and checks.candidates.disagreeing:
         disagreeing = amounts.counted(checks.candidates.disagreeing, "chunk")
-        yield f"{disagreeing} matched other candidates than an encryption of all of them says"
+        yield f"{disagreeing} matched other candidates than an encryption of all candidates gives"
 
 
 def _why_not_compared(record: Record, program: NotCompared) -> str:
     """Returns the reason that no load value of a program could be compared, and the remedy."""
     match program.reason:
         case "drawn":
-            return "the trace has no values, and those of this run are drawn from its seed"
+            return "the trace has no values, and this run draws them from its seed"
         case "not-recorded":
             return "the trace was recorded without them; record it with `casemate record --check-values`"
         case "nothing-loaded":
             ended = isinstance(record.configuration.workload.finish, Exited | Killed)
             way = "" if ended else "; run more, with a higher --limit"
-            return f"the program loaded nothing in the part that was run{way}"
+            return f"the program executed no load in the part that was run{way}"
 
 
 def _where(values: LoadValues, wrong: WrongLoad) -> str:

@@ -63,7 +63,7 @@ def _today(found: CryptoBench) -> Iterator[RenderableType]:
     """Table 6.1 of the thesis, with rows of this computer."""
     yield Text("Table 6.1 of the thesis, and of today, on lines of 64 bytes with tags", style="bold cyan")
     yield Text(
-        f"  each core or module, then how many carry {found.bandwidth_gbs:g} GB/s and what they take", style="dim"
+        f"  one core or module; then the number that carries {found.bandwidth_gbs:g} GB/s, and their power", style="dim"
     )
     numbers = ("MHz", "cycles/B", "Mb/s", "power", "Mbps/mW", "number", "together")
     table = plain_table("", *numbers, right=numbers)

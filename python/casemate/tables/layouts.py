@@ -73,8 +73,8 @@ FORMATS = {
 
 
 REQUESTS = {
-    "at-once": "one a clock of memory's, as soon as it is taken",
-    "at-clocks": "at the clocks of memory's that the trace states",
+    "at-once": "one each memory clock, as soon as the controller accepts it",
+    "at-clocks": "at the memory clocks that the trace states",
     "after-instructions": "after the instructions that the trace states",
 }
 """Timing of the requests of a trace that was recorded behind the caches."""
@@ -105,7 +105,7 @@ def trace_table(info: TraceInfo) -> RenderableType:
 
 def _load_values(origin: Origin) -> str:
     if isinstance(origin.values, Seeded):
-        return "none, as of stores: they are drawn from a seed"
+        return "none, for stores too: a run draws them from its seed"
     return "recorded" if origin.load_values else "not recorded"
 
 
@@ -146,7 +146,7 @@ def bus_table(info: BusInfo) -> RenderableType:
         "run": f"{' beside '.join(part.title for part in (run.workload, *run.beside))} on {run.machine.name}",
         "design": run.design.name,
         "reads": f"{amounts.count(totals.reads)}, {amounts.count(totals.forwarded)} of them answered {queued}",
-        "writes": f"{amounts.count(totals.writes)}, {amounts.count(totals.merged)} of them merged there",
+        "writes": f"{amounts.count(totals.writes)}, {amounts.count(totals.merged)} of them merged in that queue",
         "until": f"{totals.last_fs / 1e9:.3f} us",
         "bytes": "in the file" if info.header.bytes else "not in the file",
         "file": amounts.size(info.file_bytes),
@@ -218,7 +218,7 @@ def imported_table(machine: ImportedMachine) -> RenderableType:
     title = Text.assemble(
         (machine.name, "bold"), f": {taken} of {len(machine.keys)} keys of {machine.file} ({machine.of}) as they are"
     )
-    size = f"memory.size is half of its {amounts.size(machine.memory_bytes)}: the rest is for metadata"
+    size = f"memory.size is half of its {amounts.size(machine.memory_bytes)}: the other half holds metadata"
     return Group(title, *([table] if taken < len(machine.keys) else []), Text(size))
 
 

@@ -38,16 +38,16 @@ def power_loss_table(results: PowerLosses, title: str) -> RenderableType:
 def _verdict(results: PowerLosses) -> Iterator[Text]:
     wrong = sum(not loss.passed for loss in results.losses)
     if results.idle:
-        yield Text(f"Nothing was compared under {', '.join(results.idle)}: no line was in memory yet.", style="yellow")
+        yield Text(f"No line was compared under {', '.join(results.idle)}: memory held no line yet.", style="yellow")
     ended = sum(loss.at.ended for loss in results.losses)
     if ended:
-        yield Text(f"{amounts.counted(ended, 'loss')} came when the programs had ended.", style="yellow")
+        yield Text(f"{amounts.counted(ended, 'loss')} happened after the programs had ended.", style="yellow")
     if results.interrupted:
-        yield Text(f"Stopped by {interruption.cause()}: the losses are those before that.", style="yellow")
+        yield Text(f"Stopped by {interruption.cause()}: the table has the losses up to then.", style="yellow")
     if wrong:
-        yield Text(f"{wrong} of {len(results.losses)} losses of power lost something", style="bold red")
+        yield Text(f"{wrong} of {len(results.losses)} losses of power failed the check", style="bold red")
     elif not results.idle:
-        yield Text("Memory came back with exactly what had been accepted.", style="green")
+        yield Text("Recovered memory contains exactly the accepted stores.", style="green")
 
 
 def _cells(losses: Sequence[PowerLoss]) -> list[str | Text]:
@@ -73,7 +73,7 @@ def _moments(losses: Sequence[PowerLoss]) -> str:
 def _mismatches(losses: Sequence[PowerLoss]) -> Iterator[Text]:
     listed = [loss for loss in losses if loss.mismatches]
     for loss in listed[:LISTED]:
-        others = "" if loss.wrong == 1 else f"; and {loss.wrong - 1:,} more, of which --json has the first"
+        others = "" if loss.wrong == 1 else f"; and {loss.wrong - 1:,} more (--json has the first of them)"
         words = _words(loss.mismatches[0])
         yield Text(f"{loss.design}, seed {loss.seed}, {_when(loss)}: {words}{others}", style="red")
     if len(listed) > LISTED:

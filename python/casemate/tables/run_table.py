@@ -66,7 +66,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     parts += [Text(line, style="yellow") for line in origin.likely_causes()]
     if results.interrupted:
         parts.append(
-            Text(f"Stopped by {interruption.cause()}: the results are about the part that was run.", style="yellow")
+            Text(f"Stopped by {interruption.cause()}: the results cover the part that was run.", style="yellow")
         )
     return Group(*parts)
 
@@ -84,8 +84,8 @@ def _how_compared(results: RunResults, verbose: bool) -> Iterator[str]:
             yield f"Each slowdown is against {baselines[0].design} on {machines[0]}."
     if verbose and any(len(record.cores) > 1 for record in results.records):
         yield (
-            "Cycles are those of all cores together for each instruction, so they do not add up to the slowdown: that "
-            "is of the time until the last core has ended."
+            "Cycles for each instruction are sums over all cores, so they do not add up to the slowdown: it compares "
+            "the times until the last core has ended."
         )
 
 
@@ -97,7 +97,7 @@ def _not_of_the_program(records: Sequence[Record]) -> list[str]:
     depends = any(record.speculation or record.predicted for record in records)
     if not depends or all(program.values == "exact" for program in programs):
         return []
-    return ["Values are drawn, since the trace has none: how predictable they are, and what that gains, means nothing."]
+    return ["Values are drawn, since the trace has none: ignore their predictability and the gain from it."]
 
 
 def _not_comparable(results: RunResults) -> list[str]:
@@ -108,7 +108,7 @@ def _not_comparable(results: RunResults) -> list[str]:
             baseline = results.baseline_of(record)
             executed = f"{amounts.count(record.feed.instructions)} instructions"
             those = f"{baseline.design} {amounts.count(baseline.feed.instructions)}"
-            lines.append(f"{record.design} executed {executed} and {those}: there is nothing to compare.")
+            lines.append(f"{record.design} executed {executed} and {those}: their results cannot be compared.")
     return lines
 
 
@@ -121,7 +121,7 @@ def _not_flushed(records: Sequence[Record]) -> list[str]:
             lines.append(
                 f"{record.design}: {amounts.counted(missed, 'flush')} not simulated, of "
                 f"{amounts.count(record.feed.flushes)} (CLWB, CLFLUSHOPT, CLFLUSH, non-temporal stores): the recording "
-                "does not say which lines they flush, so none of these waits for memory."
+                "does not contain the lines that they flush, so these flushes do not wait for memory."
             )
     return lines
 
@@ -167,7 +167,7 @@ def _sample(records: Sequence[Record]) -> list[tuple[str, str]]:
     samples = [record.sampling for record in records if record.sampling]
     if not samples:
         return []
-    lines = [(f"in detail {_share(samples)}, the rest warmed; ± is half of the 95 % interval", "")]
+    lines = [(f"in detail {_share(samples)}, the remaining instructions warmed; ± is half of the 95 % interval", "")]
     for record in records:
         detail = record.configuration.detail
         if record.sampling and not record.sampling.accurate and isinstance(detail, Sampled):

@@ -36,7 +36,7 @@ def _stopped(report: AttackReport) -> Text:
 
 def _differ(number: int, claims: str) -> str:
     """Returns the phrase that this number of claims differs from the results."""
-    return f"{number} of {claims} {'differs' if number == 1 else 'differ'} from what happened"
+    return f"{number} of {claims} {'differs' if number == 1 else 'differ'} from the outcome"
 
 
 def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
@@ -58,7 +58,7 @@ def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
                 table.add_row(f"{outcomes[0].attack} (*)", *map(_outcome, outcomes))
         parts.append(table)
     if any(row.hypothetical for row in reports[0].rows):
-        parts.append(Text("(*) hypothetical: what a fault would cost that no design here has.", style="dim"))
+        parts.append(Text("(*) hypothetical: the attack assumes a fault that no design here has.", style="dim"))
     parts.extend(_left_out(reports))
     parts.extend(_counted(reports))
     rows = [(report, row) for report in reports for row in report.rows]
@@ -69,11 +69,11 @@ def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
     if missed:
         few = amounts.counted(reports[0].trials, "trial")
         ends = f"{amounts.count(missed)} of {claims} not reached in {few} (~)"
-        parts.append(Text(f"{ends}: nothing was worse, and more trials may reach them.", style="yellow"))
+        parts.append(Text(f"{ends}: no trial ended worse, and more trials may reach them.", style="yellow"))
     if not differing and not missed:
         parts.append(Text(f"{claims}, all as claimed ({trials}).", style="green"))
     elif not differing:
-        parts.append(Text(f"All others as claimed ({trials}).", style="green"))
+        parts.append(Text(f"All other claims hold ({trials}).", style="green"))
     else:
         parts.append(Text(f"{_differ(len(differing), claims)} ({trials}):", style="bold red"))
     for report, row in differing:
@@ -150,7 +150,7 @@ def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
     points, memories, torn, tampered = (amounts.count(sum(numbers)) for numbers in zip(*each, strict=True))
     tried = (
         f"{_of_each(report.workloads for report in reports)} each, {points} points in all; they left {memories} "
-        f"different memories, {torn} of them only by torn or reordered writes; an attacker made {tampered} more of them"
+        f"different memories, {torn} of them only by torn or reordered writes; an attacker made {tampered} from these"
     )
     differing = [(report, row) for report in reports for row in report.rows if not row.agrees]
     if not differing:
@@ -217,7 +217,7 @@ def exhaustive_table(reports: Sequence[ExhaustiveReport], agrees: bool) -> Rende
     rows = [(report, row) for report in reports for row in report.rows]
     flips = amounts.count(sum(report.flips for report in reports))
     uncovered = amounts.count(sum(row.histogram.get("harmless", 0) for _, row in rows))
-    notes = [Text(f"{uncovered} flips were harmless: nothing in use depends on those bits.", style="dim")]
+    notes = [Text(f"{uncovered} flips were harmless: no data or metadata in use depends on those bits.", style="dim")]
     if agrees:
         return Group(table, *notes, Text(f"{flips} bits flipped, all as claimed.", style="green"))
     notes.append(Text(f"{flips} bits flipped, and some ended otherwise than claimed:", style="bold red"))

@@ -84,7 +84,7 @@ def together(folder: Path) -> Iterator[Path]:
             for path in written:
                 if (folder / path.name).is_dir():
                     raise CasemateError(
-                        f"cannot write '{folder / path.name}': it is a folder; expected none of this name"
+                        f"cannot write '{folder / path.name}': it is a folder; expected no folder of this name"
                     )
             for path in written:
                 path.replace(folder / path.name)

@@ -53,7 +53,7 @@ def parse_simulated(text: str) -> int:
     whole, fraction, unit = match.groups(default="")
     scaled = int(whole + fraction) * _SIMULATED_FS[unit]
     if scaled % 10 ** len(fraction):
-        raise ValueError(f"'{text}' is no whole number of femtoseconds, of which the simulated clock counts no parts")
+        raise ValueError(f"'{text}' is not a whole number of femtoseconds, the unit of the simulated clock")
     time: int = scaled // 10 ** len(fraction)
     if time > FS_MAX:
         raise ValueError(f"'{text}' is more than the simulated clock can count: expected at most 18446s")

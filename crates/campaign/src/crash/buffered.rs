@@ -1,4 +1,4 @@
-//! Stores of a workload through a persist buffer, and the work of its battery when power fails.
+//! Stores of a workload through persist buffers, and the drain by the battery when power fails.
 //!
 //! A core issues stores in order, its buffer accepts one after the other, and its watermarks control the drains. If two cores store, at
 //! most one buffer has an entry for a line. When power fails the cores stop. The battery lets the controller complete the work in progress,
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_observer_also_waits_for_stores_that_arrive_meanwhile() {
+    fn a_blocked_observer_also_waits_for_stores_that_arrive_while_the_persist_buffer_drains() {
         let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, PlantedBug::NONE);
         let feeding = Feeding::new(&bench, SMALL);
         let store =
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_moves_to_a_core_that_writes_and_is_flushed_for_a_core_that_reads() {
+    fn a_persist_buffer_entry_moves_on_a_remote_write_and_drains_on_a_remote_read() {
         assert_eq!(met(1), ([true, false], 0), "the first core writes, and does not read");
         assert_eq!(met(0), ([false, true], 1), "the second core reads before it writes");
     }

@@ -1,9 +1,10 @@
-//! Stores of a workload into durable caches, and the work of their battery when power fails.
+//! Stores of a workload into durable caches, and the drain by the battery when power fails.
 //!
-//! The model keeps only the lines of the caches that memory does not have: a store makes its line dirty, and is durable in that
-//! instant. A fixed number of dirty lines fits. Beyond it the least recently stored line leaves, and is written like any line. When
-//! power fails the core stops, the controller completes the work in progress, and the battery writes every dirty line to memory, then
-//! all metadata. The model does not distinguish several cores: their caches are coherent, so their stores form one order.
+//! The model keeps only the dirty lines of the caches: a store makes its line dirty, and is durable in that instant.
+//! The caches hold a fixed number of dirty lines. Beyond this number, the least recently stored line is written back.
+//! When power fails the core stops, the controller completes the work in progress, and the battery writes every dirty
+//! line to memory, then all metadata. The model does not distinguish several cores: their caches are coherent, so their
+//! stores form one order.
 
 use super::bench::{Bench, BenchVerbs, Crowds};
 use super::holder::Holder;

@@ -1,9 +1,11 @@
-//! Writes of a program that a dead memory must hold, according to the program and the bus and not to recovery.
+//! Writes of a program that memory must hold after a loss of power, computed from the program and the bus traffic,
+//! without the code of recovery.
 //!
-//! A buffer or caches with a battery have all stores that they accepted. Behind the controller a write is durable with its tuple.
-//! The chip sends the line of data and completes the tuple with a new root, since the line has a new version. Lines that a renewal
-//! re-encrypts have their versions already and change no root. So each line of data in a tuple that set a root is a write, in
-//! program order. The number of durable writes is at least that of the returned ones and at most that of the begun ones.
+//! With a battery, all stores that the persist buffer or the caches have accepted are durable. At the controller, a
+//! write is durable with its tuple. The chip sends the line of data and completes the tuple with a new root, since the
+//! line has a new version. Lines that a renewal re-encrypts have their versions already and change no root. So each
+//! line of data in a tuple that set a root is a write, in program order. The number of durable writes is at least that
+//! of the returned ones and at most that of the begun ones.
 
 use super::history::History;
 use super::revival::Contents;
@@ -49,7 +51,7 @@ mod tests {
 
     /// Recovery does not use the operations before the loss, and `contents` does not use the lines that recovery reads.
     #[test]
-    fn recovery_of_an_untouched_memory_finds_the_content_that_the_bus_shows_as_durable() {
+    fn recovery_without_tampering_returns_the_content_that_the_bus_trace_shows_as_durable() {
         let (mut lost, mut ahead) = (0, 0);
         for (number, name) in ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-dbmf"].into_iter().enumerate() {
             for workload in all().into_iter().skip(number).step_by(7) {

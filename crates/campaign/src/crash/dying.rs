@@ -1,9 +1,9 @@
-//! Memories that a loss of power leaves on a machine with persist buffers or durable caches. The battery continues from the
+//! Memories after a loss of power on a machine with persist buffers or durable caches. The battery continues from the
 //! state of the chip.
 //!
-//! The result depends on the content of the dying chip, and a list of changes does not record it. So the workload runs again
-//! for each point, up to an event, and from this event on battery. Memory must then hold an exact set of stores: all that the
-//! buffers have accepted or the caches have received, and no other.
+//! The result depends on the content of the chip at the loss, which a list of changes to memory does not record. So the
+//! workload runs again for each point of failure, up to an event, and from this event on battery. Memory must then hold
+//! exactly the stores that the buffers have accepted or the caches have received.
 
 use super::bench::{Bench, Meddling, Power};
 use super::history::History;
@@ -133,7 +133,7 @@ mod tests {
     use crate::crash::workload::LINES;
 
     #[test]
-    fn durable_stores_are_the_first_of_each_core_in_its_order() {
+    fn stores_after_a_loss_are_valid_only_as_a_program_order_prefix_for_each_core() {
         let workload = Workload { turns_from: Some(1), ..Workload::of_one_core(LINES.repeat(2), true, false) };
         let [of_one, of_other] = [[1, 3, 5], [0, 2, 4]];
         assert!((0..6).all(|number| workload.core(number) == usize::from(of_other.contains(&number))));

@@ -1,4 +1,4 @@
-//! A workload that has run, with all its requests to memory in order.
+//! Record of a workload that has run, with all its requests to memory in order.
 //!
 //! The workload runs on the timed machine, so that writes overlap: phase-change memory behind a write-pending queue, as in the SecPB paper.
 //! In every second history metadata caches are tiny, and another program evicts their lines again and again. Lines of counters, tags and

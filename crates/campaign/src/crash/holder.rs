@@ -1,7 +1,7 @@
-//! Holders of stores that memory does not have yet, with a battery: persist buffers or caches.
+//! Components with a battery that hold stores which memory lacks: persist buffers or caches.
 //!
-//! The two treat stores differently ([`buffered`](super::buffered), [`cached`](super::cached)). The interface is the same: the
-//! holder lists the durable stores, and its battery writes them to memory.
+//! The two components treat stores differently ([`buffered`](super::buffered), [`cached`](super::cached)). The
+//! interface is the same: the holder lists the durable stores, and its battery writes them to memory.
 
 use super::bench::Bench;
 use units::LineAddr;

@@ -4,10 +4,11 @@
 //! take the lock ─ store the record's lines ─ store the word that commits it ─ let the lock go ─┐ another core sees that
 //!                                                             take the lock ─ store ... ◄──────┘
 //! ```
-//! Taking and releasing the lock are stores to its line. A core sees that the lock is free when the other core's cache has that
-//! store, whether or not the persist buffer has accepted it. So the first store of a core may meet the last store of the other
-//! core in front of the buffers, and only the order of their line separates them. The durable stores must be a prefix of all
-//! stores. If a core has read a store of the other core, its later stores must not survive a loss of power without that store.
+//! Taking and releasing the lock are stores to its line. A core finds the lock free when the other core's cache holds
+//! the releasing store, whether or not the persist buffer has accepted it. So the last store of one core and the first
+//! store of the other core may both wait for a persist buffer. Only the order of stores to the lock's line separates
+//! them. The durable stores must be a prefix of all stores. If a core has read a store of the other core, its later
+//! stores must not survive a loss of power without that store.
 
 use super::bench::Bench;
 use super::buffered::{Feeding, NumberedStore};

@@ -1,4 +1,5 @@
-//! Losses of power: at every point of every short workload, what does the memory hold, and does the machine get it back?
+//! Losses of power: for every point of every short workload, the content that memory then holds, and its recovery by
+//! the machine.
 //!
 //! * [`workload`]: all sequences of up to three writes over three lines, in turn and at once.
 //! * [`history`]: a workload that ran on a timed machine, with all its requests to memory in order.
@@ -23,8 +24,9 @@
 //! designs draw new keys. Memory may hold the state after any number of whole writes from the first on, if these include all that
 //! had returned. A tuple counts as one write here, and order is strict.
 //!
-//! An attacker that tampers remembers all traffic on the bus. The keys survive the loss, so its knowledge of keystream survives
-//! too. Each history is judged for content, freshness and keystream, and each kind of harm is a separate case.
+//! An attacker that tampers remembers all traffic on the bus. The keys survive the loss, so its knowledge of keystream
+//! survives too. The campaign judges each history for content, freshness and keystream, and counts each kind of harm as
+//! a separate case.
 
 mod bench;
 mod buffered;

@@ -1,11 +1,12 @@
 //! Attacks while the battery works, and memories that a dying battery leaves.
 //!
-//! The attacker flips a bit of a stored line at some event of the drain. It flips the bit back when the drain has ended, unless the chip
-//! has written the line meanwhile, so that recovery finds no trace in memory. For lines of the workload that are drawn, it tampers with
-//! each kind of line. The keys and the ledger survive: the writes after recovery belong to the machine's second session.
+//! The attacker flips a bit of a stored line at some event of the drain. It flips the bit back when the drain has
+//! ended, unless the chip has written the line meanwhile, so that recovery finds no trace in memory. For randomly drawn
+//! lines of the workload, the attacker tampers with each kind of stored line. The keys and the ledger survive: the
+//! writes after recovery belong to the machine's second session.
 //!
-//! A dying battery leaves the lines that it has written to memory until then; lines in flight arrive torn, or not at all. The attacker may
-//! also put back any memory of this session or of an earlier one ([`sessions`](super::sessions)).
+//! When a battery dies, memory holds the lines that it has written until then; lines in flight arrive torn, or not at
+//! all. The attacker may also put back any memory of this session or of an earlier one ([`sessions`](super::sessions)).
 
 use super::bench::{Bench, Meddling};
 use super::dying::Rerun;

@@ -1,5 +1,6 @@
-//! A revival: a fresh chip over a memory that a loss of power left, the content of its lines, and the result when the program
-//! continues. The ledger of pads continues as well: from the keystream that memory had shown, through recovery, to the last write.
+//! A revival: a fresh chip recovers the memory that a loss of power left. This module reads the content of its lines
+//! and continues the program. The ledger of pads continues as well: from the keystream that memory had shown, through
+//! recovery, to the last write.
 
 use super::history::History;
 use super::shown::Changes;

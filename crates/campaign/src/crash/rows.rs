@@ -1,4 +1,4 @@
-//! Rows of the table: the events with which a loss of power is combined.
+//! Rows of a crash report: each combines a loss of power with another event, such as tampering.
 
 use super::durable;
 use super::dying;
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn power_fails_at_40_spread_events_and_at_the_end_of_a_long_history_on_battery() {
+    fn power_loss_is_tested_at_40_spread_events_and_the_end_of_a_long_battery_drain() {
         let history = history("secpb-cobcm", &[LINES[0], LINES[1], LINES[2], BYSTANDER], false);
         let aftermath = Aftermath::of(&history, &CrashOptions::default());
         let points: Vec<usize> = aftermath.left().iter().map(|dead| dead.point).collect();
@@ -271,7 +271,7 @@ mod tests {
 
     /// After one write all memories are attacked; after three, those that arrive in order and one other at each point.
     #[test]
-    fn torn_memories_are_attacked_like_memories_in_order() {
+    fn memory_images_with_torn_lines_are_attacked_too() {
         let of_one = history("plp-sp", &LINES[..1], true);
         let aftermath = Aftermath::of(&of_one, &CrashOptions::default());
         let (all, torn) = states::distinct(aftermath.left());
@@ -289,7 +289,7 @@ mod tests {
 
     /// Each of the lines drains in a separate tuple.
     #[test]
-    fn an_attacker_after_a_battery_drain_has_seen_the_memory_after_each_tuple() {
+    fn an_attacker_knows_the_memory_image_after_each_tuple_of_a_battery_drain() {
         let history = history("secpb-cobcm", &[LINES[0], LINES[1], LINES[2], BYSTANDER], false);
         let aftermath = Aftermath::of(&history, &CrashOptions::default());
         let dead = aftermath.left().last().unwrap();

@@ -1,4 +1,4 @@
-//! Operations issued to memory, and the keystream that memory has shown: an attacker has seen it in use.
+//! Operations issued to memory, and the *shown* keystream, which an attacker on the bus has seen in use.
 //!
 //! A pad counts as used when its ciphertext leaves the chip, and a mask when the tag of its line does. The lines of an open
 //! tuple are in the queue. If the queue is discarded, no attacker has seen them. So the ledger keeps, over a loss of power, the

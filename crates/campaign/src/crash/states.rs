@@ -1,9 +1,10 @@
-//! Memories that a loss of power can leave: for every point of a history, every legal subset of the writes in flight.
+//! Possible memory contents after a loss of power: for every point of a history, every legal subset of the writes in
+//! flight.
 //!
-//! A line that was sent and not fenced may have arrived in full, in part or not at all. Memory writes eight bytes at once, so
-//! a line can be torn between any two words. Four cases are tried for each line: not, whole, its first half, every other
-//! word. All combinations are tried if they are few enough at a point, else a fixed number of random ones. Attempts that
-//! leave the same memory and registers are one state, and only states are counted.
+//! A line that was sent and not fenced may have arrived in full, in part or not at all. Memory writes eight bytes at
+//! once, so a line can be torn between any two words. Four cases are tried for each line: not, whole, its first half,
+//! every other word. All combinations are tried if they are few enough at a point, else a fixed number of random ones.
+//! Combinations that leave the same memory and registers are one state, and reports count states.
 
 use super::shown::Changes;
 use crate::bus::Recording;
@@ -262,7 +263,7 @@ mod tests {
     const NEW: [u8; 64] = [2; 64];
 
     #[test]
-    fn each_of_forty_lines_in_flight_may_arrive_in_every_way() {
+    fn each_of_forty_lines_in_flight_at_a_power_loss_may_arrive_absent_whole_or_torn() {
         let lines = 40;
         let mut media = Media::new(lines);
         (0..lines).for_each(|slot| media.write(Slot(slot), &OLD));
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_tuple_leaves_one_memory_but_two_lines_outside_the_domain_leave_sixteen() {
+    fn a_loss_leaves_one_image_of_an_open_tuple_and_sixteen_of_two_lines_without_adr() {
         let start = InitialState {
             image: Recording::of(&Media::new(2)),
             registers: Registers::default(),

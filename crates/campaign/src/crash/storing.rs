@@ -1,4 +1,4 @@
-//! Runs stores where a design makes them durable: at the controller, in persist buffers or in caches.
+//! Runs stores at the persist point of a design: the controller, persist buffers or caches.
 
 use super::bench::{Bench, WorkloadWrite};
 use super::holder::Holder;

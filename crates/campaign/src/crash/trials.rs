@@ -1,5 +1,5 @@
-//! A trial: a machine is switched on over a memory that a loss left, reads all lines and continues, and the results are
-//! judged.
+//! A trial: a machine is switched on with a memory that a loss of power left, reads all lines and continues. The trial
+//! judges the results.
 
 use super::history::History;
 use super::revival::{Contents, Revival};

@@ -1,8 +1,9 @@
 //! Workloads: every sequence of up to three writes over three lines.
 //!
-//! Most bugs of crash consistency appear in the shortest workloads, so all of them are tried (as ACE does for file systems).
-//! Two of the lines share their lines of counters and of tags; the third has separate ones. Each sequence runs with its writes
-//! in turn and at once, and again with counters that overflow at the first write of a line.
+//! Most bugs of crash consistency appear in the shortest workloads, so the campaign tries all short workloads (as ACE
+//! does for file systems). Two of the lines share their lines of counters and of tags; the third has separate ones.
+//! Each sequence runs with its writes in turn and at once, and again with counters that overflow at the first write of
+//! a line.
 //!
 //! If stores pass through persist buffers, two cores also share the sequences, in turn: each core stores as soon as its buffer
 //! allows. The second core reads a line before it stores to it, the first does not. So remote reads flush entries and remote
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_workloads_contain_each_sequence_of_up_to_three_writes_once_in_each_way() {
+    fn the_crash_workloads_contain_each_sequence_of_up_to_three_writes_once_per_variant() {
         let all = all();
         let young = |at_once: bool| all.iter().filter(|work| !work.old && work.at_once == at_once).count();
         assert_eq!((young(false), young(true)), (3 + 9 + 27, 9 + 27));
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn two_cores_share_the_stores_of_a_workload_and_each_core_begins_once() {
+    fn two_core_workloads_alternate_the_stores_and_each_core_starts_equally_often() {
         let all = all_for(true);
         let shared: Vec<&Workload> = all.iter().filter(|work| work.turns_from.is_some()).collect();
         assert_eq!(shared.len(), 2 * (9 + 27 + (9 - 4)));

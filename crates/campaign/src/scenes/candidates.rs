@@ -1,5 +1,6 @@
-//! Chunks of frequent values, copied from elsewhere. A controller that guesses the content of lines neither decrypts nor verifies a
-//! chunk that equals one of its candidates. The chunk must be a candidate for this position of this line at this time.
+//! Chunks of frequent values, copied from another position, line or time. A controller that predicts the content of
+//! lines neither decrypts nor verifies a chunk that equals one of its candidates. So it must only accept a candidate
+//! for this position of this line at this time.
 //!
 //! The victim's lines contain a few values again and again, and a table learns them. The attacker copies one chunk, a block of the
 //! cipher, with the tag that covers it: the chunk's tag where chunks have tags, else the line's. The source is another position of
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_of_chunks_are_contiguous_with_the_first_in_the_top_bits() {
+    fn the_chunk_tags_of_a_line_are_contiguous_with_the_first_in_the_top_bits() {
         let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
         let ranges = |parts: &Parts| [0, 1, 7].map(|number| tag_bits(parts, number, 32));
         assert_eq!(ranges(&parts), [224..256, 192..224, 0..32]);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_fails_on_a_processor_with_its_weakness() {
+    fn context_attacks_succeed_on_a_processor_with_the_matching_planted_bug() {
         assert_eq!(worst(spy, PlantedContextBug::new(Bug::RegisterNotBlanked)), Verdict::Leaked);
         assert_eq!(worst(replay, PlantedContextBug::new(Bug::NumberUnchecked)), Verdict::Stale);
         assert_eq!(worst(replay, PlantedContextBug::new(Bug::AcceptedTwice)), Verdict::Stale);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn no_row_fails_on_a_processor_as_designed() {
+    fn context_attacks_fail_on_a_processor_without_planted_bugs() {
         assert_eq!(worst(spy, PlantedContextBug::NONE), Verdict::Hidden);
         assert_eq!(worst(forge, PlantedContextBug::NONE), Verdict::Refused);
         assert_eq!(worst(replay, PlantedContextBug::NONE), Verdict::Refused);

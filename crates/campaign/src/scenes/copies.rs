@@ -1,7 +1,8 @@
-//! L2s that rely on their state: copies of counters, which are not verified again, and their requests.
+//! Attacks on L2s that decrypt lines. These L2s rely on their copies of counters, which are not verified again, and on
+//! their requests.
 //!
-//! The attacker cannot reach a copy. It waits until a copy is old and changes memory to match it. Nor can it reach a
-//! request on the chip, but it can exchange the replies of memory to two requests.
+//! The attacker cannot reach a copy. It waits until a copy is old, and changes memory to match the copy. It cannot
+//! reach a request on the chip either, but it can exchange the replies of memory to two requests.
 
 use super::{Ended, SceneInput, Scenes};
 use crate::bus::Structure;

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn random_bytes_pass_and_bytes_that_lack_a_bit_do_not() {
+    fn the_byte_histogram_accepts_random_memory_and_rejects_bytes_with_a_constant_bit() {
         for seed in 0..1_000 {
             let mut random = Random::new(seed);
             let image = image(|| random.line());
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_words_are_counted_at_any_position() {
+    fn the_histogram_counts_repeated_words_of_an_image_at_any_aligned_position() {
         let mut random = Random::new(1);
         let mut image = image(|| random.line());
         let word: Vec<u8> = image[3][8..16].to_vec();

@@ -1,9 +1,9 @@
 //! Histories: the victim continues after the attack. It writes, reads for the first time, overflows and restarts after a
 //! reset.
 //!
-//! Replayed metadata does its harm later: an old counter is harmless until a write uses its pad again, and a forged one until
-//! a line gets into memory under it. So every read is judged when it is made, and at the end the ledger is checked for
-//! keystream that was used twice.
+//! Replayed metadata causes harm later: an old counter is harmless until a write uses its pad again, and a forged
+//! counter until a line is put into memory under it. So the scene judges every read immediately, and at the end checks
+//! the ledger for keystream that was used twice.
 
 use super::{Ended, SceneInput, Scenes};
 use crate::attacker;

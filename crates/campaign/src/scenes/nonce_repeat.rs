@@ -1,10 +1,11 @@
 //! The forbidden attack: the damage of a repeated nonce to a Carter-Wegman code.
 //!
-//! Two lines under one nonce have the same mask, so the difference of their tags is the difference of their hashes. The only
-//! secret in it is the hash key H: it is a polynomial in H (Joux, "Authentication failures in NIST version of GCM", 2006).
-//! Tags here are cut to `t` bits, so one pair gives `t` equations, not 128. The attack makes them linear: if lines differ
-//! only in their last block, by D, the hashes differ by D * H^2. Enough pairs give 128 independent equations for H^2; its
-//! square root is H. With H the attacker can correct the tag for any change of a line.
+//! Two lines under one nonce have the same mask, so the difference of their tags is the difference of their hashes.
+//! This difference is a polynomial in the hash key H, the only secret in it (Joux, "Authentication failures in NIST
+//! version of GCM", 2006). Tags here are cut to `t` bits, so one pair gives `t` equations, not 128. The attack makes
+//! them linear: if lines differ only in their last block, by D, the hashes differ by D * H^2. Enough pairs give 128
+//! independent equations for H^2; its square root is H. With H the attacker can correct the tag for any change of a
+//! line.
 //!
 //! The scene assumes a fault that no design here has: a machine that keeps its key when it is switched off and on but loses
 //! its counters. A code without a nonce or a polynomial gives meaningless equations, and the forgery fails.
@@ -191,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn the_square_root_of_a_square_is_the_element() {
+    fn the_square_root_in_the_ghash_field_inverts_squaring() {
         let element = 0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978;
         assert_eq!(square_root(times(element, element)), element);
     }
 
     #[test]
-    fn three_pairs_of_56_bits_are_enough_for_128() {
+    fn three_56_bit_tag_pairs_of_reused_nonces_determine_the_128_bit_hash_key() {
         let unknown = 0xfedc_ba98_7654_3210_0011_2233_4455_6677;
         let mut equations = Equations::default();
         for factor in [3_u128 << 100, 0x1234_5678_9abc << 40, 0xdead_beef] {

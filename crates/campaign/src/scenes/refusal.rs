@@ -1,4 +1,5 @@
-//! Refusals of a design: before any release, for as long as the tampering lasts, and never without tampering.
+//! Refusals of a design: the chip must refuse before any release, for as long as the tampering lasts, and never without
+//! tampering.
 
 use super::{Ended, SceneInput, Scenes};
 use crate::bus::Structure;

@@ -89,7 +89,7 @@ pub(super) fn judged(
     let handler = Handler::of(victim, target)?;
     let verdict = match handler.access(lie, || victim.read(target).0) {
         Service::Done(answer) => victim.oracle().judge(target, &answer, None),
-        // A processor that raises the exception for an honest system as well has detected nothing.
+        // A processor that also raises the exception for an honest system has not detected the attack.
         Service::Aborted if serves_honestly(victim, &handler, target, honest) => Verdict::Detected,
         Service::Aborted => Verdict::Unrecoverable,
         Service::Denied => {

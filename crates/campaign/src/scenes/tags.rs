@@ -1,10 +1,11 @@
 //! Short tags: the rate at which guesses pass.
 //!
-//! The tags of the designs are far too long to guess, so the same code is cut to lengths at which guesses pass. A code as
-//! good as a random function lets one guess in 2^t pass. So does a polynomial hash under a random mask, if the attacker's
-//! line and tag do not depend on the key. The number that passed must be within three standard deviations of that, either
-//! way: fewer would mean that the guesses were not tried. For small expectations, "within three standard deviations" means an
-//! equal probability; so chance is out of bound once in 370 cases.
+//! The tags of the designs are far too long to guess, so the same code is cut to lengths at which guesses pass. A code
+//! as good as a random function lets one guess in 2^t pass. So does a polynomial hash under a random mask, if the
+//! attacker's line and tag do not depend on the key. The number of passed guesses must be within three standard
+//! deviations of its expectation, in either direction: fewer would mean that the guesses were not tried. For small
+//! expectations, "within three standard deviations" means an equal probability; so chance is out of bound once in 370
+//! cases.
 
 use super::{Ended, SceneInput, Scenes};
 use crate::victim::{Victim, with_tiny_caches};
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_and_too_few_forgeries_are_both_out_of_bound() {
+    fn counts_of_accepted_random_tags_fail_the_bound_if_too_high_or_too_low() {
         let counts = |passed_at_8: u64| {
             let mut counts: BTreeMap<String, u64> = TAG_LENGTHS.map(|bits| (tried(bits), 0)).into();
             counts.extend([(tried(8), 25_600), (passed(8), passed_at_8)]);
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hits_of_0_1_expected_may_be_chance_but_not_three_nor_zero_of_seven() {
+    fn the_chance_test_accepts_two_hits_for_0_1_expected_and_rejects_three() {
         // By hand: two or more of 0.1 happen in 0.47 %, three or more in 0.015 %; zero of 6 in 0.25 %, zero of 7 in 0.09 %.
         assert!(is_likely(2, 0.1) && !is_likely(3, 0.1));
         assert!(is_likely(0, 6.0) && !is_likely(0, 7.0));

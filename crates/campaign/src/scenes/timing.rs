@@ -1,9 +1,10 @@
-//! Leakage by time on the bus: the content of a line may change how soon the line is released.
+//! Leakage by time on the bus: the content of a line may affect the time of its release.
 //!
-//! The victim reads a line and then the line at the address in it, like a program that follows a pointer. A probe at the pins sees
-//! the time of each crossing. The line contains words of the table of frequent values, or random ones, each as likely. The attacker
-//! has another machine under the same design, and has timed both contents on it. If the times differ, the attacker learns one bit
-//! for each read, otherwise zero: the mutual information of the time and the two contents.
+//! The victim reads a line and then the line at the address in it, like a program that follows a pointer. A probe at
+//! the pins sees the time of each crossing. The line contains words of the table of frequent values, or random words,
+//! with equal probability. The attacker has another machine under the same design, and has timed both contents on it.
+//! The leak is the mutual information of the time and the two contents: one bit for each read if the times differ,
+//! otherwise zero.
 //!
 //! The scene times the code of the design, on a machine of its time with units for either block cipher
 //! (`runner/src/explain/dependent.rs`). Without encryption the content is visible, so time adds no leak.

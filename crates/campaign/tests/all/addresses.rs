@@ -1,5 +1,5 @@
-//! Leakage by addresses on the bus about which of two programs ran, over many games: no more than a coin where lines move, all in
-//! other designs.
+//! Leakage by addresses on the bus, over many games: an observer guesses which of two programs ran. If a design
+//! permutes lines, the guesses are no better than chance; in other designs, all guesses are right.
 
 use crate::common::swept::every_one;
 use casemate_campaign::{AttackOutcome, Options, attack};
@@ -37,27 +37,27 @@ fn no_strategy_guesses_better_than_a_coin(name: &str, row: Attack) {
 
 // One test for each design, so that long games run in parallel.
 #[test]
-fn slots_of_cryptopage_show_no_program() {
+fn the_address_pattern_of_cryptopage_does_not_reveal_which_program_runs() {
     no_strategy_guesses_better_than_a_coin("cryptopage", Attack::AddressPattern);
 }
 
 #[test]
-fn slots_and_data_of_cryptopage_show_no_program() {
+fn addresses_and_data_of_cryptopage_on_the_bus_do_not_reveal_which_program_runs() {
     no_strategy_guesses_better_than_a_coin("cryptopage", Attack::AddressAndData);
 }
 
 #[test]
-fn slots_of_cryptopage_basic_show_no_program() {
+fn the_address_pattern_of_cryptopage_basic_does_not_reveal_which_program_runs() {
     no_strategy_guesses_better_than_a_coin("cryptopage-basic", Attack::AddressPattern);
 }
 
 #[test]
-fn slots_of_hide_show_no_program() {
+fn the_address_pattern_of_hide_does_not_reveal_which_program_runs() {
     no_strategy_guesses_better_than_a_coin("hide", Attack::AddressPattern);
 }
 
 #[test]
-fn fixed_slots_nearly_always_reveal_the_program_and_plain_lines_its_data() {
+fn fixed_addresses_or_plaintext_data_reveal_the_program_in_99_percent_of_games() {
     let nearly_always = |outcome: &AttackOutcome, strategy: &str| {
         let (right, games) = (outcome.counts[strategy], outcome.counts["games"]);
         assert!(right * 100 >= games * 99, "{strategy}: {right} of {games}");

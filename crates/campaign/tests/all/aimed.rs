@@ -37,7 +37,7 @@ fn without_a_tree() -> Vec<Design> {
 }
 
 #[test]
-fn without_a_tree_each_flip_of_a_counter_changes_the_read_of_its_target() {
+fn without_an_integrity_tree_each_aimed_counter_flip_changes_the_read_of_its_target_line() {
     let designs = without_a_tree();
     assert!(designs.len() > 11, "{} designs", designs.len());
     for design in designs {
@@ -47,7 +47,7 @@ fn without_a_tree_each_flip_of_a_counter_changes_the_read_of_its_target() {
 
 /// In these designs, the chip must refuse any changed bit of the line of counters.
 #[test]
-fn a_tree_over_counters_refuses_a_flip_anywhere() {
+fn an_integrity_tree_over_counters_detects_every_aimed_counter_flip() {
     for name in ["sc64-bmt", "sgx-mee", "morphable"] {
         assert_eq!(hits(&design(name).unwrap()), TRIALS, "{name}");
     }

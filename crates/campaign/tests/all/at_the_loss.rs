@@ -1,4 +1,4 @@
-//! The statements of class C5 about an attacker at the moment of a loss of power hold for every design of the class.
+//! The claims of class C5 about an attacker who is present at a loss of power hold for every design of the class.
 
 use crate::common::swept::{every_one, share_of_tests, side_by_side};
 use casemate_campaign::{CrashOptions, CrashRow, crash};
@@ -30,7 +30,7 @@ fn contradictions(design: &Design, options: &CrashOptions) -> Vec<String> {
 }
 
 #[test]
-fn no_design_of_the_class_ends_worse_than_the_class_says_with_an_attacker_at_the_loss() {
+fn no_design_of_class_c5_ends_power_loss_tampering_worse_than_its_class_claims() {
     let designs = of_class();
     let with_battery = designs.iter().filter(|design| design.parts.persistence.has_battery()).count();
     assert!(with_battery >= 9 && designs.len() - with_battery >= 5, "{with_battery} of {}", designs.len());
@@ -48,7 +48,7 @@ fn no_design_of_the_class_ends_worse_than_the_class_says_with_an_attacker_at_the
 
 /// The file of a design may claim a better end.
 #[test]
-fn no_file_of_the_class_claims_a_worse_end_than_the_class_says() {
+fn no_design_file_of_class_c5_claims_a_worse_end_than_its_class() {
     for design in of_class() {
         for loss in ROWS {
             let (claimed, stated) = (design.crash.about(loss), stated(&design, loss));
@@ -66,7 +66,7 @@ fn class_c5_says_that_tampering_is_detected_and_that_no_loss_leaks() {
 
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn a_battery_that_notes_no_loss_contradicts_the_class() {
+fn a_planted_unregistered_battery_loss_contradicts_the_claim_of_class_c5() {
     use protection::planted::{Bug, PlantedBug};
     use std::collections::BTreeSet;
     let design = catalogue::design("secpb-cobcm").unwrap();

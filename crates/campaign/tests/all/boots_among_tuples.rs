@@ -1,5 +1,5 @@
-//! A line that is first read while tuples become durable gets into memory together with its tag. A tuple may be about to persist
-//! the line of this tag. Does the line survive a loss of power?
+//! The first read of a line, while tuples become durable, puts the line into memory together with its tag. At the same
+//! time, a tuple may persist the line of tags that contains this tag. Does the line survive a loss of power?
 
 use crate::common::Machine;
 use crate::common::crowd::{Core, Scene, comes_back};
@@ -57,7 +57,7 @@ fn lost(design: &str, planted: PlantedBug) -> usize {
 }
 
 #[test]
-fn a_line_that_boots_among_tuples_survives_a_loss() {
+fn a_line_first_read_between_persist_tuples_survives_a_loss() {
     for design in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
         assert_eq!(lost(design, PlantedBug::NONE), 0, "{design}");
     }
@@ -65,7 +65,7 @@ fn a_line_that_boots_among_tuples_survives_a_loss() {
 
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn tags_that_are_copied_early_lose_the_tag_of_a_line_that_boots_concurrently() {
+fn copying_a_line_of_tags_early_loses_the_tag_of_a_line_first_read_concurrently() {
     assert!(lost("plp-coalesced", PlantedBug::new(Bug::TagsCopiedEarly)) > 0);
     assert_eq!(lost("plp-sp", PlantedBug::new(Bug::TagsCopiedEarly)), 0, "a tuple of one line copies one line of tags");
 }

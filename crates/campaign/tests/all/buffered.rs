@@ -26,7 +26,7 @@ fn a_loss_at_any_event_of_a_store_leaves_exactly_the_accepted_stores() {
 }
 
 #[test]
-fn accepted_stores_survive_losses_during_recovery_and_tampering_is_found() {
+fn a_persist_buffer_keeps_its_claims_under_loss_in_recovery_pad_reuse_and_tampering() {
     for name in SCHEMES {
         for workload in [3, 37, 60, 100] {
             let rows = [Loss::LossInRecovery, Loss::PadReuseAfterLoss, Loss::TamperingWhileOff];
@@ -39,7 +39,7 @@ fn accepted_stores_survive_losses_during_recovery_and_tampering_is_found() {
 
 /// Stores to three lines, which share a buffer of two entries while counters overflow and metadata leaves the chip.
 #[test]
-fn a_loss_among_many_stores_leaves_exactly_the_first_accepted_ones() {
+fn a_power_loss_leaves_exactly_the_stores_that_the_persist_buffer_has_accepted() {
     const STORES: usize = 25;
     for (seed, name) in (1..).zip(SCHEMES) {
         let mut random = Random::new(seed);
@@ -64,7 +64,7 @@ fn a_loss_among_many_stores_leaves_exactly_the_first_accepted_ones() {
 /// Two cores store in turn to three lines, and one of the cores reads each line before: entries are flushed and change buffers all
 /// the time.
 #[test]
-fn a_loss_among_stores_of_two_cores_leaves_the_first_accepted_ones_of_both() {
+fn a_power_loss_leaves_exactly_the_accepted_stores_of_two_cores() {
     const STORES: usize = 24;
     for (seed, name) in (1..).zip(SCHEMES.into_iter().chain(["bbb"])) {
         let mut random = Random::new(seed);
@@ -116,7 +116,7 @@ fn every_short_workload_of_two_cores_keeps_its_accepted_stores() {
 
 /// A claim of a design is the worst end over all workloads.
 #[test]
-fn a_single_workload_agrees_if_it_ends_no_worse_than_claimed() {
+fn a_single_workload_meets_a_claim_if_it_ends_no_worse_than_claimed() {
     let rows = [Loss::PowerLoss, Loss::LossInRecovery];
     let at_once = workload::all().iter().position(|work| work.writes.len() == 2 && work.at_once);
     let report = tried("bbb-gap", &rows, at_once);
@@ -155,7 +155,7 @@ proptest! {
     /// An observer after a loss sees no store without all those that were accepted before it, and the number of stores never falls
     /// with later losses.
     #[test]
-    fn no_store_is_seen_without_an_earlier_one(
+    fn recovery_after_a_loss_finds_exactly_the_prefix_of_accepted_stores(
         scheme in 0..SCHEMES.len(),
         workload in some_workload(),
         seed in 0..1_000_000u64,

@@ -34,7 +34,7 @@ fn stores_survive_losses_during_recovery_and_tampering_ends_as_claimed() {
 
 /// Stores to three lines; sometimes one of them leaves the caches, while counters overflow and metadata leaves the chip.
 #[test]
-fn a_loss_among_many_stores_leaves_exactly_the_first_that_caches_held() {
+fn a_power_loss_leaves_exactly_the_stores_that_durable_caches_have_accepted() {
     const STORES: usize = 25;
     for (seed, name) in (1..).zip(DESIGNS) {
         let mut random = Random::new(seed);

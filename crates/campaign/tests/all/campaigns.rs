@@ -58,7 +58,7 @@ fn a_thousand_seeds_of_honest_runs_raise_no_alarm_under_any_design() {
 }
 
 #[test]
-fn tampering_before_re_encryption_is_treated_like_any_other() {
+fn tampering_before_a_page_re_encryption_ends_like_a_data_flip() {
     for design in designs().into_iter().filter(|design| design.parts.counters != CounterChoice::None) {
         let verdict = tamper_before_overflow(&design.parts, 200, 1, PlantedBug::NONE).unwrap();
         assert_eq!(design.claims.about(Attack::FlipData), Some(verdict.into()), "{}", design.name);
@@ -133,7 +133,7 @@ fn organisations() -> impl Iterator<Item = (CounterChoice, Parts)> {
 }
 
 #[test]
-fn old_counters_are_renewed_without_reusing_a_pad_or_losing_a_line() {
+fn counters_near_overflow_are_renewed_without_pad_reuse_or_data_loss() {
     for (counters, parts) in organisations() {
         let report = ageing(&parts, Age::BeforeRenewal, 6_000, 1, PlantedBug::NONE).unwrap();
         assert_eq!((report.finding, report.refused), (None, 0), "{counters:?}");
@@ -170,7 +170,7 @@ fn reports_are_json_with_the_command_that_replays_each_example() {
 }
 
 #[test]
-fn a_broken_claim_and_an_outdated_one_both_raise_a_complaint() {
+fn a_claim_that_is_too_strong_or_too_weak_raises_a_complaint() {
     let mut design = catalogue::design("ctr-only").unwrap();
     design.claims = catalogue::design("sc64-bmt").unwrap().claims;
     let options = Options { trials: 10, ..Options::default() };
@@ -193,7 +193,7 @@ fn ends(design: &Design, attack: Attack) -> End {
 }
 
 #[test]
-fn rows_about_other_software_do_not_apply_to_a_design_without_owners() {
+fn attacks_by_other_software_apply_only_to_designs_with_page_ownership() {
     use Attack::{ForeignRead, ForeignWrite, RemapPage, SoftwareDictionary, SoftwareRepeat, SpoofOwner};
     for design in an_eighth(swept(), share_of_tests()) {
         for row in [ForeignRead, ForeignWrite, RemapPage, SpoofOwner, SoftwareRepeat, SoftwareDictionary] {
@@ -204,7 +204,7 @@ fn rows_about_other_software_do_not_apply_to_a_design_without_owners() {
 }
 
 #[test]
-fn owners_in_memory_can_be_spoofed_despite_a_tree_and_count_as_a_weakness() {
+fn page_owners_in_memory_can_be_spoofed_despite_a_tree_and_are_listed_as_a_weakness() {
     let mut design = catalogue::design("sc64-bmt").unwrap();
     design.parts.ownership = Ownership::Pages;
     assert_eq!(ends(&design, Attack::RemapPage), Verdict::Refused);
@@ -214,7 +214,7 @@ fn owners_in_memory_can_be_spoofed_despite_a_tree_and_count_as_a_weakness() {
 }
 
 #[test]
-fn an_alias_check_of_firmware_finds_an_alias_at_power_on_and_not_a_later_one() {
+fn the_firmware_check_detects_address_aliases_at_power_on_and_not_at_run_time() {
     let mut design = catalogue::design("scalable-sgx-like").unwrap();
     for (alias_check, badram) in [(true, Verdict::Detected), (false, Verdict::Stale)] {
         design.alias_check = alias_check;
@@ -224,7 +224,7 @@ fn an_alias_check_of_firmware_finds_an_alias_at_power_on_and_not_a_later_one() {
 }
 
 #[test]
-fn a_replay_line_names_the_file_of_a_design_that_is_not_built_in() {
+fn replay_commands_name_the_file_of_a_user_design() {
     let design = Design { file: Some("my designs/bold.toml".to_owned()), ..catalogue::design("none").unwrap() };
     let outcome = casemate_campaign::attack(&design, Attack::FlipData, &Options { trials: 1, ..Options::default() });
     assert_eq!(outcome.examples[0].replay, "casemate attack 'my designs/bold.toml' --row flip-data --replay 1");
@@ -236,7 +236,7 @@ fn a_replay_line_names_the_file_of_a_design_that_is_not_built_in() {
 /// The counters of the first write arrive after those of the second. The second write therefore fetched the old counters,
 /// so that both writes took the same counter. The stale content of the line is only half of the harm.
 #[test]
-fn a_report_on_a_delayed_counter_names_both_stale_data_and_the_reused_pad() {
+fn a_delayed_counter_write_ends_as_both_stale_data_and_leaked_pad() {
     let design = catalogue::design("ctr-mac-version").unwrap();
     let outcome = casemate_campaign::attack(&design, Attack::DelayWrite, &Options::default());
     let both = End::from(Verdict::Stale).leaking(true);

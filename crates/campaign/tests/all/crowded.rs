@@ -55,7 +55,7 @@ fn start_attacker(machine: &Machine<Core>, seed: u64) -> Rc<Cell<bool>> {
 proptest! {
     #![proptest_config(cases(24))]
     #[test]
-    fn a_crowd_of_accesses_reads_every_line_in_order_and_finishes(seed in any::<u64>()) {
+    fn concurrent_accesses_all_finish_and_read_the_latest_write(seed in any::<u64>()) {
         for design in an_eighth(designs_without_persistence(), seed) {
             // Counters of 56 bits are never renewed.
             let age = (![CounterChoice::Mono56, CounterChoice::Rv64].contains(&design.parts.counters)).then_some(Age::BeforeRenewal);
@@ -69,7 +69,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(12))]
     #[test]
-    fn two_groups_that_are_renewed_at_once_keep_every_line_under_any_organisation(seed in any::<u64>()) {
+    fn two_concurrent_counter_renewals_keep_every_line_under_any_counter_organisation(seed in any::<u64>()) {
         use CounterChoice::{Morphable, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
         for counters in [Sc64, Sc64Mac, Sc128, Vault32, Vault16, Morphable] {
             let parts = Parts { counters, ..catalogue::design("sc64-bmt").unwrap().parts };
@@ -81,7 +81,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(12))]
     #[test]
-    fn overflows_beyond_the_limit_wait_and_every_access_finishes(seed in any::<u64>()) {
+    fn concurrent_accesses_finish_with_a_limit_of_one_outstanding_counter_overflow(seed in any::<u64>()) {
         use CounterChoice::{Morphable, Sc64};
         let limits = Some(OverflowLimits { outstanding: 1, slots: 4 });
         for (design, counters) in [("sc64-bmt", Sc64), ("emcc", Morphable), ("sc64-bmt-mac4", Sc64)] {
@@ -95,7 +95,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(24))]
     #[test]
-    fn a_dynamic_forest_keeps_every_line_in_a_crowd(seed in any::<u64>(), entries in 1u64..5) {
+    fn a_dynamic_forest_keeps_every_line_under_concurrent_accesses(seed in any::<u64>(), entries in 1u64..5) {
         let mut parts = catalogue::design("dbmf").unwrap().parts;
         parts.tree.forest = Some(ForestDesign::Dynamic { entries, period: 3, threshold: 0 });
         calm_crowd(&with_caches(&parts, seed), Scene { seed, ..Scene::default() })?;
@@ -107,7 +107,7 @@ proptest! {
     /// The first access decides which line leaves one cache of all metadata, so functional runs need not agree with timed ones on
     /// each operation. Their results must still be right.
     #[test]
-    fn a_unified_cache_and_counters_in_the_last_level_cache_serve_a_crowd(seed in any::<u64>()) {
+    fn concurrent_accesses_read_right_with_a_unified_metadata_cache_and_metadata_in_the_llc(seed in any::<u64>()) {
         for design in ["sc64-bmt", "sc64-bmt-eager", "sgx-mee", "morphable", "merkle-full"] {
             let mut parts = catalogue::design(design).unwrap().parts;
             parts.caches.unified = Some(Bytes(64 << 10));
@@ -136,7 +136,7 @@ const DURABLE: [&str; 5] = ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-
 proptest! {
     #![proptest_config(cases(4))]
     #[test]
-    fn tuples_with_reads_begun_in_l2s_or_released_early_serve_a_crowd_and_survive_a_loss(seed in any::<u64>()) {
+    fn persist_tuples_serve_concurrent_accesses_with_l2_decryption_or_speculative_release(seed in any::<u64>()) {
         for design in DURABLE {
             for along in ALONG {
                 let mut parts = catalogue::design(design).unwrap().parts;
@@ -170,13 +170,13 @@ fn crowd_under_attack(design: &str, seed: u64) -> u64 {
 }
 
 #[test]
-fn a_crowd_under_attack_gets_no_garbage_and_finishes() {
+fn concurrent_accesses_under_attack_release_no_garbage_and_finish() {
     let reported: u64 = (0..48).map(|seed| crowd_under_attack("sc64-bmt", seed)).sum();
     assert!(reported > 48, "the attacker was not mean enough: {reported} faults");
 }
 
 #[test]
-fn a_crowd_whose_tuples_an_attack_aborted_recovers_written_content() {
+fn memory_recovers_written_content_after_an_attack_aborts_concurrent_persist_tuples() {
     for design in DURABLE {
         let reported: u64 = (0..40).map(|seed| crowd_under_attack(design, seed)).sum();
         assert!(reported > 40, "the attacker was not mean enough to {design}: {reported} faults");
@@ -184,7 +184,7 @@ fn a_crowd_whose_tuples_an_attack_aborted_recovers_written_content() {
 }
 
 #[test]
-fn a_crowd_with_the_same_seed_gives_the_same_events() {
+fn concurrent_accesses_have_equal_event_hashes_only_for_equal_seeds() {
     let parts = with_caches(&catalogue::design("sc64-bmt").unwrap().parts, 1);
     let events = |seed| crowd(&parts, Scene { seed, ..Scene::default() }).unwrap();
     assert_eq!(events(5), events(5));

@@ -22,7 +22,7 @@ fn with_battery() -> Vec<Design> {
 /// Under `bbb` all lines go to memory in tuples, which the queue keeps or discards. All other lines that a battery sends may be
 /// torn when it dies: lines of metadata, and lines of data that are written in place.
 #[test]
-fn a_dying_battery_tears_lines_outside_tuples_and_old_memories_end_as_claimed() {
+fn a_battery_that_dies_tears_lines_except_in_tuples_and_ends_as_claimed() {
     side_by_side(with_battery(), |design| {
         let (mut torn, mut put_back) = (0, 0);
         for workload in WORKLOADS.into_iter().filter(|index| design.parts.persistence.has_buffer() || *index < 117) {
@@ -38,7 +38,7 @@ fn a_dying_battery_tears_lines_outside_tuples_and_old_memories_end_as_claimed() 
 
 /// After each loss of power the same workload continues from the memory that is left, under the same keys.
 #[test]
-fn a_session_begins_with_the_stores_of_the_previous_one() {
+fn a_session_after_a_power_loss_begins_with_the_surviving_stores_of_the_last() {
     let workload = Workload::of_one_core(LINES.repeat(2), true, true);
     for name in ["secpb-cobcm", "secpb-cm", "secpb-nogap", "secure-eadr", "bbb", "eadr"] {
         let design = design(name).unwrap();

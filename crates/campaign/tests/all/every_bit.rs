@@ -44,7 +44,7 @@ fn the_design_with_a_tree_detects_every_flip_of_a_used_bit() {
 }
 
 #[test]
-fn every_flip_ends_as_claimed_and_only_flips_of_uncovered_bits_are_harmless() {
+fn every_single_bit_flip_ends_as_claimed_and_only_uncovered_bits_are_harmless() {
     for design in an_eighth(swept_at_rest(), share_of_tests()) {
         let report = exhaustive(&design, &mut |_, _| ());
         let levels = report.rows.iter().filter(|row| row.structure.starts_with("tree")).count();
@@ -116,7 +116,7 @@ fn flips_of_unused_counter_bits_are_harmless_unless_a_tree_covers_them() {
 }
 
 #[test]
-fn a_design_with_a_false_claim_does_not_agree() {
+fn exhaustive_bit_flips_report_a_false_claim_about_counters() {
     let mut design = design("ctr-mac").unwrap();
     design.claims = catalogue::design("sc64-bmt").unwrap().claims;
     let report = exhaustive(&design, &mut |_, _| ());

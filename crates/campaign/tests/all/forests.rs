@@ -36,7 +36,7 @@ fn ends_as_claimed(design: &Design, workload: usize) {
 }
 
 #[test]
-fn every_order_at_the_controller_keeps_every_root_through_losses_and_tampering() {
+fn forests_with_controller_persistence_end_losses_and_tampering_as_claimed() {
     for name in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
         for forest in FORESTS {
             [3, 37, 60, 100].into_iter().for_each(|workload| ends_as_claimed(&over(name, forest), workload));
@@ -45,7 +45,7 @@ fn every_order_at_the_controller_keeps_every_root_through_losses_and_tampering()
 }
 
 #[test]
-fn every_scheme_of_a_persist_buffer_keeps_every_root_through_losses_and_tampering() {
+fn forests_with_every_persist_buffer_scheme_end_losses_and_tampering_as_claimed() {
     for early in 0..=5 {
         for forest in FORESTS {
             let mut design = over("secpb-cobcm", forest);
@@ -73,7 +73,7 @@ fn come_and_go(design: &Design, workload: &Workload) -> (usize, usize) {
 }
 
 #[test]
-fn three_writes_change_the_roots_of_a_dynamic_forest_and_not_of_a_static_one() {
+fn three_writes_replace_roots_only_of_a_dynamic_forest() {
     let three: Vec<Workload> = workload::all().into_iter().filter(|work| work.writes.len() == 3).collect();
     for name in ["plp-sp", "plp-pipelined", "secpb-cm"] {
         let change = |forest| three.iter().map(|work| come_and_go(&over(name, forest), work)).collect::<Vec<_>>();

@@ -1,4 +1,5 @@
-//! Lines that move with one tag over several of them: does every attack end as claimed, and does every bit count?
+//! Permuted lines with one tag over several slots: does every attack end as claimed, and does the check detect a flip
+//! of every bit?
 
 use casemate_campaign::{Options, attack_design, exhaustive, honest};
 use catalogue::{Design, Verdict, design};

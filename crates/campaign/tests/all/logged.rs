@@ -26,7 +26,7 @@ fn run(trials: u64, log: &Path) -> LoggedReport {
 }
 
 #[test]
-fn a_campaign_in_pieces_ends_as_a_single_run() {
+fn a_campaign_resumed_from_its_log_has_the_result_of_a_single_run() {
     let log = log("pieces");
     let first = run(120, &log);
     assert_eq!((first.resumed, first.added, first.complete), (0, 6 * 120, true));
@@ -41,7 +41,7 @@ fn a_campaign_in_pieces_ends_as_a_single_run() {
 }
 
 #[test]
-fn a_truncated_log_line_is_run_again_and_a_foreign_one_is_refused() {
+fn a_campaign_reruns_trials_of_a_truncated_log_and_refuses_a_foreign_log() {
     let log = log("cut");
     let whole = run(TRIALS, &log);
     let text = fs::read_to_string(&log).unwrap();
@@ -55,14 +55,14 @@ fn a_truncated_log_line_is_run_again_and_a_foreign_one_is_refused() {
 }
 
 #[test]
-fn a_device_is_refused_as_a_log_and_not_read() {
+fn a_campaign_refuses_a_device_as_log_without_reading_from_it() {
     // A read of this device would never end.
     let error = run_logged(&plan(1), Path::new("/dev/zero"), &mut |_| ()).unwrap_err().to_string();
     assert_eq!(error, "/dev/zero: it is a pipe or a device: expected a regular file");
 }
 
 #[test]
-fn log_entries_of_other_parts_or_another_seed_do_not_count() {
+fn a_campaign_ignores_log_entries_of_another_design_configuration_or_seed() {
     let log = log("other");
     run(100, &log);
     let mut other = plan(100);
@@ -74,7 +74,7 @@ fn log_entries_of_other_parts_or_another_seed_do_not_count() {
 }
 
 #[test]
-fn a_time_budget_ends_a_run_and_a_budget_of_zero_only_reads_the_log() {
+fn a_time_budget_ends_a_campaign_and_a_budget_of_zero_only_reads_its_log() {
     let log = log("budget");
     let endless = Plan { budget: Some(Duration::from_millis(50)), ..plan(u64::MAX) };
     let report = run_logged(&endless, &log, &mut |_| ()).unwrap();
@@ -85,7 +85,7 @@ fn a_time_budget_ends_a_run_and_a_budget_of_zero_only_reads_the_log() {
 }
 
 #[test]
-fn a_run_that_unwinds_keeps_its_complete_pieces() {
+fn an_interrupted_campaign_keeps_the_trials_of_its_complete_batches() {
     let log = log("unwound");
     let mut pieces = 0;
     let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -101,7 +101,7 @@ fn a_run_that_unwinds_keeps_its_complete_pieces() {
 }
 
 #[test]
-fn a_campaign_of_one_row_runs_all_its_trials() {
+fn a_campaign_of_one_attack_runs_all_its_trials() {
     let log = log("alone");
     let alone =
         Plan { attacks: vec![Attack::FlipData], designs: vec![catalogue::design("none").unwrap()], ..plan(1_000) };

@@ -25,7 +25,7 @@ fn a_controller_with_durable_tuples_survives_a_loss_at_every_point() {
 /// Designs with a battery run their workloads again for each event, so they try only a share of the workloads, as do designs
 /// without durability. A claim covers all workloads together. `CASEMATE_SWEEPS=all` tries all.
 #[test]
-fn designs_not_durable_at_the_controller_survive_losses_exactly_as_claimed() {
+fn designs_without_controller_persistence_end_power_losses_exactly_as_claimed() {
     let share = if every_one() { 1 } else { 18 };
     for (number, design) in swept().into_iter().filter(|design| !is_at_controller(design)).enumerate() {
         let workloads = workload::all_for(design.parts.persistence.has_buffer()).len();
@@ -75,7 +75,7 @@ fn long_tags_survive_a_loss_and_torn_tags_are_found() {
 /// Every dead memory of the shortest workloads, attacked in every way, also while lines are being re-encrypted. No old or wrong
 /// content is released, and no pad hides two texts before the loss, during recovery or afterwards.
 #[test]
-fn no_attack_on_a_dead_memory_restores_an_old_text_or_reuses_a_pad() {
+fn tampering_while_power_is_off_neither_restores_old_data_nor_reuses_a_pad() {
     for name in ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-sbmf", "plp-sp-dbmf"] {
         for workload in [0, 1, 3] {
             let report = tried(name, &[Loss::TamperingWhileOff, Loss::PadReuseAfterLoss], Some(workload));
@@ -87,7 +87,7 @@ fn no_attack_on_a_dead_memory_restores_an_old_text_or_reuses_a_pad() {
 
 /// Nodes of the tree leave the chip in stores that no access waits for, so they are in flight when power fails.
 #[test]
-fn stores_in_flight_leave_more_memories_than_points_of_failure() {
+fn stores_in_flight_yield_more_possible_memory_images_than_points_of_power_loss() {
     let design = design("plp-sp").unwrap();
     let three_writes = workload::all().iter().position(|work| work.writes == workload::LINES && !work.at_once).unwrap();
     let left = |in_order| {
@@ -101,14 +101,14 @@ fn stores_in_flight_leave_more_memories_than_points_of_failure() {
 }
 
 #[test]
-fn a_volatile_design_loses_its_memory_and_other_losses_do_not_apply() {
+fn a_volatile_design_is_unrecoverable_after_a_power_loss_and_other_losses_do_not_apply() {
     let report = tried("sc64-bmt", Loss::ALL, Some(0));
     assert_eq!(report.rows[0].worst, Verdict::Unrecoverable);
     assert!(report.rows[1..].iter().all(|row| row.worst == Verdict::NotApplicable && row.agrees));
 }
 
 #[test]
-fn the_same_seed_leaves_the_same_memories_and_another_does_not_change_the_verdicts() {
+fn equal_seeds_give_equal_power_loss_reports_and_another_seed_the_same_verdict() {
     let once = tried("plp-coalesced", &[Loss::PowerLoss], Some(37));
     assert_eq!(once, tried("plp-coalesced", &[Loss::PowerLoss], Some(37)));
     let other = CrashOptions { rows: vec![Loss::PowerLoss], workload: Some(37), seed: 7, ..CrashOptions::default() };

@@ -100,7 +100,7 @@ fn found(forest: Option<ForestDesign>, planted: PlantedBug) -> usize {
 
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn losses_in_crowds_find_planted_bugs_of_tuples_and_of_recovery() {
+fn power_losses_among_concurrent_accesses_find_planted_tuple_and_recovery_bugs() {
     use protection::planted::Bug;
     assert_eq!([None, Some(RESTLESS)].map(|forest| found(forest, PlantedBug::NONE)), [0, 0]);
     for bug in [
@@ -129,7 +129,7 @@ fn losses_in_crowds_find_planted_bugs_of_tuples_and_of_recovery() {
 proptest! {
     #![proptest_config(cases(3))]
     #[test]
-    fn a_loss_of_power_among_tuples_keeps_every_returned_write(seed in any::<u64>()) {
+    fn a_power_loss_among_concurrent_tuples_keeps_every_completed_write(seed in any::<u64>()) {
         for (design, forest) in [
             ("plp-sp", None),
             ("plp-pipelined", None),
@@ -162,7 +162,7 @@ fn losses_on_battery(parts: &Parts, planted: PlantedBug) -> Result<usize, String
 
 /// The battery finds half-done work in each buffer and cache, while groups are being renewed and metadata leaves the chip.
 #[test]
-fn a_buffer_and_caches_keep_their_lines_when_power_fails_in_a_crowd() {
+fn batteries_keep_buffered_and_cached_lines_in_a_power_loss_among_concurrent_accesses() {
     side_by_side(with_battery(), |design| {
         let taken = losses_on_battery(&design.parts, PlantedBug::NONE);
         let taken = taken.unwrap_or_else(|wrong| panic!("{}: {wrong}", design.name));
@@ -172,7 +172,7 @@ fn a_buffer_and_caches_keep_their_lines_when_power_fails_in_a_crowd() {
 
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn losses_in_crowds_find_planted_bugs_of_batteries() {
+fn power_losses_among_concurrent_accesses_find_planted_battery_bugs() {
     use protection::planted::Bug;
     for (name, bug) in [
         ("secpb-cobcm", Bug::BatteryStopsEarly),

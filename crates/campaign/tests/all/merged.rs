@@ -1,5 +1,5 @@
-//! Accesses that look for the same line of metadata while it is being fetched: one of them fetches it, and the other
-//! look-ups are merged with this fetch. The counters distinguish misses, merged look-ups and hits.
+//! Concurrent accesses to a line of metadata that is being fetched: one access fetches the line, and the look-ups of
+//! the other accesses are merged with this fetch. The statistics distinguish misses, merged look-ups and hits.
 
 use crate::common::{Machine, cases, with_caches};
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ fn read_with(parts: &Parts, rounds: &[impl AsRef<[u64]>]) -> Machine<Core> {
 }
 
 #[test]
-fn two_reads_under_one_line_of_counters_miss_it_once() {
+fn two_reads_that_share_a_counter_line_count_one_miss_and_one_merge() {
     let [counters, tags, nodes] = read("sc64-bmt", &[&[0, 1]]);
     // A merged look-up does not need the nodes above.
     assert_eq!((counters, tags), ((0, 1, 1), (0, 1, 1)));
@@ -69,7 +69,7 @@ fn two_reads_under_one_line_of_counters_miss_it_once() {
 }
 
 #[test]
-fn two_walks_that_need_a_node_in_flight_miss_it_once_and_later_walks_hit_it() {
+fn concurrent_tree_walks_count_one_miss_of_a_shared_node_and_a_later_walk_hits() {
     // Lines 0 and 64 have neighbouring lines of counters, hence one lowest node.
     let [_, _, one] = read("sc64-bmt", &[&[0]]);
     let [counters, _, both] = read("sc64-bmt", &[&[0, 64]]);
@@ -80,7 +80,7 @@ fn two_walks_that_need_a_node_in_flight_miss_it_once_and_later_walks_hit_it() {
 }
 
 #[test]
-fn a_crowd_under_one_line_of_counters_misses_it_once_under_every_design() {
+fn eight_concurrent_reads_that_share_a_counter_line_count_one_miss_and_seven_merges() {
     let crowd: Vec<u64> = (0..8).collect();
     for design in ["ctr-mac", "morphable", "sc64-bmt-llc", "sc64-bmt-speculative", "mono-tree"] {
         let [counters, ..] = read(design, &[&crowd]);
@@ -96,7 +96,7 @@ fn some_rounds() -> impl Strategy<Value = Vec<Vec<u64>>> {
 proptest! {
     #![proptest_config(cases(24))]
     #[test]
-    fn misses_equal_fetched_lines_for_every_kind_of_metadata(rounds in some_rounds(), which in 0..3u64) {
+    fn metadata_cache_misses_equal_the_fetched_lines_for_every_kind_of_metadata(rounds in some_rounds(), which in 0..3u64) {
         for design in ["ctr-mac", "sc64-bmt", "sc64-bmt-speculative", "morphable", "mono-tree", "merkle-full"] {
             let parts = with_caches(&catalogue::design(design).unwrap().parts, which);
             let machine = read_with(&parts, &rounds);

@@ -53,7 +53,7 @@ fn fetched(crossings: &[Crossing]) -> (BTreeSet<LineAddr>, bool) {
 }
 
 #[test]
-fn the_hint_names_exactly_the_metadata_that_a_read_fetches_without_side_effect() {
+fn the_prefetch_hint_names_exactly_the_metadata_that_a_read_fetches() {
     let mut exact = 0;
     for (number, design) in designs_without_persistence().into_iter().enumerate() {
         for caches in [number as u64, number as u64 + 1] {

@@ -1,9 +1,10 @@
 //! Checks that the schemes have a single implementation: functional, timed and explained runs of the same requests have
 //! the same results.
 //!
-//! With one request in flight, the modes must agree in everything except time: releases, reports, the content of memory,
-//! and the operations of each request. Operations are compared as sorted lists, request by request. Joined branches run
-//! in sequence without time and interleaved with it, so the order of operations may differ, but not their set.
+//! With one request in flight, functional, timed and explained runs must have the same results except for time:
+//! releases, reports, the content of memory, and the operations of each request. Operations are compared as sorted
+//! lists, request by request. Joined branches run in sequence without time and interleaved with it, so the order of
+//! operations may differ, but not their set.
 
 use crate::common::shares::designs_without_persistence;
 use crate::common::swept::an_eighth;
@@ -213,7 +214,7 @@ fn all_ways_agree(parts: &Parts, seed: u64, tampering: bool) -> Result<(), TestC
 proptest! {
     #![proptest_config(cases(24))]
     #[test]
-    fn all_modes_do_the_same_for_every_design(seed in any::<u64>(), tampering in any::<bool>()) {
+    fn functional_timed_and_explained_runs_perform_equal_operations_for_every_design(seed in any::<u64>(), tampering in any::<bool>()) {
         for design in an_eighth(designs_without_persistence(), seed) {
             all_ways_agree(&with_caches(&design.parts, seed), seed, tampering)?;
         }
@@ -265,7 +266,7 @@ fn with_others() -> Vec<Parts> {
 proptest! {
     #![proptest_config(cases(12))]
     #[test]
-    fn all_modes_do_the_same_with_other_ciphers_and_codes(seed in any::<u64>(), tampering in any::<bool>()) {
+    fn functional_timed_and_explained_runs_perform_equal_operations_with_other_ciphers(seed in any::<u64>(), tampering in any::<bool>()) {
         for parts in with_others() {
             all_ways_agree(&with_caches(&parts, seed), seed, tampering)?;
         }
@@ -273,7 +274,7 @@ proptest! {
 }
 
 #[test]
-fn a_tag_over_plaintext_is_checked_after_decryption_and_one_over_ciphertext_in_parallel() {
+fn plaintext_tags_are_checked_after_decryption_and_ciphertext_tags_in_parallel() {
     let base = catalogue::design("sc64-bmt").unwrap().parts;
     for (over, together) in [(Over::Ciphertext, true), (Over::Plaintext, false)] {
         let mac = MacDesign { code: MacChoice::Gmac, over, ..base.mac.clone() };
@@ -296,7 +297,7 @@ fn a_tag_over_plaintext_is_checked_after_decryption_and_one_over_ciphertext_in_p
 }
 
 #[test]
-fn the_requests_of_this_test_cause_overflows_and_detected_tampering() {
+fn the_request_streams_of_these_tests_cause_counter_overflows_and_detected_tampering() {
     let parts = with_caches(&catalogue::design("sc64-bmt").unwrap().parts, 1);
     let scheme = parts.build(DATA_LINES, 1).unwrap();
     let honest = functional(&parts, 1, &requests(1, false), true);
@@ -317,7 +318,7 @@ fn the_requests_of_this_test_cause_overflows_and_detected_tampering() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_events_and_another_does_not() {
+fn timed_runs_have_equal_event_hashes_only_for_equal_seeds() {
     for design in designs_without_persistence() {
         let hash = |seed| timed(&design.parts, seed, &requests(seed, false), false).1;
         assert_eq!(hash(3), hash(3), "{}", design.name);

@@ -1,5 +1,5 @@
-//! The view of a probe at the pins. The probe sees the crossings that memory counts, in the order of time, with the bytes that
-//! memory holds; a functional run shows the same as a timed one.
+//! Observations of a probe at the pins. The probe reports the crossings that memory counts, in the order of time, with
+//! the bytes that memory holds. A functional run has the same crossings as a timed run.
 
 use crate::common::shares::designs_without_persistence;
 use crate::common::{Machine, with_caches};
@@ -114,7 +114,7 @@ fn with_long_tags() -> Vec<Design> {
 }
 
 #[test]
-fn functional_and_timed_runs_carry_the_same_bytes_of_each_line_in_the_same_order() {
+fn functional_and_timed_runs_transfer_equal_bytes_of_each_line_in_equal_order() {
     for (number, design) in with_long_tags().into_iter().enumerate() {
         let (parts, requests) = (with_caches(&design.parts, number as u64), requests(5, false));
         let scheme = parts.build(crate::common::DATA_LINES, 1).unwrap();
@@ -134,7 +134,7 @@ fn functional_and_timed_runs_carry_the_same_bytes_of_each_line_in_the_same_order
 }
 
 #[test]
-fn a_probe_sees_the_reads_and_writes_that_memory_counts_in_the_order_of_time() {
+fn a_bus_probe_records_in_time_order_the_reads_and_writes_that_memory_counts() {
     let mut without_burst = [0, 0];
     for (number, design) in designs_without_persistence().into_iter().enumerate() {
         let Timeline { crossings, counted, .. } =
@@ -154,7 +154,7 @@ fn a_probe_sees_the_reads_and_writes_that_memory_counts_in_the_order_of_time() {
 }
 
 #[test]
-fn the_memory_chips_hold_the_content_of_the_last_write_of_each_line() {
+fn the_last_write_of_each_line_on_the_bus_is_its_content_in_memory() {
     for design in with_long_tags() {
         let Timeline { crossings, media, .. } = timed(&design.parts, &requests(9, false), Some(true));
         let shape = design.parts.build(crate::common::DATA_LINES, 1).unwrap().layout().shape();
@@ -168,7 +168,7 @@ fn the_memory_chips_hold_the_content_of_the_last_write_of_each_line() {
 }
 
 #[test]
-fn a_probe_changes_no_event_of_a_run() {
+fn a_bus_probe_changes_no_event_of_a_run() {
     let parts = &catalogue::design("sc64-bmt").unwrap().parts;
     let [without, with, with_bytes] =
         [None, Some(false), Some(true)].map(|probe| timed(parts, &requests(3, false), probe));
@@ -178,7 +178,7 @@ fn a_probe_changes_no_event_of_a_run() {
 }
 
 #[test]
-fn a_tap_records_the_lines_that_the_chip_sends_and_receives_despite_meddling() {
+fn a_bus_tap_records_the_chip_side_of_dropped_and_aliased_transfers() {
     let tapped = Tapped::new(8, None);
     tapped.tap().listen(8.into(), true);
     tapped.tap().meddle(Meddling::Drop, None);

@@ -22,7 +22,7 @@ fn ends(report: &ProgramReport) -> Vec<End> {
 }
 
 #[test]
-fn a_log_and_a_tree_find_every_committed_operation_after_each_of_many_losses() {
+fn log_and_b_tree_recover_every_committed_operation_after_each_of_1000_power_losses() {
     for under in ["secpb-cobcm", "secpb-nogap", "secure-eadr"] {
         for program in PROGRAMS {
             let report = lived(under, program, &[], 1000, PlantedBug::NONE);
@@ -34,7 +34,7 @@ fn a_log_and_a_tree_find_every_committed_operation_after_each_of_many_losses() {
 }
 
 #[test]
-fn other_designs_keep_programs_as_they_claim() {
+fn programs_survive_power_losses_as_other_durable_designs_claim() {
     for under in [
         "secpb-bcm",
         "secpb-m",
@@ -57,7 +57,7 @@ fn other_designs_keep_programs_as_they_claim() {
 }
 
 #[test]
-fn a_log_that_commits_before_storing_is_caught_by_strict_persistency() {
+fn strict_persistency_exposes_a_log_that_commits_before_storing() {
     for under in ["secpb-cobcm", "secpb-nogap", "bbb", "plp-sp"] {
         let report = lived(under, "log", &[("order", "commit-first")], 200, PlantedBug::NONE);
         assert_eq!(ends(&report), [Verdict::Harmless, Verdict::Garbled].map(End::from), "{under}");
@@ -70,7 +70,7 @@ fn a_log_that_commits_before_storing_is_caught_by_strict_persistency() {
 
 /// A buffer keeps the order of the program, and so does strict persistency. Under epoch persistency only fences separate stores.
 #[test]
-fn a_log_without_fences_is_caught_under_epoch_persistency_and_nowhere_else() {
+fn a_log_without_fences_fails_only_under_epoch_persistency() {
     let unfenced = [("order", "unfenced")];
     for under in ["secpb-cobcm", "secpb-nogap", "plp-sp", "plp-pipelined"] {
         assert_eq!(lived(under, "log", &unfenced, 100, PlantedBug::NONE).complaint(), None);
@@ -81,7 +81,7 @@ fn a_log_without_fences_is_caught_under_epoch_persistency_and_nowhere_else() {
 }
 
 #[test]
-fn a_program_fails_on_designs_that_keep_neither_order_nor_roots() {
+fn programs_lose_data_on_designs_that_lose_metadata_or_caches_with_the_power() {
     for program in PROGRAMS {
         let gap = lived("bbb-gap", program, &[], 60, PlantedBug::NONE);
         // Counters are lost with the power, so their pads are used again.
@@ -106,7 +106,7 @@ fn a_reused_pad_counts_as_a_leak_even_if_the_program_recovers_all_operations() {
 
 /// A program does not use counters or tags. Either it finds that operations are missing or invalid, or memory refuses a line.
 #[test]
-fn the_recovery_of_a_program_catches_a_faulty_scheme() {
+fn program_recovery_exposes_planted_bugs_of_persistent_designs() {
     let (refused, wrong) = ([Verdict::Unrecoverable].as_slice(), [Verdict::Garbled, Verdict::Stale].as_slice());
     let cases = [
         ("secpb-cobcm", Bug::BatteryStopsEarly, refused),
@@ -137,14 +137,14 @@ fn the_recovery_of_a_program_catches_a_faulty_scheme() {
 
 /// Lives without protection end garbled, stale and otherwise; the first of them need not be the worst.
 #[test]
-fn the_example_of_a_program_is_one_of_its_worst_lives() {
+fn the_example_in_a_program_report_has_the_worst_verdict() {
     let report = lived("none", "log", &[], 200, PlantedBug::NONE);
     assert!(ends(&report).len() > 2, "{:?}", report.histogram);
     assert_eq!(report.example.unwrap().end, report.worst);
 }
 
 #[test]
-fn a_life_that_ends_badly_is_reproduced_by_its_seed() {
+fn the_replay_command_of_a_failed_program_life_reproduces_its_failure() {
     let first = lived("bbb-gap", "log", &[], 40, PlantedBug::NONE).example.unwrap();
     let mut words = first.replay.split(' ').skip_while(|word| *word != "--losses").skip(1);
     let losses = words.next().unwrap().parse().unwrap();

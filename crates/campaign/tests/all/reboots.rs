@@ -1,12 +1,12 @@
-//! Does a machine with persistence recover after a loss of power when its memory is untouched? Otherwise the rows that
-//! switch it off would count a refusal caused by the restart as one of the design.
+//! Does a machine with persistence recover after a loss of power when its memory is untouched? Otherwise the attacks
+//! that switch the machine off would count a refusal caused by the restart as a detection by the design.
 
 use casemate_campaign::victim::Victim;
 use catalogue::{Verdict, designs};
 use protection::planted::PlantedBug;
 
 #[test]
-fn a_reboot_without_an_attacker_keeps_every_line_of_a_durable_design() {
+fn two_reboots_without_tampering_keep_every_line_of_a_durable_design() {
     let mut reboots = 0;
     for design in designs().into_iter().filter(|design| design.parts.persistence.exists()) {
         for seed in 0..40 {

@@ -110,7 +110,7 @@ fn wrong_first(planted: PlantedBug, bitmap: BitmapTrust, at: Where) -> (Vec<Stri
 }
 
 #[test]
-fn the_words_released_first_are_the_requested_ones_with_the_content_of_the_line() {
+fn the_first_words_released_of_a_re_ordered_line_are_the_requested_ones() {
     for bitmap in [BitmapTrust::Bound, BitmapTrust::Loose] {
         for at in [Where::OnTheChip, Where::InMemory] {
             let (wrong, came) = wrong_first(PlantedBug::NONE, bitmap, at);
@@ -151,7 +151,7 @@ fn bitmaps_fetched(prefetches: bool) -> [u64; 2] {
 }
 
 #[test]
-fn a_missed_line_of_bitmaps_is_followed_by_the_next_one_if_the_design_asks_for_it() {
+fn a_miss_of_frequent_value_bitmaps_prefetches_the_next_bitmap_line_if_configured() {
     assert_eq!(bitmaps_fetched(false), [1, 2]);
     assert_eq!(bitmaps_fetched(true), [2, 2]);
 }

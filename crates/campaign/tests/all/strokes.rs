@@ -26,7 +26,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_tampering_around_a_loss_of_power_releases_no_wrong_text(
+    fn random_tampering_around_a_power_loss_releases_no_wrong_plaintext(
         which in any::<prop::sample::Index>(),
         strokes in prop::collection::vec(any::<u8>(), 0..400),
         flips in prop::option::of(prop::collection::vec(any::<u8>(), 0..6)),
@@ -35,7 +35,7 @@ proptest! {
     }
 
     #[test]
-    fn stores_in_a_buffer_or_caches_at_a_loss_of_power_survive_or_are_refused(
+    fn stores_in_battery_backed_buffers_or_caches_survive_a_power_loss_or_are_refused(
         which in any::<prop::sample::Index>(),
         stores in prop::collection::vec((prop::sample::select(&STORES[..]), any::<u8>()), 0..40),
         flips in prop::option::of(prop::collection::vec(any::<u8>(), 0..6)),
@@ -55,7 +55,7 @@ fn with_battery() -> Vec<Design> {
 /// Weaknesses that appear only if stores remained in a buffer or in caches when power failed.
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn random_strokes_find_a_battery_that_silently_loses_resident_stores() {
+fn random_action_sequences_find_batteries_that_silently_lose_stores() {
     use protection::planted::Bug;
     use units::random::Random;
 

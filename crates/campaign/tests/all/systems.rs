@@ -55,7 +55,7 @@ fn reads_right(victim: &Victim, lines: &[LineAddr]) {
 }
 
 #[test]
-fn a_process_reads_right_after_another_one_forced_a_thousand_permutations() {
+fn a_suspended_process_reads_its_lines_after_a_thousand_forced_permutations() {
     let parts = design(DESIGN).unwrap().parts;
     let mut random = Random::new(51);
     let mut victim = Victim::blank(&parts, 3, PlantedBug::NONE).unwrap();
@@ -78,7 +78,7 @@ fn a_process_reads_right_after_another_one_forced_a_thousand_permutations() {
 }
 
 #[test]
-fn no_context_leaves_while_lines_of_its_process_are_locked() {
+fn a_context_is_not_exported_while_cache_lines_of_its_process_are_locked() {
     let parts = design(DESIGN).unwrap().parts;
     let mut random = Random::new(5);
     let mut victim = Victim::blank(&parts, 3, PlantedBug::NONE).unwrap();

@@ -1,4 +1,5 @@
-//! Writes that become durable in tuples, several at once, and one of the tuples fails: which of the later ones become durable?
+//! Several concurrent writes that become durable in tuples, of which one fails: which of the later tuples become
+//! durable?
 
 use crate::common::crowd::{Core, Scene, comes_back};
 use crate::common::{DATA_LINES, Machine};
@@ -102,7 +103,7 @@ impl Scenario {
 }
 
 #[test]
-fn a_tuple_behind_an_aborted_one_does_not_become_durable() {
+fn a_persist_tuple_behind_an_aborted_tuple_does_not_become_durable() {
     let mut scenario = Scenario::of("plp-pipelined", |_| ());
     scenario.make_durable(&[COUSINS[0], FIRST]);
     let before = scenario.ended.get();
@@ -134,7 +135,7 @@ fn each_write_of_an_aborted_batch_reports_a_fault() {
 }
 
 #[test]
-fn an_overflow_that_waited_for_its_group_while_the_chip_halted_renews_no_group() {
+fn a_counter_overflow_that_waits_while_the_chip_halts_renews_no_group() {
     let mut scenario = Scenario::of("plp-pipelined", |_| ());
     scenario.make_durable(&[NEIGHBOUR; WRITES]);
     scenario.make_durable(&[FIRST]);
@@ -167,7 +168,7 @@ fn forged_during_a_tuple(delay: Duration) -> (bool, Vec<Fault>) {
 }
 
 #[test]
-fn a_tuple_waits_for_verdicts_of_lines_that_were_released_while_it_waited_for_its_stage() {
+fn a_persist_tuple_awaits_verdicts_of_lines_released_while_it_waits_for_its_stage() {
     let runs: Vec<_> = (0..400).map(|step| forged_during_a_tuple(Duration::from_ns(step * 2))).collect();
     let while_open: Vec<_> = runs.iter().filter(|(open, _)| *open).map(|(_, faults)| faults.as_slice()).collect();
     assert!(while_open.len() > 3, "the scene is not set: {} of {}", while_open.len(), runs.len());
@@ -177,7 +178,7 @@ fn a_tuple_waits_for_verdicts_of_lines_that_were_released_while_it_waited_for_it
 }
 
 #[test]
-fn two_writes_at_one_overflow_renew_their_group_once() {
+fn two_concurrent_writes_at_a_counter_overflow_renew_their_group_once() {
     for design in ["sc64-bmt", "sc64-bmt-mac4", "plp-sp", "plp-pipelined"] {
         let mut scenario = Scenario::of(design, |_| ());
         scenario.make_durable(&[FIRST; WRITES]);

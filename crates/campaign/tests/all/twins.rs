@@ -33,7 +33,7 @@ fn does(victim: &mut Victim, action: u64, line: LineAddr, content: &Line) -> (Op
 
 proptest! {
     #[test]
-    fn accesses_to_a_copy_do_not_change_the_victim(
+    fn accesses_to_a_cloned_victim_do_not_change_the_original(
         design in prop::sample::select(designs()), seed in 0..1_000u64, actions in prop::collection::vec(0..6u64, 1..60),
     ) {
         let mut victim = Victim::with_past(&design.parts, seed, PlantedBug::NONE).unwrap();

@@ -76,7 +76,7 @@ pub fn seen_after(name: &str, lot: usize, planted: PlantedBug) -> (Vec<Crossing>
 }
 
 #[test]
-fn victims_that_differ_only_in_their_tables_show_the_same_bytes() {
+fn the_frequent_value_table_does_not_influence_the_bytes_on_the_bus() {
     for name in DESIGNS {
         let [(one, hits), (other, other_hits)] = [0, 1].map(|lot| seen_after(name, lot, PlantedBug::NONE));
         assert!(one.len() > 300 && hits != other_hits, "{name}: {} crossings, {hits} and {other_hits} hits", one.len());
@@ -100,7 +100,7 @@ fn mixed_future() -> Vec<Request> {
 }
 
 #[test]
-fn re_ordered_lines_show_the_table_only_in_bytes_that_look_random() {
+fn re_ordering_exposes_the_frequent_value_table_on_the_bus_only_in_ciphertext() {
     for name in ["fvs-aes", "fvs-aes-loose"] {
         let scheme = || design(name).unwrap().parts.build(DATA_LINES, 1).unwrap();
         let shape = scheme().layout().shape();
@@ -275,7 +275,7 @@ fn no_forged_chunk_in_a_million_passes_for_a_candidate() {
 
 /// A tree detects the old counters before anything is opened with them.
 #[test]
-fn an_old_chunk_under_old_counters_is_released_unless_a_tree_covers_the_counters() {
+fn an_old_chunk_replayed_with_its_counters_passes_unless_a_tree_covers_the_counters() {
     for name in DESIGNS.into_iter().chain(["ocb-tdes", "ocb-aes"]) {
         let mut design = design(name).unwrap();
         for (tree, worst) in [(TreeKind::None, Verdict::Stale), (TreeKind::Bonsai, Verdict::Detected)] {
@@ -342,7 +342,7 @@ fn composed() -> Vec<Design> {
 
 #[test]
 #[ignore = "takes minutes: make test-long"]
-fn speculation_with_other_parts_ends_every_attack_as_claimed() {
+fn speculation_combined_with_other_design_parts_ends_every_attack_as_claimed() {
     for design in composed() {
         let report = attack_design(&design, &Options { trials: 30, ..Options::default() }, &mut |_, _| ());
         assert_eq!(report.complaints(), Vec::<String>::new(), "{:?}", design.parts);

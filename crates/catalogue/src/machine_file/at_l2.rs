@@ -1,4 +1,4 @@
-//! Memory cryptography in the L2s of a machine, for designs that begin reads in an L2 (EMCC, MICRO 2022).
+//! Memory cryptography in the L2s of a machine, for designs in which L2s decrypt and verify lines (EMCC, MICRO 2022).
 //!
 //! ```toml
 //! [at_l2]
@@ -7,8 +7,8 @@
 //! patience_ns = 6.0 # optional: the default follows from the machine's latencies
 //! off_below = { per_thousand_requests = 10, sample = 10000 } # optional
 //! ```
-//! The AES units are those of `[engines]`: the memory controller does not have the units that L2s get. Under a design that computes only at
-//! the controller, the controller has all units.
+//! The L2s and the memory controller share the AES units of `[engines]`: the controller has the units that the L2s do
+//! not get. Under a design that computes only at the controller, the controller has all units.
 
 use super::Machine;
 use machine::llc::Inclusion;
@@ -21,27 +21,27 @@ use units::Duration;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AtL2 {
-    /// Time in which an L2 that has missed a line looks up the line's counters, in nanoseconds.
+    /// Latency of the look-up of a line's counters in an L2 that has missed the line, in nanoseconds.
     pub counter_look_up_ns: f64,
-    /// Share of the AES units that all L2s get together.
+    /// Share of the machine's AES units that all L2s get together, from 0 to 1.
     pub aes_share: f64,
-    /// The longest wait of a read for the AES units of its L2, in nanoseconds: after a longer wait, the controller would be faster. By
-    /// default the time that a read saves in the L2 ([`Machine::patience`]).
+    /// Maximum wait of a read for the AES units of its L2, in nanoseconds. If a read would wait longer, the controller
+    /// decrypts its line. By default the time that decryption in the L2 saves ([`Machine::patience`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience_ns: Option<f64>,
-    /// Rate of memory accesses below which an L2 begins no reads; without it, an L2 always begins them.
+    /// Rate of memory accesses below which an L2 decrypts no lines; without it, an L2 always does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_below: Option<OffBelow>,
 }
 
-/// Rate of memory accesses below which a core's L2 begins no reads (EMCC, section IV-F; its only number is "fewer than one memory access
-/// per thousand instructions").
+/// Rate of memory accesses below which a core's L2 leaves decryption to the controller (EMCC, section IV-F; its only
+/// number is "fewer than one memory access per thousand instructions").
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OffBelow {
-    /// Memory accesses per thousand requests to the L2, including hits.
+    /// Threshold: memory accesses per thousand requests to the L2, including hits.
     pub per_thousand_requests: u64,
-    /// Number of requests to the L2 after which it decides again.
+    /// Number of requests to the L2 after which it compares its rate with the threshold again.
     pub sample: u64,
 }
 
@@ -64,7 +64,8 @@ impl OffBelow {
 const SAMPLE_MAX: u64 = 1_000_000_000;
 
 impl AtL2 {
-    /// Units in each L2, and those of the controller; `None` if the share does not give each L2 the same whole number.
+    /// Number of units in each L2, and of units of the controller; `None` if the share does not give each L2 the same
+    /// whole number.
     fn split(&self, units: usize, cores: usize) -> Option<(usize, usize)> {
         let each = self.aes_share * units as f64 / cores as f64;
         let whole = each.round();
@@ -94,7 +95,8 @@ impl AtL2 {
     }
 }
 
-/// Peak AES blocks per second; absent if units accept any number at once, or the design has another cipher.
+/// Peak AES blocks per second; absent if units accept any number of blocks at once, or if the design has another
+/// cipher.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct AesBandwidth {
     /// Blocks per second of all units together.
@@ -122,7 +124,7 @@ impl Machine {
         }
     }
 
-    /// Checks that the machine can run a design.
+    /// Checks that the machine supports a design.
     ///
     /// # Errors
     /// A sentence with the missing part, and a remedy.
@@ -171,10 +173,10 @@ impl Machine {
         Ok(())
     }
 
-    /// The longest wait of a read for the AES units of its L2 under a design. It is the time that the read saves by
-    /// verification in the L2 instead of the controller. The estimate assumes counters in the last-level cache and a
-    /// closed row (EMCC, figures 8, 13 and 14; section IV-D). A predicted line arrives from memory earlier, so the
-    /// controller would wait longer for its counters.
+    /// The maximum wait of a read for the AES units of its L2 under a design. It is the time that the read saves by
+    /// decryption and verification in the L2 instead of the controller. The estimate assumes counters in the last-level
+    /// cache and a closed row (EMCC, figures 8, 13 and 14; section IV-D). A predicted line arrives from memory earlier,
+    /// so the controller would wait longer for its counters.
     pub fn patience(&self, parts: &Parts) -> Option<Patience> {
         let at_l2 = self.at_l2.filter(|_| parts.caches.counters_in_l2.is_some())?;
         if let Some(ns) = at_l2.patience_ns {

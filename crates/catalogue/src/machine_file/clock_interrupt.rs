@@ -1,18 +1,18 @@
-//! Interrupts by the operating system's clock, and the rules for them.
+//! Clock interrupts of the operating system, and the rules for them.
 
 use super::Machine;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Time};
 
-/// Interrupts by the operating system's clock. At each interrupt, an unrecorded process runs for a while: a design with contexts of
-/// processes empties the same structures as at any switch.
+/// Clock interrupts of the operating system. At each interrupt, an unrecorded process runs for a while. A design with
+/// contexts of processes then empties the same on-chip structures as at any process switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClockInterrupt {
     /// Microseconds from one interrupt to the next.
     pub every_us: u64,
-    /// Cycles from an interrupt until the process continues, in addition to the time of the switch: those of the handler and of the
-    /// unrecorded process.
+    /// Cycles from an interrupt until the interrupted process continues, without the time of the switch: the cycles of
+    /// the handler and of the unrecorded process.
     pub away_cycles: u64,
 }
 

@@ -1,4 +1,5 @@
-//! Requirements of a design that moves lines: pages that are its chunks, and a single last-level cache that can lock lines.
+//! Requirements of a design that permutes lines: pages of the size of its chunks, and a single last-level cache that
+//! can lock lines.
 
 use super::Machine;
 use machine::llc::Inclusion;
@@ -8,7 +9,7 @@ use protection::moving::LINES_PER_CHUNK;
 use units::{Bytes, LineLength};
 
 impl Machine {
-    /// Checks that the machine supports a design that moves lines.
+    /// Checks that the machine supports a design that permutes lines.
     ///
     /// # Errors
     /// A sentence with the first wrong key, and its expected value.
@@ -67,7 +68,8 @@ impl Machine {
         })
     }
 
-    /// Checks that the design uses the operating system's handler, if the machine has its cost. Plain memory may have it, for comparison.
+    /// Checks that the design uses the operating system's handler, if the machine file gives the cost of the handler. A
+    /// design without protection may run on this machine too, for comparison.
     fn has_a_handler_for(&self, parts: &Parts) -> Result<(), String> {
         let is_brought = parts.permutation.is_some_and(|permutation| permutation.verification_buffer.is_some());
         if self.os_walk_cycles.is_none() || is_brought || is_plain(parts) {
@@ -78,8 +80,8 @@ impl Machine {
             .to_owned())
     }
 
-    /// Checks that the design has contexts of processes, if the machine has clock interrupts. Plain memory may have
-    /// them, for comparison.
+    /// Checks that the design has contexts of processes, if the machine has clock interrupts. A design without
+    /// protection may run on this machine too, for comparison.
     fn has_interrupts_for(&self, parts: &Parts) -> Result<(), String> {
         if self.clock_interrupt.is_none() || parts.permutation.is_some() || is_plain(parts) {
             return Ok(());

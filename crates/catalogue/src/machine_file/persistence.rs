@@ -1,9 +1,9 @@
-//! Makes the cores of a machine persist stores as a design requires. They use persist buffers, pass each store to the
-//! memory controller, or flush and fence as their programs request.
+//! Configures the cores of a machine to persist stores as a design requires. The cores use persist buffers, or pass
+//! each store to the memory controller, or flush and fence as their programs request.
 //!
-//! Each store on its way to the controller passes a persist buffer without a battery. Its entries take one store each,
-//! and leave at once: at most `llc.writeback_buffers` stores are under way. A store that finds no free buffer waits in
-//! the store queue, and delays the later stores.
+//! If cores pass each store to the controller, the store passes through a buffer without a battery. Each entry of this
+//! buffer holds one store and leaves at once: at most `llc.writeback_buffers` stores are under way. A store that finds
+//! no free buffer waits in the store queue, and delays the later stores.
 
 use super::Machine;
 use machine::node::{PersistConfig, StoreHold};
@@ -11,8 +11,9 @@ use machine::persist::PersistBufferConfig;
 use protection::design::{Parts, Step};
 
 impl Machine {
-    /// The machine with the persist buffers of a design at its cores, or with the buffers through which each store passes to the
-    /// controller. If the design has neither these nor durable caches, the cores flush lines as their programs request.
+    /// Returns the machine with the persist buffers of a design at its cores, or with the buffers through which each
+    /// store passes to the controller. If the design has neither kind of buffer nor durable caches, the cores flush
+    /// lines as their programs request.
     ///
     /// # Errors
     /// A sentence on invalid watermarks, which [`Parts::check`] excludes.

@@ -3,7 +3,7 @@
 use units::LineAddr;
 
 #[test]
-fn emccs_llc_hits_take_23_ns_on_average_and_differ_by_more_than_10() {
+fn llc_hits_of_the_emcc_machine_take_23_ns_on_average_with_over_10_ns_spread() {
     let machine = casemate_catalogue::machine("emcc-4core").unwrap();
     let clock = machine.node.clock_mhz.as_mhz_f64() / 1000.0;
     let above = (machine.node.l1d.latency_cycles + machine.node.l2.latency_cycles) as f64 / clock;
@@ -20,7 +20,7 @@ fn emccs_llc_hits_take_23_ns_on_average_and_differ_by_more_than_10() {
 }
 
 #[test]
-fn an_impossible_number_of_cores_is_refused() {
+fn an_invalid_number_of_cores_is_refused() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/emcc-4core.toml")).unwrap();
     for (cores, rule) in [("0", "cores is 0: expected 1 to 8"), ("9", "cores is 9"), ("2", "names 4 tiles")] {
         let changed = text.replace("cores = 4 # EMCC", &format!("cores = {cores}"));

@@ -24,7 +24,7 @@ fn a_machine_without_triple_des_refuses_it_and_names_the_key_to_add() {
 }
 
 #[test]
-fn l2s_refuse_pads_of_triple_des() {
+fn decryption_in_l2s_is_refused_for_triple_des() {
     let mut parts = design("emcc").unwrap().parts;
     let mut machine = machine("emcc-4core").unwrap();
     machine.engines.tdes = Some(machine.engines.aes);

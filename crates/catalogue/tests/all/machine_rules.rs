@@ -89,14 +89,14 @@ fn an_impossible_core_is_refused() {
 }
 
 #[test]
-fn an_impossible_decoding_of_counters_is_refused() {
+fn negative_latencies_of_counter_decoding_xor_and_candidate_matching_are_refused() {
     each_is_refused(&[("engines.counter_decode_ns", "-1.0", "engines.counter_decode_ns is -1: expected 0 to 1000000")]);
     each_is_refused(&[("engines.xor_ns", "-1.0", "engines.xor_ns is -1: expected 0 to 1000000")]);
     each_is_refused(&[("engines.candidates_ns", "-1.0", "engines.candidates_ns is -1: expected 0 to 1000000")]);
 }
 
 #[test]
-fn an_impossible_threshold_of_l2s_is_refused() {
+fn an_invalid_threshold_for_turning_off_decryption_in_l2s_is_refused() {
     let at_l2 = |per_thousand_requests: u64, sample: u64| {
         refusal(&changed(
             "at_l2",
@@ -112,7 +112,7 @@ fn an_impossible_threshold_of_l2s_is_refused() {
 }
 
 #[test]
-fn an_unknown_prediction_of_misses_is_refused() {
+fn an_unknown_llc_miss_predictor_is_refused() {
     let refusal = refusal(&changed("llc.miss_prediction", "'always'"));
     assert!(
         refusal.starts_with("mine.toml") && refusal.contains("unknown variant `always`, expected `xpt`"),
@@ -211,7 +211,7 @@ fn an_impossible_memory_is_refused() {
 }
 
 #[test]
-fn an_invalid_order_of_words_is_refused_with_its_line_and_the_valid_ones() {
+fn an_invalid_critical_word_order_is_refused_with_its_line_and_the_valid_values() {
     for value in ["'last'", "3"] {
         let refused = refusal(&changed("memory.critical_word_first", value));
         assert!(refused.starts_with("mine.toml:") && refused.contains("memory.critical_word_first"), "{refused}");
@@ -220,7 +220,7 @@ fn an_invalid_order_of_words_is_refused_with_its_line_and_the_valid_ones() {
 }
 
 #[test]
-fn lines_of_32_bytes_are_refused_with_parts_that_need_64() {
+fn cache_lines_of_32_bytes_are_refused_with_parts_that_need_64_byte_lines() {
     let cryptopage = include_str!("../../../../machines/cryptopage-2006.toml");
     let with = |from: &str, to: &str| refusal(&cryptopage.replace(from, to));
     assert!(with("bursts = \"any\"", "bursts = \"fixed\"").contains("all bursts of this memory have 64 bytes"));
@@ -344,7 +344,7 @@ fn a_machine_has_one_kind_of_memory() {
 }
 
 #[test]
-fn an_l2_that_cannot_have_its_share_is_refused() {
+fn invalid_shares_and_latencies_of_l2_decryption_are_refused() {
     let whole = "{ counter_look_up_ns = 6.0, aes_share = 0.5, patience_ns = 6.0 }";
     let with = |key: &str, value: &str| whole.replace(key, value);
     each_is_refused(&[
@@ -365,7 +365,7 @@ fn an_l2_that_cannot_have_its_share_is_refused() {
 }
 
 #[test]
-fn an_l2_of_short_lines_has_no_room_for_copies_of_lines_of_memory() {
+fn an_l2_with_32_byte_lines_is_refused_for_decryption_in_l2s() {
     let mut server = machine("emcc-4core").unwrap();
     let NodeConfig { l1i, l1d, l2, .. } = &mut server.node;
     [l1i, l1d, l2].into_iter().for_each(|cache| cache.line = Bytes(32));

@@ -101,7 +101,7 @@ fn a_closed_bank_of_ddr5_returns_a_line_after_87_clocks_the_last_8_for_the_burst
 }
 
 #[test]
-fn secpbs_memory_reads_in_55_nanoseconds_and_a_burst() {
+fn the_phase_change_memory_of_secpb_reads_in_55_ns_and_a_burst() {
     let DeviceConfig::Pcm(config) = memory("secpb-pcm").device else { panic!("no phase-change memory") };
     assert_eq!(config, PcmConfig::secpb());
     let mut pcm = Pcm::new(config);

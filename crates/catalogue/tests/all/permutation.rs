@@ -1,4 +1,4 @@
-//! Wrong keys of a permutation: sizes, unknown keys, and single keys for a design that does not move lines.
+//! Wrong keys of a permutation: sizes, unknown keys, and single keys for a design that does not permute lines.
 
 use casemate_catalogue::design_with;
 
@@ -8,7 +8,7 @@ fn refused(design: &str, key: &str, value: &str) -> String {
 }
 
 #[test]
-fn sizes_of_a_permutation_have_bounds() {
+fn out_of_range_sizes_of_the_address_permutation_are_refused_with_the_range() {
     for (key, value, expected) in [
         (".record_buffer", "0", "expected 1 to 65535"),
         (".record_buffer", "65536", "expected 1 to 65535"),
@@ -35,7 +35,7 @@ fn an_unknown_key_of_the_merkle_cache_is_named() {
 }
 
 #[test]
-fn a_single_key_of_a_permutation_is_refused_for_a_design_without_one() {
+fn overriding_one_key_of_the_address_permutation_is_refused_for_a_design_without_one() {
     for key in [".slots_per_tag", ".merkle_cache.entries"] {
         let said = refused("none", key, "2");
         assert!(said.contains(&format!("design.cryptopage.parts.permutation{key}")), "{said}");

@@ -20,7 +20,7 @@ const WAITS: [(&str, StoreHold); 10] = [
 ];
 
 #[test]
-fn stores_wait_for_each_of_their_early_steps_and_the_table_names_every_design_with_a_buffer() {
+fn stores_wait_for_the_early_steps_of_their_persist_buffer_design() {
     let machine = machine("secpb-pcm").unwrap();
     let waits = |parts: &Parts| machine.with_persistence_of(parts).unwrap().node.persist_buffer.unwrap().waits;
     let buffered: Vec<Parts> =

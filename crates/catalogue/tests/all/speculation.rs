@@ -11,7 +11,7 @@ fn refused(design: &str, changes: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn keys_of_bitmaps_are_refused_for_designs_that_re_order_no_line() {
+fn keys_of_frequent_value_bitmaps_are_refused_for_designs_without_re_ordering() {
     let remedy = "the design re-orders no lines: set speculation.reorder = true, or leave it out";
     for design in ["sc64-bmt", "fvs-tdes", "fvs-aes-plain", "none"] {
         for (key, value, said) in [
@@ -31,7 +31,7 @@ fn keys_of_bitmaps_are_refused_for_designs_that_re_order_no_line() {
 }
 
 #[test]
-fn re_ordering_without_values_is_refused() {
+fn line_re_ordering_without_a_frequent_value_table_is_refused() {
     for changes in [&[("speculation.values", "0")][..], &[("speculation", "{ values = 0, reorder = true }")]] {
         let error = refused("fvs-aes", changes);
         assert!(error.contains("set speculation.values = 8, or leave speculation.reorder out"), "{error}");
@@ -55,7 +55,7 @@ fn an_impossible_table_size_is_refused_with_the_nearest_possible_one() {
 }
 
 #[test]
-fn a_wrong_word_is_named_with_its_key_the_expected_words_and_the_nearest() {
+fn an_unknown_speculation_option_is_refused_with_its_key_the_valid_and_the_nearest_value() {
     for (key, value, wrong, expected, nearest) in [
         ("tracking", "count", "count", "one of `counted`, `lru`, `fixed`", "counted"),
         ("bitmap", "lose", "lose", "`bound` or `loose`", "loose"),
@@ -94,7 +94,7 @@ fn quoted(value: &str) -> String {
 }
 
 #[test]
-fn a_target_of_speculation_that_is_named_twice_is_refused() {
+fn a_speculation_target_that_is_listed_twice_is_refused() {
     for (of, twice) in [("[\"tag\", \"tag\"]", "tag"), ("[\"ciphertext\", \"tag\", \"ciphertext\"]", "ciphertext")] {
         let error = refused("fvs-aes", &[("speculation.of", of)]);
         assert!(error.contains(&format!("speculation.of names \"{twice}\" twice: name each once")), "{error}");

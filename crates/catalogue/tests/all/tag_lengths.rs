@@ -22,7 +22,7 @@ fn lengths(cipher: &str, mac: &str) -> (Option<u32>, Option<u32>) {
 }
 
 #[test]
-fn a_file_gives_the_tag_bits_of_a_line_or_of_a_chunk_or_the_defaults_apply() {
+fn a_design_file_sets_tag_bits_per_line_or_per_chunk_or_uses_the_default() {
     assert_eq!(lengths("aes128-counter", "code = \"gmac\""), (Some(56), None));
     assert_eq!(lengths("aes128-counter", "code = \"gmac\", tag_bits = 128"), (Some(128), None));
     let chunks =
@@ -34,7 +34,7 @@ fn a_file_gives_the_tag_bits_of_a_line_or_of_a_chunk_or_the_defaults_apply() {
 }
 
 #[test]
-fn lengths_that_make_no_sense_are_refused_in_one_line_with_file_and_key() {
+fn invalid_tag_lengths_are_refused_in_one_line_with_file_and_key() {
     for (mac, expected) in [
         ("code = \"ocb-chunks\", tag_bits = 64, chunk_tag_bits = 8", "leave one of them out"),
         ("code = \"gmac\", chunk_tag_bits = 8", "set mac.code = \"ocb-chunks\""),
@@ -59,7 +59,7 @@ fn lengths_that_make_no_sense_are_refused_in_one_line_with_file_and_key() {
 }
 
 #[test]
-fn one_tag_length_replaces_the_other_only_if_that_is_removed() {
+fn the_tag_length_per_chunk_replaces_the_length_per_line_only_if_that_is_removed() {
     let change = |key: &str, value: &str| (format!("parts.{key}"), value.to_owned());
     let cipher = [change("cipher", "tdes-ocb-chunks"), change("mac.code", "ocb-chunks")];
     let chunk = change("mac.chunk_tag_bits", "64");

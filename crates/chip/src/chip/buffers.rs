@@ -1,12 +1,12 @@
-//! Tracks for the chip the core that has the persist-buffer entry of a line, and the content of the line from each
-//! acceptance on.
+//! Tracks, for each line, the core with the line's entry in its persist buffer, and the content of the line after each
+//! accepted store.
 //!
 //! A line has an entry in one buffer at most (SecPB, HPCA 2023, section IV-C). The paper's directory of entries is in
-//! the memory controller. Here the chip looks into the tags of the buffers when it looks into the directory of caches.
-//! A core that reads a line flushes another core's entry: memory gets the entry, while that core's cache supplies the
-//! line. A core that stores to the line takes the entry over, with the steps that were done early for it: the scheme
-//! keeps entries by line. The scheme thus repeats only the steps that depend on the text. An entry that is leaving
-//! stays in its buffer, and the store waits for it ([`LineTurns`]).
+//! the memory controller. In this model, the chip looks up the tags of the buffers together with the directory of
+//! caches. A core that reads a line flushes another core's entry: memory gets the entry, while that core's cache
+//! supplies the line. A core that stores to the line takes the entry over, with the results of its early steps, since
+//! the scheme identifies entries by line. The scheme thus repeats only the steps that depend on the plaintext. An entry
+//! that is leaving stays in its buffer, and the store waits for it ([`LineTurns`]).
 
 use super::Chip;
 use crate::shadow::persisted::{changes_from_outside, is_persistent, left_buffer};
@@ -18,9 +18,9 @@ use sim::resource::WorkQueue;
 use std::cell::Cell;
 use units::{Line, LineAddr, Time};
 
-/// Work items of a core's buffer, in program order. Stores and drains take a turn at their line.
+/// Work items of a core's buffer, in program order. Stores and drains have a turn at their line ([`LineTurns`]).
 pub(crate) enum BufferWork {
-    /// A store to a line; `holds` if the core waits for it.
+    /// A store to a line; `holds` is true if the core waits for its acceptance.
     Store { line: LineAddr, turn: u64, holds: bool },
     /// A change of lines by the kernel.
     FromOutside,
@@ -31,7 +31,7 @@ pub(crate) enum BufferWork {
 /// Work queue of one core's buffer.
 struct CoreBuffer {
     work: WorkQueue<BufferWork>,
-    /// Number of stores not accepted yet, plus entries that have not left.
+    /// Number of stores not accepted yet, plus number of entries that have not left the buffer.
     under_way: Cell<usize>,
 }
 
@@ -79,8 +79,8 @@ impl Chip {
         self.buffers.is_some()
     }
 
-    /// True if stores to a line go through persist buffers: memory then has the line as soon as a buffer has it, and
-    /// the caches drop its dirty data.
+    /// True if stores to a line pass through persist buffers. The line then counts as written as soon as a buffer has
+    /// the store, and the caches drop its dirty data.
     pub(super) fn comes_by_buffer(&self, line: LineAddr) -> bool {
         self.has_buffers() && is_persistent(&self.shadow.borrow(), line)
     }
@@ -90,12 +90,12 @@ impl Chip {
         self.buffers.as_ref().is_some_and(|buffers| buffers.leave_at_once && buffers.turns.are_taken_at(line))
     }
 
-    /// Queues the requests of a core's persist buffer after a call of its node. If a line has an entry here now, the
-    /// buffers of the other cores give theirs up.
+    /// Queues the requests of a core's persist buffer after a call of its node. If a line now has an entry in this
+    /// core's buffer, the buffers of the other cores give up their entries of the line.
     ///
     /// The chip queues all requests before other cores give entries up. Giving an entry up may admit a store of the
     /// other core, and that store may take an entry over, also from this core. Later stores of this core then queue
-    /// behind those that it made before.
+    /// behind its earlier stores.
     pub fn settle_entries(&self, core: usize) {
         self.settle_written(core);
         let Some(buffers) = &self.buffers else { return };
@@ -110,7 +110,7 @@ impl Chip {
             }
         }
         for line in allocated {
-            // Another core may have taken the entry over meanwhile; it then belongs to that core.
+            // Another core may have taken the entry over in the meantime. The entry then belongs to that core.
             if self.cores.nodes()[core].borrow().occupies(line) {
                 self.others(core).for_each(|other| self.take_entry_from(other, line));
             }
@@ -118,7 +118,7 @@ impl Chip {
         }
     }
 
-    /// Notes that the kernel has changed lines under a core's program.
+    /// Notes that the kernel has changed lines of a core's program.
     pub fn lines_changed_under(&self, core: usize) {
         if let Some(buffers) = &self.buffers {
             buffers.push(core, buffers.clock.now(), BufferWork::FromOutside);
@@ -167,7 +167,7 @@ impl Chip {
         self.next_with_power(&buffers.cores[core].work).await
     }
 
-    /// Ends a work item of a core's buffer and wakes the core, which may wait for it.
+    /// Ends a work item of a core's buffer and wakes the core, which may wait for the item.
     pub(crate) fn done_for_buffer(&self, core: usize) {
         if let Some(Buffers { cores, .. }) = &self.buffers {
             cores[core].under_way.set(cores[core].under_way.get() - 1);
@@ -189,16 +189,16 @@ impl Chip {
         }
     }
 
-    /// Lets a persist buffer accept the next store of its core, which is to this line. Returns the new content, which
-    /// memory must return from here on.
+    /// Lets a persist buffer accept the next store of its core, which must be to this line. Returns the new content of
+    /// the line. From here on, memory must return this content.
     pub(crate) fn accept(&self, core: usize, line: LineAddr) -> Line {
         let content = self.next_store(core, line);
         self.shadow.borrow_mut().taken(line, &content);
         content
     }
 
-    /// Applies the next store of a core, which is to this line, at its point of acceptance, and returns the new content
-    /// of the line.
+    /// Applies the next store of a core, which must be to this line, at its point of acceptance, and returns the new
+    /// content of the line.
     pub(super) fn next_store(&self, core: usize, line: LineAddr) -> Line {
         self.note(|log| log.accept(core, line));
         self.shadow.borrow_mut().accept(core, line)

@@ -1,7 +1,7 @@
 //! Reads and writes that reach the memory controller without a cache: requests of a trace recorded behind the caches.
 //!
-//! These lines enter no cache. The shadow compares them at their release, like all lines. A line that is still on its
-//! way to memory answers a read of it, as in a write queue.
+//! These lines enter no cache. The shadow compares them at their release, like all lines. If a requested line is still
+//! on its way to memory, the pending write answers the read, as in a write queue.
 
 use super::Chip;
 use protection::verbs::Plaintext;
@@ -26,7 +26,7 @@ impl DirectReads {
         self.by_line.contains_key(&line)
     }
 
-    /// Ends the oldest read of a line and returns its start time; `None` if no read of it is under way.
+    /// Ends the oldest read of a line and returns its start time; `None` if no read of the line is under way.
     fn end(&mut self, line: LineAddr) -> Option<Time> {
         let reads = self.by_line.get_mut(&line)?;
         let (began, number) = reads.pop_front()?;
@@ -39,7 +39,7 @@ impl DirectReads {
 }
 
 impl Chip {
-    /// Begins a read with a unique number. Returns false if a line on its way to memory answers it.
+    /// Begins a read with a unique number. Returns false if a pending write of the line answers the read at once.
     pub fn read_directly(&self, line: LineAddr, number: u64) -> bool {
         let is_leaving = self.is_leaving(line);
         self.count(|counters| {
@@ -59,7 +59,7 @@ impl Chip {
         self.leaving.borrow().contains_key(&line) || self.passes_through(line)
     }
 
-    /// Hands a line to the writers.
+    /// Passes a line to the writers.
     pub fn write_directly(&self, line: LineAddr) {
         self.write_back(line);
     }
@@ -69,7 +69,7 @@ impl Chip {
         self.under_way.borrow().direct.has(line)
     }
 
-    /// Number of the oldest read under way.
+    /// Number of the oldest direct read under way.
     pub fn oldest_direct_read(&self) -> Option<u64> {
         self.under_way.borrow().direct.numbers.first().copied()
     }
@@ -86,7 +86,7 @@ impl Chip {
         }
     }
 
-    /// Releases a line to a request that reads it. Returns false if no request does.
+    /// Releases a line to a request that reads it. Returns false if no direct read waits for the line.
     pub(super) fn released_directly(&self, line: LineAddr, plaintext: &Plaintext) -> bool {
         let Some(began) = self.under_way.borrow_mut().direct.end(line) else { return false };
         self.count(|counters| counters.miss_latency_fs += self.clock.now().since(began).as_fs());

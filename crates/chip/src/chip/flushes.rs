@@ -1,8 +1,8 @@
 //! Flushes of programs: dirty content of the lines goes to memory, and the caches keep or drop the lines.
 //!
-//! The controller of the last-level cache handles a flush like a miss. It answers when no write of the line is under
-//! way any more, neither of this flush nor of an earlier eviction. The answer thus means that memory has the line, as
-//! the scheme defines it: the write of its text has ended.
+//! The controller of the last-level cache handles a flush like a miss. It answers when neither the write of this flush
+//! nor a write of an earlier eviction of the line is under way. The answer thus means that memory has the line, in the
+//! sense of the protection scheme: the scheme's write of the line has ended.
 
 use super::Chip;
 use protection::execution::ReadPart;
@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Duration, LineAddr, Time};
 
-/// Flushes that wait for lines on their way to memory: by line, the cores and the number of stores that caches had
-/// taken.
+/// Flushes that wait for lines on their way to memory. For each line, the list contains the flushing cores, each with
+/// the number of stores to the line that caches had accepted at its flush.
 #[derive(Default)]
 pub(super) struct Flushes(RefCell<FxHashMap<LineAddr, Vec<(usize, u64)>>>);
 
@@ -36,7 +36,7 @@ impl Chip {
         if self.llc.borrow_mut().clean(line) | in_private | self.has_left_behind(line) {
             self.write_back(line);
         }
-        // A line on its way up was just requested again.
+        // A line on its way up to a core was just requested again.
         if evicts && self.under_way.borrow_mut().of(line).is_none() {
             self.give_up(line);
         }
@@ -58,13 +58,13 @@ impl Chip {
         waiting.into_iter().for_each(|flush| self.flushed(flush, line, self.distances.path));
     }
 
-    /// Number of stores to a line that caches have taken, if this is recorded.
+    /// Number of stores to a line that caches have accepted; zero if a run does not record this number.
     fn stores_had(&self, line: LineAddr) -> u64 {
         self.shadow.borrow().log().map_or(0, |log| log.accepted_of(line))
     }
 
-    /// Answers a core's flush after `delay` and the way from the last-level cache: memory has the line, with this
-    /// number of stores.
+    /// Answers a core's flush: memory has the line, with this number of stores. The answer arrives after `delay` plus
+    /// the latency from the last-level cache to the core.
     fn flushed(&self, (core, stores): (usize, u64), line: LineAddr, delay: Duration) {
         self.note(|log| log.arrived(line, stores));
         let at = self.clock.now() + delay + self.network.way(core, line);

@@ -1,13 +1,13 @@
-//! Tracks stores that a line lacks when it leaves the caches.
+//! Tracks lines that leave the caches without their latest stores.
 //!
 //! A core executes in advance of the clock: its L1D may accept a store, and the line may leave for memory, before the
-//! clock reaches that store. The written content then lacks the store, and no cache has the line dirty. This part keeps
-//! these lines until they go to memory again.
+//! clock reaches that store. The written content then lacks the store, and no cache has the line dirty. This part
+//! tracks these lines until they are written to memory again.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::LineAddr;
 
-/// Stores to one line that L1Ds have accepted and that the clock has not reached.
+/// Number of stores to one line that L1Ds have accepted and that the simulated clock has not reached.
 #[derive(Clone, Copy, Default)]
 struct ToCome {
     count: u32,
@@ -48,17 +48,17 @@ impl LeftBehind {
         }
     }
 
-    /// Notes that memory gets a line, with all stores to it that the clock has reached.
+    /// Notes that memory receives a line with all stores that the clock has reached.
     pub fn carried(&mut self, line: LineAddr) {
         self.lines.remove(&line);
     }
 
-    /// True if a line has left without a store that the clock has reached since.
+    /// True if a line has left the caches without a store that the clock has since reached.
     pub fn has(&self, line: LineAddr) -> bool {
         self.lines.contains(&line)
     }
 
-    /// Lines that left without a later store, in no order.
+    /// Lines that left the caches without a later store, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.lines.iter().copied()
     }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_left_behind_from_the_first_store_that_it_left_without() {
+    fn a_write_back_that_precedes_an_accepted_store_leaves_memory_behind_by_that_store() {
         let mut behind = with_two_stores();
         behind.taken_up(LINE);
         behind.leaves(LINE);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_reached_a_cache_after_its_line_left_is_not_left_behind() {
+    fn a_store_that_reached_the_cache_after_the_eviction_does_not_leave_memory_behind() {
         let mut behind = LeftBehind::default();
         behind.leaves(LINE);
         behind.had(LINE);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_carried_to_memory_has_the_stores_that_it_took_up_in_flight() {
+    fn a_line_written_to_memory_includes_stores_accepted_while_it_was_in_flight() {
         let mut behind = with_two_stores();
         behind.leaves(LINE);
         behind.taken_up(LINE);

@@ -1,7 +1,7 @@
 //! Handles lines that programs store past the caches: no cache keeps them, and memory gets complete lines.
 //!
 //! The core's buffer of a line is free again when a writer takes the line, so the rate of these stores is the rate at
-//! which memory accepts lines. A line that is on its way up to a core arrives first, as when the kernel changes it.
+//! which memory accepts lines. If the line is on its way up to a core, it arrives first, as for a change by the kernel.
 
 use super::Chip;
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
-/// Cores that have a line in a buffer, for each line that no writer has taken.
+/// For each line that no writer has taken yet, the cores that have the line in a combining buffer.
 #[derive(Default)]
 pub(super) struct PastCaches(RefCell<FxHashMap<LineAddr, Vec<usize>>>);
 
@@ -26,7 +26,8 @@ impl Chip {
         });
     }
 
-    /// True if a line was stored past the caches and no writer has taken it, for example because it is on its way up.
+    /// True if a line was stored past the caches and no writer has taken it, for example because the line is on its way
+    /// up to a core.
     pub(super) fn comes_past_caches(&self, line: LineAddr) -> bool {
         self.past_caches.0.borrow().contains_key(&line)
     }
@@ -39,7 +40,7 @@ impl Chip {
         self.write_back(line);
     }
 
-    /// Frees the buffers of cores that stored a line past the caches, after a writer has taken the line.
+    /// Frees the combining buffers of cores that stored a line past the caches, after a writer has taken the line.
     pub(super) fn answer_stores_past_caches(&self, line: LineAddr) {
         let waiting = self.past_caches.0.borrow_mut().remove(&line).unwrap_or_default();
         for core in waiting {

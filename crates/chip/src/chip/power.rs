@@ -1,9 +1,9 @@
-//! Loss of power on the chip: stops the cores, accepts the stores that the caches had, and collects the lines that a
-//! battery writes to memory.
+//! Loss of power on the chip: stops the cores, accepts the stores that the caches had received, and collects the lines
+//! that a battery writes to memory.
 //!
-//! The chip still accepts stores that had reached a persist buffer or left a store queue by then, and the controller
-//! completes the steps that it began. Later requests never take effect. The cores may be ahead of the clock, so each
-//! request carries its time.
+//! The chip still accepts stores that had reached a persist buffer or left a store queue before the loss, and the
+//! controller completes the steps that it had begun. Later requests never take effect. The cores may be ahead of the
+//! clock, so each request carries its time.
 
 use super::Chip;
 use super::left_behind::LeftBehind;
@@ -16,15 +16,15 @@ use sim::resource::WorkQueue;
 use std::cell::{Cell, RefCell};
 use units::{Line, LineAddr, Time};
 
-/// State of the power supply, and the stores that L1D has taken, if a loss of power needs them.
+/// State of the power supply, and, for a simulated loss of power, the stores that the L1Ds have accepted.
 pub(super) struct PowerSupply {
     failed: Cell<Option<Time>>,
     written: Option<StoreQueues>,
 }
 
-/// Stores that the L1Ds have taken.
+/// Stores that the L1Ds have accepted.
 struct StoreQueues {
-    /// Lines of these stores per core, each due when the store left the store queue.
+    /// Lines of these stores per core, each due at the time at which the store left the store queue.
     queues: Box<[WorkQueue<LineAddr>]>,
     left_behind: RefCell<LeftBehind>,
 }
@@ -43,12 +43,12 @@ impl Chip {
         self.power.failed.set(Some(self.clock.now()));
     }
 
-    /// True if the cores have power.
+    /// True until the power fails.
     pub fn has_power(&self) -> bool {
         self.power.failed.get().is_none()
     }
 
-    /// Waits for the next item of a queue; never returns an item of a time after the power failed.
+    /// Waits for the next item of a queue; never returns an item with a time after the loss of power.
     pub(super) async fn next_with_power<T>(&self, queue: &WorkQueue<T>) -> T {
         let (at, item) = queue.next_with_time().await;
         if self.power.failed.get().is_some_and(|failed| failed < at) {
@@ -57,7 +57,7 @@ impl Chip {
         item
     }
 
-    /// Takes up the stores that a core's L1D has taken, after a call of its node.
+    /// Queues the stores that a core's L1D has accepted, after a call of its node.
     pub(super) fn settle_written(&self, core: usize) {
         let Some(StoreQueues { queues, left_behind }) = &self.power.written else { return };
         let stores = self.cores.nodes()[core].borrow_mut().take_written_stores();
@@ -68,13 +68,13 @@ impl Chip {
         }
     }
 
-    /// Waits for the next store that a core's caches take; never returns if the machine does not record them.
+    /// Waits for the next store that a core's caches accept; never returns if the machine does not record these stores.
     pub(crate) async fn next_written(&self, core: usize) -> LineAddr {
         let Some(written) = &self.power.written else { return std::future::pending().await };
         self.next_with_power(&written.queues[core]).await
     }
 
-    /// Accepts the next store of a core, which is to this line, in the core's caches.
+    /// Accepts the next store of a core, which must be to this line, in the core's caches.
     pub(crate) fn accept_in_caches(&self, core: usize, line: LineAddr) {
         self.let_changes_in(core);
         self.next_store(core, line);
@@ -104,25 +104,25 @@ impl Chip {
         self.with_left_behind(|left_behind| left_behind.leaves(line));
     }
 
-    /// Notes that memory gets a line, with all stores to it that the caches have taken.
+    /// Notes that memory receives a line, with all stores to the line that the caches have accepted.
     pub(super) fn goes_to_memory(&self, line: LineAddr) {
         self.with_left_behind(|left_behind| left_behind.carried(line));
     }
 
-    /// True if a line has left the caches without a store that they have taken.
+    /// True if a line has left the caches without a store that they have accepted.
     pub(super) fn has_left_behind(&self, line: LineAddr) -> bool {
         self.power.written.as_ref().is_some_and(|written| written.left_behind.borrow().has(line))
     }
 
-    /// Writes to the account of stores, if there is one.
+    /// Calls `what` on the account of stores ([`StoreLog`]), if there is one.
     pub(crate) fn note(&self, what: impl FnOnce(&mut StoreLog)) {
         if let Some(log) = &mut self.shadow.borrow_mut().log {
             what(log);
         }
     }
 
-    /// Lines that a battery writes to memory, in order: lines that are dirty in caches, or that left them without a
-    /// store. Their content includes all stores that the caches have taken.
+    /// Lines that a battery writes to memory, in order: lines that are dirty in caches, or that left the caches without
+    /// a store. Their content includes all stores that the caches have accepted.
     pub fn take_dirty(&self) -> Vec<(LineAddr, Line)> {
         let mut lines = self.cores.dirty_lines();
         lines.extend(self.llc.borrow().dirty_lines());

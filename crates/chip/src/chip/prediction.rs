@@ -1,4 +1,4 @@
-//! Predictions of L2s about the last-level cache, on machines that have them.
+//! Predictions by L2s that a request will miss the last-level cache, on machines with miss predictors.
 
 use super::Chip;
 use super::upward::Miss;

@@ -1,4 +1,5 @@
-//! Receives released lines and reports of tampering from the timed memory, and returns the lengths of ways on the chip.
+//! Receives released lines and reports of tampering from the timed memory, and returns latencies between components of
+//! the chip.
 
 use super::Chip;
 use protection::execution::{ReadPartTimes, Receiver};

@@ -1,7 +1,8 @@
 //! Handles lines that fills displace from the last-level cache.
 //!
-//! Dirty data goes to the writers. Metadata belongs to the protection, so the chip notifies it. If a call of the
-//! protection itself displaces a line of metadata, the call returns this line instead.
+//! The chip passes dirty lines of data to the writers. Lines of metadata belong to the protection, so the chip notifies
+//! the protection. If the protection itself calls and its call displaces a line of metadata, the call returns this line
+//! instead.
 
 use super::Chip;
 use machine::llc::{Displaced, Inclusion};
@@ -22,8 +23,8 @@ impl Chip {
         }
     }
 
-    /// Hands dirty data displaced from the last-level cache to the writers, unless it reaches memory by a persist
-    /// buffer. Returns displaced metadata for the protection.
+    /// Passes a dirty line of data that was displaced from the last-level cache to the writers, unless the line reaches
+    /// memory through a persist buffer. Returns displaced metadata for the protection.
     fn see_out(&self, displaced: Option<Displaced>) -> Option<Slot> {
         let Displaced { line, mut dirty } = displaced?;
         if self.is_metadata(line) {
@@ -38,14 +39,14 @@ impl Chip {
         None
     }
 
-    /// Hands the dirty content of a line to the writers.
+    /// Passes the dirty content of a line to the writers.
     pub(super) fn write_back(&self, line: LineAddr) {
         self.count(|counters| counters.writebacks += 1);
         self.send_out(line);
     }
 
-    /// Puts a line from an L2 into the last-level cache and returns displaced metadata, if any. It does not notify the
-    /// protection, because the caller may be the protection.
+    /// Enters a line from an L2 into the last-level cache and returns displaced metadata, if any. This function does
+    /// not notify the protection, because its caller may be the protection.
     pub fn take_down(&self, line: LineAddr, dirty: bool) -> Option<Slot> {
         if !dirty && self.llc.borrow().is_unverified(line) {
             self.count(|counters| counters.clean_writebacks += 1);

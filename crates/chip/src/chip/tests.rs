@@ -19,7 +19,7 @@ fn chip(executor: &sim::Executor, inclusion: Inclusion) -> Rc<Chip> {
 }
 
 #[test]
-fn an_unverified_line_that_no_l2_holds_decrypted_is_fetched_again_and_counted() {
+fn an_unverified_llc_line_without_a_decrypted_copy_in_an_l2_is_fetched_again() {
     let executor = sim::Executor::new();
     let chip = chip(&executor, Inclusion::Inclusive);
     chip.llc.borrow_mut().fetched_unverified(LINE);
@@ -105,7 +105,7 @@ fn flush(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
     execute(executor, chip, core, vec![(Vec::new(), Some(flush)), (Vec::new(), Some(fence))]);
 }
 
-/// Time of the core's last retirement; never, while it waits for its flush.
+/// Time of the core's last retirement; `Time::NEVER` while the core waits for its flush.
 fn ends(chip: &Chip, core: usize) -> Time {
     chip.cores.nodes()[core].borrow().retired_at()
 }
@@ -118,7 +118,7 @@ fn carry(chip: &Chip) {
 }
 
 #[test]
-fn a_flush_writes_back_the_line_of_any_core_and_leaves_it_in_the_caches() {
+fn a_flush_writes_back_the_dirty_line_of_any_core_and_keeps_it_cached() {
     for (writer, flusher) in [(0, 0), (1, 0), (0, 3)] {
         let mut executor = sim::Executor::new();
         let chip = chip(&executor, Inclusion::Victim);
@@ -133,7 +133,7 @@ fn a_flush_writes_back_the_line_of_any_core_and_leaves_it_in_the_caches() {
 }
 
 #[test]
-fn a_flush_that_evicts_takes_the_line_from_every_cache() {
+fn an_evicting_flush_removes_the_line_from_every_cache() {
     for evicts in [false, true] {
         let mut executor = sim::Executor::new();
         let chip = with_line_in_caches(&mut executor);
@@ -146,7 +146,7 @@ fn a_flush_that_evicts_takes_the_line_from_every_cache() {
 }
 
 #[test]
-fn a_line_stored_past_the_caches_leaves_every_cache_and_is_written_once() {
+fn a_non_temporal_store_invalidates_the_line_in_every_cache_and_writes_it_once() {
     for on_its_way in [false, true] {
         let mut executor = sim::Executor::new();
         let chip = with_line_in_caches(&mut executor);
@@ -187,7 +187,7 @@ fn a_line_stored_past_the_caches_leaves_every_cache_and_is_written_once() {
 }
 
 #[test]
-fn a_flush_is_answered_when_every_write_of_the_line_that_was_under_way_has_arrived() {
+fn a_flush_completes_when_every_earlier_write_of_its_line_has_arrived() {
     for writes in 1..=3 {
         let mut executor = sim::Executor::new();
         let chip = chip(&executor, Inclusion::Victim);
@@ -202,7 +202,7 @@ fn a_flush_is_answered_when_every_write_of_the_line_that_was_under_way_has_arriv
 }
 
 #[test]
-fn the_answer_of_a_flush_returns_from_memory_or_from_the_last_level_cache() {
+fn the_acknowledgement_of_a_flush_travels_from_memory_or_from_the_last_level_cache() {
     for from_memory in [false, true] {
         let mut executor = sim::Executor::new();
         let chip = chip(&executor, Inclusion::Victim);
@@ -215,7 +215,7 @@ fn the_answer_of_a_flush_returns_from_memory_or_from_the_last_level_cache() {
         }
         let behind = if from_memory { chip.distances.path } else { Duration::ZERO };
         let comes = chip.clock.now() + behind + chip.network.way(0, LINE);
-        // Cycles between the fence's end, in the cycle of the answer, and its retirement.
+        // Cycles from the end of the fence, which is the cycle of the answer, to the retirement of the fence.
         let cycles = chip.cores.nodes()[0].borrow().start_of(2).since(Time::ZERO);
         assert!((comes..=comes + cycles).contains(&ends(&chip, 0)), "{from_memory}: {comes:?}, {:?}", ends(&chip, 0));
     }

@@ -1,9 +1,10 @@
-//! Lines on their way from the last-level cache's controller up to a core.
+//! Lines on their way from the last-level cache's controller to a core.
 //!
-//! From its claim until its arrival, a line belongs to one request. Requests of other cores for the line wait, and the
-//! controller then handles them as new requests: they may find another owner. Changes by the kernel wait as well. The
-//! private caches' tags take a line at the moment when it leaves the controller, with its time of arrival. If the
-//! network has links that a line may wait for, the tags take it when it begins the last stretch of its way.
+//! From its claim until its arrival, a line belongs to one request. Requests of other cores for the line wait. After
+//! the arrival, the controller handles them as new requests, since another core may own the line now. Changes of the
+//! line by the kernel wait as well. The tags of the private caches are updated at the moment when the line leaves the
+//! controller, with its time of arrival. If the line may have to wait for links of the network, the tags are updated
+//! when the line begins the last stretch of its way.
 
 use super::Chip;
 use super::direct::DirectReads;
@@ -60,16 +61,16 @@ pub struct Miss {
     pub in_l2: bool,
 }
 
-/// A line on its way to a core.
+/// State of a line on its way to a core.
 #[derive(Debug)]
 pub struct Journey {
     core: usize,
     permission: Permission,
     /// Time of the request to memory, if memory was involved.
     pub requested_at: Option<Time>,
-    /// Parts of the latency.
+    /// Parts of the latency of the request.
     pub trip: RequestTrip,
-    /// True if the kernel changed the line meanwhile.
+    /// True if the kernel changed the line since its claim.
     pub changed: bool,
     /// Other misses that wait for the line, in order of arrival.
     waiting: Vec<Miss>,
@@ -152,7 +153,7 @@ impl Chip {
         Some(claim)
     }
 
-    /// Takes up the evictions of all cores in advance, so that they precede a request of another core.
+    /// Handles the evictions of all cores now, so that they precede the request of another core.
     pub fn take_back_everything(&self) {
         if self.ports.len() == 1 {
             return;
@@ -168,14 +169,15 @@ impl Chip {
         }
     }
 
-    /// Adds time that a line waited on its way to its trip.
+    /// Adds a time for which a line waited on its way to the latency parts of the line's request.
     pub fn waited(&self, line: LineAddr, part: ReadPart, time: Duration) {
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
             journey.trip.waited(part, time);
         }
     }
 
-    /// Sends a claimed line, which is at its slice in `delay`, to its core as soon as the links are free.
+    /// Sends a claimed line, which is at its last-level cache slice after `delay`, to its core as soon as the links are
+    /// free.
     pub fn deliver(&self, line: LineAddr, delay: Duration) {
         let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
         if let Some(excerpt) = self.excerpt.get() {
@@ -194,8 +196,9 @@ impl Chip {
         });
     }
 
-    /// Sends the first words of a claimed line, which are at its slice in `delay`, to its core before the remaining
-    /// words. If the network has links, the words wait for the whole line, since links carry whole lines.
+    /// Sends the first words of a claimed line, which are at its last-level cache slice after `delay`, to its core
+    /// before the remaining words. If the network has links, the words wait for the whole line, since links carry whole
+    /// lines.
     pub fn deliver_first(&self, line: LineAddr, words: Words, delay: Duration) {
         if self.network.has_links() {
             return;
@@ -226,16 +229,19 @@ impl Chip {
         self.wake_core(core);
     }
 
-    /// Sends a line up to its core, where it arrives in `rest`. Other misses for the line are repeated in `delay`.
+    /// Sends a line up to its core, where it arrives after `rest`. Other misses for the line are handled again after
+    /// `delay`.
     fn arrive(&self, line: LineAddr, rest: Duration, delay: Duration) {
         if self.llc.borrow().inclusion() == Inclusion::Inclusive {
-            // Another line may have displaced it while it waited for another core or for a link.
+            // Another line may have displaced this line from the last-level cache while it waited for another core or
+            // for a link.
             self.pass_by(line);
         }
         self.come_up(line, rest, delay);
     }
 
-    /// Delivers a line to the L2 that read it. If the last-level cache has it encrypted, the L2 owes it the plaintext.
+    /// Delivers a line to the L2 that read it. If the last-level cache has the line encrypted, the L2 must send the
+    /// plaintext later, even if it evicts the line clean.
     pub fn arrived(&self, line: LineAddr) {
         let core = self.under_way.borrow_mut().of(line).map(|journey| journey.core);
         if let Some(core) = core.filter(|_| self.llc.borrow().is_unverified(line)) {
@@ -244,7 +250,7 @@ impl Chip {
         self.come_up(line, Duration::ZERO, Duration::ZERO);
     }
 
-    /// Delivers a line to its core in `rest`, and to other cores' requests in `delay`.
+    /// Delivers a line to its core after `rest`; the waiting requests of other cores are handled after `delay`.
     fn come_up(&self, line: LineAddr, rest: Duration, delay: Duration) {
         let Some(journey) = self.under_way.borrow_mut().journeys.remove(&line) else { return };
         let Journey { core, permission, trip, changed, waiting, .. } = journey;

@@ -1,9 +1,9 @@
-//! Instructions that a program may hand out to a core.
+//! Number of instructions that a core may still execute.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Instructions left of the whole program, on all cores, and a pause of this core before.
+/// Instructions that the whole program may still execute, on all cores, and an earlier pause of this core.
 pub(super) struct Allowance {
     left: Rc<Cell<u64>>,
     pause: u64,
@@ -15,7 +15,7 @@ impl Allowance {
         Allowance { left, pause: u64::MAX }
     }
 
-    /// Instructions that the whole program may still hand out.
+    /// Number of instructions that the whole program may still execute.
     pub fn left(&self) -> u64 {
         self.left.get()
     }

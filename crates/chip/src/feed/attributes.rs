@@ -13,8 +13,8 @@ pub(super) struct Attributes {
     pub tables: Vec<PageTables>,
     /// Flushes and the fence of the instruction.
     pub orders: Orders,
-    /// True if a persist fence follows the instruction: it flushes lines without a program's fence, as a system call
-    /// does, and later stores wait for them.
+    /// True if a persist fence follows the instruction: the instruction flushes lines without a fence of the program,
+    /// as a system call does, and later stores wait for these flushes.
     fence_behind: bool,
     /// Memory clock or number of instructions that a trace of requests states for the instruction.
     pub due: u64,
@@ -22,7 +22,7 @@ pub(super) struct Attributes {
     pub flushing: Flushing,
     /// True if any attribute is set.
     pub is_there: bool,
-    /// True if the instruction was handed out.
+    /// True if the core has received the instruction.
     pub is_over: bool,
 }
 
@@ -44,7 +44,7 @@ impl Attributes {
         self.is_there = true;
     }
 
-    /// Moves to the next instruction after this one was handed out.
+    /// Clears the attributes for the next instruction, after the core has received this one.
     #[cold]
     pub fn go_on(&mut self) {
         let fence = self.fence_behind;

@@ -1,4 +1,4 @@
-//! Counters of a program's feed.
+//! Statistics of a program's feed.
 
 use serde::Serialize;
 
@@ -9,25 +9,25 @@ pub struct FeedCounters {
     pub instructions: u64,
     /// Number of loads with a recorded value, compared with the shadow.
     pub load_values_checked: u64,
-    /// Number of these loads that differ from the shadow.
+    /// Number of compared loads with a value that differs from the shadow.
     pub load_values_wrong: u64,
     /// Number of lines that changed without a store of the program.
     pub foreign_writes: u64,
-    /// Number of line contents received for files that the program maps shared.
+    /// Number of lines that the recording sent for files that the program maps shared.
     pub mapped_lines: u64,
     /// Number of line touches by stores that go through a persist buffer, if the machine has one.
     pub persistent_stores: u64,
     /// Number of instructions that write a line back or store past the caches.
     pub flushes: u64,
-    /// Number of those flushes for which the program's words do not contain the time of the write to memory: the
-    /// simulation ignores these flushes.
+    /// Number of flushes that the simulation ignores, because the recording does not contain the time of their write to
+    /// memory.
     pub flushes_not_simulated: u64,
     /// Number of processes seen.
     pub processes: u64,
 }
 
 impl FeedCounters {
-    /// Adds the counters of another core's feed of the same program.
+    /// Adds the statistics of another core's feed of the same program.
     #[must_use]
     pub fn with_core(self, other: FeedCounters) -> FeedCounters {
         FeedCounters {
@@ -43,7 +43,7 @@ impl FeedCounters {
         }
     }
 
-    /// Adds the counters of another program's feed.
+    /// Adds the statistics of another program's feed.
     #[must_use]
     pub fn of_programs(self, other: FeedCounters) -> FeedCounters {
         FeedCounters { processes: self.processes + other.processes, ..self.with_core(other) }

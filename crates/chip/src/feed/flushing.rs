@@ -1,10 +1,10 @@
 //! Selects the flushes of a program that are simulated.
 //!
-//! Instructions may write a line back (`CLWB`) or store past the caches (`MOVNTDQ`). They are simulated if words of the
-//! program contain the line and the time of its write to memory. Older recordings lack these words, and so do those of
-//! a QEMU that does not expose registers. The feed counts flushes without a word, since a run that persists no line
-//! must not pass for one that does. A store past the caches flushes its line when the thread continues with another
-//! line, or at a fence: until then it is open.
+//! Instructions may write a line back (`CLWB`) or store past the caches (`MOVNTDQ`). The feed simulates these
+//! instructions if words of the recording contain the line and the time of its write to memory. Older recordings lack
+//! these words, as do recordings by a QEMU that does not expose registers. The feed counts flushes without a word, so
+//! that a report shows if a run ignored flushes. A store past the caches flushes its line when the thread continues
+//! with another line, or at a fence. Until then the store is *open*.
 
 use super::FeedCounters;
 use isa::PersistEffect;
@@ -41,7 +41,7 @@ impl Flushing {
         for Touch { line, .. } in touches.iter().filter(|touch| touch.store) {
             let (open, stores) = self.open.entry(step.strand).or_insert((*line, 0));
             if open != line {
-                // The strand has continued with another line, and no word has flushed the last one.
+                // The strand has continued with another line, and no word has flushed the previous line.
                 counters.flushes_not_simulated += *stores;
                 (*open, *stores) = (*line, 0);
             }
@@ -51,7 +51,7 @@ impl Flushing {
         }
     }
 
-    /// Adds the open stores to the counters, if no word contains their flushes.
+    /// Adds the open stores to the ignored flushes in the statistics, if no word contains their flushes.
     pub(super) fn with_open(&self, counters: FeedCounters) -> FeedCounters {
         let open = if self.flushes_are_recorded { 0 } else { self.open.values().map(|(_, stores)| stores).sum() };
         FeedCounters { flushes_not_simulated: counters.flushes_not_simulated + open, ..counters }

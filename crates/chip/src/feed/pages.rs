@@ -1,8 +1,9 @@
-//! Handles the page events of a recording: page assignment, changes of objects by the kernel, and the start and end of
-//! processes.
+//! Handles the page events of a recording: assignment of pages to frames, changes of objects by the kernel, and the
+//! start and end of processes.
 //!
-//! A frame that is allocated again contains its last page. The kernel clears a page before a process gets it, so all
-//! lines that the recording does not send become zeros. For a line with other content, this is a write from outside.
+//! A frame that is allocated again still contains its previous page. The kernel clears a page before a process gets it,
+//! so all lines that the recording does not send become zeros. For a line with other content, this is a write from
+//! outside.
 
 use super::translation::Translation;
 use super::{FeedCounters, show_lines};
@@ -106,13 +107,13 @@ impl PageEventHandler<'_> {
         Ok(())
     }
 
-    /// Lines of a page that a copy takes over, if the chip has their content.
+    /// Lines of a page that a copy of the page inherits, if the shadow knows their content.
     fn kept_lines(&self, page: PhysAddr, kept: u64) -> Vec<(u64, Line)> {
         let lines = (0..LINES_PER_PAGE as u64).filter(|number| kept >> number & 1 != 0);
         lines.filter_map(|number| Some((number, self.recorded(page, number)?))).collect()
     }
 
-    /// Content of a recorded line of a frame, if the chip has all of it.
+    /// Content of a recorded line of a frame, if the shadow knows all bytes of the line.
     fn recorded(&self, frame: PhysAddr, number: u64) -> Option<Line> {
         let mut content = ZERO_LINE;
         let parts = content.chunks_mut(self.translation.length().bytes());
@@ -122,8 +123,8 @@ impl PageEventHandler<'_> {
         Some(content)
     }
 
-    /// Gives a page of a process another frame than this one. Strands that run earlier or later may see either frame;
-    /// the comparison of loads treats both as stored to.
+    /// Notes that a page of a process leaves this frame for another frame. Strands that run earlier or later may see
+    /// either frame; the comparison of loads treats both as stored to.
     fn leave(&mut self, strand: Strand, frame: PhysAddr) {
         let by = self.accessor(strand);
         if let Some(loads) = &mut self.shadow.loads {

@@ -1,9 +1,10 @@
-//! Accesses of a recording, cut at the ends of memory lines.
+//! Cuts accesses of a recording at the boundaries of memory lines.
 
 use units::{LineLength, VirtAddr};
 use workload::stream::Access;
 
-/// An access cut at the ends of lines of this length: address, bytes, and how many bits of the value went before.
+/// Returns the pieces of an access that is cut at the boundaries of lines of this length. Each piece has its address,
+/// its number of bytes, and the number of bits of the value in earlier pieces.
 pub(super) fn pieces(access: &Access, length: LineLength) -> impl Iterator<Item = (VirtAddr, usize, u32)> + use<> {
     let (start, bytes) = (access.addr.0, usize::from(access.bytes));
     let mut before = Some(0);
@@ -22,7 +23,7 @@ mod tests {
     use workload::stream::AccessKind;
 
     #[test]
-    fn an_access_is_cut_at_each_end_of_a_line_and_nowhere_else() {
+    fn accesses_are_split_exactly_at_cache_line_boundaries() {
         let cut = |addr, bytes, length| {
             let access = Access { addr: VirtAddr(addr), bytes, kind: AccessKind::Load, value: None };
             pieces(&access, length).map(|(addr, bytes, shift)| (addr.0, bytes, shift)).collect::<Vec<_>>()

@@ -18,12 +18,12 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Watches which process runs from now on.
+    /// Tracks the running process from now on.
     pub fn watch(&mut self) {
         self.is_watched = true;
     }
 
-    /// The process of the next instruction, if the core has to be switched to it.
+    /// The process of the next instruction, if the core has to be switched to this process.
     #[inline]
     pub fn switches_to(&mut self, process: u32) -> Option<u32> {
         if !self.is_watched || self.process == Some(process) {
@@ -48,7 +48,7 @@ impl Running {
     }
 }
 
-/// Chunks of processes, by the page tables.
+/// The chunks of each process, according to the page tables.
 pub struct PageOwners(pub(super) Rc<RefCell<PageTable>>);
 
 impl PageOwners {

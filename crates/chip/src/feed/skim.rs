@@ -1,4 +1,5 @@
-//! Executes a program without time: updates memory's content and keeps the tables of the core warm.
+//! Executes a program without simulated time: updates the content of memory, and warms the caches, TLBs and predictors
+//! of the core.
 
 use super::pages::PageEventHandler;
 use super::{AccessFragment, FeedCounters, FeedError, ProgramFeed, Translation, hand_on_stores, pieces, show_lines};
@@ -17,17 +18,17 @@ use workload::{Stretch, Supplier};
 /// Reason why skimming stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Skimmed {
-    /// Skimming reached its end, or is less than a block before it: the core executes the next instructions.
+    /// Skimming reached its end, or is less than a block before its end: the core then executes the next instructions.
     Done,
     /// The kernel changed lines, which the caller must handle (see [`ProgramFeed::take_foreign`]) before it continues.
     LinesChanged,
 }
 
 impl<S: Supplier> ProgramFeed<S> {
-    /// Executes up to `until` instructions, counted from the beginning, without time. Memory's content changes as if
-    /// the core executed them, and the node's caches, TLBs and predictors stay warm. The feed passes lines that leave
-    /// the L2 to `beyond`, which empties the list and may borrow the node. It also calls `beyond` after each store to a
-    /// persist buffer, to take up the requests of the node.
+    /// Executes up to `until` instructions, counted from the beginning, without simulated time. Memory's content
+    /// changes as if the core executed them, and the node's caches, TLBs and predictors stay warm. The feed passes
+    /// lines that leave the L2 to `beyond`, which empties the list and may borrow the node. It also calls `beyond`
+    /// after each store to a persist buffer, to take up the requests of the node.
     ///
     /// # Errors
     /// Errors of the feed.
@@ -76,7 +77,8 @@ impl<S: Supplier> ProgramFeed<S> {
 /// The shortest line that a cache near the core may have, in bytes.
 const HALF_BYTES: u64 = 32;
 
-/// Half line of the last touch. After two equal touches in a row, further equal touches change no table.
+/// Half line of the latest touch. After two equal touches in a row, further equal touches change no cache, TLB or
+/// predictor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Repeat {
     half: u64,
@@ -112,7 +114,7 @@ struct Sink<'a, F> {
     node: Borrowed<'a>,
     beyond: F,
     requests: Vec<Request>,
-    /// Line of code of the last instruction: a look-up follows when it changes.
+    /// Line of code of the last instruction: a look-up in L1I follows when the line changes.
     code: Option<(Strand, VirtAddr)>,
     code_line_bytes: u64,
     data: Option<Repeat>,
@@ -155,7 +157,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         let half = physical.0 / HALF_BYTES;
         let spans = (physical.0 + u64::from(touch.bytes) - 1) / HALF_BYTES != half;
         let before = self.data.filter(|before| before.half == half && (before.stored || !touch.store) && !spans);
-        // A persist buffer takes every store, repeated or not.
+        // A persist buffer receives every store, repeated or not.
         if before.is_some_and(|before| before.repeated) && !touch.persistent {
             return;
         }
@@ -278,7 +280,8 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                     show_lines((&mut *shadow, by, self.core), (parts, mapped), self.foreign, self.counters);
                 }
             }
-            // Durability is not simulated between two windows: the lines of the part only become clean.
+            // Durability is not simulated between two windows, so the lines in this part of the object only become
+            // clean.
             Event::Sync { object, part, .. } => _ = self.translation.take_dirty(object, &part),
             event => {
                 let mut receiver = PageEventHandler {

@@ -13,7 +13,7 @@ use wire::word::{self, Control};
 use workload::Supply;
 use workload::stream::{Block, BlockId, Chunk};
 
-/// Supplier of some chunks, and then of the end.
+/// Supplier of some chunks, after which the program ends.
 struct Chunks(VecDeque<Chunk>);
 
 impl Supplier for Chunks {
@@ -62,7 +62,7 @@ fn fence(instruction: u8) -> u64 {
 
 /// A system call that makes lines durable has a fence of this kind: later stores wait for the lines that it flushes.
 #[test]
-fn a_fence_behind_flushes_of_the_same_instruction_moves_to_the_next_one() {
+fn a_fence_after_flushes_of_the_same_instruction_is_executed_with_the_next_instruction() {
     let alone = [flush(1, 0x8000), flush(1, 0x8040), fence(1)];
     assert_eq!(orders_of(4, &alone), [(0, false), (2, false), (0, true), (0, false)]);
     let and_more = [flush(1, 0x8000), fence(1), flush(2, 0x8040), flush(3, 0x8080), fence(3)];
@@ -70,7 +70,7 @@ fn a_fence_behind_flushes_of_the_same_instruction_moves_to_the_next_one() {
 }
 
 #[test]
-fn a_fence_before_flushes_of_the_same_instruction_stays_with_it() {
+fn a_fence_before_flushes_of_the_same_instruction_is_executed_with_that_instruction() {
     assert_eq!(orders_of(3, &[fence(1), flush(1, 0x8000)]), [(0, false), (1, true), (0, false)]);
 }
 
@@ -87,7 +87,7 @@ fn store(instruction: u16, addr: u64) -> [u64; 2] {
 }
 
 #[test]
-fn a_write_back_without_a_recorded_flush_is_counted() {
+fn statistics_count_write_back_instructions_without_a_recorded_flush() {
     use PersistEffect::{Line, None};
     assert_eq!(flushes_of(&[None, Line, None, Line], &[]), (2, 2));
     assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000)]), (2, 1));
@@ -97,7 +97,7 @@ fn a_write_back_without_a_recorded_flush_is_counted() {
 }
 
 #[test]
-fn stores_past_the_caches_are_counted_unless_a_word_flushes_their_line_before_the_next() {
+fn statistics_count_non_temporal_stores_without_a_recorded_flush_of_their_line() {
     let all = [PersistEffect::Store; 4];
     let stores = [store(0, 0x8000), store(1, 0x8008), store(2, 0x8040), store(3, 0x8080)];
     assert_eq!(flushes_of(&all, stores.as_flattened()), (4, 4));

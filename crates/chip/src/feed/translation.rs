@@ -29,19 +29,20 @@ pub(super) struct Translation {
     pub pages: Rc<RefCell<PageTable>>,
     pub spaces: Spaces,
     page_bytes: u64,
-    /// Size of the smallest unit that is mapped separately.
+    /// Size of the smallest unit of memory that is mapped separately, in bytes.
     grain_bytes: u64,
     recent: Box<[(u64, u64)]>,
     /// Changes of the page tables, and the number of changes that this core has seen.
     news: Rc<PagingNews>,
     changes: u64,
-    /// Number of page tables that this core has received, and a flag for new ones.
+    /// Number of page tables that this core has received, and a flag for new page tables.
     sent: usize,
     pub has_new_tables: bool,
-    /// True if the recording shows pages; then the first lines of pages touched before they were shown.
+    /// True if the recording shows pages. The next field then contains the first lines of pages that were touched
+    /// before they were shown.
     shows_pages: bool,
     unshown: Vec<LineAddr>,
-    /// Lines with content taken over from another page, not from the recording.
+    /// Lines with content that was copied from another page instead of sent by the recording.
     kept: Vec<(u32, VirtAddr)>,
 }
 
@@ -66,7 +67,7 @@ impl Translation {
         }
     }
 
-    /// Translates an address. A page without a frame gets one.
+    /// Translates an address; assigns a frame to its page if necessary.
     #[inline(always)]
     pub fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Result<(PageKey, PhysAddr), OutOfMemory> {
         let key = self.key(strand, addr, self.grain_bytes);
@@ -153,13 +154,14 @@ impl Translation {
         self.has_new_tables = false;
     }
 
-    /// Notes that the recording shows pages: a page that is touched before it is shown was touched in another order.
+    /// Notes that the recording shows pages: a page that is touched before it is shown is touched in another order than
+    /// recorded.
     pub fn show_pages(&mut self) {
         self.shows_pages = true;
     }
 
-    /// Marks a line with content taken over from another page: the next content that the recording sends for it is
-    /// skipped.
+    /// Marks a line with content taken over from another page: the feed skips the next content that the recording sends
+    /// for this line.
     pub fn keep(&mut self, process: u32, line: VirtAddr) {
         self.kept.push((process, line));
     }
@@ -203,7 +205,8 @@ impl Translation {
         touches.iter().filter(|touch| touch.store).for_each(|touch| pages.dirty().store(touch.line));
     }
 
-    /// Takes the dirty lines of a part of an object and marks them clean; `None` if no process has mapped the object.
+    /// Returns the dirty lines of a part of an object and marks them as clean; `None` if no process has mapped the
+    /// object.
     pub fn take_dirty(&self, object: u64, part: &Range<u64>) -> Option<Vec<LineAddr>> {
         self.pages.borrow_mut().take_dirty(self.object(object), part)
     }

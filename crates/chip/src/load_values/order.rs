@@ -2,12 +2,13 @@
 //!
 //! The simulation orders accesses of different strands by the simulated clock. The recording orders them by chunks, and
 //! does not order accesses in chunks that overlap ([`Stretch`]). A store of another strand to the same line therefore
-//! explains a different value of a load in two cases. Either their chunks overlap, or the simulation and the recording
-//! order the two differently. The same applies to two stores: if the recording does not order them, or the simulation
-//! orders them differently, the line may differ from then on. All other differences are errors.
+//! explains a different value of a load in two cases. Either the chunks of store and load overlap, or the simulation
+//! executes store and load in another order than the recording. The same cases apply to two stores. If the recording
+//! does not order two stores to a line, or the simulation executes them in the other order, the line may differ from
+//! then on. All other differences are errors.
 //!
-//! A store may follow the load that it explains, in the simulation as in the recording. A difference without a reason
-//! therefore waits for one until the run ends.
+//! A store may follow the load that it explains, in the simulation as in the recording. The comparison therefore
+//! classifies a difference as unexplained only at the end of the run.
 
 use super::{SHOWN, WrongLoad};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,7 +53,8 @@ struct LoadDifference {
 struct LineHistory {
     /// Last store of each strand.
     stores: Vec<Accessor>,
-    /// True if two strands stored to the line in an order that the recording does not show, or that differs from it.
+    /// True if two strands stored to the line in an order that the recording does not show, or in an order that differs
+    /// from the recording.
     is_disordered: bool,
     /// Loads that differed without a reason so far.
     unexplained: Vec<LoadDifference>,
@@ -70,8 +72,8 @@ pub struct LoadOrder {
 }
 
 impl LoadOrder {
-    /// Notes that the recording shows a line to a strand. The order of earlier stores then no longer matters, except of
-    /// stores by other strands that the recording does not order before this one.
+    /// Notes that the recording shows a line to a strand. The order of earlier stores then no longer matters.
+    /// Exceptions are stores by other strands that the recording does not order before this event.
     pub fn show(&mut self, line: LineAddr, by: Accessor) {
         if self.strands.len() > 1 {
             self.lines.entry(line).or_default().is_disordered = false;
@@ -134,7 +136,8 @@ impl LoadOrder {
         self.explained
     }
 
-    /// Returns the first unexplained differences, or the first of all if each has a reason.
+    /// Returns the first unexplained differences, or, if each difference has an explanation, the first of all
+    /// differences.
     pub fn first(&self) -> Vec<WrongLoad> {
         let mut unexplained: Vec<_> = self.lines.values().flat_map(|history| &history.unexplained).collect();
         if unexplained.is_empty() {
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_of_another_strand_explains_a_difference_if_their_chunks_overlap() {
+    fn a_concurrent_store_of_another_thread_explains_a_different_load_value() {
         let (store, load) = ((true, accessor(1, 1, 3)), (false, accessor(0, 2, 4)));
         assert_eq!([explained(&[store, load]), explained(&[load, store])], [1, 1]);
         assert_eq!(explained(&[(true, accessor(0, 1, 2)), load]), 0, "it is the strand's own");
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_before_the_load_in_recording_and_simulation_explains_no_difference() {
+    fn a_store_with_equal_order_in_recording_and_simulation_explains_no_load_difference() {
         let (store, load) = ((true, accessor(1, 1, 2)), (false, accessor(0, 3, 4)));
         assert_eq!(explained(&[store, load]), 0);
         assert_eq!(explained(&[load, store]), 1, "it comes too late");
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn unordered_stores_explain_loads_until_the_line_is_shown_anew() {
+    fn racing_stores_explain_load_differences_until_the_recorder_sends_the_line_again() {
         let mut order = LoadOrder::default();
         order.store(LINE, accessor(0, 1, 3));
         order.store(LINE, accessor(1, 2, 4));
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn unexplained_differences_are_shown_first() {
+    fn unexplained_load_differences_are_reported_before_explained_ones() {
         let mut order = LoadOrder::default();
         order.store(LINE, accessor(1, 1, 3));
         order.differ(LINE, accessor(0, 2, 4), wrong(0));
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_of_another_program_or_to_another_line_explain_no_difference() {
+    fn stores_of_another_program_or_to_another_line_explain_no_load_difference() {
         let mut order = LoadOrder::default();
         order.store(LineAddr(8), accessor(1, 1, 3));
         order.store(LINE, Accessor { program: 1, ..accessor(1, 1, 3) });

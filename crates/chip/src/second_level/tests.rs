@@ -71,7 +71,7 @@ impl Bench {
 }
 
 #[test]
-fn a_copy_of_counters_displaces_data_in_its_l2() {
+fn a_copy_of_counters_evicts_data_from_its_l2() {
     let mut bench = Bench::new();
     (0..8).for_each(|line| bench.touch(line, false));
     assert_eq!(bench.data(0..8).len(), 8);
@@ -84,7 +84,7 @@ fn a_copy_of_counters_displaces_data_in_its_l2() {
 }
 
 #[test]
-fn dirty_data_displaced_by_a_copy_is_dirty_in_the_last_level_cache() {
+fn dirty_data_evicted_by_a_counter_copy_becomes_dirty_in_the_last_level_cache() {
     let mut bench = Bench::new();
     (0..7).for_each(|line| bench.touch(line, true));
     (0..3).for_each(|copy| bench.enter(copy));
@@ -93,7 +93,7 @@ fn dirty_data_displaced_by_a_copy_is_dirty_in_the_last_level_cache() {
 }
 
 #[test]
-fn a_clean_line_displaced_by_a_copy_is_written_back_if_it_is_unverified_below() {
+fn a_clean_line_evicted_by_a_counter_copy_is_written_back_if_unverified_in_the_llc() {
     let mut bench = Bench::over(Inclusion::Inclusive);
     let line = LineAddr(0);
     bench.chip.llc.borrow_mut().fetched_unverified(line);
@@ -105,7 +105,7 @@ fn a_clean_line_displaced_by_a_copy_is_written_back_if_it_is_unverified_below() 
 }
 
 #[test]
-fn data_may_displace_a_copy_and_the_copy_may_enter_again() {
+fn data_may_evict_a_counter_copy_and_the_copy_may_be_cached_again() {
     let mut bench = Bench::new();
     bench.enter(0);
     assert!(bench.finds(0));
@@ -128,7 +128,7 @@ fn an_l2_holds_no_more_copies_than_its_quota() {
 }
 
 #[test]
-fn an_l2_that_begins_no_reads_gives_all_its_entries_to_data() {
+fn an_l2_that_stops_decrypting_releases_its_counter_copies_without_evictions() {
     let mut bench = Bench::new();
     (0..3).for_each(|copy| bench.enter(copy));
     bench.copies.let_begin(0, false);
@@ -258,7 +258,7 @@ fn some_event() -> impl Strategy<Value = Event> {
 
 proptest! {
     #[test]
-    fn copies_and_data_displace_each_other_as_in_a_plain_list(
+    fn counter_copies_and_data_evict_each_other_as_in_a_naive_lru_model(
         script in prop::collection::vec((some_event(), 0..14u64), 1..200),
     ) {
         let (mut bench, mut naive) = (Bench::new(), Naive::default());

@@ -1,9 +1,9 @@
-//! Stores the lines that the shadow has, each at a separate index.
+//! Stores the lines that the shadow keeps, each at a separate index.
 
 use std::ops::{Deref, DerefMut};
 use units::{Line, LineAddr};
 
-/// A line on the chip.
+/// A line that the shadow keeps.
 pub(super) struct ShadowEntry {
     pub bytes: Line,
     pub line: LineAddr,
@@ -45,7 +45,7 @@ impl ShadowEntries {
         self.free.push(index as u32);
     }
 
-    /// Bytes of host memory that the entries take.
+    /// Bytes of host memory that the entries occupy.
     pub fn footprint_bytes(&self) -> u64 {
         (self.entries.capacity() * size_of::<ShadowEntry>()) as u64
     }

@@ -1,6 +1,6 @@
-//! Table of all lines of memory: the index of each in the shadow, and the fingerprint of its last write.
+//! Table of all lines of memory: the index of each line in the shadow, and the fingerprint of its last write.
 //!
-//! One table holds both, since most accesses need both: the host's caches fetch adjacent fields together.
+//! One table contains both fields, since most accesses need both and the host's caches fetch adjacent fields together.
 
 use machine::observer::{Fingerprint, Observer, ObserverCounters};
 use machine::sparse::Sparse;
@@ -43,7 +43,7 @@ impl KnownLines {
         self.lines.entry(line.0).index = index.map_or(0, |index| index as u32 + 1);
     }
 
-    /// Notes the content that a line is written with; fills must return it.
+    /// Notes the content with which a line is written to memory; later fills must return this content.
     pub fn goes_down(&mut self, line: LineAddr, content: &Line) {
         self.lines.entry(line.0).went_down = Some(Fingerprint::of(content));
     }
@@ -64,7 +64,7 @@ impl KnownLines {
         self.observer.check(self.lines.get(line.0).went_down, content);
     }
 
-    /// Counters of the observer.
+    /// Statistics of the observer.
     pub fn observed(&self) -> ObserverCounters {
         self.observer.counters()
     }

@@ -1,19 +1,19 @@
 //! Keeps the stores that persist buffers have not accepted yet, per core in program order, and the content of each line
-//! after the stores that they have accepted.
+//! after the accepted stores.
 //!
 //! The shadow runs in advance of the clock: it knows all stores that the feeds have passed. An entry of a buffer must
-//! contain exactly the accepted stores. The feeds' stores therefore wait here in program order. This part keeps a line
-//! from its first waiting store until no store to it waits and its entry has left the buffer. The line starts with its
-//! content before those stores and then takes store by store. Bytes that the shadow did not know arrive from memory,
-//! with the line, before a buffer can accept any store to it.
+//! contain exactly the accepted stores. The stores of the feeds therefore wait in this part in program order. It keeps
+//! a line from the first waiting store until no store to the line waits and the entry of the line has left the buffer.
+//! The kept content starts as the content before those stores, and each accepted store updates it. Bytes that the
+//! shadow did not know arrive with the line from memory, before a buffer can accept a store to the line.
 //!
 //! Stores of several cores reach the shadow in the order in which the cores execute; this order determines the results
-//! of the program. The buffers accept them in a different order. If two cores store to the same bytes, the later store
-//! by execution wins, whichever is accepted first.
+//! of the program. The buffers may accept these stores in another order. If two cores store to the same bytes, the
+//! store that was executed later determines the content, in whatever order the buffers accept the two.
 //!
-//! If only pages that a program maps shared from files are persistent, stores to all other lines bypass the buffers,
-//! and this part does not keep them. The same applies to a program's heap. If a recording shows no pages, a line that
-//! was once mapped in this way stays persistent, whatever its address is used for later.
+//! If only the pages of shared file mappings are persistent, stores to all other lines bypass the buffers, and this
+//! part does not keep these lines. The same applies if only a program's heap is persistent. If a recording shows no
+//! pages, a line that was once in a shared file mapping stays persistent, whatever its address is used for later.
 
 use super::{Shadow, WHOLE, mask};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,7 +23,7 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 use workload::Persistent;
 use workload::stream::PageDetail;
 
-/// A waiting store to one line that was not accepted yet, or a change from outside.
+/// A store to one line, or a change from outside, that was not accepted yet.
 struct UnacceptedStore {
     /// Number of stores and changes that the feeds passed before this one.
     number: u64,
@@ -54,7 +54,8 @@ pub(crate) struct Persisted {
     lines: FxHashMap<LineAddr, BufferedLine>,
     /// Persistent lines and the rule that selects them; `None` if all lines are persistent.
     chosen: Option<(Persistent, FxHashSet<LineAddr>)>,
-    /// True if caches accept stores, not persist buffers: an accepted store then leaves when its line is written back.
+    /// True if caches accept the stores instead of persist buffers. This part then keeps a line until the line is
+    /// written back.
     in_caches: bool,
     /// Number of the next store or change.
     next: u64,
@@ -112,7 +113,7 @@ impl Persisted {
         }
     }
 
-    /// Accepts the next store of a core, which must be to this line, and returns the new content of the line.
+    /// Accepts the next store of a core, which must be to this line. Returns the new content of the line.
     fn accept(&mut self, core: usize, line: LineAddr) -> Line {
         let next = self.waiting[core].pop_front();
         let is_next = |next: &UnacceptedStore| next.line == line && !next.from_outside;
@@ -190,8 +191,8 @@ pub(crate) fn becomes_mapped(shadow: &mut Shadow, line: LineAddr) -> bool {
     chosen.is_some_and(|(persistent, _)| *persistent == Persistent::Mapped) && becomes_persistent(shadow, line)
 }
 
-/// Makes a line persistent. Returns true if this is new and memory lacks stores to the line: they bypassed the buffers
-/// and must be written now.
+/// Makes a line persistent. Returns true if the line was not persistent before and memory lacks stores to it. These
+/// stores bypassed the buffers and must be written now.
 fn becomes_persistent(shadow: &mut Shadow, line: LineAddr) -> bool {
     let unwritten = shadow.known.index(line).is_some_and(|index| shadow.entries[index].unwritten);
     let chosen = shadow.persisted.as_mut().and_then(|persisted| persisted.chosen.as_mut());
@@ -199,7 +200,8 @@ fn becomes_persistent(shadow: &mut Shadow, line: LineAddr) -> bool {
 }
 
 /// Selects or deselects a line of a page that a recording shows. The first result is true if the line is persistent by
-/// selection. The second is true if this is new and memory lacks stores to the line, which must be written now.
+/// selection. The second is true if the line was not persistent before and memory lacks stores to it, which must be
+/// written now.
 #[cold]
 pub(crate) fn set_persistent(shadow: &mut Shadow, line: LineAddr, page: PageDetail) -> (bool, bool) {
     let Some((persistent, lines)) = shadow.persisted.as_mut().and_then(|persisted| persisted.chosen.as_mut()) else {
@@ -263,15 +265,15 @@ impl Shadow {
         Shadow { persisted: Some(Persisted::of(cores, persistent)), ..self }
     }
 
-    /// Adds `cores` cores with caches that accept stores to all of memory, so that a loss of power finds the accepted
-    /// content.
+    /// Adds `cores` cores with caches that accept stores to all of memory, so that the accepted content is known at a
+    /// loss of power.
     #[must_use]
     pub fn accepted_by_caches(self, cores: usize) -> Shadow {
         let persisted = Persisted { in_caches: true, ..Persisted::of(cores, Persistent::All) };
         Shadow { persisted: Some(persisted), ..self }
     }
 
-    /// Queues a complete store of a core to one line; a persist buffer accepts it separately.
+    /// Queues a complete store of a core to one line; a persist buffer accepts each store separately.
     pub fn stored(&mut self, core: usize, line: LineAddr, range: Range<usize>) {
         // A store without a value did not change the shadow, so the line may not be kept yet.
         remember_before(self, line);
@@ -289,7 +291,7 @@ impl Shadow {
         self.persisted.as_mut().map_or(ZERO_LINE, |persisted| persisted.accept(core, line))
     }
 
-    /// Notes the content that a buffer holds for a line. From here on memory must return this content.
+    /// Notes the content of a line in its persist buffer. From here on, memory must return this content.
     pub fn taken(&mut self, line: LineAddr, content: &Line) {
         self.known.goes_down(line, content);
         if let Some(index) = self.known.index(line) {

@@ -9,13 +9,13 @@ use workload::Persistent;
 
 const LINE: LineAddr = LineAddr(3);
 
-/// True if a load of these bytes from the beginning of the line agrees.
+/// True if the shadow contains these bytes from the beginning of the line on.
 fn agrees(shadow: &Shadow, bytes: &[u8]) -> bool {
     shadow.content(LINE).is_some_and(|content| content[..bytes.len()] == *bytes)
 }
 
 #[test]
-fn a_line_that_is_mapped_after_a_store_must_be_written_back_once() {
+fn a_line_that_becomes_persistent_after_a_store_must_be_written_back_once() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::Mapped);
     shadow.show(LINE, &[7; 64]);
     shadow.put(LINE);
@@ -29,7 +29,7 @@ fn a_line_that_is_mapped_after_a_store_must_be_written_back_once() {
 }
 
 #[test]
-fn a_store_to_a_forgotten_line_is_merged_with_the_bytes_from_memory() {
+fn a_store_to_a_line_dropped_from_the_shadow_is_merged_with_the_bytes_from_memory() {
     let mut shadow = Shadow::new(10);
     shadow.show(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
@@ -58,7 +58,7 @@ fn the_shadow_never_forgets_lines_that_memory_lacks_or_that_are_on_the_chip() {
 }
 
 #[test]
-fn a_line_is_newer_than_memory_from_its_store_until_it_is_put() {
+fn the_shadow_lists_a_line_as_newer_than_memory_from_its_store_to_its_write_back() {
     let mut shadow = Shadow::new(10);
     shadow.show(LINE, &[7; 64]);
     let newer = |shadow: &Shadow| shadow.newer_than_memory().collect::<Vec<_>>();
@@ -71,7 +71,7 @@ fn a_line_is_newer_than_memory_from_its_store_until_it_is_put() {
 }
 
 #[test]
-fn a_change_from_outside_is_noticed_on_the_chip_and_off_it() {
+fn the_shadow_notices_recorded_external_changes_of_kept_and_dropped_lines() {
     for forgotten in [false, true] {
         let mut shadow = Shadow::new(10);
         assert!(!shadow.show(LINE, &[7; 64]), "the first sight of a line is no change");
@@ -86,7 +86,7 @@ fn a_change_from_outside_is_noticed_on_the_chip_and_off_it() {
 }
 
 #[test]
-fn the_first_sight_of_a_line_that_was_already_fetched_is_no_change() {
+fn the_first_recorded_content_of_an_already_fetched_line_is_no_external_change() {
     for forgotten in [false, true] {
         let mut shadow = Shadow::new(10);
         let guess = shadow.start_up(LINE);
@@ -104,7 +104,7 @@ fn the_first_sight_of_a_line_that_was_already_fetched_is_no_change() {
 }
 
 #[test]
-fn a_read_of_a_line_that_memory_never_received_counts_as_wrong() {
+fn the_shadow_counts_a_read_of_a_line_never_written_to_memory_as_wrong() {
     let mut shadow = Shadow::new(10);
     shadow.put(LINE);
     shadow.returned(LineAddr(LINE.0 + 1), &[0; 64]);
@@ -113,7 +113,7 @@ fn a_read_of_a_line_that_memory_never_received_counts_as_wrong() {
 }
 
 #[test]
-fn a_line_zeroed_from_outside_has_changed_and_is_written_back_as_zeros() {
+fn an_externally_zeroed_line_counts_as_changed_and_is_written_back_as_zeros() {
     let mut shadow = Shadow::new(10);
     shadow.show(LINE, &[7; 64]);
     shadow.put(LINE);
@@ -125,7 +125,7 @@ fn a_line_zeroed_from_outside_has_changed_and_is_written_back_as_zeros() {
 }
 
 #[test]
-fn a_shadow_that_compares_loads_keeps_every_line() {
+fn a_shadow_that_checks_load_values_drops_no_line() {
     let mut shadow = Shadow::new(1 << 20).observing(&[], true);
     shadow.show(LINE, &[7; 64]);
     assert!(agrees(&shadow, &[7, 7]) && !agrees(&shadow, &[7, 8]));
@@ -135,10 +135,10 @@ fn a_shadow_that_compares_loads_keeps_every_line() {
     assert!(!shadow.is_crowded());
 }
 
-/// Formerly a false alarm in every protected run of `/bin/true`: the program first sees zeros in a line with a pending
-/// prefetch.
+/// An earlier version reported a false error here in every protected run of `/bin/true`: the program first sees zeros
+/// in a line with a pending prefetch.
 #[test]
-fn a_first_sight_of_zeros_during_a_prefetch_agrees() {
+fn a_line_first_recorded_as_zeros_during_its_prefetch_passes_the_load_check() {
     let mut shadow = Shadow::new(10).observing(&[], true);
     let guess = shadow.start_up(LINE);
     assert!(!shadow.show(LINE, &[0; 64]));
@@ -150,7 +150,7 @@ fn a_first_sight_of_zeros_during_a_prefetch_agrees() {
 }
 
 #[test]
-fn a_store_to_zeros_under_prefetch_leaves_the_other_bytes_zero() {
+fn a_store_to_an_unrecorded_line_during_its_prefetch_leaves_the_other_bytes_zero() {
     let mut shadow = Shadow::new(10).observing(&[], true);
     let guess = shadow.start_up(LINE);
     shadow.store(LINE, 1..2, &[9]);
@@ -160,7 +160,7 @@ fn a_store_to_zeros_under_prefetch_leaves_the_other_bytes_zero() {
 }
 
 #[test]
-fn memory_boots_with_the_content_before_the_first_store() {
+fn the_initial_memory_content_of_a_line_is_its_content_before_the_first_store() {
     let mut shadow = Shadow::new(10);
     shadow.show(LINE, &[7; 64]);
     shadow.store(LINE, 8..10, &[1, 2]);
@@ -177,7 +177,7 @@ fn memory_boots_with_the_content_before_the_first_store() {
 }
 
 #[test]
-fn a_line_that_was_never_shown_boots_with_zeros_despite_an_earlier_store() {
+fn the_initial_content_of_an_unrecorded_line_is_zeros_despite_an_earlier_store() {
     let mut shadow = Shadow::new(10);
     shadow.store(LINE, 0..2, &[1, 2]);
     assert_eq!(shadow.start_up(LINE), ZERO_LINE);
@@ -187,7 +187,7 @@ fn a_line_that_was_never_shown_boots_with_zeros_despite_an_earlier_store() {
 }
 
 #[test]
-fn a_line_that_the_kernel_changes_before_it_boots_boots_with_the_change() {
+fn the_initial_content_of_a_line_includes_earlier_external_changes() {
     let mut shadow = Shadow::new(10);
     shadow.show(LINE, &[7; 64]);
     shadow.store(LINE, 0..1, &[1]);
@@ -197,7 +197,7 @@ fn a_line_that_the_kernel_changes_before_it_boots_boots_with_the_change() {
 }
 
 #[test]
-fn the_size_of_the_shadow_depends_on_the_chip_and_not_on_the_program() {
+fn the_shadow_size_is_bounded_by_the_lines_on_chip_for_any_program_size() {
     const ON_CHIP: u64 = 20_000;
     let mut shadow = Shadow::new(1 << 20);
     for line in 0..1 << 19 {
@@ -225,7 +225,7 @@ fn store_of(shadow: &mut Shadow, core: usize, line: LineAddr, at: usize, byte: u
 }
 
 #[test]
-fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
+fn the_shadow_of_a_buffered_line_has_exactly_the_accepted_stores() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     (0..3).for_each(|at| store(&mut shadow, LINE, at, 1 + at as u8));
@@ -239,7 +239,7 @@ fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
 }
 
 #[test]
-fn an_accepted_store_has_the_forgotten_bytes_from_memory() {
+fn an_accepted_store_to_a_dropped_line_is_merged_with_the_bytes_from_memory() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
@@ -253,7 +253,7 @@ fn an_accepted_store_has_the_forgotten_bytes_from_memory() {
 }
 
 #[test]
-fn a_change_from_outside_applies_between_earlier_and_later_stores() {
+fn an_external_change_is_applied_between_earlier_and_later_stores() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     store(&mut shadow, LINE, 0, 1);
@@ -268,7 +268,7 @@ fn a_change_from_outside_applies_between_earlier_and_later_stores() {
 }
 
 #[test]
-fn the_later_store_of_two_cores_wins_in_any_order_of_acceptance() {
+fn the_later_executed_store_of_two_cores_wins_in_any_order_of_acceptance() {
     let mut shadow = Shadow::new(10).persisted(2, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     for (core, at, byte) in [(0, 0, 1), (0, 1, 2), (1, 1, 3)] {
@@ -280,7 +280,7 @@ fn the_later_store_of_two_cores_wins_in_any_order_of_acceptance() {
 }
 
 #[test]
-fn a_change_from_outside_waits_only_for_stores_of_the_same_core() {
+fn an_external_change_waits_only_for_stores_of_the_same_core() {
     let mut shadow = Shadow::new(10).persisted(2, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     store_of(&mut shadow, 0, LINE, 0, 1);
@@ -312,7 +312,7 @@ fn event() -> impl Strategy<Value = Event> {
 proptest! {
     /// Compares a chip that fetches, evicts and forgets at random with a flat memory.
     #[test]
-    fn a_shadow_that_forgets_lines_loses_no_byte(events in proptest::collection::vec(event(), 1..200)) {
+    fn a_shadow_that_drops_lines_at_random_reads_as_a_flat_memory(events in proptest::collection::vec(event(), 1..200)) {
         let (mut shadow, mut flat) = (Shadow::new(10), BTreeMap::<u64, Line>::new());
         let (mut memory, mut chip) = (BTreeMap::<u64, Line>::new(), std::collections::BTreeSet::<u64>::new());
         for line in 0..6 {
@@ -344,7 +344,7 @@ proptest! {
     /// Accepts stores of three cores in any order that keeps each core's order. Compares the content with all accepted
     /// stores, applied anew in the order of execution.
     #[test]
-    fn a_line_holds_the_latest_of_the_accepted_stores_to_each_byte(
+    fn a_shadow_line_has_the_latest_executed_of_the_accepted_stores_to_each_byte(
         stores in proptest::collection::vec((0..3usize, 0..2u64, 0..61usize, any::<u8>()), 1..60),
         order in proptest::collection::vec((any::<bool>(), 0..3usize), 400),
     ) {

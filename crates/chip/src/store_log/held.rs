@@ -56,7 +56,7 @@ impl KnownBytes {
 #[derive(Clone, Debug)]
 pub struct CertainContent {
     content: KnownBytes,
-    /// Order number of the store that made each byte, from 1; 0 if no store did.
+    /// Order number, from 1, of the store that wrote each byte; 0 if no store wrote the byte.
     made: Box<[u64; LINE_BYTES]>,
     /// Latest store of a program in the line.
     last: Option<Store>,
@@ -81,7 +81,7 @@ impl CertainContent {
         }
     }
 
-    /// Fills unknown bytes with content that the program shows: they had it from the beginning.
+    /// Fills unknown bytes with content that the recording shows: these bytes had this content from the beginning.
     pub(super) fn fill(&mut self, content: &Line) {
         for (place, byte) in content.iter().enumerate() {
             if !self.content.has(place) {

@@ -41,7 +41,8 @@ impl FenceQueue {
         }
     }
 
-    /// Accepts the store after `stores` earlier stores, and returns the flushes that this completes.
+    /// Accepts the store that follows `stores` earlier stores. Returns the flushes that must be complete, because a
+    /// fence precedes this store.
     pub fn accepted(&mut self, stores: u64) -> Vec<LineFlush> {
         let mut over = Vec::new();
         while self.fences.front().is_some_and(|fence| fence.stores <= stores)

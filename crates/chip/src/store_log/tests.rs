@@ -18,8 +18,8 @@ fn fence() -> Orders {
     Orders { fence: true, ..Orders::default() }
 }
 
-/// Makes a store to a line, a flush of the line, a second store to it, the orders in `between`, and a store to another
-/// line. Returns the number of certain stores to the first line when all three stores are accepted.
+/// Makes a store to a line, a flush of the line, a second store to the line, the flushes and fences in `between`, and a
+/// store to another line. Returns the number of certain stores to the first line when all three stores are accepted.
 fn certain_of_two(between: &[Orders]) -> u64 {
     let mut log = StoreLog::new(1, Certain::Fenced);
     store(&mut log, LINES[0]);
@@ -34,19 +34,19 @@ fn certain_of_two(between: &[Orders]) -> u64 {
 }
 
 #[test]
-fn an_accepted_store_behind_a_fence_makes_stores_flushed_before_it_certain() {
+fn an_accepted_store_after_a_fence_implies_durability_of_stores_flushed_before_it() {
     assert_eq!(certain_of_two(&[fence()]), 1);
     assert_eq!(certain_of_two(&[flush(LINES[0]), fence()]), 2);
 }
 
 #[test]
-fn a_flush_without_a_later_fence_makes_no_store_certain() {
+fn a_flush_without_a_later_fence_implies_durability_of_no_store() {
     assert_eq!(certain_of_two(&[]), 0);
     assert_eq!(certain_of_two(&[flush(LINES[0])]), 0);
 }
 
 #[test]
-fn a_fence_does_not_make_flushes_of_another_core_certain() {
+fn a_fence_does_not_imply_durability_of_flushes_of_another_core() {
     let mut log = StoreLog::new(2, Certain::Fenced);
     store(&mut log, LINES[0]);
     log.ordered(0, &flush(LINES[0]));
@@ -59,7 +59,7 @@ fn a_fence_does_not_make_flushes_of_another_core_certain() {
 }
 
 #[test]
-fn the_log_lists_the_stores_that_were_not_accepted() {
+fn the_store_log_lists_the_stores_that_are_not_yet_accepted() {
     let mut log = StoreLog::new(1, Certain::Accepted);
     LINES.into_iter().for_each(|line| store(&mut log, line));
     log.accept(0, LINES[0]);

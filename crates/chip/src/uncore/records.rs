@@ -1,4 +1,4 @@
-//! Fetches page records for TLB misses, in a memory that moves lines within their page.
+//! Fetches page records for TLB misses, in a memory that permutes the lines within a page.
 
 use super::Uncore;
 use machine::node::{PageKey, RecordRequest};
@@ -50,7 +50,7 @@ impl Uncore {
         }
     }
 
-    /// Fetches a record from memory to the controller, which uses it, and then lets the core continue.
+    /// Fetches a record from memory to the memory controller, and then lets the core continue.
     async fn bring_record<V: Attended>(self: Rc<Uncore>, verbs: V, needed: Needed) {
         let Needed { core, page, line, requested } = needed;
         self.clock.sleep_until(requested).await;

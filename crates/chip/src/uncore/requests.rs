@@ -1,4 +1,4 @@
-//! Passes requests of a trace from behind the caches to the memory controller.
+//! Passes the requests of a trace that was recorded behind the caches to the memory controller.
 
 use super::Uncore;
 use catalogue::Machine;
@@ -7,7 +7,7 @@ use sim::resource::WorkQueue;
 use std::rc::Rc;
 use units::{LineAddr, Word};
 
-/// Index of the core that excerpts show as the source of the requests.
+/// Index of the core that an excerpt shows as the source of the requests.
 const CORE: usize = 0;
 
 /// Sends requests to memory: as many reads at once as the last-level cache has miss registers, and as many writes as it

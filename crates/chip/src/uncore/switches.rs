@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use units::Duration;
 
-/// A switch to carry out, while the core is at rest.
+/// A switch of processes to perform, while the core is idle.
 pub struct Switch {
     /// Index of the core.
     pub core: usize,
@@ -18,7 +18,7 @@ pub struct Switch {
     pub ended: Vec<ProcessId>,
     /// Chunks of each process.
     pub owners: PageOwners,
-    /// Time until the process continues, in addition to the time of the switch.
+    /// Additional time after the switch until the process continues.
     pub away: Duration,
 }
 
@@ -34,7 +34,7 @@ impl SwitchOutcome {
 }
 
 impl Uncore {
-    /// Begins a switch, and wakes the task of the core when the switch ends. Excerpts do not contain switches: they
+    /// Begins a switch, and wakes the task of the core when the switch ends. Excerpts do not contain switches: excerpts
     /// need lines of 64 bytes.
     pub fn begin_switch(self: &Rc<Uncore>, switch: Switch) -> Rc<SwitchOutcome> {
         let outcome = Rc::new(SwitchOutcome::default());

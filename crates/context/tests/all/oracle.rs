@@ -287,7 +287,7 @@ impl Pair {
 }
 
 #[test]
-fn random_sequences_of_operations_match_a_map_of_numbers() {
+fn random_sequences_of_context_operations_match_a_naive_model() {
     let mut random = Random::new(50);
     let vendors: Vec<(InitialContext, Vec<u8>)> = (0..VENDORS)
         .map(|seed| {

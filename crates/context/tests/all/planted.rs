@@ -66,7 +66,7 @@ found! {
 }
 
 #[test]
-fn every_planted_bug_is_found_by_a_different_check() {
+fn every_planted_context_bug_has_a_test_with_a_different_check() {
     let bugs: Vec<Bug> = FOUND.iter().map(|(bug, _)| *bug).collect();
     assert_eq!(bugs, Bug::ALL);
     let checks: std::collections::HashSet<&str> = FOUND.iter().map(|(_, check)| *check).collect();

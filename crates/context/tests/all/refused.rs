@@ -47,7 +47,7 @@ fn a_context_of_any_other_length_is_refused() {
 }
 
 #[test]
-fn parts_of_two_processes_make_no_context() {
+fn a_context_spliced_from_two_processes_is_refused() {
     let (mut unit, [first, second]) = two_outside();
     // All cuts, and then the number of one context in front of the content of the other.
     for cut in IDENTITY.end + 1..first.len() {
@@ -62,7 +62,7 @@ fn parts_of_two_processes_make_no_context() {
 }
 
 #[test]
-fn a_context_imported_in_the_turn_of_another_keeps_its_process() {
+fn a_context_imported_out_of_order_keeps_its_process() {
     let (mut unit, [first, second]) = two_outside();
     let buffer = unit.import(&second).unwrap();
     assert_eq!(unit.context(Location::Buffer(buffer)).unwrap().process(), ProcessNumber(1));
@@ -72,7 +72,7 @@ fn a_context_imported_in_the_turn_of_another_keeps_its_process() {
 }
 
 #[test]
-fn an_old_context_under_the_number_of_another_is_refused() {
+fn an_old_context_renumbered_as_another_one_is_refused() {
     let (mut unit, [old, other]) = two_outside();
     let buffer = unit.import(&old).unwrap();
     unit.export(buffer, 0).unwrap();
@@ -102,7 +102,7 @@ fn a_processor_without_buffers_is_refused() {
 }
 
 #[test]
-fn operations_at_the_wrong_time_are_refused_by_name() {
+fn context_operations_in_the_wrong_state_are_refused_with_a_specific_error() {
     let mut unit = unit(2, 0, PlantedContextBug::NONE);
     let none = RegisterFile::default();
     assert_eq!(unit.interrupt(), Err(ContextError::NothingRunning));
@@ -126,14 +126,14 @@ fn operations_at_the_wrong_time_are_refused_by_name() {
 }
 
 #[test]
-fn the_same_seeds_give_the_same_bytes() {
+fn equal_seeds_give_equal_exported_contexts() {
     let (_, first) = two_outside();
     let (_, second) = two_outside();
     assert_eq!(first, second);
 }
 
 #[test]
-fn refusals_are_sentences_for_users() {
+fn errors_of_the_context_unit_are_readable_sentences() {
     let locked = ContextError::LockedLines { process: ProcessNumber(3), lines: 2 };
     let expected = "process 3 has 2 locked lines in a cache: its chunks must be permuted before its context leaves";
     assert_eq!(locked.to_string(), expected);

@@ -69,7 +69,7 @@ fn a_key_pair_survives_resets_and_differs_between_processors() {
 }
 
 #[test]
-fn a_seed_decides_the_bytes_of_a_sealed_context() {
+fn a_sealed_context_depends_only_on_its_seed_and_differs_between_seeds() {
     let process = initial(&mut Random::new(45));
     let seal = |seed| seal_initial(&processor().public(), &process, seed).unwrap();
     assert_eq!(seal(1), seal(1));
@@ -79,7 +79,7 @@ fn a_seed_decides_the_bytes_of_a_sealed_context() {
 }
 
 #[test]
-fn a_context_is_not_sealed_to_a_key_that_shares_no_secret() {
+fn sealing_a_context_to_an_invalid_public_key_is_refused() {
     let sealed = seal_initial(&PublicKey([0; 32]), &initial(&mut Random::new(46)), 1);
     assert_eq!(sealed, Err(ContextError::InvalidPublicKey));
 }

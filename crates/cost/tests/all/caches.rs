@@ -1,4 +1,5 @@
-//! Drains of durable caches, carried out next to their two closed forms: named differences explain all that differs.
+//! Compares executed drains of durable caches with their two closed forms: the named differences explain the complete
+//! difference.
 
 use crate::{battery, papers, row};
 use cost::caches::{CacheDrains, drain};
@@ -28,7 +29,7 @@ fn assert_differ(one: Operations, other: Operations, differences: &[Difference],
 }
 
 #[test]
-fn full_caches_cost_either_closed_form_plus_the_named_differences() {
+fn a_counted_drain_of_full_caches_equals_each_closed_form_plus_the_listed_differences() {
     for (lines, levels) in [((1, 0, 0), 8), ((8, 16, 9), 8), ((64, 128, 300), 8), ((8, 16, 40), 3), ((8, 16, 40), 2)] {
         let profile = with_caches(lines.0, lines.1, lines.2);
         let found = drained(&profile, levels);
@@ -45,7 +46,7 @@ fn full_caches_cost_either_closed_form_plus_the_named_differences() {
 /// An eighth of the 74,752 lines of the paper's machine. They share less metadata than all lines would, so they need more than whole
 /// tuples.
 #[test]
-fn an_eighth_of_the_papers_caches_costs_four_times_the_published_energy() {
+fn draining_an_eighth_of_the_papers_caches_needs_four_times_its_published_energy() {
     let profile = with_caches(128, 1024, 8192);
     let found = drained(&profile, profile.tree.levels());
     assert_differ(found.together, found.alone, &found.together_differs(&profile), "an eighth of the paper's caches");
@@ -56,7 +57,7 @@ fn an_eighth_of_the_papers_caches_costs_four_times_the_published_energy() {
 }
 
 #[test]
-fn the_drain_of_one_dirty_line_fetches_verifies_and_updates_its_path() {
+fn the_drain_of_one_dirty_line_fetches_verifies_and_updates_its_tree_path() {
     let found = drained(&with_caches(1, 0, 0), 8).alone;
     // Counters, six nodes and tags; seven edges verified, seven updated, and a tag.
     assert_eq!((found.fetched_lines, found.hashed_lines, found.pads), (8, 15, 1));
@@ -64,7 +65,7 @@ fn the_drain_of_one_dirty_line_fetches_verifies_and_updates_its_path() {
 }
 
 #[test]
-fn each_line_is_charged_to_the_cache_that_has_it() {
+fn each_drained_line_is_charged_to_the_cache_level_that_holds_it() {
     let found = drained(&with_caches(3, 5, 7), 8);
     for moved in [found.alone.moved, found.together.moved] {
         assert_eq!(
@@ -75,7 +76,7 @@ fn each_line_is_charged_to_the_cache_that_has_it() {
 }
 
 #[test]
-fn the_hashes_that_the_published_volume_leaves_out_are_the_only_difference_of_the_two_forms() {
+fn the_closed_forms_of_secure_eadr_differ_only_by_hashes_that_the_paper_omits() {
     let profile = with_caches(4, 4, 4);
     let found = drained(&profile, 8);
     let mut published = found.alone_differs(&profile, Accounting::AsPublished);
@@ -85,7 +86,7 @@ fn the_hashes_that_the_published_volume_leaves_out_are_the_only_difference_of_th
 }
 
 #[test]
-fn the_rows_of_secure_eadr_share_one_drain_only_if_caches_are_counted() {
+fn the_two_rows_of_secure_eadr_share_one_counted_cache_drain() {
     let profile = with_caches(4, 8, 16);
     let battery_of = |counted| {
         let systems = vec!["secure-eadr".to_owned(), "secure-eadr-consistent".to_owned(), "eadr".to_owned()];
@@ -107,7 +108,7 @@ fn the_rows_of_secure_eadr_share_one_drain_only_if_caches_are_counted() {
 }
 
 #[test]
-fn a_drain_of_impossible_caches_is_refused_with_the_reason() {
+fn a_drain_of_caches_of_invalid_size_is_refused_with_the_reason() {
     let reason = |profile: &Profile, levels| drain(profile, levels, &mut || ()).unwrap_err();
     assert!(reason(&with_caches(1 << 20, 1, 0), 8).contains("1048577 lines: expected at most 1048576"));
     let mut odd = papers();

@@ -1,4 +1,4 @@
-//! Schemes as beginnings of the chain of steps, and prices as sums.
+//! Schemes as prefixes of the chain of steps, and energies as sums over operations.
 
 use crate::papers;
 use cost::{Accounting, DrainTraffic, Energy, Operations, Profile, SecPbScheme, Step, System, closed_form};
@@ -15,7 +15,7 @@ fn from_secpb(bits: u64) -> Operations {
 }
 
 #[test]
-fn schemes_are_called_by_the_letters_of_their_late_steps() {
+fn persist_buffer_schemes_are_named_by_the_letters_of_their_late_steps() {
     let names: Vec<String> = SecPbScheme::all().map(|scheme| scheme.to_string()).collect();
     assert_eq!(names, ["cobcm", "obcm", "bcm", "cm", "m", "nogap"]);
     for (early, scheme) in SecPbScheme::all().enumerate() {
@@ -24,7 +24,7 @@ fn schemes_are_called_by_the_letters_of_their_late_steps() {
 }
 
 #[test]
-fn adjacent_schemes_differ_by_one_step_and_the_bits_moved_for_it() {
+fn adjacent_persist_buffer_schemes_differ_by_the_operations_of_one_step() {
     let none = Operations::default();
     let steps = [
         (Step::Counter, Operations { fetched_lines: 1, ..none }, 0, 8),
@@ -44,7 +44,7 @@ fn adjacent_schemes_differ_by_one_step_and_the_bits_moved_for_it() {
 }
 
 #[test]
-fn a_battery_has_the_energy_of_whole_entries_and_of_the_store_in_flight() {
+fn the_battery_energy_covers_all_entries_and_the_store_in_flight() {
     let profile = papers();
     for scheme in SecPbScheme::all() {
         let operations = |entries| closed_form::operations(System::Buffer(scheme), &profile, entries, LEVELS);
@@ -59,7 +59,7 @@ fn a_battery_has_the_energy_of_whole_entries_and_of_the_store_in_flight() {
 }
 
 #[test]
-fn energy_grows_with_entries_by_the_same_amount() {
+fn each_additional_buffer_entry_adds_the_same_battery_energy() {
     let profile = papers();
     for system in System::all().into_iter().filter(|system| system.has_entries()) {
         let energy =
@@ -82,7 +82,7 @@ fn a_battery_is_smaller_the_more_steps_are_early() {
 }
 
 #[test]
-fn a_higher_tree_costs_a_hash_and_a_fetch_for_each_late_root() {
+fn each_additional_tree_level_adds_a_hash_and_a_fetch_for_each_late_root_update() {
     let profile = papers();
     let operations = |name: &str, levels| {
         let system = System::all().into_iter().find(|system| system.to_string() == name).unwrap();
@@ -115,7 +115,7 @@ fn all_different() -> Profile {
 }
 
 #[test]
-fn each_kind_of_operation_has_a_separate_price_and_each_field_a_separate_length() {
+fn each_kind_of_drain_operation_has_a_separate_energy_and_each_field_a_separate_length() {
     let profile = all_different();
     // In femtojoules: a picojoule per byte is 125 femtojoules per bit.
     let energy = |operations: Operations| profile.energy(&operations).femtojoules() / 125;
@@ -138,7 +138,7 @@ fn each_kind_of_operation_has_a_separate_price_and_each_field_a_separate_length(
 }
 
 #[test]
-fn each_operation_has_the_price_of_the_table_and_prices_add_up() {
+fn drain_operations_have_the_energies_of_the_papers_table_and_the_energies_add_up() {
     let profile = papers();
     let energy = |operations: Operations| profile.energy(&operations).femtojoules();
     let moved = |moved: DrainTraffic| energy(Operations { moved, ..Operations::default() });
@@ -161,7 +161,7 @@ fn each_operation_has_the_price_of_the_table_and_prices_add_up() {
 }
 
 #[test]
-fn twice_the_energy_takes_twice_the_volume_and_denser_storage_less() {
+fn battery_volume_is_proportional_to_energy_and_inverse_to_storage_density() {
     let Profile { storage, .. } = papers();
     let energy = Energy::of_bits(8_000_000, 360);
     assert!((storage[0].volume(energy).mm3 - 1.0).abs() < 1e-12);

@@ -1,4 +1,5 @@
-//! Drains of buffers, carried out next to the closed form: named differences explain all that differs.
+//! Compares executed drains of persist buffers with the closed form: the named differences explain the complete
+//! difference.
 
 use crate::{battery, papers};
 use cost::counted::{Drains, drains, drains_of};
@@ -26,7 +27,7 @@ const ENTRIES: [u32; 5] = [1, 2, 9, 32, 100];
 const LEVELS: [u32; 5] = [2, 3, 5, 8, 9];
 
 #[test]
-fn each_entry_alone_costs_the_closed_form_plus_the_named_differences() {
+fn counted_separate_drains_of_entries_equal_the_closed_form_plus_listed_differences() {
     for (scheme, entries, levels) in all() {
         let about = format!("{scheme}, {entries} entries, {levels} levels");
         let found = drained(scheme, entries, levels);
@@ -41,7 +42,7 @@ fn all() -> impl Iterator<Item = (SecPbScheme, u32, u32)> {
 }
 
 #[test]
-fn a_joint_drain_costs_the_separate_drains_minus_the_shared_work() {
+fn a_joint_drain_of_entries_equals_separate_drains_minus_shared_operations() {
     for (scheme, entries, levels) in all() {
         let about = format!("{scheme}, {entries} entries, {levels} levels");
         let found = drained(scheme, entries, levels);
@@ -55,7 +56,7 @@ fn a_joint_drain_costs_the_separate_drains_minus_the_shared_work() {
 }
 
 #[test]
-fn the_named_differences_depend_on_the_early_steps() {
+fn the_listed_differences_from_the_closed_form_depend_on_the_early_steps() {
     let always = ["edges", "verified", "tags", "written", "in-flight-moved"];
     for scheme in SecPbScheme::all() {
         let found = drained(scheme, 4, 8).alone_differs;
@@ -71,7 +72,7 @@ fn the_named_differences_depend_on_the_early_steps() {
 }
 
 #[test]
-fn a_tuple_from_cold_caches_fetches_and_hashes_a_path_and_a_line_of_tags() {
+fn a_drain_with_cold_caches_fetches_and_hashes_a_tree_path_and_tags_per_entry() {
     let found = drained(SecPbScheme::all().next().unwrap(), 1, 8).alone;
     // Counters, six nodes and tags; seven edges verified, seven updated, and a tag: each for the entry and the store in flight.
     assert_eq!((found.fetched_lines, found.hashed_lines, found.pads), (2 * 8, 2 * 15, 2));
@@ -79,7 +80,7 @@ fn a_tuple_from_cold_caches_fetches_and_hashes_a_path_and_a_line_of_tags() {
 }
 
 #[test]
-fn lines_of_the_worst_buffer_share_no_more_than_the_children_of_the_root() {
+fn drains_of_a_worst_case_buffer_share_only_the_children_of_the_root() {
     // The root has 8 children: of 33 drains, 25 share one with an earlier drain. They share no lower node, because the
     // next level has 64 nodes. With an early root, only the store in flight fetches a path, so no drain shares it.
     for scheme in SecPbScheme::all() {
@@ -97,7 +98,7 @@ fn lines_of_the_worst_buffer_share_no_more_than_the_children_of_the_root() {
 
 /// The nodes above 512 entries do not fit in their cache. In a drain by address, no later line needs an evicted node.
 #[test]
-fn a_joint_drain_of_any_size_costs_no_more_than_separate_drains() {
+fn a_joint_drain_of_up_to_1000_entries_needs_no_more_energy_than_separate_drains() {
     let profile = papers();
     for (scheme, entries) in SecPbScheme::all().flat_map(|scheme| [8, 64, 512, 1000].map(|entries| (scheme, entries))) {
         let found = drained(scheme, entries, 8);
@@ -108,7 +109,7 @@ fn a_joint_drain_of_any_size_costs_no_more_than_separate_drains() {
 
 /// The paper charges an entry with an early root for at most a tag; a drain does not verify nodes that the root covers.
 #[test]
-fn a_drain_with_an_early_root_costs_little_more_than_the_paper_charges() {
+fn a_drain_with_an_early_root_update_needs_little_more_energy_than_published() {
     let millijoules = |name: &str| {
         let scheme = SecPbScheme::all().find(|scheme| scheme.to_string() == name).unwrap();
         papers().energy(&drained(scheme, 32, 8).alone).millijoules()
@@ -118,7 +119,7 @@ fn a_drain_with_an_early_root_costs_little_more_than_the_paper_charges() {
 }
 
 #[test]
-fn lines_whose_nodes_share_cache_sets_cost_no_more_than_spread_lines() {
+fn drained_lines_with_conflicting_tree_nodes_need_no_more_energy_than_spread_lines() {
     let profile = papers();
     let scheme = SecPbScheme::all().next().unwrap();
     let geometry = MemoryGeometry::of(scheme, &profile, 8).unwrap();
@@ -136,7 +137,7 @@ fn lines_whose_nodes_share_cache_sets_cost_no_more_than_spread_lines() {
 }
 
 #[test]
-fn an_impossible_drain_is_not_counted_and_the_reason_is_given() {
+fn a_drain_that_the_model_does_not_support_is_refused_with_the_reason() {
     let mut binary = papers();
     binary.tree.arity = 2;
     let mut pages = papers();
@@ -153,7 +154,7 @@ fn an_impossible_drain_is_not_counted_and_the_reason_is_given() {
 }
 
 #[test]
-fn only_schemes_of_buffers_are_counted_and_only_on_request() {
+fn drains_are_counted_only_for_persist_buffer_schemes_and_only_on_request() {
     let question = Question { entries: vec![4], counted: DrainSelection::Buffers, ..Question::default() };
     let mut last = (0, 0);
     let answer = cost::battery(&papers(), &question, &mut |done, of| last = (done, of)).unwrap();

@@ -1,4 +1,4 @@
-//! A battery of the counted size loses no store, and one that is an operation smaller does.
+//! A battery of the counted size loses no store, and a battery with the energy of one operation less loses a store.
 
 use crate::papers;
 use catalogue::Design;
@@ -117,7 +117,7 @@ impl Loss {
 const LAST: usize = 60;
 
 #[test]
-fn a_battery_of_the_counted_size_loses_no_store_and_one_operation_less_does() {
+fn a_battery_of_the_counted_energy_loses_no_store_and_a_smaller_one_does() {
     let profile = papers();
     for scheme in SecPbScheme::all() {
         let counted = drains(scheme, &profile, (ENTRIES, LEVELS), &mut || ()).unwrap();
@@ -143,7 +143,7 @@ fn assert_every_smaller_battery_loses(loss: &Loss, counted: Energy, about: &str)
 }
 
 #[test]
-fn a_battery_of_full_caches_that_is_an_operation_smaller_than_counted_loses_all() {
+fn a_battery_for_full_caches_that_is_one_operation_too_small_loses_memory() {
     let l1 = Bytes(u64::from(ENTRIES) * LINE_BYTES as u64);
     let profile = Profile { caches: CacheSizes { l1, l2: Bytes(0), l3: Bytes(0) }, ..papers() };
     let counted = caches::drain(&profile, LEVELS, &mut || ()).unwrap();
@@ -155,7 +155,7 @@ fn a_battery_of_full_caches_that_is_an_operation_smaller_than_counted_loses_all(
 }
 
 #[test]
-fn a_battery_of_the_closed_form_loses_stores() {
+fn a_battery_of_the_closed_form_energy_loses_stores() {
     let profile = papers();
     for scheme in SecPbScheme::all() {
         let closed = closed_form::operations(cost::System::Buffer(scheme), &profile, ENTRIES, LEVELS);

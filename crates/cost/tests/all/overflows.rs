@@ -11,7 +11,7 @@ const OTHERS: u64 = 63;
 
 /// With early counters, the battery increments only the counter of the store in flight, otherwise those of all entries.
 #[test]
-fn a_counter_that_overflows_on_battery_takes_the_other_lines_of_its_group_and_their_tags() {
+fn a_counter_overflow_on_battery_re_encrypts_the_other_lines_of_its_group() {
     for (scheme, (entries, levels)) in
         SecPbScheme::all().flat_map(|scheme| [(scheme, (1, 4)), (scheme, (8, 4)), (scheme, (32, 8))])
     {
@@ -35,7 +35,7 @@ fn a_counter_that_overflows_on_battery_takes_the_other_lines_of_its_group_and_th
 
 /// In a memory of 512 lines, 32 entries belong to eight groups.
 #[test]
-fn lines_of_one_group_overflow_once_and_the_differences_name_the_saving() {
+fn entries_of_one_counter_group_overflow_once_and_the_listed_differences_include_that() {
     for scheme in SecPbScheme::all() {
         let profile = papers();
         let (geometry, lines) = worst(scheme, &profile, (32, 2)).unwrap();
@@ -53,7 +53,7 @@ fn lines_of_one_group_overflow_once_and_the_differences_name_the_saving() {
 
 /// COBCM needs a battery for overflows, or early counters.
 #[test]
-fn a_scheme_that_counts_on_battery_takes_ten_times_as_much_if_all_counters_overflow() {
+fn counting_on_battery_needs_over_ten_times_the_energy_if_all_counters_overflow() {
     let question = Question { entries: vec![32], counted: DrainSelection::Buffers, ..Question::default() };
     let rows = battery(&papers(), &question).unwrap().rows;
     let times = |name: &str| {

@@ -11,7 +11,7 @@ fn refused(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn the_papers_tree_has_eight_levels_and_an_entry_less_than_the_260_bytes_with_its_address() {
+fn the_papers_tree_has_eight_levels_and_its_buffer_entry_at_most_260_bytes() {
     let profile = papers();
     assert_eq!(profile.tree.levels(), 8);
     assert_eq!(profile.entry.bits(), 2065);
@@ -19,7 +19,7 @@ fn the_papers_tree_has_eight_levels_and_an_entry_less_than_the_260_bytes_with_it
 }
 
 #[test]
-fn a_tree_has_a_level_for_each_power_of_its_arity() {
+fn the_levels_of_a_tree_are_the_logarithm_of_its_counter_lines_rounded_up() {
     let mut tree = papers().tree;
     for (covers, levels) in [("4 KB", 1), ("8 KB", 2), ("32 KB", 2), ("33 KB", 3), ("256 KB", 3), ("260 KB", 4)] {
         tree.covers = covers.parse().unwrap();
@@ -28,7 +28,7 @@ fn a_tree_has_a_level_for_each_power_of_its_arity() {
 }
 
 #[test]
-fn a_wrong_key_is_named_with_its_file_its_line_and_the_nearest_right_one() {
+fn an_invalid_key_of_a_cost_profile_is_refused_with_file_and_line() {
     let line = |key: &str| 1 + TEXT.lines().position(|line| line.starts_with(key)).unwrap();
     let unknown = refused("tag_bits", "tga_bits");
     assert!(unknown.starts_with(&format!("mine.toml:{}: ", line("tag_bits"))), "{unknown}");
@@ -43,7 +43,7 @@ fn a_wrong_key_is_named_with_its_file_its_line_and_the_nearest_right_one() {
 }
 
 #[test]
-fn a_value_that_makes_no_sense_is_refused_with_the_rule() {
+fn an_invalid_value_of_a_cost_profile_is_refused_with_the_rule() {
     for (from, to, expected) in [
         ("arity = 8", "arity = 1", "mine.toml: tree.arity is 1: expected 2 or more children"),
         (

@@ -8,21 +8,21 @@ fn refused(question: Question) -> String {
 }
 
 #[test]
-fn systems_without_entries_have_one_row_and_with_entries_a_row_per_number() {
+fn battery_sizes_have_one_row_per_system_and_number_of_entries() {
     let answer = battery(&papers(), &Question { entries: vec![8, 16], ..Question::default() }).unwrap();
     let of = |entries| answer.rows.iter().filter(|row| row.entries == entries).count();
     assert_eq!((of(Some(8)), of(Some(16)), of(None), answer.rows.len()), (8, 8, 3, 19));
 }
 
 #[test]
-fn only_named_systems_have_rows_in_the_order_of_the_table() {
+fn battery_sizes_of_selected_systems_have_the_order_of_the_full_table() {
     let systems = ["bbb", "cm", "bbb"].map(str::to_owned).to_vec();
     let answer = battery(&papers(), &Question { entries: vec![32], systems, ..Question::default() }).unwrap();
     assert_eq!(answer.rows.iter().map(|row| row.system.as_str()).collect::<Vec<_>>(), ["cm", "bbb"]);
 }
 
 #[test]
-fn a_wrong_name_is_answered_with_the_nearest_and_a_wrong_number_with_its_range() {
+fn unknown_systems_are_refused_with_the_nearest_name_and_numbers_with_their_range() {
     let unknown = refused(Question { systems: vec!["cobmc".to_owned()], ..Question::default() });
     assert!(unknown.starts_with("unknown scheme 'cobmc' (did you mean 'cobcm'?); there are: cobcm, obcm"), "{unknown}");
     for (entries, said) in [(0, "0"), (-3, "-3"), (1 << 40, "1099511627776")] {
@@ -34,7 +34,7 @@ fn a_wrong_name_is_answered_with_the_nearest_and_a_wrong_number_with_its_range()
 }
 
 #[test]
-fn the_largest_question_has_an_answer() {
+fn battery_energies_are_finite_for_the_largest_parameters() {
     let mut large = papers();
     large.caches.l3 = "1024 GB".parse().unwrap();
     large.energy.pad_bytes = u16::MAX;

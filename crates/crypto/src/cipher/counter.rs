@@ -2,8 +2,8 @@
 //!
 //! The counter blocks are the seed's, one for each block of the line. A cipher with 64-bit blocks cannot process a
 //! 128-bit seed at once. It encrypts the first half, and the result is XOR-ed with the second half of each block, as
-//! CBC-MAC would chain the two. This takes one more use of the cipher for each line. Two different seeds may then
-//! collide by chance, after some 2^32 lines.
+//! CBC-MAC would chain the two. This needs one more block operation for each line. Two different seeds may then collide
+//! by chance, after some 2^32 lines.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
 use crate::cipher::{BlockCipher, BlockOrder, Uses};
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn pads_of_neighbouring_counters_have_no_block_in_common() {
+    fn pads_of_1024_successive_counters_share_no_block() {
         fn check<C: BlockCipherEncrypt>(mode: &CounterMode<C>) {
             let mut blocks = std::collections::HashSet::new();
             for counter in 0..1024 {

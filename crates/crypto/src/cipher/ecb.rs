@@ -1,6 +1,6 @@
 //! Electronic codebook: every block is encrypted separately (NIST SP 800-38A, section 6.1). For comparison only.
 //!
-//! Neither place nor version is an input, so equal blocks are equal in memory, at every place.
+//! Neither address nor version is an input, so equal blocks of plaintext have equal ciphertext, at every address.
 
 use crate::blocks::{blocks_of, blocks_per_line};
 use crate::cipher::{BlockCipher, BlockOrder, Uses};
@@ -9,7 +9,7 @@ use aes::cipher::array::ArraySize;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use units::Line;
 
-/// A block cipher as a codebook.
+/// A block cipher in electronic codebook mode.
 pub struct Ecb<C> {
     cipher: C,
 }
@@ -56,7 +56,7 @@ mod tests {
     use hex_literal::hex;
 
     #[test]
-    fn a_line_gives_examples_f_1_1_3_and_5_of_sp_800_38a() {
+    fn ecb_of_a_line_gives_examples_f_1_1_3_and_5_of_sp_800_38a() {
         let aes128 = Ecb::<Aes128>::new(&Key(hex!("2b7e151628aed2a6abf7158809cf4f3c")));
         let aes192 = Ecb::<Aes192>::new(&Key(hex!("8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b")));
         let aes256 = Ecb::<Aes256>::new(&Key(hex!("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_of_aes_gives_each_example_of_fips_197() {
+    fn ecb_of_one_aes_block_gives_each_example_of_fips_197() {
         let text = hex!("00112233445566778899aabbccddeeff");
         let mut line = [0; 64];
         line[..16].copy_from_slice(&text);

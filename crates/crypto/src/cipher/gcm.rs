@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_equals_aes_gcm_of_its_32_bytes() {
+    fn sealing_a_32_byte_line_equals_aes_gcm_of_its_bytes() {
         let mut gcm = Gcm::<Aes128>::new(&Key([6; 16]));
         assert!(gcm.shorten(LineLength::HALF));
         let (line, text): (u64, Line) = (77, std::array::from_fn(|byte| byte as u8));
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sealed_line_equals_aes_gcm_on_the_same_inputs(
+        fn sealing_and_opening_a_line_equal_aes_gcm_of_the_library(
             key: [u8; 32], line in 0u64..1 << 40, counter in 0u64..1 << 56, text: [[u8; 32]; 2],
         ) {
             let text: Line = text.as_flattened().try_into().unwrap();

@@ -51,19 +51,18 @@ impl BlockCipher {
     }
 }
 
-/// Uses of a block cipher that seal or open a line in a mode, or that make a tag, and the order in which they wait for
-/// each other.
+/// Block cipher operations that encrypt or decrypt a line in a mode, or that compute a tag, and their dependences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Uses {
     /// Block cipher that is used.
     pub cipher: BlockCipher,
-    /// Uses that need only the nonce: tweaks, initial vectors, first offsets.
+    /// Number of operations that need only the nonce: for tweaks, initial vectors, first offsets.
     pub of_nonce: u32,
-    /// True if each of these waits for the one before it.
+    /// True if each operation in `of_nonce` waits for the one before it.
     pub nonce_chained: bool,
-    /// Uses after those: in a mode one for each block, for a code as many as it needs.
+    /// Number of later operations: in a mode one for each block, for a code as many as it needs.
     pub of_line: u32,
-    /// Order of the uses in `of_line`.
+    /// Order of the operations in `of_line`.
     pub order: BlockOrder,
 }
 
@@ -90,7 +89,7 @@ impl Uses {
         }
     }
 
-    /// Number of all uses.
+    /// Number of all block operations.
     pub fn blocks(&self) -> u32 {
         self.of_nonce + self.of_line
     }

@@ -5,10 +5,10 @@
 //! C_i = E(P_i ^ Offset_i) ^ Offset_i   Tag = E(Checksum ^ Offset_m ^ L_$) ^ HASH(K, A)
 //! ```
 //! The nonce is the 14 bytes of line number and counter, so there is no associated data A, and its hash is zero without
-//! a use of the cipher. The tag is one more encryption, of the plaintext's sum. To seal, it needs no block of
-//! ciphertext; to open, all plaintext must have left the inverse cipher first. This use belongs to the code and not to
-//! the mode: a design that does not use the tag opens the line without it. The crate has only one pass and computes the
-//! tag in both cases.
+//! a use of the cipher. The tag is one more encryption, of the plaintext's sum. When a line is sealed, the tag needs no
+//! block of ciphertext; when a line is opened, all plaintext must have left the inverse cipher first. This encryption
+//! belongs to the authentication code and not to the mode: a design without the tag opens the line without it. The OCB
+//! crate has only one pass and computes the tag in both cases.
 
 use crate::blocks::blocks_per_line;
 use crate::cipher::{BlockCipher, BlockOrder, Uses};
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_blocks_give_the_samples_of_rfc_7253() {
+    fn ocb3_of_whole_blocks_gives_the_samples_of_rfc_7253() {
         assert_eq!(sample(0x00, 0, 0), hex!("785407bfffc8ad9edcc5520ac9111ee6"));
         assert_eq!(sample(0x01, 8, 8), hex!("6820b3657b6f615a5725bda0d3b4eb3a257c9af1f8f03009"));
         assert_eq!(sample(0x04, 16, 16), hex!("571d535b60b277188be5147170a9a22c3ad7a4ff3835b8c5701c1ccec8fc3358"));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opened_line_is_the_plaintext_and_has_the_tag_of_sealing() {
+    fn opening_an_ocb3_line_returns_the_plaintext_and_the_tag_of_sealing() {
         let mode = Ocb3::<Aes128>::new(&Key([5; 16]));
         let at = crate::tests::nonce(12, 34);
         let text: Line = std::array::from_fn(|byte| byte as u8);

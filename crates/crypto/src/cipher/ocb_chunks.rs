@@ -293,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_1_chunks_and_their_tags_follow_the_definition() {
+    fn fvs_rule_1_ocb_chunks_and_their_tags_follow_the_definition() {
         follows_the_definition::<Aes128, 16>(&Key([3; 16]));
         follows_the_definition::<Aes256, 32>(&Key([5; 32]));
         follows_the_definition::<TdesEde3, 24>(&Key([4; 24]));
     }
 
     #[test]
-    fn tags_bind_the_bitmap_by_offsets_that_no_other_input_uses() {
+    fn ocb_chunk_tags_bind_the_frequent_value_bitmap_by_unique_offsets() {
         let mode = OcbChunks::<Aes128>::new(&Key([3; 16]));
         let at = nonce(1, 1);
         let offsets: Vec<_> = mode.offsets(&at).collect();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_chunk_changes_only_its_ciphertext_and_its_share_of_the_tag() {
+    fn a_modified_plaintext_chunk_changes_only_its_ciphertext_and_its_tag_bits() {
         let at = nonce(1, 1);
         let text = [9; 64];
         let mut changed = text;

@@ -1,11 +1,11 @@
-//! XTS: encryption without counters, tweaked by the line's place (IEEE 1619, NIST SP 800-38E).
+//! XTS: encryption without counters, tweaked by the line's address (IEEE 1619, NIST SP 800-38E).
 //!
-//! Encryption is deterministic as long as the nonce contains no counter: the same plaintext at the same place always
-//! gives the same ciphertext, and an old ciphertext stays valid. This is the price for needing no metadata. The tweak
-//! is the unchanged nonce, which without a counter is the line's number.
+//! Encryption is deterministic as long as the nonce contains no counter: the same plaintext at the same address always
+//! gives the same ciphertext, and an old ciphertext stays valid. In exchange, XTS needs no metadata. The tweak is the
+//! unchanged nonce, which without a counter is the line's number.
 //!
-//! The blocks of a line go through the cipher side by side, and each is XOR-ed with its mask before and after. The mask
-//! is the encrypted tweak, times alpha for every block before it.
+//! The cipher encrypts the blocks of a line in parallel, and each block is XOR-ed with its mask before and after. The
+//! mask is the encrypted tweak, times alpha for every block before it.
 
 use crate::blocks::{blocks_of, blocks_per_line};
 use crate::cipher::{BlockCipher, BlockOrder, Uses};
@@ -111,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sealed_line_equals_the_xts_of_the_library(
+        fn sealing_and_opening_a_line_equal_xts_of_the_library(
             keys in any::<[[u8; 32]; 2]>(), line in 0u64..1 << 40, text in any::<[u8; 64]>(),
         ) {
             let line_number = nonce(line, 0);

@@ -35,7 +35,7 @@ mod tests {
     use aes::cipher::{Array, BlockCipherEncrypt};
 
     #[test]
-    fn the_tag_follows_equations_4_to_6_of_cryptopage() {
+    fn the_cbc_mac_tag_follows_equations_4_to_6_of_cryptopage() {
         let key = Key([6; 16]);
         let cipher: Aes128 = key.cipher();
         let at = nonce(9, 1234);

@@ -1,9 +1,9 @@
 //! Codes that are a chain of blocks, each encrypted with the result of the one before: CMAC and CBC-MAC.
 //!
-//! A nonce and a line of one length are always the same number of whole blocks. So their chain is one walk with the
-//! processor's instructions, which are looked up once. The library, which takes any message in parts, looks up the
-//! instructions for each block and stores incomplete blocks, which takes twice the time. It still computes tags over
-//! several lines, and tests compare the chain with it.
+//! A nonce and a line of fixed length always have the same number of whole blocks. So their chain is one loop over the
+//! processor's AES instructions, and the code detects these instructions only once. The library accepts any message in
+//! parts: it detects the instructions for each block and buffers incomplete blocks, which takes twice the time. The
+//! library still computes tags over several lines, and tests compare the chain with the library.
 
 use super::{MessageMac, Tag};
 use crate::blocks::xor;
@@ -107,7 +107,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_chained_code_of_a_line_equals_that_of_the_library(
+        fn cmac_and_cbc_mac_of_a_line_equal_the_library(
             key in any::<[u8; 32]>(), text in any::<[u8; 64]>(), line in 0u64..1 << 40, counter in any::<u64>(),
         ) {
             let at = nonce(line, counter.into());
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chained_code_of_a_short_line_equals_the_librarys_of_its_32_bytes() {
+    fn cmac_and_cbc_mac_of_a_32_byte_line_equal_the_library() {
         let (at, text) = (nonce(77, 5), std::array::from_fn(|byte| byte as u8));
         let (mut cmac, mut cbc) = (Cmac::<Aes128>::new(&Key([1; 16])), CbcMac::<Aes128>::new(&Key([1; 16])));
         assert!(cmac.shorten(LineLength::HALF) && cbc.shorten(LineLength::HALF));

@@ -1,10 +1,10 @@
 //! GMAC (NIST SP 800-38D): GHASH of the line, masked by the encrypted nonce.
 //!
-//! A Carter-Wegman code: a polynomial hash of the message, hidden by a mask that must never serve twice. It is cheap and
-//! parallel, and it needs a nonce that never repeats.
+//! A Carter-Wegman code: a polynomial hash of the message, hidden by a mask that must never be used twice. GMAC is
+//! cheap and parallel, and it needs a nonce that never repeats.
 //!
-//! Several lines are one text, so that each block has a different power of the hash key. The masks of all their nonces
-//! hide it together: if one of them is new, so is their sum.
+//! A tag over several lines hashes them as one text, so that each block has a different power of the hash key. The sum
+//! of the masks of all their nonces hides the hash: if one of the masks is new, so is their sum.
 
 use crate::blocks::xor;
 use crate::{BLOCK_BYTES, Domain, Halves, Key, LineMac, Nonce, Tag};
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_its_two_halves() {
+    fn a_gmac_tag_is_the_xor_of_its_product_and_its_mask() {
         let gmac = Gmac::<Aes128>::new(&Key([7; 16]));
         let (nonce, text) = (Nonce::new(5, 9), [0x31; 64]);
         for bits in [1, 56, 100, 128] {

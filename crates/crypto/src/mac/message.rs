@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_tag_of_a_line_is_the_whole_code_of_its_nonce_and_of_the_line() {
+    fn the_full_length_tag_of_a_line_is_the_hmac_of_its_nonce_and_content() {
         for (tag, code) in [
             of_a_line(&HmacSha1::new(&Key([1; 20]))),
             of_a_line(&HmacSha256::new(&Key([2; 32]))),

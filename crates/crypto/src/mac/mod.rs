@@ -25,10 +25,10 @@ use crate::Nonce;
 use crate::cipher::Uses;
 use units::{Line, LineLength};
 
-/// Bits that every code provides: only a design with longer tags must look at [`LineMac::whole_bits`].
+/// Number of bits that every code provides: only a design with longer tags must check [`LineMac::whole_bits`].
 pub const ALL_GIVE_BITS: u32 = 64;
 
-/// A message authentication code over a line, its place and its version.
+/// A message authentication code over a line, its address and its version.
 pub trait LineMac {
     /// Returns the number of bits of a whole tag, which is the most that a caller can request.
     fn whole_bits(&self) -> u32;
@@ -84,8 +84,8 @@ pub trait LineMac {
     }
 }
 
-/// A code with tags that are the XOR of a product and a mask. Only the text determines the product, and only the nonce
-/// determines the mask. So they can be computed at two places.
+/// A code with tags that are the XOR of a product and a mask. The product depends only on the text, and the mask only
+/// on the nonce. So two components can compute them separately.
 pub trait Halves {
     /// Returns the first `bits` of the product, which only the text determines.
     ///

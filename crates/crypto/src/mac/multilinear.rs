@@ -4,10 +4,10 @@
 //! ```text
 //! tag = first bits of ( sum of m_j * k_j, j = 0 .. 8  ^  E(nonce) )      in GF(2)[x] / (x^64 + x^4 + x^3 + x + 1)
 //! ```
-//! m_j are the line's eight words and k_j those of a 512-bit key. The mask must never serve twice, like that of GMAC;
-//! hash, mask and encryption have separate keys. The report fixes field, lengths and structure, but no order of bits.
-//! Here a word is little-endian, as the processor stores it, and its lowest bit is the coefficient of 1. The report
-//! contains no vectors.
+//! m_j are the line's eight words and k_j those of a 512-bit key. The mask must never be used twice, like the mask of
+//! GMAC; hash, mask and encryption have separate keys. The report fixes field, lengths and structure, but no order of
+//! bits. Here a word is little-endian, as the processor stores it, and its lowest bit is the coefficient of 1. The
+//! report contains no vectors.
 
 use super::Tag;
 use crate::blocks::xor;
@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_hash_is_the_sum_of_products_of_words(words: [u64; 8], key: [u64; 8]) {
+        fn the_multilinear_hash_is_the_sum_of_products_of_words_and_key_words(words: [u64; 8], key: [u64; 8]) {
             let bytes = |words: [u64; 8]| -> [u8; 64] { words.map(u64::to_le_bytes).as_flattened().try_into().unwrap() };
             let expected = words.iter().zip(key).fold(0, |sum, (&word, key)| sum ^ multiply(word, key));
             let mac = Multilinear::new(&Key([1; 16]), &Key(bytes(key)));

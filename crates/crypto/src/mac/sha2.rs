@@ -1,9 +1,9 @@
-//! SHA-256/192 with the key in front: hashes for the nodes of trees.
+//! SHA-256/192 over the key followed by the text: hashes for the nodes of trees.
 //!
-//! The hash is the first 192 bits of `SHA-256(key, filled up to a block || line_number || text)` (NIST SP 800-208, 2.3, calls
-//! that SHA-256/192). An attacker cannot extend a hash without the omitted bits, so the key needs no second pass as in
-//! HMAC. The key's block is compressed once for all hashes. Two hashes and their place then fit one block, where HMAC
-//! of the same text takes three. A collision costs 2^96 hashes.
+//! The hash is the first 192 bits of `SHA-256(key, filled up to a block || line_number || text)` (NIST SP 800-208, 2.3,
+//! calls that SHA-256/192). An attacker cannot extend a hash without the omitted bits, so this hash needs no second
+//! pass with the key, unlike HMAC. The key's block is compressed once for all hashes. Two child hashes and their line
+//! number then fit one block; HMAC of the same text needs three. A collision costs 2^96 hashes.
 
 use crate::{Key, LINE_NUMBER_BITS};
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ const COMPRESSED_BYTES: usize = 64;
 /// Bytes of a place in the input.
 const LINE_NUMBER_BYTES: usize = LINE_NUMBER_BITS as usize / 8;
 
-/// SHA-256/192 over key, place and text.
+/// SHA-256/192 over key, line number and text.
 pub struct Sha256Prefix {
     keyed: Sha256,
 }
@@ -56,7 +56,7 @@ mod tests {
     use hex_literal::hex;
 
     #[test]
-    fn the_hash_is_the_beginning_of_the_two_block_example_of_nist_with_its_first_block_as_the_key() {
+    fn sha_256_with_the_first_example_block_as_key_gives_the_nist_example() {
         // 896 bits, from NIST's examples for FIPS 180.
         let text = b"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
         let (key, rest) = text.split_first_chunk().unwrap();
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn address_length_content_and_key_of_a_text_all_change_its_hash() {
+    fn the_sha_256_prefix_hash_depends_on_address_length_content_and_key() {
         let keyed = Sha256Prefix::new(&Key([7; 16]));
         let hashes = [
             keyed.hash(1, &[0; 48]),

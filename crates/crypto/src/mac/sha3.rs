@@ -1,12 +1,13 @@
-//! SHA3-256 with the key in front, cut short: the kind of code that Intel TDX keeps with each line (28 bits).
+//! Truncated SHA3-256 over the key followed by the message: the kind of code that Intel TDX stores with each line (28
+//! bits).
 //!
 //! The code is `SHA3-256(key || nonce || line)`. An attacker cannot extend the output of a sponge, so a key in front is
 //! enough, unlike in SHA-2. The code is not KMAC (NIST SP 800-185), which pads the key to a block and separates
 //! domains. Intel names SHA-3, the key and the length, but not how they are combined.
 //!
-//! A line is one permutation, for which general registers are too few. The vector registers of AVX-512 process two
-//! lines in less time than general registers process one. RustCrypto has no permutation of two states for today's
-//! compiler. A test compares that of `rscrypto` with RustCrypto, line by line.
+//! A line needs one permutation of SHA-3, and its state does not fit the general registers. The vector registers of
+//! AVX-512 process two lines in less time than general registers process one. RustCrypto has no permutation of two
+//! states for today's compiler. A test compares that of `rscrypto` with RustCrypto, line by line.
 
 use super::{Pairs, Tag};
 use crate::{BLOCK_BYTES, Domain, Key, LineMac, Nonce};
@@ -105,7 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_hash_is_the_1600_bit_example_of_nist_with_its_first_bytes_as_the_key() {
+    fn sha3_with_the_first_example_bytes_as_key_gives_the_1600_bit_nist_example() {
         // 200 bytes of a3, from NIST's examples for FIPS 202.
         let mac = Sha3Prefix::new(&Key([0xa3; 16]));
         assert_eq!(
@@ -116,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_tags_of_two_lines_at_once_equal_the_librarys_hash_of_each(
+        fn sha3_tags_computed_for_two_lines_at_once_equal_the_librarys_hashes(
             key in any::<[u8; 16]>(), texts in any::<[[u8; 64]; 2]>(), lines in any::<[u32; 2]>(), counter in any::<u64>(),
         ) {
             let mac = Sha3Prefix::new(&Key(key));
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_is_hashed_over_its_32_bytes_alone_and_in_pairs() {
+    fn sha3_tags_of_32_byte_lines_cover_only_their_bytes_alone_and_in_pairs() {
         let mut mac = Sha3Prefix::new(&Key([7; 16]));
         assert!(mac.shorten(LineLength::HALF));
         let (at, text) = (nonce(3, 1), std::array::from_fn(|byte| byte as u8));

@@ -1,4 +1,4 @@
-//! A tag: the output of a code for a line, cut to the bits that a design keeps.
+//! A tag: the output of an authentication code for a line, truncated to the bits that a design stores.
 //!
 //! A tag is a number of up to 512 bits, as many as a line has: one tag for each chunk can be as long as the chunk
 //! itself. The first bits of a code are the number's highest, so a tag of up to 64 bits is the number in one word.
@@ -164,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_short_tag_is_the_beginning_of_the_long_one() {
+    fn a_truncated_tag_is_the_beginning_of_the_long_one() {
         let code = hex!("0123456789abcdef0fedcba987654321");
         assert_eq!(Tag::first_of(&code, 64), 0x0123_4567_89ab_cdef_u64.into());
         assert_eq!(Tag::first_of(&code, 56), 0x01_2345_6789_abcd_u64.into());
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a tag of 65 bits of a code of 8 bytes")]
-    fn no_tag_is_longer_than_its_code() {
+    fn a_tag_longer_than_its_mac_output_is_refused() {
         Tag::first_of(&[1; 8], 65);
     }
 
@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tag_of_n_bits_is_the_first_n_bits_of_its_code(code in proptest::collection::vec(any::<u8>(), 1..=64), cut in 0u32..512) {
+        fn a_tag_of_n_bits_is_the_first_n_bits_of_its_mac_output(code in proptest::collection::vec(any::<u8>(), 1..=64), cut in 0u32..512) {
             let bits = 1 + cut % (8 * code.len() as u32);
             let expected = (0..bits as usize).map(|bit| code[bit / 8] >> (7 - bit % 8) & 1 == 1);
             let found = bits_of(&Tag::first_of(&code, bits));
@@ -196,7 +196,7 @@ mod tests {
         }
 
         #[test]
-        fn a_shift_of_a_tag_moves_each_bit_by_its_distance(bytes in any::<[[u8; 32]; 2]>(), by in 0usize..=600) {
+        fn shifting_a_tag_moves_each_bit_by_the_shift_distance(bytes in any::<[[u8; 32]; 2]>(), by in 0usize..=600) {
             let tag = Tag::from_bytes(bytes.as_flattened());
             let bits = bits_of(&tag);
             let down: Vec<bool> = (0..512).map(|bit| bits.get(bit + by).copied().unwrap_or(false)).collect();

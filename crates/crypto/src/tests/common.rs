@@ -66,7 +66,7 @@ fn any_line() -> impl Strategy<Value = Line> {
 
 proptest! {
     #[test]
-    fn every_mode_opens_a_line_that_it_sealed(text in any_line(), line in 0u64..1 << 40, counter in 0u128..1 << 72) {
+    fn every_cipher_mode_decrypts_a_line_that_it_encrypted(text in any_line(), line in 0u64..1 << 40, counter in 0u128..1 << 72) {
         for (name, mode) in MODES.iter() {
             let at = nonce(line, counter);
             let sealed = mode.seal(&at, &text);
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn address_and_version_change_the_ciphertext_of_every_mode_but_the_codebook(
+    fn the_ciphertext_of_every_mode_but_ecb_depends_on_address_and_version(
         text in any_line(), line in 0u64..(1 << 40) - 1, counter in 0u128..(1 << 72) - 1,
     ) {
         for (name, mode) in MODES.iter() {
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn only_keystream_is_declared_independent_of_the_text_and_flips_the_stored_bits(
+    fn exactly_the_modes_declared_as_keystream_pass_ciphertext_differences_to_the_plaintext(
         one in any_line(), other in any_line(), line in 0u64..1 << 40, counter in 0u128..1 << 72,
     ) {
         for (name, mode) in MODES.iter() {
@@ -101,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn the_first_bytes_of_a_code_are_those_of_its_tag(text in any_line(), line in 0u64..1 << 40, width in 1usize..=8) {
+    fn the_first_bytes_of_a_mac_output_are_those_of_its_tag(text in any_line(), line in 0u64..1 << 40, width in 1usize..=8) {
         let (code, at) = (Cmac::<Aes128>::new(&Key([1; 16])), nonce(line, 7));
         let mut beginning = [0; 8];
         code.beginning(&at, &text, &mut beginning[..width]);
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn every_code_uses_exactly_its_declared_number_of_bits(text in any_line(), line in 0u64..1 << 40) {
+    fn every_mac_uses_exactly_its_declared_number_of_tag_bits(text in any_line(), line in 0u64..1 << 40) {
         for (name, code) in CODES.iter() {
             let bits = code.whole_bits();
             prop_assert!((ALL_GIVE_BITS..=Tag::BITS).contains(&bits) && bits.is_multiple_of(code.chunks()), "{}", name);
@@ -119,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn text_address_and_version_change_every_tag(
+    fn the_tag_of_every_mac_depends_on_text_address_and_version(
         text in any_line(), bit in 0usize..512, line in 0u64..(1 << 40) - 1, counter in 0u128..(1 << 72) - 1,
     ) {
         for (name, code) in CODES.iter() {

@@ -81,7 +81,7 @@ fn forward_and_inverse(given: &[(Way, Vec<u8>)]) -> (u32, u32) {
 }
 
 #[test]
-fn every_mode_uses_its_cipher_as_often_as_declared_for_nonce_and_text() {
+fn every_cipher_mode_encrypts_its_declared_number_of_nonce_and_text_blocks() {
     let given = Given::default();
     let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) };
     let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), given: Rc::clone(&given) };
@@ -122,7 +122,7 @@ fn every_mode_uses_its_cipher_as_often_as_declared_for_nonce_and_text() {
 }
 
 #[test]
-fn the_declared_order_of_a_mode_fits_the_cipher_inputs_that_a_block_changes() {
+fn the_declared_block_order_of_a_mode_matches_the_cipher_inputs_that_depend_on_a_block() {
     let given = Given::default();
     let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) };
     let modes: [Box<dyn LineCipher>; 5] = [
@@ -151,7 +151,7 @@ fn the_declared_order_of_a_mode_fits_the_cipher_inputs_that_a_block_changes() {
 }
 
 #[test]
-fn work_on_a_nonce_is_declared_chained_if_its_second_half_depends_on_the_first() {
+fn nonce_encryption_is_declared_chained_exactly_if_its_second_block_needs_the_first() {
     let given = Given::default();
     let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), given: Rc::clone(&given) };
     let modes: [Box<dyn LineCipher>; 2] = [Box::new(Cbc::over(tdes())), Box::new(OcbChunks::over(tdes()))];
@@ -170,7 +170,7 @@ fn work_on_a_nonce_is_declared_chained_if_its_second_half_depends_on_the_first()
 }
 
 #[test]
-fn every_code_made_of_a_cipher_uses_it_as_often_and_in_the_order_declared() {
+fn every_cipher_based_mac_uses_its_cipher_as_often_and_in_the_order_declared() {
     let given = Given::default();
     let aes = || Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) };
     let tdes = || Counting { cipher: Key([1; 24]).cipher::<TdesEde3>(), given: Rc::clone(&given) };
@@ -204,7 +204,7 @@ fn every_code_made_of_a_cipher_uses_it_as_often_and_in_the_order_declared() {
 }
 
 #[test]
-fn the_tag_of_a_sum_is_encrypted_after_all_blocks_and_depends_on_their_plaintext() {
+fn the_ocb3_tag_is_encrypted_after_all_blocks_and_depends_on_their_plaintext() {
     let given = Given::default();
     let mode = Ocb3::over(Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) });
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Checks that the array holds the same keys as a simple reference, and evicts the same ones.
+//! Checks that the array holds and evicts the same keys as a simple reference model.
 
 use super::*;
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ proptest! {
     ) {
         let sets = 1usize << sets;
         let mut array = TagArray::new(sets, ways);
-        // Most scripts overflow the counter of uses.
+        // Most generated access sequences overflow the counter of uses.
         array.uses = u32::MAX - uses_left;
         let mut naive = Naive { ways, sets: vec![Vec::new(); sets] };
         for (key, action) in script {
@@ -78,7 +78,7 @@ proptest! {
 }
 
 #[test]
-fn a_probe_does_not_count_as_a_use() {
+fn a_cache_probe_does_not_update_the_lru_order() {
     let mut array = TagArray::new(1, 2);
     array.insert(1, false);
     array.insert(2, false);
@@ -119,14 +119,14 @@ fn hits(array: &mut TagArray, keys: &[u64]) -> Vec<bool> {
 
 proptest! {
     #[test]
-    fn srrip_hits_as_a_naive_model_of_its_paper(ways in 1..6usize, keys in proptest::collection::vec(0..12u64, 1..300)) {
+    fn srrip_replacement_has_the_hits_of_a_naive_model_of_its_paper(ways in 1..6usize, keys in proptest::collection::vec(0..12u64, 1..300)) {
         let mut array = TagArray::with_replacement(1, ways, Replacement::Srrip);
         prop_assert_eq!(hits(&mut array, &keys), naive_srrip(ways, &keys));
     }
 }
 
 #[test]
-fn a_short_scan_flushes_lru_and_not_srrip() {
+fn a_short_scan_evicts_the_working_set_under_lru_and_not_under_srrip() {
     let working_set: Vec<u64> = (0..4).chain(0..4).collect();
     let scan: Vec<u64> = (100..110).collect();
     let survivors = |replacement| {

@@ -6,7 +6,7 @@
 use crate::sparse::Sparse;
 use units::LineAddr;
 
-/// Maximum number of cores: one bit each in a byte per line.
+/// Maximum number of cores: the directory has one byte per line and one bit per core.
 pub const CORES_MAX: usize = 8;
 
 /// A set of cores.
@@ -62,7 +62,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Creates a directory of this many lines, without holders.
+    /// Creates a directory for a memory of `lines` lines that no core holds.
     pub fn new(lines: u64) -> Directory {
         Directory { lines: Sparse::new(lines) }
     }
@@ -82,7 +82,7 @@ impl Directory {
         *self.lines.entry(line.0) = holders;
     }
 
-    /// Returns the bytes of this process that the directory occupies.
+    /// Returns the size of the directory in the memory of this process, in bytes.
     pub fn footprint_bytes(&self) -> u64 {
         self.lines.footprint_bytes()
     }

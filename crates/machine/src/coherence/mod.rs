@@ -1,12 +1,13 @@
-//! Coherence of several cores' private caches: a line is written by one core or read by many.
+//! Coherence of several cores' private caches: at every moment one core may write a line, or several cores may read it.
 //!
 //! The protocol is MESI by invalidation, with a [`Directory`] at the last-level cache. A request is *claimed* when the
 //! last-level cache handles it. In that instant every other core loses the line or keeps it read only, and the
-//! requester gets its permission. The request is *answered* when the line arrives. In between the line is outstanding,
-//! and the owner of the last-level cache makes other requests for it wait. So at every moment at most one core may
-//! write a line, and then no other core holds it.
+//! requester gets the permission that it requested. The request is *answered* when the line arrives. Between claim and
+//! answer the line is outstanding, and the owner of the last-level cache delays other requests for this line. So at
+//! every moment at most one core may write a line, and then no other core holds it.
 //!
-//! Another module decides the latency of the messages: a [`Claim`] contains the cores that were probed.
+//! Another module decides the latency of the messages: for its calculation a [`Claim`] lists the cores that were
+//! probed.
 
 pub mod directory;
 
@@ -18,13 +19,13 @@ use crate::node::{Node, NodeConfig, Permission, Request, RequestKind};
 use std::cell::RefCell;
 use units::{Duration, LineAddr, Time};
 
-/// Source of the line for the requester.
+/// Component that supplies the line to the requester.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineSupplier {
     /// The requester holds the line, and needs only permission to write it.
     Itself,
-    /// Another core with an exclusive, perhaps dirty, copy. A dirty copy becomes clean: the claimant must keep the
-    /// written data.
+    /// Another core with an exclusive or modified copy. A dirty copy becomes clean: the claimant must keep the written
+    /// data.
     Core {
         /// Index of the core.
         core: usize,
@@ -54,7 +55,7 @@ pub struct CoherenceDomain {
 }
 
 impl CoherenceDomain {
-    /// Creates `cores` identical cores over a memory of `lines`.
+    /// Creates `cores` identical cores over a memory of `lines` lines.
     ///
     /// # Panics
     /// If there are no cores, or more than [`CORES_MAX`].
@@ -114,7 +115,7 @@ impl CoherenceDomain {
     }
 
     /// Changes the state of a line in other cores; returns the core that supplies it. A line that several cores hold is
-    /// clean in all of them, and is supplied from below.
+    /// clean in all of them, so the last-level cache or memory supplies it.
     fn probe(
         &self,
         line: LineAddr,
@@ -133,8 +134,9 @@ impl CoherenceDomain {
         supplier
     }
 
-    /// Delivers a line to `core` at `at`, with the permission of its claim. Requests that follow from this are appended to
-    /// `out`. Returns the time for which this line had blocked retirement in the core.
+    /// Delivers a line to `core` at time `at`, with the permission of its claim. The core appends the requests that
+    /// follow from the delivery to `out`. Returns the time for which the core could not retire instructions because of
+    /// this line.
     ///
     /// # Panics
     /// If the core did not request the line.
@@ -184,14 +186,14 @@ impl CoherenceDomain {
         holders.iter().fold(false, |dirty, core| dirty | self.nodes[core].borrow_mut().clean(line))
     }
 
-    /// Returns every line that some core has changed and not written back, in the order of addresses.
+    /// Returns every line that is dirty in a private cache of any core, in the order of addresses.
     pub fn dirty_lines(&self) -> Vec<LineAddr> {
         let mut lines: Vec<LineAddr> = self.nodes.iter().flat_map(|node| node.borrow().dirty_lines()).collect();
         lines.sort_unstable();
         lines
     }
 
-    /// Returns the bytes of this process that the directory occupies.
+    /// Returns the size of the directory in the memory of this process, in bytes.
     pub fn footprint_bytes(&self) -> u64 {
         self.directory.as_ref().map_or(0, |directory| directory.borrow().footprint_bytes())
     }

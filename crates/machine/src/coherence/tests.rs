@@ -1,5 +1,5 @@
-//! Cores against a flat memory, for any accesses to a few lines and any interleaving of their requests. A line has one
-//! writer or many readers, every read returns the latest write, and no write is lost.
+//! Compares the cores with a flat memory, for random accesses to a few lines and random interleavings of their
+//! requests. A line has one writer or many readers, every read returns the latest write, and no write is lost.
 
 mod below;
 
@@ -16,11 +16,11 @@ use units::{Bytes, Duration, VirtAddr};
 const LINES: u64 = 12;
 const CODE: LineAddr = LineAddr(LINES);
 
-/// Planted bugs of a protocol.
+/// Planted bugs of the coherence protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Planted {
     Nothing,
-    /// One of the cores that are asked to give a line up keeps it.
+    /// One of the cores that must drop a line keeps it.
     SkippedInvalidation,
     /// The data that a core had written is dropped when another core reads it.
     LostDowngrade,
@@ -30,7 +30,7 @@ enum Planted {
     MarkKept,
     /// An L2 forgets that it has the only decrypted copy of a line.
     CleanVictimForgotten,
-    /// An L2 still remembers that, after another core has asked for its copy.
+    /// An L2 still believes that it has the only decrypted copy of a line, after another core has read that copy.
     CleanVictimRemembered,
 }
 
@@ -88,7 +88,7 @@ impl Feed for Once {
 enum Action {
     /// An idle core begins an access.
     Access { core: usize, line: u64, upper: bool, store: bool },
-    /// One of the outstanding requests arrives.
+    /// One of the outstanding requests arrives at the last-level cache.
     Handle(usize),
     /// One of the lines on their way to a core arrives; if it is from memory, it is verified in the controller or in an
     /// L2.
@@ -97,10 +97,10 @@ enum Action {
     Recall(u64),
 }
 
-/// Content of each copy of a line: the number of the write that made it.
+/// Content of each copy of a line: the number of the latest write that the copy contains.
 #[derive(Default)]
 struct Values {
-    /// Content in coherence order, which reads must return.
+    /// Content of each line after all writes in coherence order, which every read must return.
     flat: BTreeMap<LineAddr, u64>,
     /// Content in the last-level cache or in memory.
     below: BTreeMap<LineAddr, u64>,
@@ -188,7 +188,7 @@ impl Harness {
         self.perform(core)
     }
 
-    /// Sends requests. Evicted lines arrive at once, as no request may overtake them.
+    /// Sends requests. Evicted lines arrive below L2 at once, as no request may overtake them.
     fn send(&mut self, core: usize, out: Vec<Request>) -> Verdict {
         for request in out {
             match request.kind {
@@ -230,7 +230,7 @@ impl Harness {
         Ok(())
     }
 
-    /// Copies another core in its state before the claim, for a planted bug.
+    /// Copies another core in its state before the claim, so that a planted bug can restore the core afterwards.
     fn spared(&self, core: usize) -> Option<(usize, Node)> {
         let spared = (core + 1) % self.doing.len();
         (self.planted == Planted::SkippedInvalidation).then(|| (spared, self.domain.nodes()[spared].borrow().clone()))
@@ -245,7 +245,7 @@ impl Harness {
             let found = at(&self.values.below, line);
             self.values.copies[core].insert(line, found);
         }
-        // Evictions that make room are written back with their current value.
+        // Lines that are evicted to make room are written back with their current value.
         let mut out = Vec::new();
         self.domain.answer(core, line, self.now, permission, &mut out);
         self.perform(core)?;
@@ -274,7 +274,7 @@ impl Harness {
             let mut node = self.domain.nodes()[core].borrow_mut();
             let mut out = Vec::new();
             if node.outstanding() == 0 {
-                // The core may have waited for its code.
+                // The core may have waited for the code of the instruction.
                 let mut feed = Once { due: false, ..Once::new(line, upper, store) };
                 let _ = node.run(&mut feed, Time::NEVER, &mut out).unwrap_or_else(|never| match never {});
             }
@@ -317,7 +317,7 @@ impl Harness {
         self.finish()
     }
 
-    /// Delivers all outstanding lines and writes back all dirty lines. Memory must then equal the flat one.
+    /// Delivers all outstanding lines and writes back all dirty lines. The memory must then equal the flat memory.
     fn finish(&mut self) -> Verdict {
         for _ in 0..10_000 {
             if self.doing.iter().all(Option::is_none) {
@@ -357,17 +357,17 @@ fn run(cores: usize, short_lines: bool, planted: Planted, actions: &[Action]) ->
 
 proptest! {
     #[test]
-    fn two_cores_agree_with_a_flat_memory(actions in some_actions(2)) {
+    fn coherent_caches_of_two_cores_read_as_a_flat_memory(actions in some_actions(2)) {
         prop_assert_eq!(run(2, false, Planted::Nothing, &actions), Ok(()));
     }
 
     #[test]
-    fn four_cores_agree_with_a_flat_memory(actions in some_actions(4)) {
+    fn coherent_caches_of_four_cores_read_as_a_flat_memory(actions in some_actions(4)) {
         prop_assert_eq!(run(4, false, Planted::Nothing, &actions), Ok(()));
     }
 
     #[test]
-    fn cores_with_short_lines_in_l1d_agree_with_a_flat_memory(actions in some_actions(2)) {
+    fn coherent_caches_with_32_byte_l1d_lines_read_as_a_flat_memory(actions in some_actions(2)) {
         prop_assert_eq!(run(2, true, Planted::Nothing, &actions), Ok(()));
     }
 }
@@ -380,11 +380,11 @@ fn is_found(planted: Planted) -> bool {
 }
 
 #[test]
-fn a_copy_that_is_not_invalidated_is_found() {
+fn the_coherence_test_finds_a_planted_skipped_invalidation() {
     assert!(is_found(Planted::SkippedInvalidation));
 }
 
 #[test]
-fn a_write_that_is_lost_in_a_downgrade_is_found() {
+fn the_coherence_test_finds_a_planted_write_lost_in_a_downgrade() {
     assert!(is_found(Planted::LostDowngrade));
 }

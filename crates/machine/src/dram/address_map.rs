@@ -1,20 +1,20 @@
 //! Address map: the bank, row and column of a line.
 //!
 //! Every map is a bijection between the lines of the channel and its cells, made only of shifts and masks, since all
-//! counts are powers of two. Lines beyond the capacity wrap: metadata regions may end above a power of two, and for
-//! timing only the bank and the row matter.
+//! counts are powers of two. A line number beyond the capacity wraps around to a cell that another line uses. Metadata
+//! regions may end above a power of two, and only the bank and the row affect the timing.
 
 use super::config::{AddressMap, DramConfig, Organisation};
 use units::LineAddr;
 
-/// A cell of the channel.
+/// The storage of one line on the channel: its bank, row and column.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Cell {
-    /// The row in its bank.
+    /// Row in the bank.
     pub row: u32,
-    /// The line in its row.
+    /// Index of the line in the row.
     pub column: u16,
-    /// The bank on the channel: rank, then group, then bank in the group.
+    /// Index of the bank on the channel, ordered by rank, then by bank group, then by bank in the group.
     pub bank: u8,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Mapper {
     column_bits: u32,
 }
 
-/// Takes `bits` from the low end of `rest`.
+/// Removes the lowest `bits` bits of `rest` and returns them.
 fn take(rest: &mut u64, bits: u32) -> u64 {
     let field = *rest & ((1 << bits) - 1);
     *rest >>= bits;
@@ -45,7 +45,7 @@ impl DramConfig {
 }
 
 impl Mapper {
-    /// A map for a checked organisation.
+    /// Creates the map for an organisation that was checked.
     pub fn new(map: AddressMap, organisation: &Organisation) -> Mapper {
         Mapper {
             map,
@@ -57,7 +57,7 @@ impl Mapper {
         }
     }
 
-    /// The cell of a line.
+    /// Returns the cell of a line.
     pub fn cell(&self, line: LineAddr) -> Cell {
         let mut rest = line.0;
         let (column, group) = match self.map {
@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn the_plain_map_takes_column_group_bank_and_row_from_the_low_end() {
+    fn the_plain_dram_map_takes_column_bank_group_bank_and_row_from_the_low_address_bits() {
         let line = (0x1234 << 11) | (2 << 9) | (3 << 7) | 0x55;
         let cell = ddr4(AddressMap::RowBankGroupColumn).cell(LineAddr(line));
         assert_eq!(cell, Cell { row: 0x1234, column: 0x55, bank: 3 * 4 + 2 });
     }
 
     #[test]
-    fn the_bank_group_low_map_puts_neighbours_into_different_groups() {
+    fn the_bank_group_low_map_puts_neighbouring_lines_into_different_bank_groups() {
         let groups: Vec<u8> = (0..4).map(|line| ddr4(AddressMap::BankGroupLow).cell(LineAddr(line)).bank / 4).collect();
         assert_eq!(groups, [0, 1, 2, 3]);
     }
@@ -137,7 +137,7 @@ mod tests {
         }
 
         #[test]
-        fn lines_beyond_the_capacity_wrap(map in 0..3usize, line in 0..u64::from(u32::MAX)) {
+        fn dram_addresses_beyond_the_capacity_wrap_around(map in 0..3usize, line in 0..u64::from(u32::MAX)) {
             let lines = DramConfig::ddr4_3200().organisation.lines();
             let mapper = ddr4(MAPS[map]);
             prop_assert_eq!(mapper.cell(LineAddr(line)), mapper.cell(LineAddr(line % lines)));

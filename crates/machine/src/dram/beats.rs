@@ -1,8 +1,9 @@
 //! Order and times of the words of a line on the data bus.
 //!
-//! A burst begins with the requested word and continues in the interleaved order of JEDEC's SDRAM (JESD79-4, its table of burst orders).
-//! The n-th word to arrive is the one with a number that differs from the first's in the bits of n. A piece of a line has a power of two
-//! of words. So the piece that contains the requested word arrives before the remaining words, for any position of that word.
+//! A burst begins with the requested word and continues in the interleaved order of JEDEC's SDRAM (JESD79-4, its table
+//! of burst orders). The number of the n-th word to arrive is the number of the first word XOR n. The number of words
+//! in a piece of a line is a power of two. So the piece that contains the requested word arrives before the remaining
+//! words, for any position of that word.
 
 use units::{Duration, LINE_BYTES, Time, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
@@ -27,7 +28,8 @@ impl Wanted {
         Wanted { from: word, words }
     }
 
-    /// Returns the same number of words from the first on, rounded up to a power of two.
+    /// Returns a request for the same number of words, rounded up to a power of two, from the first word of the line
+    /// on.
     pub fn at_the_beginning(self) -> Wanted {
         let bytes = self.words.iter().count() * WORD_BYTES;
         Wanted::piece(Word::FIRST, bytes.next_power_of_two())
@@ -50,7 +52,7 @@ impl Beats {
         Beats::of_burst((from, WORDS_PER_LINE as u8), first, last)
     }
 
-    /// Likewise, for a burst of `words` words.
+    /// Creates the times of a burst of `words` words that begins with the word `from`.
     pub fn of_burst((from, words): (Word, u8), first: Time, last: Time) -> Beats {
         Beats { from, words, first, last }
     }
@@ -104,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_arrives_with_its_last_word_and_the_requested_piece_first() {
+    fn a_piece_of_a_line_arrives_with_its_last_word_and_the_requested_piece_arrives_first() {
         for from in 0..8 {
             for (bytes, expected) in [(8, 100), (16, 105), (32, 115), (64, 135)] {
                 assert_eq!(when(from, Words::of_piece(Word::at(8 * from), bytes)), expected);
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_at_the_beginning_is_as_long_and_has_the_first_word() {
+    fn a_requested_piece_moved_to_the_line_start_keeps_its_length() {
         for word in 0..8 {
             for bytes in [8, 16, 32, 64] {
                 let wanted = Wanted::piece(Word::at(8 * word), bytes).at_the_beginning();

@@ -26,7 +26,7 @@ pub enum BurstLength {
     /// All bursts are lines of 64 bytes, as in DDR memory.
     #[default]
     Fixed,
-    /// Bursts contain the requested words, up to a line of 64 bytes, at `burst_clocks` / 8 each: memory before DDR could end a
-    /// burst after any word.
+    /// Bursts contain the requested words, up to a line of 64 bytes, and each word takes `burst_clocks` / 8 clocks.
+    /// Memory before DDR could end a burst after any word.
     Any,
 }

@@ -1,7 +1,7 @@
 //! Configuration of a DRAM channel: its organisation, timing and controller policies, with the rules for these values.
 //!
-//! A configuration is checked once, as a whole, before a channel is built from it; afterwards all modules may rely on
-//! it.
+//! A configuration is checked once, as a whole, before a channel is built from it; all modules may afterwards assume
+//! that the configuration is valid.
 
 use super::burst::BurstLength;
 use super::timing::Timing;
@@ -18,21 +18,22 @@ const QUEUE_MAX: usize = 4096;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramConfig {
-    /// The memory clock in megahertz: half of the transfers per second; its cycle is a whole number of femtoseconds.
+    /// The memory clock in megahertz: half of the data rate in megatransfers per second. Its cycle is a whole number of
+    /// femtoseconds.
     pub clock_mhz: Frequency,
     /// Ranks, banks and rows.
     pub organisation: Organisation,
     /// Timing constraints, in clocks.
     pub timing: Timing,
-    /// Reads that may wait for a row.
+    /// Capacity of the queue of reads that wait for a row.
     pub read_queue: usize,
-    /// Writes that may wait for a row.
+    /// Capacity of the queue of writes that wait for a row.
     pub write_queue: usize,
     /// Number of waiting writes at which writes are served before reads.
     pub drain_start: usize,
     /// Number of waiting writes at which reads are served again.
     pub drain_stop: usize,
-    /// Effect of a change between reads and writes on requests that have begun.
+    /// Effect of a change of the bus direction on requests with rows that are being opened.
     #[serde(default)]
     pub turns: BusTurnaround,
     /// Policy for closing rows.
@@ -62,21 +63,20 @@ pub struct Organisation {
     pub lines_per_row: u64,
 }
 
-/// Effect of a change between reads and writes on requests with rows that are being opened.
+/// Effect of a change of the bus direction on requests with rows that are being opened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusTurnaround {
-    /// They are served in either turn, since they have left their queue.
+    /// The controller serves these requests whichever direction has its turn, since they have left their queue.
     #[default]
     Finish,
-    /// They wait again, as in ChampSim (`swap_write_mode` of its DRAM controller). A request keeps its entry in the
-    /// queue, and counts as queued, until its column command. The turn changes when the lines of its kind have moved.
-    /// Rows that were
-    /// opened for cancelled requests are closed at no cost.
+    /// These requests wait again, as in ChampSim (`swap_write_mode` of its DRAM controller). A request keeps its entry
+    /// in the queue, and counts as queued, until its column command. The turn changes when all lines of the old
+    /// direction have been transferred. Rows that were opened for cancelled requests are closed at no cost.
     Cancel,
 }
 
-/// Policy for closing an open row although no request needs another row of its bank.
+/// Policy for closing an open row when no request needs another row of its bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PagePolicy {
@@ -95,10 +95,11 @@ pub enum PagePolicy {
 pub enum AddressMap {
     /// row | rank | bank | group | column: a whole row is one run of addresses.
     RowBankGroupColumn,
-    /// row | rank | bank | column | group: neighbouring lines are in different bank groups, so streams keep to tCCD_S.
+    /// row | rank | bank | column | group: neighbouring lines are in different bank groups, so the column commands of a
+    /// sequential stream are only tCCD_S apart.
     BankGroupLow,
-    /// row | rank | bank | group | column, with rank, bank and group XOR-ed with the row's low bits: strides of whole
-    /// rows spread over the banks.
+    /// row | rank | bank | group | column, with rank, bank and group XOR-ed with the row's low bits: accesses with a
+    /// stride of whole rows are distributed over the banks.
     XorBanks,
 }
 
@@ -106,7 +107,7 @@ pub enum AddressMap {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Scheduler {
-    /// The oldest request with a next command that may issue. A row that waiting requests need stays open for them.
+    /// The oldest request with a next command that may issue now. A row that waiting requests need stays open for them.
     FrFcfs,
     /// Like `FrFcfs`, but at most `cap` requests of an open row overtake an older one that needs another row.
     FrFcfsCapped {
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_rule_and_the_values() {
+    fn an_invalid_dram_configuration_is_refused_with_the_rule_and_the_values() {
         assert_eq!(refused(|c| c.timing.trc = 73), "trc must be at least tras + trp, but 73 < 74");
         assert_eq!(
             refused(|c| c.organisation.banks_per_group = 3),
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_reads_back_and_an_unknown_key_is_refused() {
+    fn a_dram_configuration_survives_json_and_an_unknown_key_is_refused() {
         let config = DramConfig { scheduler: Scheduler::FrFcfsCapped { cap: 4 }, ..DramConfig::ddr4_3200() };
         let text = serde_json::to_string(&config).unwrap();
         assert_eq!(serde_json::from_str::<DramConfig>(&text).unwrap(), config);

@@ -1,10 +1,12 @@
-//! The memory controller, in clocks. It jumps from command to command and never ticks.
+//! The memory controller, in memory clocks. The model advances from command to command and does not execute the clocks
+//! between them.
 //!
-//! The next command changes only when a request arrives or a command issues. The controller therefore decides once,
-//! stores the decision with its clock, and sleeps until then. At equal clocks, rows that are being opened have
-//! priority, then the queues, then refreshes, then idle rows. A rank accepts no command from the queues once its
-//! refresh is due. A request leaves its queue as soon as its row is being opened. Its entry is then free, unless a
-//! change of turns may make the request wait again ([`BusTurnaround::Cancel`]).
+//! The next command changes only when a request arrives or a command issues. The controller therefore decides on the
+//! next command once, stores the decision with its clock, and is idle until that clock. At equal clocks, requests with
+//! rows that are being opened have priority, then queued requests, then refreshes, then the closing of idle rows. A
+//! rank accepts no command from the queues once its refresh is due. A request leaves its queue as soon as its row is
+//! being opened. Its queue entry is then free, unless a change of turns may return the request to the queue
+//! ([`BusTurnaround::Cancel`]).
 
 mod commands;
 
@@ -50,11 +52,11 @@ struct Decision {
 pub(super) struct Served {
     /// The clock of the command.
     pub issued: u64,
-    /// The request that was served.
+    /// Details of the served request.
     pub request: RequestDetails,
     /// Main cause of its wait.
     pub waited_for: WaitCause,
-    /// Clocks for which it waited.
+    /// Clocks for which the request waited.
     pub waited: u64,
 }
 
@@ -70,27 +72,27 @@ pub(super) struct Controller {
     queues: [RequestQueue; 2],
     /// For each kind, the candidate of every bank.
     candidates: [BankCandidates; 2],
-    /// Requests with a row that is being opened, oldest first.
+    /// Requests with rows that are being opened, oldest first.
     opening: Vec<QueuedRequest>,
     load: Vec<BankLoad>,
     pool: RequestPool,
     drain: Drain,
-    /// The kind of requests that has its turn.
+    /// The kind of requests, reads or writes, that has its turn.
     turn: Kind,
     turns: BusTurnaround,
     /// Number of requests of each kind with a row that is being opened.
     under_way: [usize; 2],
-    /// Clock at which the latest line of each kind had moved.
+    /// Clock at which the latest transfer of each kind ended on the data bus.
     moved: [u64; 2],
     drain_clock: Stopwatch,
     refreshes: Vec<Refresh>,
     arrivals: u64,
-    /// No command may issue before this clock, because the command bus is busy or the clock has passed.
+    /// No command may issue before this clock, because the command bus is busy or because the clock is in the past.
     floor: u64,
     next: Option<Decision>,
     /// Reads served since they were last collected.
     pub served: Vec<Served>,
-    /// Events counted so far.
+    /// Statistics of the channel since power-on.
     pub counters: DramCounters,
 }
 
@@ -133,7 +135,7 @@ impl Controller {
         self.queues[kind as usize].has_room_with(self.begun(kind))
     }
 
-    /// Returns the number of requests that keep their entries although their rows are being opened.
+    /// Returns the number of requests of one kind that keep their queue entries while their rows are being opened.
     fn begun(&self, kind: Kind) -> usize {
         match self.turns {
             BusTurnaround::Finish => 0,
@@ -275,7 +277,7 @@ impl Controller {
         &self.device.log
     }
 
-    /// Returns the clock of the next command.
+    /// Returns the clock of the controller's next command.
     pub fn next_command(&mut self) -> u64 {
         self.next_decision().at
     }
@@ -291,7 +293,8 @@ impl Controller {
         decision
     }
 
-    /// Returns the first action; at equal clocks, earlier kinds of work have priority.
+    /// Returns the action with the earliest clock. At equal clocks, the order of priority in the head of this file
+    /// decides.
     #[inline(never)]
     fn decide(&self) -> Decision {
         let (kind, start) = (self.turn, self.start());
@@ -319,7 +322,8 @@ impl Controller {
         }
     }
 
-    /// Decides a refresh: when it is due, after the opened rows have been used and all banks are closed.
+    /// Decides a refresh: when it is due, after the requests with opened rows have used these rows and all banks are
+    /// closed.
     fn decide_refresh(&self, best: Decision, rank: usize) -> Decision {
         let due = self.refreshes[rank].due.max(self.floor);
         if due >= best.at || self.opening.iter().any(|opened| self.device.banks[opened.bank()].rank == rank) {
@@ -331,7 +335,8 @@ impl Controller {
         }
     }
 
-    /// Closes an open row that no request needs after its idle time; of several, that of the first bank.
+    /// Decides to close an open row that no request needs after its idle time. If several rows are due at the same
+    /// clock, the bank with the lowest number is closed first.
     fn decide_timeout(&self, best: Decision, resting: &Resting) -> Decision {
         let mut first = (best.at, 0);
         for (bank, over) in resting.rows(&self.device.banks) {

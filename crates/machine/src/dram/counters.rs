@@ -1,4 +1,4 @@
-//! Counters of a channel.
+//! Statistics of a memory channel.
 
 use super::{Kind, RowOutcome};
 use derive_more::{AddAssign, Sub};
@@ -8,13 +8,13 @@ use units::Duration;
 /// Waiting times of the requests of one kind in their queue, for a memory with commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct QueueCounters {
-    /// Requests with a first command: an activate, a precharge or the one that moves the line.
+    /// Requests with a first command: an activate, a precharge or the column command.
     pub requests: u64,
     /// Sum of the memory clocks from entering the queue to that command (EMCC, MICRO 2022, figure 22).
     pub clocks: u64,
 }
 
-/// Totals of a channel since power-on.
+/// Statistics of a channel, summed since power-on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct DramCounters {
     /// Number of submitted reads.
@@ -27,7 +27,7 @@ pub struct DramCounters {
     pub merged: u64,
     /// Number of activate commands.
     pub activates: u64,
-    /// Precharge commands; closing all banks of a rank is one.
+    /// Precharge commands; a command that closes all banks of a rank counts once.
     pub precharges: u64,
     /// Number of refresh commands.
     pub refreshes: u64,
@@ -39,7 +39,7 @@ pub struct DramCounters {
     pub row_conflicts: u64,
     /// The sum over all reads of the time from submission to the last data.
     pub read_latency: Duration,
-    /// Memory clocks in which the data bus moved data.
+    /// Memory clocks in which the data bus transferred data.
     pub data_bus_busy_clocks: u64,
     /// Waiting times of reads before their first commands.
     pub read_queue: QueueCounters,
@@ -48,8 +48,8 @@ pub struct DramCounters {
 }
 
 impl DramCounters {
-    /// Counts the bank state that a request found, with its first command, which issued `waited` clocks after its
-    /// arrival.
+    /// Counts the bank state that a request found, when its first command issues, `waited` clocks after the arrival of
+    /// the request.
     pub(super) fn count_first_command(&mut self, kind: Kind, outcome: RowOutcome, waited: u64) {
         let queue = match kind {
             Kind::Read => &mut self.read_queue,

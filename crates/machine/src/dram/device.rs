@@ -1,12 +1,13 @@
 //! The DRAM devices: compute the earliest legal clock of every command.
 //!
 //! Each constraint is stored at the level where the standard defines it. Constraints of a bank are tRCD, tRAS, tRC,
-//! tRP, tRTP and tWR. Constraints between the banks of one group are the long forms of tCCD, tRRD and tWTR. The others
-//! are between the groups of one rank (the short forms, tFAW) and between ranks (the data bus). An issued command
-//! pushes its consequences down to the groups, instead of a check of four levels before each command. The scheduler
-//! checks far more often than it issues, so it compares only two numbers per request.
+//! tRP, tRTP and tWR. Constraints between the banks of one group are the long forms of tCCD, tRRD and tWTR. Constraints
+//! between the groups of one rank are the short forms of tCCD, tRRD and tWTR, and tFAW. The constraint between ranks is
+//! the data bus. An issued command updates the earliest legal clocks of its bank and of all groups that it constrains.
+//! The scheduler evaluates far more candidates than it issues commands, so a check compares only two numbers per
+//! request: the bank's and the group's.
 //!
-//! This file does not know requests and policies.
+//! This file contains no requests and no policies.
 
 use super::Kind;
 use super::config::DramConfig;
@@ -107,20 +108,20 @@ pub(super) struct Device {
 }
 
 impl Bank {
-    /// A closed bank of a group and a rank, ready for anything.
+    /// Creates a closed bank that accepts any command at once.
     pub fn closed(group: usize, rank: usize) -> Bank {
         let (column_ready, precharge_ready, activate_ready, last_used) = Default::default();
         Bank { open_row: CLOSED, group, rank, column_ready, precharge_ready, activate_ready, last_used }
     }
 }
 
-/// Raises a time to a later one.
+/// Raises `ready` to `later`, if `later` is greater.
 fn push(ready: &mut u64, later: u64) {
     *ready = (*ready).max(later);
 }
 
 impl Device {
-    /// The devices of a checked configuration, all banks closed and free.
+    /// Creates the devices of a checked configuration, with all banks closed and free.
     pub fn new(config: &DramConfig) -> Device {
         let organisation = &config.organisation;
         let in_group = organisation.banks_per_group as usize;
@@ -140,24 +141,24 @@ impl Device {
         }
     }
 
-    /// The earliest read or write of the bank's open row.
+    /// Returns the earliest clock of a read or write of the bank's open row.
     pub fn column_at(&self, bank: usize, kind: Kind) -> u64 {
         let bank = &self.banks[bank];
         bank.column_ready.max(self.gates[bank.group][Gate::of_column(kind) as usize])
     }
 
-    /// The earliest activate of the bank, which must be closed.
+    /// Returns the earliest clock of an activate of the bank, which must be closed.
     pub fn activate_at(&self, bank: usize) -> u64 {
         let bank = &self.banks[bank];
         bank.activate_ready.max(self.gates[bank.group][Gate::Activate as usize])
     }
 
-    /// Returns the earliest precharge of all open banks of a rank, or `None` if all are closed.
+    /// Returns the earliest clock at which all open banks of a rank can be precharged, or `None` if all are closed.
     pub fn precharge_all_at(&self, rank: usize) -> Option<u64> {
         self.rank(rank).iter().filter(|bank| bank.open_row != CLOSED).map(|bank| bank.precharge_ready).max()
     }
 
-    /// Returns the earliest refresh of a rank; all its banks must be closed.
+    /// Returns the earliest clock of a refresh of a rank; all its banks must be closed.
     pub fn refresh_at(&self, rank: usize) -> u64 {
         self.rank(rank).iter().map(|bank| bank.activate_ready).max().unwrap_or(0)
     }
@@ -169,7 +170,7 @@ impl Device {
         #[cfg(test)]
         self.log.push(super::oracle::Issued::column(at, bank, kind, on_bus));
         let t = &self.timing;
-        // After a shorter burst, everything else may follow earlier by the difference.
+        // After a burst shorter than 64 bytes, later commands may issue earlier by the difference in bus clocks.
         let shorter = t.burst_clocks - on_bus;
         let Bank { group, rank, .. } = self.banks[bank];
         let spacing = &self.spacing.0[kind as usize];
@@ -230,8 +231,8 @@ impl Device {
         push(&mut bank.activate_ready, at + self.timing.trp);
     }
 
-    /// Gives up the row of a bank at `at`: an open row is closed at no cost, and a row that is still being opened
-    /// stays.
+    /// Abandons the row of a bank at `at`: an open row is closed at no cost. A row that is still being opened stays
+    /// open.
     pub fn abandon(&mut self, bank: usize, at: u64) {
         let bank = &mut self.banks[bank];
         if bank.column_ready <= at {
@@ -261,7 +262,7 @@ impl Device {
         }
     }
 
-    /// The numbers of a rank's banks.
+    /// Returns the range of the numbers of a rank's banks.
     pub fn banks_of(&self, rank: usize) -> Range<usize> {
         let first = rank * self.banks_per_rank;
         first..first + self.banks_per_rank

@@ -1,9 +1,9 @@
 //! Turns of reads and writes on the data bus.
 //!
 //! A change of the bus direction is expensive. So writes wait until many have gathered, or until no read waits, and are
-//! then drained down to a low mark. With the marks only, a stream that writes as fast as the channel drains would shut
-//! all reads out. Therefore a drain during which reads wait ends after one full queue of writes, and the reads that
-//! waited then are served before the next drain.
+//! then drained down to a low mark. With these two marks only, a stream that writes as fast as the channel drains would
+//! delay all reads without end. Therefore a drain during which reads wait ends after one full queue of writes, and the
+//! reads that waited then are served before the next drain.
 
 /// The state of the write drain.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_wait_for_the_high_mark_and_drain_to_the_low_mark() {
+    fn the_write_queue_drains_from_the_high_watermark_down_to_the_low_watermark() {
         let mut drain = drain();
         for (reads, writes, writing) in [(5, 25, false), (5, 26, true), (5, 7, true), (5, 6, false), (5, 25, false)] {
             drain.update(reads, writes);

@@ -1,4 +1,5 @@
-//! One channel of DRAM and its controller: DDR4, and other memories with the same constraints and other values.
+//! One channel of DRAM and its controller: DDR4, and other memories with the same kinds of timing constraints but other
+//! values.
 //!
 //! ```text
 //!   submit --> queues --> scheduler --> commands --> devices --> completions
@@ -6,22 +7,22 @@
 //!              writes      refresh       clock        ranks, data bus
 //! ```
 //!
-//! The model is an explicit state machine without tasks and programs. It takes requests and times, and returns the time
-//! at which it must be called again. Every command of the standard is issued at a separate clock under all timing
-//! constraints, yet the model never ticks. Its state cannot change between two commands, so it jumps from one to the
-//! next. An idle channel costs no host time, refreshes included.
+//! The model is an explicit state machine without tasks of the simulation. The caller passes requests and times, and
+//! the model answers them and returns the time at which it must be called again. Every command of the standard is
+//! issued at a separate clock under all timing constraints, yet the model never ticks. Its state cannot change between
+//! two commands, so it jumps from one to the next. An idle channel costs no host time, refreshes included.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `config`, `timing` | the values of a channel and the rules they keep |
-//! | `address_map` | which cell a line is |
-//! | `burst`, `beats` | how many words move at once, and when each is there |
+//! | `config`, `timing` | the values of a channel and the rules for these values |
+//! | `address_map` | rank, bank, row and column of a line |
+//! | `burst`, `beats` | number of words per transfer, and arrival time of each word |
 //! | `device` | the earliest legal clock of every command |
-//! | `scheduler` | which request goes next |
-//! | `drain`, `refresh` | when writes and refreshes have their turn |
+//! | `scheduler` | the request to serve next |
+//! | `drain`, `refresh` | turns of writes, and due times of refreshes |
 //! | `controller` | the event loop over these, and the commands it issues |
-//! | `wait` | why a read waited |
-//! | `stream` | seeded request streams and what a channel makes of them |
+//! | `wait` | causes of the delays of reads |
+//! | `stream` | seeded request streams and measurements of a channel with them |
 
 mod address_map;
 mod beats;
@@ -92,20 +93,21 @@ pub struct Completion {
     pub token: u32,
     /// Arrival of the first eight bytes. These contain the requested word: the critical word is transferred first.
     pub first_at: Time,
-    /// Arrival of the last of its data.
+    /// Arrival of the last word of the answer.
     pub at: Time,
-    /// Time of its submission.
+    /// Time at which the read was submitted.
     pub arrived: Time,
-    /// State of its bank. A read answered from the write queue counts as a hit. A memory without rows always finds its
-    /// banks closed.
+    /// State of the bank when the read found it. A read answered from the write queue counts as a hit. A memory without
+    /// rows always finds its banks closed.
     pub outcome: RowOutcome,
-    /// Main cause of its delay.
+    /// Main cause of the delay of the read.
     pub waited_for: WaitCause,
-    /// Additional time compared to a single read with the same bank state.
+    /// Additional latency compared with a read of an otherwise idle channel with the same bank state.
     pub waited: Duration,
     /// Number of words in the answer.
     pub words: u8,
-    /// True if its data are from the memory, false if the controller answered it with the data of a waiting write.
+    /// True if the data were read from the memory devices, false if the controller answered with the data of a waiting
+    /// write.
     pub burst: bool,
 }
 
@@ -150,8 +152,8 @@ impl Dram {
         }
     }
 
-    /// Returns true if [`Dram::submit`] would accept one more request of this kind. Issued commands free room, so
-    /// room appears only in [`Dram::advance`].
+    /// Returns true if [`Dram::submit`] would accept one more request of this kind. Only issued commands free room, so
+    /// the answer can change from false to true only in [`Dram::advance`].
     pub fn has_room(&self, kind: Kind) -> bool {
         self.controller.has_room(kind)
     }
@@ -161,14 +163,15 @@ impl Dram {
         self.controller.holds_write(self.mapper.cell(line))
     }
 
-    /// Accepts a request at `now`, for a line of 64 bytes or another burst. The controller sees it at the next clock edge. Lines
-    /// beyond the capacity wrap.
+    /// Accepts a request at `now`, for a line of 64 bytes or another burst. The controller sees it at the next clock
+    /// edge. Line numbers beyond the capacity wrap around.
     ///
     /// A read of a line with a waiting write is answered from the write queue one clock later. A write of a line with a
-    /// waiting write replaces it. Neither reaches the devices. Returns true if this request does.
+    /// waiting write replaces it. In both cases the request does not reach the devices. Returns true if the request
+    /// reaches the devices.
     ///
     /// # Panics
-    /// If there is no room for it.
+    /// If the queue has no room for the request.
     pub fn submit(&mut self, now: Time, burst: impl Into<Burst>, kind: Kind, token: u32) -> bool {
         let Burst { line, words } = burst.into();
         let edge = self.clock.cycle_at_or_after(now).0;
@@ -201,8 +204,8 @@ impl Dram {
         !held
     }
 
-    /// Issues all commands up to `now`, and appends the reads that they answer, at times that may be in the future.
-    /// Returns the time of the next call, or `None` when no request waits.
+    /// Issues all commands up to `now`, and appends the completions of the answered reads, with arrival times that may
+    /// be after `now`. Returns the time of the next call, or `None` when no request waits.
     pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         self.controller.run_before(now.as_fs() / self.clock.period().as_fs() + 1);
         completions.append(&mut self.answered);
@@ -237,7 +240,7 @@ impl Dram {
         self.controller.log()
     }
 
-    /// Returns the counters of the channel.
+    /// Returns the statistics of the channel.
     pub fn counters(&self) -> &DramCounters {
         &self.controller.counters
     }

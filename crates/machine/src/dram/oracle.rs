@@ -1,7 +1,7 @@
 //! A slow, simple checker of command sequences, for tests only.
 //!
-//! It stores the standard as minimum distances between pairs of commands, compares every command with all recent ones,
-//! and shares no state with the devices that it checks.
+//! The checker states the DDR standard as minimum distances between pairs of commands and compares every command with
+//! all recent commands. It shares no state with the checked devices.
 
 use super::config::DramConfig;
 use super::{Burst, BurstLength, Dram, Kind};
@@ -45,7 +45,7 @@ impl Issued {
     }
 }
 
-/// Returns the minimum distance of `second` from `first` in the standard.
+/// Returns the minimum number of clocks from `first` to `second` in the standard.
 fn distance(config: &DramConfig, first: Issued, second: Issued) -> u64 {
     use DramCommand::{Activate, Column, Precharge, Refresh};
     use Kind::{Read, Write};
@@ -110,7 +110,7 @@ fn judge(config: &DramConfig, log: &[Issued]) {
     }
 }
 
-/// A request of a generated test: clocks since the one before, line, words, read or write.
+/// A request of a generated test: clocks since the previous request, line, number of words, true for a write.
 type TestRequest = (u64, u64, u8, bool);
 
 fn requests() -> impl Strategy<Value = Vec<TestRequest>> {
@@ -170,13 +170,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_requests_lead_to_legal_commands_only(config in configs(), asked in requests()) {
+    fn random_requests_lead_only_to_legal_dram_commands(config in configs(), asked in requests()) {
         let (dram, _) = run(&config, &asked);
         judge(&config, dram.log());
     }
 
     #[test]
-    fn every_read_completes_exactly_once_and_in_bounded_time(config in configs(), asked in requests()) {
+    fn every_random_dram_read_completes_exactly_once_and_in_bounded_time(config in configs(), asked in requests()) {
         let (_, answers) = run(&config, &asked);
         for (answer, &(.., write)) in answers.iter().zip(&asked) {
             prop_assert_eq!(answer.0, u32::from(!write));
@@ -185,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_requests_lead_to_the_same_commands(config in configs(), asked in requests()) {
+    fn equal_requests_lead_to_equal_dram_commands_and_statistics(config in configs(), asked in requests()) {
         let (first, second) = (run(&config, &asked), run(&config, &asked));
         prop_assert_eq!(first.0.log(), second.0.log());
         prop_assert_eq!(first.0.counters(), second.0.counters());
@@ -194,6 +194,6 @@ proptest! {
 
 #[test]
 #[should_panic(expected = "is less than 22 clocks after")]
-fn the_judge_itself_finds_an_illegal_command() {
+fn the_dram_protocol_checker_finds_an_illegal_command() {
     judge(&DramConfig::ddr4_3200(), &[Issued::activate(100, 3), Issued::column(121, 3, Kind::Read, 4)]);
 }

@@ -1,7 +1,7 @@
 //! Waiting requests, by bank and in order of age.
 //!
-//! The fields that the scheduler compares are stored separately from those that only the end of a request needs. The
-//! former move when a queue closes up; the latter keep their entry in a pool, under a ticket.
+//! The fields that the scheduler compares are stored in the queue, and move when an earlier entry of the queue is
+//! removed. The fields that are needed only at the end of a request stay in an entry of a pool, identified by a ticket.
 
 use super::address_map::Cell;
 use super::wait::ArrivalConditions;
@@ -11,18 +11,18 @@ use units::Time;
 /// A request as the scheduler sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueuedRequest {
-    /// Number of requests that arrived before it.
+    /// Number of requests that arrived before this request.
     pub age: u64,
     /// Cell in the channel.
     pub cell: Cell,
     /// Read or write request.
     pub kind: Kind,
-    /// Its entry in the [`RequestPool`].
+    /// Entry of the request in the [`RequestPool`].
     pub ticket: u16,
 }
 
 impl QueuedRequest {
-    /// Returns the number of its bank.
+    /// Returns the number of the request's bank.
     pub fn bank(&self) -> usize {
         usize::from(self.cell.bank)
     }
@@ -57,7 +57,7 @@ impl RequestQueue {
         &self.banks[bank]
     }
 
-    /// Re-enters a request at its position among those of its bank.
+    /// Re-enters a cancelled request at its position, by age, among the requests of its bank.
     pub fn take_back(&mut self, waiting: QueuedRequest) {
         let requests = &mut self.banks[waiting.bank()];
         let cell = requests.partition_point(|other| other.age < waiting.age);
@@ -83,17 +83,17 @@ impl RequestQueue {
 pub(super) struct RequestDetails {
     /// Token chosen by the sender.
     pub token: u32,
-    /// Time of its submission.
+    /// Time at which the request was submitted.
     pub arrived: Time,
     /// Number of words to transfer.
     pub words: u8,
-    /// State of its bank when found; `None` before its first command.
+    /// State of the bank at the request's first command; `None` before that command.
     pub outcome: Option<RowOutcome>,
-    /// State at its arrival, which determines the cause of its wait.
+    /// State of the channel at the request's arrival, which determines the cause of its wait.
     pub waits: ArrivalConditions,
 }
 
-/// All requests of the channel, each in a separate entry.
+/// All requests of the channel, each in a separate entry identified by its ticket.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestPool {
     requests: Vec<RequestDetails>,

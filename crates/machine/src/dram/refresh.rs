@@ -1,9 +1,9 @@
 //! Refresh schedule of each rank.
 //!
-//! Refreshes are due at fixed times, one tREFI apart, staggered over the ranks so that one rank works while another
-//! refreshes. When a refresh is due, its rank accepts no new work: rows that are being opened are still used, then all
-//! banks are closed and the refresh issues. A late refresh does not postpone the following ones. A device with a tREFI of
-//! zero is never refreshed.
+//! Refreshes are due at fixed times, one tREFI apart, staggered over the ranks so that one rank transfers data while
+//! another rank refreshes. When a refresh is due, its rank accepts no new work: rows that are being opened are still
+//! used, then all banks are closed and the refresh issues. A late refresh does not postpone the following ones. A
+//! device with a tREFI of zero is never refreshed.
 
 use super::config::DramConfig;
 
@@ -53,7 +53,7 @@ impl Refresh {
         Some((more + 1, last))
     }
 
-    /// Returns the time for which refreshes, pending or in progress, have blocked the rank until `now`.
+    /// Returns the number of clocks up to `now` in which a pending or running refresh blocked the rank.
     pub fn clock(&self, now: u64) -> u64 {
         self.lost + now.saturating_sub(self.due) - self.until.saturating_sub(now)
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_refreshes_are_the_same_one_by_one_and_at_once() {
+    fn skipping_over_idle_refreshes_has_the_effect_of_issuing_each() {
         let config = DramConfig::ddr4_3200();
         let (mut steps, mut leap) = (Refresh::new(&config, 0), Refresh::new(&config, 0));
         for _ in 0..10 {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_refresh_clock_runs_from_due_to_the_end_of_trfc() {
+    fn the_clock_of_refresh_waits_runs_from_the_due_time_to_the_end_of_trfc() {
         let mut refresh = Refresh::new(&DramConfig::ddr4_3200(), 0);
         assert_eq!(refresh.clock(12_480 + 9), 9);
         refresh.issued(12_480 + 30);

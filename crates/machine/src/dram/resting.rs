@@ -1,7 +1,7 @@
 //! Idle times of rows, for a controller that closes rows after a timeout.
 //!
-//! All rows have the same timeout. So of the banks in the order of their last use, the controller mostly looks only at the
-//! first with an open row.
+//! All rows have the same timeout, so the controller keeps the banks in the order of their last use. It mostly examines
+//! only the first bank with an open row.
 
 use super::device::{Bank, CLOSED};
 
@@ -9,7 +9,7 @@ use super::device::{Bank, CLOSED};
 #[derive(Clone, Debug)]
 pub(super) struct Resting {
     idle_clocks: u64,
-    /// Few enough entries that moving one to the end moves only some hundred bytes.
+    /// The list is so short that moving one entry to the end copies only some hundred bytes.
     order: Vec<u16>,
 }
 
@@ -19,7 +19,7 @@ impl Resting {
         Resting { idle_clocks, order: Vec::new() }
     }
 
-    /// Records that the row of a bank is opened or used, not before any other use.
+    /// Records that the row of a bank is opened or used. The calls must be in the order of these uses.
     pub fn used(&mut self, bank: usize) {
         let bank = bank as u16;
         if let Some(cell) = self.order.iter().position(|other| *other == bank) {
@@ -45,7 +45,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn open_rows_are_listed_in_the_order_of_their_last_use(
+        fn open_rows_with_an_idle_timeout_are_listed_in_the_order_of_their_last_use(
             script in prop::collection::vec((0..BANKS, prop::bool::weighted(0.7)), 0..80),
         ) {
             let mut banks = vec![Bank::closed(0, 0); BANKS];

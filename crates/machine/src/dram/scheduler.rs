@@ -1,13 +1,14 @@
 //! Scheduler: selects the next request and its clock.
 //!
-//! The policies differ in the number of requests of an open row that may overtake an older one of the same bank that
-//! needs another row. It is unlimited (FR-FCFS), at most the cap, or zero (FCFS, which also keeps to the order of age
-//! between banks). The scheduler selects the request with the earliest next command, be it a column command, an
-//! activate or a precharge; of several, the oldest. A tick-by-tick first-ready scheduler makes the same choice, only
-//! one clock at a time.
+//! The policies differ in a number: how many requests of an open row may overtake an older request of the same bank for
+//! another row. The number is unlimited in FR-FCFS and limited by the cap in capped FR-FCFS. It is zero in FCFS, which
+//! also serves requests of different banks in the order of their age. The scheduler selects the request with the
+//! earliest next command: a column command, an activate or a precharge. Among requests with equally early commands, it
+//! selects the oldest. A tick-by-tick first-ready scheduler makes the same choice, only one clock at a time.
 //!
-//! Each bank has at most one candidate of each kind: the request of the bank that may go first. It changes only when
-//! its bank does, so it is stored. The selection reads one number per bank with requests, instead of all requests.
+//! Each bank has at most one candidate read and one candidate write: the request of the bank that may issue a command
+//! first. The candidate changes only with the state of its bank, so the model stores it. The selection reads one number
+//! per bank with requests, instead of all requests.
 
 use super::Kind;
 use super::config::Scheduler;
@@ -19,9 +20,9 @@ use crate::bits::BitSet;
 /// State of a bank for the scheduler.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BankLoad {
-    /// True if a row was opened for a request that has not used it yet: it must stay open.
+    /// True if a row was opened for a request that has not used the row yet, so the row must stay open.
     pub opening: bool,
-    /// Number of requests that have overtaken an older one since the row was opened.
+    /// Number of requests that have overtaken an older request of another row since the row was opened.
     pub overtaken: u32,
 }
 
@@ -32,12 +33,12 @@ pub(super) struct Candidate {
     pub position: usize,
     /// Age of the request.
     age: u64,
-    /// Clock at which its bank is ready for its next command; the maximum while the bank must not be closed.
+    /// Clock at which the bank is ready for the request's next command; `u64::MAX` while the bank must not be closed.
     ready: u64,
-    /// The group, and its gate, through which the command must pass.
+    /// Bank group of the request, and the gate that constrains its next command.
     group: usize,
     gate: Gate,
-    /// Rank of the bank. Its refresh has priority.
+    /// Rank of the bank. A due refresh of the rank has priority over the request.
     rank: usize,
 }
 
@@ -46,12 +47,12 @@ impl Candidate {
     pub const NONE: Candidate =
         Candidate { position: 0, age: u64::MAX, ready: u64::MAX, group: 0, gate: Gate::Free, rank: 0 };
 
-    /// Returns the clock at which its command may issue, no earlier than `floor`.
+    /// Returns the earliest clock, at or after `floor`, at which the candidate's command may issue.
     pub fn at(&self, device: &Device, floor: u64) -> u64 {
         self.ready.max(device.gates[self.group][self.gate as usize]).max(floor)
     }
 
-    /// Returns the same clock, if it is before the refresh of its rank is due.
+    /// Returns the clock of [`Candidate::at`] if it is before the next refresh of the rank, and `None` otherwise.
     pub fn before_refresh(&self, device: &Device, refreshes: &[Refresh], floor: u64) -> Option<u64> {
         let at = self.at(device, floor);
         (at < refreshes[self.rank].due).then_some(at)
@@ -62,7 +63,7 @@ impl Candidate {
 #[derive(Clone, Debug)]
 pub(super) struct BankCandidates {
     of_bank: Vec<Candidate>,
-    /// Banks with a candidate: of many banks, few have requests at a time.
+    /// Banks with a candidate. Few of the many banks have requests at a time.
     there: BitSet,
 }
 
@@ -111,7 +112,7 @@ pub(super) struct Pick {
 /// A [`Scheduler`] expressed as limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SchedulerLimits {
-    /// Maximum number of requests of an open row that may overtake an older one of another row.
+    /// Maximum number of requests of an open row that may overtake an older request of another row.
     overtake: u32,
     /// True if age also orders the banks.
     in_order: bool,
@@ -154,7 +155,8 @@ impl SchedulerLimits {
         }
     }
 
-    /// Selects the next candidate, no earlier than `floor` and before the refresh of its rank is due.
+    /// Selects the candidate with the earliest command at or after `floor`. The command must issue before the refresh
+    /// of its rank is due.
     pub fn pick(
         &self,
         candidates: &BankCandidates,
@@ -166,7 +168,8 @@ impl SchedulerLimits {
             let (bank, oldest) = candidates.iter().min_by_key(|(_, candidate)| candidate.age)?;
             return oldest.before_refresh(device, refreshes, floor).map(|at| Pick { at, bank });
         }
-        // Written without branches: the winning bank is practically random, and a misprediction costs more than a bank.
+        // Written without branches: the winning bank is practically random, and a mispredicted host branch costs more
+        // time than the comparison for one bank.
         let (mut best, mut bank) = (u128::MAX, 0);
         for (number, candidate) in candidates.iter() {
             let at = candidate.before_refresh(device, refreshes, floor).unwrap_or(u64::MAX);
@@ -178,7 +181,7 @@ impl SchedulerLimits {
         (at < u64::MAX).then_some(Pick { at, bank })
     }
 
-    /// Returns true if a new request can only matter through the candidate of its bank.
+    /// Returns true if a new request can change the scheduler's decision only as the candidate of its bank.
     pub fn is_local(&self) -> bool {
         !self.in_order
     }

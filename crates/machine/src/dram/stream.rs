@@ -1,8 +1,9 @@
 //! Seeded request streams, and measurements of a channel with them.
 //!
-//! Public DRAM simulators were measured with the same streams, reproduced draw for draw, so latencies and
-//! bandwidths can be compared figure by figure. Requests are offered open loop, in order, at most one per clock; a
-//! refused one waits at the head of its source. Latency counts from acceptance to the last data.
+//! Public DRAM simulators were measured with the same streams, with identical random draws, so their latencies and
+//! bandwidths can be compared with ours directly. Requests are offered in order, at most one per clock, at times that
+//! do not depend on earlier answers. A refused request waits at the head of its stream. Latency is the time from
+//! acceptance to the last data.
 
 use super::{Completion, Dram, DramConfig, Kind};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ pub enum Pattern {
     SequentialReads,
     /// Random lines, two reads for each write on average.
     RandomReadsAndWrites,
-    /// Reads of another row of the same bank each time, under the row-bank-group-column map.
+    /// Reads of a different row of the same bank each time, under the row-bank-group-column map.
     RowConflicts,
 }
 
@@ -59,8 +60,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream of requests that arrive `mean_gap` clocks apart on average, uniformly spread from 0 to twice
-    /// that.
+    /// Creates a stream of requests that arrive `mean_gap` clocks apart on average, with gaps drawn uniformly between 0
+    /// and twice `mean_gap`.
     pub fn new(pattern: Pattern, mean_gap: u64) -> Stream {
         let [addresses, gaps, writes] = [Random::new(1), Random::new(2), Random::new(3)];
         Stream { pattern, mean_gap, number: 0, arrival: 0, addresses, gaps, writes }
@@ -70,7 +71,7 @@ impl Stream {
 impl Iterator for Stream {
     type Item = StreamRequest;
 
-    /// Every request takes one draw from each generator, so patterns share their arrivals.
+    /// Every request takes one draw from each generator, so all patterns have the same arrival times.
     fn next(&mut self) -> Option<StreamRequest> {
         let number = self.number;
         let [address, gap, write] = [self.addresses.word(), self.gaps.word(), self.writes.word()];
@@ -96,7 +97,7 @@ pub struct Measured {
     pub p99: u64,
     /// The longest read latency.
     pub max: u64,
-    /// Achieved bandwidth in GB/s, reads and writes.
+    /// Achieved bandwidth of reads and writes together, in GB/s.
     pub bandwidth: f64,
     /// Fraction of the requests that needed no separate activate.
     pub row_hit_rate: f64,
@@ -140,7 +141,7 @@ pub fn measure(config: &DramConfig, stream: Stream, requests: usize) -> Measured
     }
 }
 
-/// Number of occurrences of each latency, and the time of the last answer.
+/// Number of reads with each latency, and the time of the last answer.
 struct Latencies {
     clock: Clock,
     occurred: Vec<u64>,
@@ -185,7 +186,7 @@ mod tests {
     use units::Frequency;
 
     #[test]
-    fn the_streams_are_those_of_the_reference_draw_for_draw() {
+    fn a_random_dram_request_stream_begins_with_the_requests_of_the_reference() {
         let first: Vec<(u64, u64, Kind)> = Stream::new(Pattern::RandomReadsAndWrites, 20)
             .take(3)
             .map(|offered| (offered.arrival, offered.line.start().0, offered.kind))
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_thousand_requests_have_the_check_values_of_the_reference() {
+    fn the_first_1000_dram_requests_of_each_pattern_have_the_hash_of_the_reference() {
         for (pattern, check) in [
             (Pattern::RandomReads, 0x11b0_b80a_b614_2f97),
             (Pattern::SequentialReads, 0x38de_7f57_296b_5597),
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_count_reads_and_not_latencies() {
+    fn latency_percentiles_weight_each_latency_by_its_number_of_reads() {
         let mut latencies = Latencies::new(Frequency::from_mhz(1600).clock());
         latencies.occurred = vec![0; 101];
         latencies.occurred[10] = 99;

@@ -1,7 +1,8 @@
 //! The timing constraints of the DDR4 standard, in whole clocks of the memory clock.
 //!
-//! The fields have the standard's names, so a data sheet can be copied without changes. Times that follow from others
-//! (read to write, write to read) are derived at their use and cannot disagree with them.
+//! The fields have the standard's names, so values can be copied from a data sheet without changes. Read-to-write and
+//! write-to-read times follow from other fields. The model derives them where it uses them, so they are always
+//! consistent with these fields.
 
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
@@ -11,9 +12,9 @@ use units::WORDS_PER_LINE;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
-    /// Read command to its first data.
+    /// Time from a read command to its first data (CL).
     pub cl: u64,
-    /// Write command to its first data.
+    /// Time from a write command to its first data (CWL).
     pub cwl: u64,
     /// Activate to a read or write of the row.
     pub trcd: u64,
@@ -45,7 +46,7 @@ pub struct Timing {
     pub trfc: u64,
     /// Mean time between two refreshes of a rank; zero for a device that is never refreshed.
     pub trefi: u64,
-    /// Idle time of the data bus when it changes rank, or from reading to writing.
+    /// Idle time of the data bus when it changes rank, or when it changes from reading to writing.
     pub trtrs: u64,
     /// Clocks for which a line of 64 bytes occupies the data bus.
     pub burst_clocks: u64,

@@ -1,8 +1,9 @@
-//! Causes of the waits of reads.
+//! Causes for which reads wait.
 //!
 //! In addition to the latency of its row outcome, a read may have waited for a refresh, for a write drain, for its
-//! bank, or for other requests. The bank may still have been busy when the read arrived. The first two are measured by
-//! clocks that run while their cause lasts. The largest part determines the cause.
+//! bank, or for other requests. The bank may still have been busy when the read arrived. Two stopwatches, for refreshes
+//! and for write drains, run while these causes last. The cause with the largest part of the wait is recorded as the
+//! cause of the read.
 
 use serde::Serialize;
 
@@ -22,7 +23,7 @@ pub enum WaitCause {
     Queue,
 }
 
-/// A clock that runs only during a certain condition.
+/// A stopwatch: counts the clocks during which a condition is true.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stopwatch {
     total: u64,
@@ -30,7 +31,7 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Starts or stops the clock at `now`.
+    /// Starts or stops the stopwatch at `now`.
     pub fn set(&mut self, running: bool, now: u64) {
         match (running, self.since) {
             (true, None) => self.since = Some(now),
@@ -42,7 +43,7 @@ impl Stopwatch {
         }
     }
 
-    /// Returns the time for which it has run until `now`.
+    /// Returns the number of clocks for which the stopwatch has run until `now`.
     pub fn at(&self, now: u64) -> u64 {
         self.total + self.since.map_or(0, |since| now.saturating_sub(since))
     }
@@ -53,22 +54,24 @@ impl Stopwatch {
 pub(crate) struct ArrivalConditions {
     /// Clock at which the request was seen.
     pub seen: u64,
-    /// Refresh clock of its rank at that time.
+    /// Value of the refresh stopwatch of the request's rank at that time.
     pub refresh: u64,
-    /// Drain clock at that time.
+    /// Value of the drain stopwatch at that time.
     pub drain: u64,
-    /// Clock at which its bank, without other requests, would have started it.
+    /// Clock at which the bank would have started the request without other requests.
     pub bank_free: u64,
 }
 
 impl ArrivalConditions {
-    /// Returns the excess of a wait that ends at `now` over that of a single read.
+    /// Returns the excess of a wait that ends at `now` over the wait of a read on an otherwise idle channel, which is
+    /// `needed` clocks.
     pub fn beyond(&self, now: u64, needed: u64) -> u64 {
         (now - self.seen).saturating_sub(needed)
     }
 
-    /// Returns the cause of the wait of a read with a column command at `now`. A single read would have issued it
-    /// `needed` clocks after it was seen. `refresh` and `drain` are the current values of these clocks.
+    /// Returns the cause of the wait of a read with a column command at `now`. On an otherwise idle channel, the
+    /// command would have issued `needed` clocks after the request was seen. `refresh` and `drain` are the current
+    /// values of the two stopwatches.
     pub fn cause(&self, now: u64, needed: u64, refresh: u64, drain: u64) -> WaitCause {
         let waited = self.beyond(now, needed);
         if waited == 0 {
@@ -93,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stopwatch_counts_only_while_it_runs() {
+    fn the_stopwatch_of_waits_counts_only_while_it_runs() {
         let mut watch = Stopwatch::default();
         watch.set(true, 10);
         watch.set(true, 12);
@@ -103,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_part_of_the_wait_names_its_cause() {
+    fn the_reported_cause_of_a_dram_wait_is_its_largest_part() {
         let waits = ArrivalConditions { seen: 100, refresh: 50, drain: 7, bank_free: 110 };
         assert_eq!(waits.cause(144, 44, 50, 7), WaitCause::Nothing);
         assert_eq!(waits.cause(152, 44, 50, 7), WaitCause::BankBusy);

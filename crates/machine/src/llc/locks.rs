@@ -1,9 +1,9 @@
 //! Lines that the last-level cache locks until their chunk is permuted (HIDE: Zhuang, Zhang and Pande, ASPLOS 2004; CryptoPage: Duc and
 //! Keryell, ACSAC 2006, section 2.2).
 //!
-//! A fill from memory and a store lock the line. A locked line is not evicted. A line without a lock equals its copy in memory, unless
-//! a cache above has stored to it. In that case it is locked when it should be evicted. A way is reserved for a line before the
-//! request to memory, and counts as locked.
+//! A fill from memory and a store lock the line. A locked line is not evicted. A line without a lock equals its copy in
+//! memory, unless a private cache above has stored to the line. A line of this kind is locked at the moment when it
+//! would be evicted. A way is reserved for a line before the request to memory, and counts as locked.
 
 use super::Llc;
 use crate::cache::{EntryIndex, MesiState, TagArray};
@@ -27,7 +27,7 @@ enum Lock {
 pub enum WayReservation {
     /// A way is reserved. The line in it, if any, was evicted.
     Reserved(Option<LineAddr>),
-    /// A way was reserved for the line already.
+    /// A way is already reserved for the line, and the line has not arrived.
     Coming,
     /// All ways are locked.
     Full,
@@ -38,7 +38,7 @@ pub enum WayReservation {
 pub(super) struct Locks {
     lines_per_chunk: u64,
     ways: Box<[Lock]>,
-    /// Locked lines of each chunk.
+    /// Number of locked lines of each chunk.
     locked: FxHashMap<u64, u32>,
 }
 
@@ -65,7 +65,7 @@ impl Locks {
 }
 
 impl Llc {
-    /// Returns the cache with locks, for chunks of `lines_per_chunk` lines.
+    /// Returns the cache with locks on lines, for chunks of `lines_per_chunk` lines.
     #[must_use]
     pub fn locking(self, lines_per_chunk: u64) -> Llc {
         let ways = vec![Lock::Unlocked; self.tags.slots()].into();
@@ -95,8 +95,9 @@ pub struct LockedLines<'a> {
 }
 
 impl LockedLines<'_> {
-    /// Reserves a way for a line that the cache does not hold. The least recently used unlocked line is evicted. If `recall` reports
-    /// that caches above have stored to that line, it is locked instead, and the next one is tried.
+    /// Reserves a way for a line that the cache does not hold. The least recently used unlocked line is evicted. If
+    /// `recall` reports that caches above have stored to that line, this function locks the line instead and tries the
+    /// next line.
     pub fn reserve(&mut self, line: LineAddr, mut recall: impl FnMut(LineAddr) -> bool) -> WayReservation {
         if self.tags.probe(line.0).is_some() {
             return WayReservation::Coming;
@@ -160,8 +161,8 @@ impl LockedLines<'_> {
         self.tags.ways_of(line.0).filter(|slot| self.locks.of(*slot) == Lock::Unlocked).count()
     }
 
-    /// Returns the chunk to unlock for a line: among the locked lines of its set, the chunk with most locked lines in the whole
-    /// cache. A tie selects the chunk of the least recently used line.
+    /// Returns the chunk to unlock for a line: of the chunks with a locked line in the line's set, the chunk with the
+    /// most locked lines in the whole cache. A tie selects the chunk of the least recently used line.
     pub fn chunk_with_most(&self, line: LineAddr) -> Option<u64> {
         let is_locked = |slot: &EntryIndex| matches!(self.locks.of(*slot), Lock::Stored | Lock::Read);
         let locked = self.tags.by_age(line.0).into_iter().filter(is_locked).filter_map(|slot| self.tags.key(slot));
@@ -170,8 +171,8 @@ impl LockedLines<'_> {
         chunks.into_iter().rev().max_by_key(|chunk| self.locks.locked.get(chunk).copied().unwrap_or(0))
     }
 
-    /// Returns the chunk to unlock for a line, if all ways of its set are locked. If the set contains only reserved ways, returns one
-    /// of their lines, which must arrive first.
+    /// Returns the chunk to unlock for a line, if all ways of its set are locked. If the set contains only reserved
+    /// ways, returns an error with one of the lines that must arrive first.
     pub fn to_come_first(&self, line: LineAddr) -> Result<u64, LineAddr> {
         self.chunk_with_most(line).ok_or_else(|| self.coming(line).unwrap_or(line))
     }
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_line_is_evicted_only_after_its_chunk_was_unlocked() {
+    fn a_locked_llc_line_is_evicted_only_after_its_chunk_is_unlocked() {
         let mut llc = of_one_set(2);
         assert_eq!([0, 1].map(|line| fill(&mut llc, line)), [WayReservation::Reserved(None); 2]);
         assert_eq!((fill(&mut llc, 300), llc.locked_lines().unlocked_ways(LineAddr(300))), (WayReservation::Full, 0));
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_locks_its_line_and_a_line_dirty_above_is_locked_instead_of_evicted() {
+    fn stores_lock_llc_lines_and_lines_dirty_in_private_caches_are_locked_not_evicted() {
         let mut llc = of_one_set(3);
         for line in 0..3 {
             fill(&mut llc, line);
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dirty_line_from_above_is_locked_and_a_locked_line_is_not_dropped() {
+    fn a_dirty_line_from_a_private_cache_is_locked_and_survives_invalidation() {
         let mut llc = of_one_set(2);
         fill(&mut llc, 4);
         llc.locked_lines().unlock(0);
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_way_holds_no_line_and_counts_for_no_chunk_until_the_line_arrives() {
+    fn an_llc_way_reserved_for_a_fill_holds_no_line_until_the_line_arrives() {
         let mut llc = of_one_set(2);
         assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), WayReservation::Reserved(None));
         assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), WayReservation::Coming);
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn rule_5_the_chunk_with_most_locked_lines_is_first_then_the_least_recently_used() {
+    fn rule_5_the_chunk_with_most_locked_lines_is_permuted_first_ties_by_lru() {
         let mut llc = Llc::new(4, 2, Replacement::Lru, Inclusion::Inclusive).locking(CHUNK);
         for line in [0, 256] {
             fill(&mut llc, line);

@@ -1,7 +1,8 @@
 //! The memory device of a channel: DRAM or phase-change memory.
 //!
-//! Both are state machines with the same interface: they have room or not, take requests, and return the time of their
-//! next call. The model uses an enum and not a trait object, because only two kinds exist and every access passes here.
+//! Both devices are state machines with the same interface: each reports whether its queues have room, takes requests,
+//! and returns the time of the next call. The model uses an enum and not a trait object, because only two kinds exist
+//! and every access passes through this code.
 
 use crate::dram::{Burst, BurstLength, Completion, Dram, DramConfig, DramCounters, Kind};
 use crate::pcm::{Pcm, PcmConfig};
@@ -28,7 +29,7 @@ impl DeviceConfig {
         }
     }
 
-    /// Returns the clock of its bus.
+    /// Returns the clock of the device's bus.
     pub fn clock(&self) -> Clock {
         match self {
             DeviceConfig::Dram(dram) => dram.clock_mhz.clock(),
@@ -52,7 +53,7 @@ impl DeviceConfig {
         }
     }
 
-    /// Returns the bytes on one channel, for lines of this length.
+    /// Returns the capacity of one channel in bytes, for lines of length `line`.
     pub fn capacity(&self, line: LineLength) -> u64 {
         match self {
             DeviceConfig::Dram(dram) => dram.capacity(line),
@@ -108,8 +109,8 @@ impl ChannelDevice {
         }
     }
 
-    /// Accepts a request at `now`; the device must have room for it. Returns true if a burst moves between controller and memory.
-    /// Bursts of phase-change memory have one length.
+    /// Accepts a request at `now`; the device must have room for it. Returns true if the request causes a burst between
+    /// controller and memory. All bursts of phase-change memory have the same length.
     pub fn submit(&mut self, now: Time, burst: Burst, kind: Kind, token: u32) -> bool {
         match self {
             ChannelDevice::Dram(dram) => dram.submit(now, burst, kind, token),
@@ -117,7 +118,8 @@ impl ChannelDevice {
         }
     }
 
-    /// Performs all actions until `now`, appends the reads that they answer, and returns the time of the next call.
+    /// Performs all actions until `now`, appends the completions of the answered reads, and returns the time of the
+    /// next call.
     pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         match self {
             ChannelDevice::Dram(dram) => dram.advance(now, completions),
@@ -132,7 +134,7 @@ impl ChannelDevice {
         }
     }
 
-    /// Returns the counters of the device.
+    /// Returns the statistics of the device.
     pub fn counters(&self) -> &DramCounters {
         match self {
             ChannelDevice::Dram(dram) => dram.counters(),

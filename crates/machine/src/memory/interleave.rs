@@ -1,9 +1,9 @@
 //! Interleaving: the channel of each line.
 //!
-//! Lines are distributed over the channels in granules, in turn. In the plain form, a stride of a multiple of all
-//! channels' granules stays on one channel. The XOR form permutes the turns by the bits above, so these strides spread.
-//! In both forms a channel's lines are numbered without gaps, so each channel maps them to its banks as if it were the
-//! only one.
+//! Lines are distributed over the channels in granules, in turn. In the plain form, accesses with a stride of a
+//! multiple of `channels` granules all use one channel. The XOR form permutes the channels by the higher bits of the
+//! granule's number, which distributes these accesses over all channels. In both forms a channel's lines are numbered
+//! without gaps, so each channel maps them to its banks as if it were the only one.
 
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct Interleave {
 }
 
 impl Default for Interleave {
-    /// Distributes line by line, in turn.
+    /// Distributes single lines to the channels in turn.
     fn default() -> Interleave {
         Interleave { lines: 1, deal: Deal::Plain }
     }
@@ -86,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn granules_go_to_the_channels_in_turn() {
+    fn interleaved_granules_alternate_over_the_memory_channels() {
         let pairs = Interleave { lines: 2, deal: Deal::Plain };
         assert_eq!(channels_of(pairs, 3, 0..8), [0, 0, 1, 1, 2, 2, 0, 0]);
         assert_eq!(pairs.channel_of(3, LineAddr(7)), (0, LineAddr(3)));
     }
 
     #[test]
-    fn the_xor_deal_spreads_a_stride_that_the_plain_one_keeps_on_one_channel() {
+    fn xor_interleaving_spreads_a_stride_that_plain_interleaving_keeps_on_one_channel() {
         let stride = || (0..8).map(|n| n * 4);
         let plain = channels_of(Interleave::default(), 4, stride());
         assert_eq!(plain, [0; 8]);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_spreads_are_refused_with_their_values() {
+    fn invalid_channel_interleavings_are_refused_with_their_values() {
         let xor = Interleave { lines: 1, deal: Deal::Xor };
         assert_eq!(xor.check(8), Ok(()));
         assert!(xor.check(6).unwrap_err().contains("there are 6"));
@@ -113,7 +113,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_spread_is_a_bijection_without_gaps(channels in 1..=8usize, lines in 1..20u64, xor: bool) {
+        fn every_channel_interleaving_is_a_bijection_without_gaps(channels in 1..=8usize, lines in 1..20u64, xor: bool) {
             let deal = if xor && channels.is_power_of_two() { Deal::Xor } else { Deal::Plain };
             let interleave = Interleave { lines, deal };
             let per_channel = 64 * lines;

@@ -1,7 +1,7 @@
 //! Main memory of a machine: its channels, and the distribution of lines over them.
 //!
-//! Each channel has a separate controller and a separate task that drives it; they share no state. Components that read
-//! and write lines see one memory.
+//! Each channel has a separate controller and a separate task that drives it; two channels share no state. To
+//! components that read and write lines, all channels together are one memory.
 
 pub(crate) mod device;
 mod interleave;
@@ -35,7 +35,7 @@ pub struct MemoryConfig {
 }
 
 impl MemoryConfig {
-    /// Returns the bytes on all channels.
+    /// Returns the capacity of all channels together, in bytes.
     pub fn capacity(&self) -> u64 {
         self.channels as u64 * self.device.capacity(self.line)
     }
@@ -88,7 +88,7 @@ impl Row {
     }
 }
 
-/// One to eight memory channels on a simulated clock; clones are the same memory.
+/// One to eight memory channels on a simulated clock; all clones of a value refer to the same memory.
 #[derive(Clone)]
 pub struct MemorySystem {
     channels: Rc<[Rc<Channel>]>,
@@ -110,7 +110,7 @@ impl MemorySystem {
         MemorySystem { channels, interleave, words }
     }
 
-    /// Returns the same memory, which delivers words in this order.
+    /// Returns the same memory with `words` as the order in which it delivers words.
     #[must_use]
     pub fn handing_on(self, words: WordOrder) -> MemorySystem {
         MemorySystem { words, ..self }
@@ -127,14 +127,14 @@ impl MemorySystem {
         self.channels[channel].read(local, self.words.wanted(wanted))
     }
 
-    /// Returns the time at which each word of a read line can be used, if `from` was requested first.
+    /// Returns the time at which each word of a line that was read can be used, if the word `from` was requested first.
     pub fn beats(&self, answer: &Completion, from: Word) -> Beats {
         self.words.beats(answer, from)
     }
 
-    /// Writes a line of 64 bytes or another burst; completes when the channel's controller has accepted it. A controller of
-    /// phase-change memory accepts it into the persistence domain, so the write is durable from then on. Returns true if it takes a
-    /// separate burst, false if it replaces a waiting write of the line.
+    /// Writes a line of 64 bytes or another burst; completes when the channel's controller has accepted it. A
+    /// controller of phase-change memory accepts it into the persistence domain, so the write is durable from then on.
+    /// Returns true if the write causes a separate burst, false if it replaces a waiting write of the line.
     pub async fn write(&self, burst: impl Into<Burst>) -> bool {
         let (channel, local) = self.channel_of(burst.into());
         self.channels[channel].write(local).await
@@ -159,7 +159,7 @@ impl MemorySystem {
         }
     }
 
-    /// Returns the sums of all channels' counters.
+    /// Returns the statistics of all channels, summed.
     pub fn counters(&self) -> DramCounters {
         let mut sum = DramCounters::default();
         for channel in self.channels.iter() {
@@ -170,7 +170,7 @@ impl MemorySystem {
 }
 
 impl From<Rc<Channel>> for MemorySystem {
-    /// A single channel is a memory too.
+    /// Makes a memory of a single channel.
     fn from(channel: Rc<Channel>) -> MemorySystem {
         MemorySystem { channels: Rc::new([channel]), interleave: Interleave::default(), words: WordOrder::Whole }
     }

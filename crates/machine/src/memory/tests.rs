@@ -39,7 +39,7 @@ fn reads_on_different_channels_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn a_memory_of_one_channel_behaves_as_the_channel_alone() {
+fn a_memory_system_of_one_channel_has_the_timing_of_the_channel() {
     let lines: Vec<u64> = (0..300).map(|n| n * 7919 % 100_000).collect();
     let (times, counters) = reads(memory(1, Interleave::default()), lines.clone());
     let mut executor = Executor::new();
@@ -67,7 +67,7 @@ fn two_channels_of_ddr5_move_twice_as_much_as_one() {
 }
 
 #[test]
-fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at_the_buss_pace() {
+fn writes_are_durable_on_entering_the_write_pending_queue() {
     let mut executor = Executor::new();
     let device = PcmConfig::secpb().into();
     let memory = MemorySystem::start(
@@ -91,7 +91,7 @@ fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at
     executor.run();
     let durable = durable.take();
     let burst = 4 * 833_000;
-    // One write has left for the bus, 32 are pending; each later one waits for one more transfer.
+    // One write occupies the bus and 32 writes are pending. Each later write waits for one more transfer.
     assert_eq!(durable[..33], [0; 33]);
     assert_eq!(durable[33..], [burst, 2 * burst, 3 * burst]);
 }
@@ -110,7 +110,7 @@ fn memory_moves_lines_of_32_bytes_if_its_bursts_can_be_short_and_only_then() {
 }
 
 #[test]
-fn a_burst_of_four_words_ends_after_half_the_time_and_leaves_the_bus_to_the_next() {
+fn a_dram_burst_of_half_a_line_occupies_the_bus_half_as_long() {
     let mut config = DramConfig { bursts: BurstLength::Any, ..DramConfig::ddr4_3200() };
     (config.timing.burst_clocks, config.timing.tccd_s, config.timing.tccd_l) = (8, 8, 8);
     let ends = |words: [u8; 3]| {
@@ -127,7 +127,7 @@ fn a_burst_of_four_words_ends_after_half_the_time_and_leaves_the_bus_to_the_next
         let clock = config.clock_mhz.clock().period().as_fs();
         answers.iter().map(|answer| answer.at.as_fs() / clock).collect::<Vec<_>>()
     };
-    // tRCD + CL, then a clock for each word.
+    // tRCD + CL, then a clock for each of the eight words.
     assert_eq!(ends([8, 8, 8]), [52, 60, 68]);
     assert_eq!(ends([4, 8, 6]), [48, 56, 62]);
 }

@@ -4,18 +4,18 @@ use crate::dram::{Beats, Completion, Wanted};
 use serde::{Deserialize, Serialize};
 use units::Word;
 
-/// Order in which the words of a line are delivered, and when.
+/// Order and times in which the words of a line are delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "WordNotation", into = "WordNotation")]
 pub enum WordOrder {
     /// All at once, when the last word has arrived.
     #[default]
     Whole,
-    /// In order of arrival, the requested word first. The core gets this word early, unless a component needs the line as
-    /// a whole.
+    /// In order of arrival, the requested word first. The core gets the requested word early, unless a component on its
+    /// path needs the whole line.
     CriticalFirst,
-    /// In order of arrival from the first word on, so that chained modes can process words as they arrive; the core
-    /// gets its line whole.
+    /// In order of arrival from the first word on, so that chained cipher modes can process each word when it arrives.
+    /// The core gets its line whole.
     FromFirst,
 }
 
@@ -79,7 +79,8 @@ impl WordOrder {
         }
     }
 
-    /// Returns true if the core gets no word before its whole line, even if the checker has released a part.
+    /// Returns true if the core gets no word before its whole line, even if the checker has already released a part of
+    /// the line.
     pub fn keeps_lines_whole(self) -> bool {
         self == WordOrder::FromFirst
     }

@@ -44,7 +44,7 @@ pub enum NodeConfigError {
     Sets {
         /// The key in the machine file.
         key: &'static str,
-        /// Total number of lines or translations.
+        /// Total number of entries: lines, translations or targets.
         entries: usize,
         /// Associativity in the file.
         ways: usize,
@@ -100,7 +100,7 @@ pub enum NodeConfigError {
     /// A table indexed by the low bits of a hash.
     #[error("{key} is {found}: expected a power of two from {least}")]
     TableSize {
-        /// The key in the machine file.
+        /// Key of the table's size in the machine file.
         key: &'static str,
         /// Value in the machine file.
         found: usize,
@@ -183,7 +183,8 @@ impl NodeConfig {
         Ok(())
     }
 
-    /// Checks that L2 and the parts that work on whole lines fit memory's line length.
+    /// Checks that the line size of L2, and the parts of the core that require lines of 64 bytes, are valid for
+    /// memory's line length.
     fn check_memory_line(&self) -> Result<(), NodeConfigError> {
         let (found, longest) = (self.l2.line, Bytes(self.memory_line.bytes() as u64));
         if found > longest {

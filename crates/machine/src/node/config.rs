@@ -23,17 +23,17 @@ pub struct FunctionalUnit {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionalUnits {
-    /// Integer additions, logic, moves between registers.
+    /// Units for integer additions, logic, and moves between registers.
     pub int_alu: FunctionalUnit,
     /// Units for integer multiplication.
     pub int_mul: FunctionalUnit,
     /// Units for integer division.
     pub int_div: FunctionalUnit,
-    /// Light floating-point and vector work.
+    /// Units for simple floating-point and vector operations, such as additions.
     pub fp_add: FunctionalUnit,
-    /// Floating-point and vector multiplication.
+    /// Units for floating-point and vector multiplication.
     pub fp_mul: FunctionalUnit,
-    /// Floating-point division and square root.
+    /// Units for floating-point division and square root.
     pub fp_div: FunctionalUnit,
     /// Units that resolve branches.
     pub branch: FunctionalUnit,
@@ -45,8 +45,8 @@ pub struct FunctionalUnits {
 pub enum DirectionPredictor {
     /// One two-bit counter per branch.
     Bimodal,
-    /// Tagged tables over geometrically longer histories. Also predicts indirect targets by the path that led to the
-    /// branch.
+    /// Tagged tables over geometrically longer histories. With TAGE, the targets of indirect branches are also
+    /// predicted by the path that led to the branch.
     Tage,
 }
 
@@ -56,7 +56,8 @@ pub enum DirectionPredictor {
 pub struct PredictorConfig {
     /// Predictor of branch directions.
     pub direction: DirectionPredictor,
-    /// Counters in the (base) direction table; each tagged table of TAGE has a quarter as many entries.
+    /// Two-bit counters in the table of the bimodal predictor, which is also the base table of TAGE. Each tagged table
+    /// of TAGE has a quarter as many entries.
     pub direction_entries: usize,
     /// Entries of the branch target buffer.
     pub target_entries: usize,
@@ -76,7 +77,7 @@ pub struct PredictorConfig {
 pub struct CacheConfig {
     /// Capacity of the cache.
     pub size: Bytes,
-    /// Associativity of the cache.
+    /// Number of ways per set.
     pub ways: usize,
     /// Cycles that a look-up adds to an access to this cache, hit or miss.
     pub latency_cycles: u64,
@@ -98,7 +99,7 @@ fn memory_line() -> Bytes {
 }
 
 impl CacheConfig {
-    /// Creates a cache of 64-byte lines with LRU replacement and no optional parts.
+    /// Creates the configuration of a cache of 64-byte lines with LRU replacement and without a prefetcher.
     pub fn new(size: Bytes, ways: usize, latency_cycles: u64, mshrs: usize) -> CacheConfig {
         let replacement = Replacement::Lru;
         CacheConfig { size, ways, latency_cycles, mshrs, line: memory_line(), replacement, prefetcher: None }
@@ -123,7 +124,8 @@ pub struct TlbConfig {
     pub entries: usize,
     /// Associativity of the TLB.
     pub ways: usize,
-    /// Cycles that a look-up adds to an access. Zero at the first level, where it overlaps the look-up of the cache.
+    /// Cycles that a look-up adds to an access. Zero at the first level, where the TLB look-up overlaps the look-up of
+    /// the cache.
     pub latency_cycles: u64,
 }
 
@@ -133,8 +135,8 @@ pub struct TlbConfig {
 pub enum TableLayout {
     /// Hardware layout: a table is a page of 512 entries of eight bytes.
     Radix,
-    /// Layout of ChampSim: each entry has a separate page. So neighbouring pages share no line of the last level, and a
-    /// hit in a structure cache reads its level once more.
+    /// Layout of ChampSim: each entry has a separate page. So the last-level entries of neighbouring pages are in
+    /// different lines. A walk that hits in a structure cache reads the entry of this level again.
     PagePerEntry,
 }
 
@@ -146,7 +148,7 @@ pub struct WalkerConfig {
     pub levels: usize,
     /// Layout of the page tables.
     pub layout: TableLayout,
-    /// Entries of the page-structure caches. The first one saves only the topmost level of a walk.
+    /// Entries of the page-structure caches. The first of these caches saves a walk only the topmost level.
     pub structure_caches: Vec<usize>,
     /// Maximum number of concurrent walks.
     pub outstanding: usize,
@@ -154,22 +156,23 @@ pub struct WalkerConfig {
     /// Left out, the number is not limited.
     #[serde(default)]
     pub waiting_accesses: Option<usize>,
-    /// Cycles of a walk without its accesses.
+    /// Cycles of a walk in addition to its reads of page tables.
     pub latency_cycles: u64,
-    /// Cycles of each access in addition to the latency of the data cache.
+    /// Cycles of each read of a page table in addition to the latency of the data cache.
     pub step_cycles: u64,
-    /// Additional cycles of the first walk to a page, and of the first to each of its tables.
+    /// Additional cycles of the first walk that reaches a page, and of the first walk that reaches each page table.
     pub first_touch_cycles: u64,
 }
 
 /// Selects the stores that hold the store queue until the protection engine has answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoreHold {
-    /// No store waits: an entry needs only the data (SecPB's COBCM; BBB).
+    /// No store waits: an entry contains only data, and all security steps are late (SecPB's COBCM; BBB).
     Never,
-    /// Stores that allocate an entry wait: the parts that do not depend on the data are computed once (OBCM, BCM, CM).
+    /// Stores that allocate an entry wait: the early steps do not depend on the data, so they are computed once per
+    /// entry (SecPB's OBCM, BCM, CM).
     NewEntries,
-    /// All stores wait: each recomputes the parts that depend on the data (M, NoGap).
+    /// All stores wait: some early steps depend on the data, so each store repeats these steps (SecPB's M, NoGap).
     EveryStore,
 }
 
@@ -184,12 +187,13 @@ impl StoreHold {
     }
 }
 
-/// A battery-backed buffer next to the first-level data cache. Stores enter it in program order after L1D has them.
+/// A battery-backed buffer next to the first-level data cache. Stores enter the buffer in program order, after L1D has
+/// received them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PersistConfig {
     /// Number of entries and drain thresholds.
     pub buffer: PersistBufferConfig,
-    /// Cycles that a store takes to enter it (SecPB, Table I: 2).
+    /// Cycles that a store takes to enter the buffer (SecPB, Table I: 2).
     pub latency_cycles: u64,
     /// Stores that wait for an answer.
     pub waits: StoreHold,
@@ -213,46 +217,48 @@ pub struct NodeConfig {
     pub load_queue: u32,
     /// Capacity of the store queue: stores between dispatch and the completion of their write into L1D.
     pub store_queue: u32,
-    /// Capacity of the write buffer, in stores. It holds retired stores until L1D accepts them, and frees their entries
-    /// of the store queue. Left out, stores keep their entries until they are written.
+    /// Capacity of the write buffer, in stores. The write buffer holds retired stores until L1D accepts them, so they
+    /// free their entries of the store queue early. Left out, stores keep their entries until they are written.
     pub write_buffer: Option<u32>,
-    /// Buffer in which stores survive a loss of power; stores leave the store queue for it. `None` if they leave for L1D only.
-    /// Not a key of a machine: it belongs to a design.
+    /// Buffer in which stores survive a loss of power; stores leave the store queue when they have entered this buffer.
+    /// `None` if stores leave the store queue for L1D only. Not a key of a machine: it belongs to a design.
     #[serde(skip)]
     pub persist_buffer: Option<PersistConfig>,
-    /// True if flushes and persist fences of the program take effect. Not needed if stores are durable next to the core. Not a key
-    /// of a machine: it belongs to a design.
+    /// True if flushes and persist fences of the program take effect. Not needed if stores are durable in a persist
+    /// buffer or in caches. Not a key of a machine: it belongs to a design.
     #[serde(skip)]
     pub flushes: bool,
-    /// True if the node reports the stores that L1D received, for an owner that cuts the power. Not a key of a machine.
+    /// True if the node reports the stores that L1D received, for an owner that simulates a loss of power. Not a key of
+    /// a machine.
     #[serde(skip)]
     pub reports_stores: bool,
     /// Length of memory lines, beyond L2. Not a key of this table: the memory configuration contains it.
     #[serde(skip)]
     pub memory_line: LineLength,
-    /// The functional units by class.
+    /// The functional units by class of work.
     pub units: FunctionalUnits,
-    /// Maximum number of instructions that start per cycle. Left out, only their units limit them.
+    /// Maximum number of instructions that start per cycle. Left out, only the functional units limit the number.
     pub issue_width: Option<u8>,
-    /// Maximum number of instructions that complete per cycle. Left out, it is not limited.
+    /// Maximum number of instructions that complete per cycle. Left out, the number is not limited.
     pub complete_width: Option<u8>,
-    /// Concurrent look-ups of L1D by accesses of all kinds, and the cycles of each. Left out, only the ports limit
-    /// look-ups.
+    /// Maximum number of concurrent look-ups of L1D by accesses of all kinds (`count`), and the cycles of each look-up.
+    /// Left out, only the ports limit look-ups.
     pub l1d_lookups: Option<FunctionalUnit>,
-    /// Concurrent look-ups of the data TLB, and the cycles of each. An access with a late translation is looked up in
-    /// L1D again.
+    /// Maximum number of concurrent look-ups of the data TLB (`count`), and the cycles of each look-up. An access with
+    /// a late translation is looked up in L1D again.
     pub dtlb_lookups: Option<FunctionalUnit>,
     /// Limit on look-ups of L2, by misses of the first-level caches and write-backs of L1D. Left out, they are not limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2_lookups: Option<LookUpLimit>,
-    /// True if an access that finds all miss registers of L1D busy blocks all later ones. Waiting loads of one line
-    /// then share one look-up.
+    /// True if an access that finds all miss registers of L1D busy blocks all later ones. With this setting, loads of
+    /// one line that wait together share one look-up.
     pub l1d_in_order: bool,
     /// Maximum number of loads that enter the read queue of L1D per cycle. Loads of one line that meet in the queue
     /// become one access. Left out, loads are not merged before their look-up.
     pub read_queue_ports: Option<u8>,
-    /// Number of physical registers; each architectural register in use keeps one. An instruction enters when one is free for
-    /// each of its results. At retirement it frees the registers that it replaces. Left out, they never run out.
+    /// Number of physical registers; each architectural register in use occupies one. An instruction enters the window
+    /// when a physical register is free for each of its results. At retirement it frees the registers that it replaces.
+    /// Left out, they never run out.
     pub physical_registers: Option<u32>,
     /// True if a fetch cycle ends at a taken branch.
     pub taken_branch_ends_fetch: bool,
@@ -260,14 +266,14 @@ pub struct NodeConfig {
     pub load_ports: u8,
     /// Cycles from a load's start to its look-up.
     pub load_start_cycles: u64,
-    /// Cycles from a load's data to the first use of it.
+    /// Cycles from the arrival of a load's data to the first instruction that can use them.
     pub load_return_cycles: u64,
     /// Maximum number of store addresses that are generated per cycle, and of stores that are written into L1D per
     /// cycle.
     pub store_ports: u8,
     /// Cycles of a serialising instruction after all earlier instructions are done.
     pub serial_latency_cycles: u64,
-    /// Cycles from a store's data to a load that takes all its bytes from the store.
+    /// Cycles from the availability of a store's data to a load that reads all its bytes from this store.
     pub forward_latency_cycles: u64,
     /// Additional cycles if the load needs bytes that the store does not have.
     pub partial_forward_penalty_cycles: u64,
@@ -301,8 +307,8 @@ impl NodeConfig {
     /// A present-day server core, after Intel's Sunny Cove (Ice Lake).
     ///
     /// Widths, window, queues, caches and TLBs are from WikiChip and Intel's optimization manual (248966). Latencies of
-    /// units are measurements of uops.info and Agner Fog. The L2 is the 512 KB of the client part, ten cycles behind
-    /// L1D.
+    /// functional units are measurements of uops.info and Agner Fog. The L2 has the 512 KB of the client processors,
+    /// and adds ten cycles to the latency of L1D.
     pub fn modern() -> NodeConfig {
         let pipelined = |count, latency_cycles| FunctionalUnit { count, latency_cycles, pipelined: true };
         let unpipelined = |latency_cycles| FunctionalUnit { count: 1, latency_cycles, pipelined: false };

@@ -1,4 +1,4 @@
-//! Counters of a core.
+//! Statistics of a core.
 
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct HitCounters {
     /// Number of accesses that hit.
     pub hits: u64,
-    /// Accesses that missed, including those that joined an earlier miss of the same entry.
+    /// Accesses that missed, including accesses that waited for an earlier miss of the same entry.
     pub misses: u64,
 }
 
@@ -19,15 +19,16 @@ pub struct CacheCounters {
     pub hits: u64,
     /// Accesses that missed and requested the line.
     pub misses: u64,
-    /// Accesses that missed and joined an earlier miss of the same line, or its prefetch.
+    /// Accesses that missed and waited for an outstanding miss or prefetch of the same line.
     pub merged: u64,
     /// Dirty lines evicted to the next level.
     pub writebacks: u64,
-    /// Prefetches into this cache; the other counters do not include them.
+    /// Prefetches into this cache; the other fields do not include prefetches.
     pub prefetches: PrefetchCounters,
 }
 
-/// Results of a cache's prefetches. The remaining ones are outstanding or still wait for a use.
+/// Results of a cache's prefetches. Issued lines that are neither useful nor useless are outstanding, or in the cache
+/// and not yet used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct PrefetchCounters {
     /// Number of prefetched lines.
@@ -51,25 +52,25 @@ impl PrefetchCounters {
 /// Latency of lines that arrive in L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct MissCounters {
-    /// Number of arrived lines.
+    /// Number of lines that arrived.
     pub lines: u64,
     /// Sum of the times from the L2 miss, after a register was assigned, to the arrival of the line in L2, in core
     /// cycles.
     pub cycles: u64,
 }
 
-/// Stores into a persist buffer, and their waiting times.
+/// Statistics of a persist buffer: its stores and their waiting times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct PersistCounters {
-    /// Stores of the program that entered the buffer. SecPB's PPTI is this number per thousand instructions.
+    /// Stores of the program that entered the buffer. The SecPB paper calls this number per thousand instructions PPTI.
     pub stores: u64,
-    /// Entries that stores allocated. SecPB's NWPE, writes per entry, is `stores` divided by this number.
+    /// Entries that stores allocated. The SecPB paper calls `stores` divided by this number NWPE, writes per entry.
     pub allocations: u64,
     /// Entries that were chosen for draining.
     pub drains: u64,
     /// Entries drained because another core read the line. Not included in [`PersistCounters::drains`].
     pub flushed: u64,
-    /// Entries that moved to the buffer of another core, which wrote the line.
+    /// Entries that moved to the persist buffer of another core, because that core wrote the line.
     pub given_up: u64,
     /// Cycles for which stores waited because no entry was free.
     pub full_cycles: u64,
@@ -79,40 +80,41 @@ pub struct PersistCounters {
     pub answer_cycles: u64,
 }
 
-/// Flushes and fences of a core's program; plain sums over the run.
+/// Statistics of the flushes and fences of a core's program, summed over the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct EpochCounters {
     /// Lines that the program flushed, dirty or not.
     pub flushes: u64,
     /// Number of executed persist fences.
     pub fences: u64,
-    /// Fences that waited for flushes.
+    /// Persist fences that waited for flushes.
     pub fences_held: u64,
 }
 
-/// Cycles that delayed the entry of instructions into the window. Each cycle is charged to the first cause that reaches it, in
-/// the order branch, serial, fetch, window, load queue, store queue.
+/// Cycles that delayed the entry of instructions into the window. If several causes overlap in a cycle, the cycle is
+/// charged to the first of them in the order branch, serial, fetch, window, load queue, store queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct LostCycles {
-    /// Misses of the instruction cache and the instruction TLB.
+    /// Cycles lost to misses of the instruction cache and the instruction TLB.
     pub fetch: u64,
-    /// Refill after mispredicted branches.
+    /// Cycles lost to the refill of the front end after mispredicted branches.
     pub branch: u64,
-    /// The window was full, or no physical register was free.
+    /// Cycles in which the window was full or no physical register was free.
     pub window: u64,
-    /// The load queue was full.
+    /// Cycles in which the load queue was full.
     pub load_queue: u64,
-    /// The store queue was full.
+    /// Cycles in which the store queue was full.
     pub store_queue: u64,
-    /// Execution of serialising instructions.
+    /// Cycles lost to the execution of serialising instructions.
     pub serial: u64,
-    /// The core had no instruction to execute, because other cores' part of the program had to execute first.
+    /// Cycles in which the core had no instruction to execute, because other cores had to execute their part of the
+    /// program first.
     pub idle: u64,
-    /// The core was switched to another process.
+    /// Cycles in which the core was switched to another process.
     pub switch: u64,
 }
 
-/// All counters of a core; plain sums over the run.
+/// All statistics of a core, summed over the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct NodeCounters {
     /// Instructions that entered the window.
@@ -125,11 +127,11 @@ pub struct NodeCounters {
     pub mispredicts: u64,
     /// Branches with a direct target that was unknown until decoding.
     pub misfetches: u64,
-    /// Lines read by instructions, once per instruction and line.
+    /// Loads: each line that an instruction reads counts once per instruction.
     pub loads: u64,
-    /// Lines written by instructions, once per instruction and line.
+    /// Stores: each line that an instruction writes counts once per instruction.
     pub stores: u64,
-    /// Loads that took their data from the store queue.
+    /// Loads that received their data from the store queue.
     pub forwarded: u64,
     /// Stores to a line that the core held, but without permission to write it.
     pub upgrades: u64,
@@ -152,7 +154,8 @@ pub struct NodeCounters {
 }
 
 impl NodeCounters {
-    /// Adds the counters of another core that ran at the same time. All counters are sums; `cycles` is the maximum.
+    /// Adds the statistics of another core that ran at the same time. All fields are summed, except `cycles`, which is
+    /// the maximum.
     #[must_use]
     pub fn with_core(self, other: NodeCounters) -> NodeCounters {
         let mut sum = self;

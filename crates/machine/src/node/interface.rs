@@ -10,18 +10,19 @@ pub const WALK_LEVELS_MAX: usize = 5;
 /// A cycle that is not known yet.
 pub(super) const UNKNOWN: u64 = u64::MAX;
 
-/// A page as the TLBs know it: the process in bits 40 to 62, the virtual page number below, bit 63 set for a page of 2 MB.
+/// Key of a page in the TLBs: the process in bits 40 to 62, the virtual page number below, bit 63 set for a page of 2
+/// MB.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageKey(pub u64);
 
-/// One touch of one line.
+/// One access of an instruction to bytes of one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Touch {
-    /// The page, for the TLBs.
+    /// Page of the line, for the TLBs.
     pub page: PageKey,
     /// The line in memory.
     pub line: LineAddr,
-    /// The first byte touched, from the start of the line.
+    /// Offset in the line of the first byte touched.
     pub offset: u8,
     /// Number of bytes touched, all of them within the line.
     pub bytes: u8,
@@ -34,13 +35,13 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// The first byte of an instruction.
+    /// Creates the touch of the first byte of an instruction.
     pub fn of_code(page: PageKey, line: LineAddr, offset: u8) -> Touch {
         Touch { page, line, offset, bytes: 1, store: false, persistent: false, past_caches: false }
     }
 }
 
-/// Persist ordering of one instruction at the memory controller.
+/// The flushes and the persist fence of one instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Orders {
     /// Lines that the instruction flushes: the caches write their dirty bytes back.
@@ -61,13 +62,13 @@ pub struct NodeStep<'a> {
     pub code: Touch,
     /// Memory that the instruction reads and writes.
     pub touches: &'a [Touch],
-    /// Persist ordering, if the instruction flushes or is a fence.
+    /// Flushes and persist fence of the instruction, if it has any.
     pub orders: Option<&'a Orders>,
     /// Page tables of the pages that this instruction is the first to touch. Only a core with a walker uses them.
     pub tables: &'a [PageTables],
     /// Address of the next executed instruction, if known.
     pub next: Option<VirtAddr>,
-    /// The process to which this instruction belongs, if the core must be switched to it first.
+    /// Process of this instruction, if the core must be switched to this process before it executes the instruction.
     pub switches_to: Option<u32>,
 }
 
@@ -79,10 +80,11 @@ pub trait Feed {
     /// Returns the next instruction in program order, or `None` if the source is empty for now.
     ///
     /// # Errors
-    /// Any error of the source. The node passes it on, and may be run again afterwards.
+    /// Any error of the source. The node returns this error to its caller, and may be run again afterwards.
     fn next(&mut self) -> Result<Option<NodeStep<'_>>, Self::Error>;
 
-    /// Returns true if [`Feed::next`] reached the end of the program, false if the source is empty only for now.
+    /// Returns true if [`Feed::next`] reached the end of the program, false if the source may supply more instructions
+    /// later.
     fn has_ended(&self) -> bool {
         true
     }
@@ -91,13 +93,14 @@ pub trait Feed {
 /// Reason why a node stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pause {
-    /// The node cannot continue before a line arrives.
+    /// The node cannot continue before an outstanding line arrives.
     Blocked,
     /// The node reached the time limit of its run.
     Reached,
     /// The source is empty for now: see [`Node::resume`](super::Node::resume).
     Idle,
-    /// The next instruction belongs to this process, so the core must be switched to it: see [`Node::switched`](super::Node::switched).
+    /// The next instruction belongs to this process, so the core must be switched to this process: see
+    /// [`Node::switched`](super::Node::switched).
     Switch(u32),
     /// The feed reports its end ([`Feed::has_ended`]). Lines may still be outstanding: see
     /// [`Node::outstanding`](super::Node::outstanding).
@@ -107,26 +110,28 @@ pub enum Pause {
 /// Reason why a line crosses the edge of L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestKind {
-    /// Read by the program.
+    /// Read of a line by a load of the program.
     Read,
-    /// Written by the program.
+    /// Read of a line with write permission, for a store of the program.
     ReadForOwnership,
-    /// Written by the program; the core already holds the line read only.
+    /// Request for write permission, for a store of the program: the core already holds the line read only.
     Upgrade,
-    /// Fetched by the front end.
+    /// Read of a line of code for the front end.
     Instruction,
-    /// Requested by a prefetcher.
+    /// Read of a line for a prefetcher.
     Prefetch,
     /// Eviction of a dirty line.
     WriteBack,
-    /// Flushed by the program: memory must receive its dirty bytes. [`Node::flushed`](super::Node::flushed) is the reply.
+    /// Flush of a line by the program: memory must receive the dirty bytes of the line.
+    /// [`Node::flushed`](super::Node::flushed) is the reply.
     Flush,
-    /// Flushed by the program and dropped by all caches. The reply is that of a flush.
+    /// Flush of a line by the program, after which no cache keeps the line. The reply is that of
+    /// [`RequestKind::Flush`].
     FlushAndEvict,
     /// A whole line stored past the caches. [`Node::taken_past_caches`](super::Node::taken_past_caches) is the reply.
     PastCaches,
-    /// Evicted clean line. Sent only on demand ([`Node::sending_clean_victims`](super::Node::sending_clean_victims),
-    /// [`Node::owe`](super::Node::owe)).
+    /// Eviction of a clean line. The node sends this kind only if the owner requires it
+    /// ([`Node::sending_clean_victims`](super::Node::sending_clean_victims), [`Node::owe`](super::Node::owe)).
     CleanVictim,
 }
 
@@ -155,13 +160,13 @@ pub struct Request {
     pub at: Time,
     /// The requested or evicted line.
     pub line: LineAddr,
-    /// The word that is needed first; arbitrary if the line leaves L2.
+    /// The word that is needed first; without meaning if the line leaves L2.
     pub word: Word,
     /// Reason of the request.
     pub kind: RequestKind,
 }
 
-/// A store that enters a persist buffer, or an entry that leaves it: see
+/// A store that enters a persist buffer, or an entry that must leave it: see
 /// [`Node::persist_requests`](super::Node::persist_requests).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PersistRequest {
@@ -188,7 +193,7 @@ pub enum PersistRequest {
 pub enum RecordRequest {
     /// A TLB needs the record of a page.
     Bring {
-        /// Time of the request.
+        /// Time at which the record is requested.
         at: Time,
         /// Page of the record.
         page: PageKey,

@@ -1,10 +1,11 @@
 //! Words of lines, and the line sizes of private caches.
 //!
-//! Memory, its protection and everything beyond L2 know memory lines only; the requested word of a memory line may arrive before the
-//! remaining words. A cache near the core may have shorter lines, as those of 2005 had. So inside a node an access names a *word*, and the
-//! tags of each cache are keyed by `word >> shift`. The shift is 3 for whole lines. Each memory line has the numbers of eight words; a
-//! short memory line uses the first of them. A miss requests the line of the next level that contains the word, and fills only the part
-//! that the cache above stores.
+//! All components beyond L2, the protection and the memory included, use memory lines only. The requested word of a
+//! memory line may arrive before the remaining words. A cache near the core may have shorter lines than memory, as the
+//! caches of 2005 had. So inside a node an access names a *word*, and the tags of each cache are keyed by `word >>
+//! shift`. The shift is 3 for cache lines of 64 bytes. Each memory line has eight word numbers; a memory line shorter
+//! than 64 bytes uses only the first of these numbers. A miss requests the line of the next level that contains the
+//! word, and fills only the part that the cache above stores.
 
 use crate::node::interface::{NodeStep, Touch};
 use units::{Bytes, LINE_BYTES, LineAddr, LineLength, WORD_BYTES, WORDS_PER_LINE, Word, Words};
@@ -17,13 +18,13 @@ pub(super) const SHORT_LINE_BYTES: u64 = LINE_BYTES as u64 / 2;
 pub(super) struct WordAddr(pub(super) u64);
 
 impl WordAddr {
-    /// The word with the byte at `offset` of `line`.
+    /// Returns the word that contains the byte at `offset` of `line`.
     #[inline]
     pub(super) fn of(line: LineAddr, offset: u8) -> WordAddr {
         WordAddr(line.0 * WORDS_PER_LINE as u64 + u64::from(offset) / WORD_BYTES as u64)
     }
 
-    /// The word with the byte at that address.
+    /// Returns the word that contains the byte at `address`.
     pub(super) fn at(address: u64) -> WordAddr {
         WordAddr(address / WORD_BYTES as u64)
     }
@@ -61,45 +62,45 @@ impl LineSize {
         LineSize { shift: (within_line / WORD_BYTES as u64).trailing_zeros(), memory }
     }
 
-    /// The key of the cache's line with `word`.
+    /// Returns the key of the cache line that contains `word`.
     #[inline]
     pub(super) fn key(self, word: WordAddr) -> u64 {
         word.0 >> self.shift
     }
 
-    /// The first word of the cache's line with that key.
+    /// Returns the first word of the cache line with this key.
     pub(super) fn first(self, key: u64) -> WordAddr {
         WordAddr(key << self.shift)
     }
 
-    /// Returns the bytes that the word numbers of a line span: 64 for a line as long as memory's.
+    /// Returns 8 times the number of word numbers of a cache line: 64 for a cache line as long as a memory line.
     pub(super) fn bytes(self) -> u64 {
         (WORD_BYTES as u64) << self.shift
     }
 
-    /// Returns the bytes that a line stores.
+    /// Returns the number of bytes that a cache line stores.
     pub(super) fn stored_bytes(self) -> u64 {
         self.bytes() / self.memory.per_recorded_line()
     }
 
-    /// Returns the words of the cache's line that contains `word`.
+    /// Returns all words of the cache line that contains `word`.
     #[inline]
     pub(super) fn covered(self, word: WordAddr) -> Words {
         if self.bytes() == LINE_BYTES as u64 { Words::ALL } else { Words::of_piece(word.word(), self.bytes() as usize) }
     }
 
-    /// Returns the cache's lines within a memory line, by their first words.
+    /// Returns the first words of the cache lines that make up a memory line.
     pub(super) fn within(self, line: LineAddr) -> impl Iterator<Item = WordAddr> + use<> {
         (0..WORDS_PER_LINE as u64).step_by(1 << self.shift).map(move |word| WordAddr(WordAddr::of(line, 0).0 + word))
     }
 
-    /// Returns the cache's lines within a memory line that contain any of `words`.
+    /// Returns the first words of those cache lines in a memory line that contain any of `words`.
     pub(super) fn some_of(self, line: LineAddr, words: Words) -> impl Iterator<Item = WordAddr> + use<> {
         self.within(line).filter(move |word| words.overlap(self.covered(*word)))
     }
 }
 
-/// Cuts touches at the ends of the first-level data cache's lines, if those are shorter than memory's.
+/// Cuts touches at the boundaries of L1D lines, if L1D lines are shorter than memory lines.
 #[derive(Clone, Debug)]
 pub(super) struct Cutter {
     cuts: bool,
@@ -111,7 +112,7 @@ impl Cutter {
         Cutter { cuts: size.bytes() == SHORT_LINE_BYTES, pieces: Vec::new() }
     }
 
-    /// Returns true if the lines of L1D are shorter, so touches are cut.
+    /// Returns true if L1D lines are shorter than memory lines, so touches are cut.
     #[inline]
     pub(super) fn cuts(&self) -> bool {
         self.cuts
@@ -123,7 +124,7 @@ impl Cutter {
         1 + u8::from(touch.offset < end && touch.offset + touch.bytes > end)
     }
 
-    /// Returns the step with touches that do not cross lines of the cache.
+    /// Returns the step with its touches cut so that no touch crosses a boundary of L1D lines.
     #[inline]
     pub(super) fn cut<'a>(&'a mut self, step: NodeStep<'a>) -> NodeStep<'a> {
         if !self.cuts {

@@ -1,20 +1,20 @@
-//! One core with its private caches, as an event-driven model that never ticks.
+//! One core with its private caches, as an event-driven model without a loop over cycles.
 //!
-//! A [`Node`] takes instructions from a [`Feed`] and executes, in the time of the core, until it needs an answer from memory.
-//! The node appends requests that leave its L2 to a list of [`Request`]s; the owner performs them and reports lines with
+//! A [`Node`] takes instructions from a [`Feed`] and executes them until it needs a line from beyond L2. The node
+//! appends requests that leave its L2 to a list of [`Request`]s; the owner performs them and reports lines with
 //! [`Node::filled`]. Inside the node, time is a number of core cycles; [`units::Time`] appears in this interface only.
 //!
 //! | file | part |
 //! |---|---|
-//! | `interface.rs` | what crosses the node's face |
+//! | `interface.rs` | data that enter and leave the node |
 //! | `pipeline/` | from the front end to retirement: the window, units, loads and stores, branches, translations |
-//! | `caches/` | private caches, their misses and what enters them, prefetchers, what other cores do to lines |
-//! | `persist.rs` | what a persist buffer on a battery asks and is answered |
-//! | `records.rs` | what TLBs ask of the records of pages, and how that is answered |
-//! | `stalls.rs` | how long each line held up the core |
-//! | `lines.rs`, `waiting.rs` | lines of 32 and 64 bytes; lists of those that wait |
-//! | `warm.rs` | the same tables without the time, between the windows of a sampled run |
-//! | `config.rs`, `check.rs`, `counters.rs` | what it is made of, whether that can be, what it counted |
+//! | `caches/` | private caches, misses, fills, prefetchers, and effects of other cores on lines |
+//! | `persist.rs` | requests of a battery-backed persist buffer and their replies |
+//! | `records.rs` | requests of the TLBs for page records and their replies |
+//! | `stalls.rs` | stall cycles of the core due to each line |
+//! | `lines.rs`, `waiting.rs` | lines of 32 and 64 bytes; lists of waiting accesses and instructions |
+//! | `warm.rs` | updates of caches, TLBs and predictors without simulated time, between the windows of a sampled run |
+//! | `config.rs`, `check.rs`, `counters.rs` | configuration, validation of the configuration, and statistics |
 
 mod caches;
 mod check;
@@ -54,7 +54,7 @@ use pipeline::Core;
 use stalls::Stalls;
 use units::{Clock, Cycles, Duration, LineAddr, Time, VirtAddr, Words};
 
-/// A step that could not enter the window and waits until it can.
+/// An instruction that could not enter the window yet.
 #[derive(Clone, Debug)]
 struct StalledStep {
     instruction: Instruction,
@@ -112,11 +112,11 @@ impl Node {
         }
     }
 
-    /// Executes until the core is blocked or finished, or until an instruction has entered the window later than
-    /// `until`.
+    /// Executes until the core must pause ([`Pause`]): at the latest when an instruction has entered the window later
+    /// than `until`.
     ///
-    /// Appends requests that leave L2 to `out`. Their times are not sorted, but all are at or after the latest fill. Two
-    /// requests for one line take effect in the order in which they are appended.
+    /// Appends requests that leave L2 to `out`. The times of these requests are not sorted, but all are at or after the
+    /// latest fill. Two requests for the same line take effect in the order in which they are appended.
     ///
     /// # Errors
     /// Errors of the feed, unchanged.
@@ -164,14 +164,15 @@ impl Node {
     /// Calls [`Node::answered`] with exclusive permission, for a machine in which no other core holds lines.
     ///
     /// # Panics
-    /// On the same conditions as [`Node::answered`].
+    /// Under the same conditions as [`Node::answered`].
     pub fn filled(&mut self, line: LineAddr, at: Time, out: &mut Vec<Request>) -> Duration {
         self.answered(line, at, Permission::Exclusive, out)
     }
 
-    /// Reports that a requested line arrived at the edge of L2 at `at`. Fills L2 and L1 and schedules the waiters, which may
-    /// append requests, write-backs of victims included. If the permission is shared, waiting stores request the line again.
-    /// Returns the time for which this line had blocked retirement.
+    /// Reports that a requested line arrived at the edge of L2 at `at`. Fills L2 and L1 and schedules the waiting
+    /// accesses. New requests, write-backs of victims included, are appended to `out`. If the permission is shared,
+    /// waiting stores request the line again. Returns the time for which the core could not retire instructions because
+    /// of this line.
     ///
     /// # Panics
     /// If the line was not requested, or was answered already.
@@ -184,7 +185,7 @@ impl Node {
 
     /// Reports that some words of a requested line arrived at the edge of L2 at `at`, before the remaining words.
     /// Schedules the waiters that need only these words. [`Node::answered`] follows; until then the line is
-    /// outstanding. Returns the same value as [`Node::answered`].
+    /// outstanding. Returns the time for which these words had blocked retirement.
     ///
     /// # Panics
     /// If the line was not requested, or was answered already.
@@ -195,8 +196,8 @@ impl Node {
         self.clock.span(Cycles(self.held_up(&before, cycle)))
     }
 
-    /// Reports that a flushed line is in memory at `at`. Requests that follow from this are appended to `out`. Returns the time
-    /// for which a fence that waited for it had blocked retirement.
+    /// Reports that a flushed line is in memory at `at`. New requests of the node are appended to `out`. Returns the
+    /// time for which a fence that waited for it had blocked retirement.
     ///
     /// # Panics
     /// If the node has no unanswered flush of the line.
@@ -206,11 +207,11 @@ impl Node {
         self.clock.span(Cycles(self.held_up_by_flush(&before, cycle)))
     }
 
-    /// Reports that the memory controller accepted a line stored past the caches at `at`. Requests that follow from this are
+    /// Reports that the memory controller accepted a line stored past the caches at `at`. New requests of the node are
     /// appended to `out`.
     ///
     /// # Panics
-    /// If all these lines are answered already.
+    /// If the node has no line stored past the caches that memory has not accepted yet.
     pub fn taken_past_caches(&mut self, at: Time, out: &mut Vec<Request>) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.taken_past_caches(cycle, out);
@@ -225,7 +226,7 @@ impl Node {
             + self.core.tlbs.records.as_ref().map_or(0, |records| records.outstanding())
     }
 
-    /// Returns the counters of flushes and fences, if these take effect.
+    /// Returns the statistics of flushes and fences, if these take effect.
     pub fn epoch_counters(&self) -> Option<EpochCounters> {
         self.core.epochs.as_ref().map(|epochs| epochs.counters())
     }
@@ -235,12 +236,13 @@ impl Node {
         self.clock.start_of(Cycles(self.core.now()))
     }
 
-    /// Returns the time at which everything in the window has retired; [`Time::NEVER`] while that depends on memory.
+    /// Returns the time at which all instructions in the window have retired; [`Time::NEVER`] while this time depends
+    /// on memory.
     pub fn retired_at(&self) -> Time {
         self.core.window.empty_from().map_or(Time::NEVER, |cycle| self.clock.start_of(Cycles(cycle)))
     }
 
-    /// Returns the time at which a cycle of this core starts.
+    /// Returns the time at which cycle `cycle` of this core starts.
     pub fn start_of(&self, cycle: u64) -> Time {
         self.clock.start_of(Cycles(cycle))
     }
@@ -250,7 +252,7 @@ impl Node {
         self.core.counters.instructions
     }
 
-    /// Returns all counters so far.
+    /// Returns all statistics so far.
     pub fn counters(&self) -> NodeCounters {
         let core = &self.core;
         let [itlb, dtlb, stlb] = core.tlbs.counters;

@@ -1,11 +1,12 @@
 //! Attributes stall cycles of the core to lines: the memory component of a CPI stack.
 //!
-//! Instructions retire in order, so cycles are counted where they leave the window. While no instruction retires, one of two
-//! cases holds. Either the oldest one waits for a line, of its data or of a page table. Or the window is empty and the front end
-//! waits, for code or for a store to leave its queue. The line whose arrival ends the stall has held up the core since the latest
-//! retirement, or since the previous line that was needed. Other lines that arrive meanwhile held up no instruction: without them
-//! the stall would have been as long. A store that is in L1D and waits for the persist buffer holds up the core in the same way;
-//! its cycles are charged to that buffer. All other cycles are charged to the core.
+//! Instructions retire in order, so stall cycles are counted at retirement. While no instruction retires, one of two
+//! cases holds. Either the oldest instruction waits for a line of its data or of a page table. Or the window is empty
+//! and the front end waits, for code or for a store to leave the store queue. A line that ends the stall by its arrival
+//! is charged with the cycles since the latest retirement, or since the arrival of the previous needed line. Other
+//! lines that arrive during the stall are charged with no cycles: without them the stall would have been equally long.
+//! A store that is in L1D and waits for the persist buffer holds up the core in the same way. These cycles are charged
+//! to the persist buffer. All other cycles are charged to the core.
 
 use super::Node;
 use super::pipeline::walk::PageWalker;
@@ -20,8 +21,9 @@ pub(super) struct Stalls {
     switching: Pauses,
 }
 
-/// Cycles in which the core executed no instruction, for one reason. Cycles after the latest retirement are kept separately. They
-/// count when another instruction has retired, since cycles after the end of a program are not lost.
+/// Cycles in which the core executed no instruction, for one cause (idle or process switch). Cycles after the latest
+/// retirement are stored separately. They count only when another instruction retires, since cycles after the end of a
+/// program are not lost.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pauses {
     settled: u64,
@@ -73,7 +75,7 @@ impl Node {
     #[inline]
     pub(super) fn held_up(&mut self, before: &Standing, cycle: u64) -> u64 {
         let has_walked = self.core.walker.as_mut().is_some_and(PageWalker::has_served_awaited);
-        // If the oldest store is in L1D already, no arriving line ends the stall.
+        // If the oldest store is already in L1D, the stall does not end with the arrival of a line.
         let kept_out = self.is_kept_out(before) && !before.persisting;
         let goes_on = self.core.window.left() > before.retired || kept_out || has_walked;
         if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
@@ -97,8 +99,8 @@ impl Node {
         if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
     }
 
-    /// Returns true if an instruction waits for a store to leave its queue. While code is outstanding, arriving lines
-    /// end no stall.
+    /// Returns true if an instruction cannot enter the empty window because a store must first leave the store queue.
+    /// While code is outstanding, arriving lines of data do not end the stall.
     #[inline]
     fn is_kept_out(&self, before: &Standing) -> bool {
         before.is_empty && self.held.is_some() && !self.core.is_fetching()

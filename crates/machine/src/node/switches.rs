@@ -1,21 +1,21 @@
-//! Switches of processes: the core stops before the first instruction of another process, or at an interrupt, and continues when the
-//! switch is over.
+//! Switches of processes: the core stops before the first instruction of another process, or at an interrupt, and
+//! continues after the switch.
 //!
-//! The owner of the node waits until everything before has retired and no line is outstanding. It then empties the TLBs, performs the
-//! switch, and continues the node.
+//! The owner of the node waits until all earlier instructions have retired and no line is outstanding. The owner then
+//! empties the TLBs, performs the switch, and continues the node.
 
 use super::Node;
 use units::Time;
 
 impl Node {
-    /// Empties all TLBs at `at`. The records of their pages are given up: see [`Node::take_record_requests`].
+    /// Empties all TLBs at `at`. The node gives up the records of their pages: see [`Node::take_record_requests`].
     pub fn empty_tlbs(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.tlbs.empty(cycle);
         self.core.forget_code();
     }
 
-    /// Continues after a switch of processes that is over at `at`: no instruction enters the window before.
+    /// Continues after a switch of processes that ends at `at`: no instruction enters the window before `at`.
     pub fn switched(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.switched(cycle);

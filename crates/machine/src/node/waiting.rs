@@ -1,8 +1,9 @@
-//! Waiting lists: many first-in-first-out lists in one arena, so that waiting costs no allocation.
+//! Waiting lists: many first-in-first-out lists in one arena, so that adding an entry needs no separate host
+//! allocation.
 
 const NONE: u32 = u32::MAX;
 
-/// One list; its members are in the [`Lists`] that it was built with.
+/// One list; its members are stored in the [`Lists`] to which they were added.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
     head: u32,

@@ -37,10 +37,12 @@ impl Node {
 
     /// Loads or stores part of a line. Evictions of L2 and requests, which count as filled, are appended to `out`.
     ///
-    /// A store enters the persist buffer, so a following window finds the entries that a detailed simulation would have left.
-    /// Each call with a store causes one [`PersistRequest::Persist`](super::PersistRequest::Persist) that does not wait.
-    /// Drains end at once, so neither request takes a reply. Times of the requests are meaningless. A feed that omits stores
-    /// to the half of a line that it just stored to also omits their requests, which would have found their entry.
+    /// A store also enters the persist buffer, so the next detailed window begins with the entries that a detailed
+    /// simulation would have left. Each call with a store causes one
+    /// [`PersistRequest::Persist`](super::PersistRequest::Persist) that does not wait for an answer. Drains end at
+    /// once, so the owner replies to neither kind of request. The times of the requests have no meaning. A feed may
+    /// omit stores to the half of a line that it just stored to. It then also omits their requests, which would have
+    /// found an existing entry.
     #[inline]
     pub fn warm_data(&mut self, touch: &Touch, out: &mut Vec<Request>) {
         let last = WordAddr::of(touch.line, touch.offset + touch.bytes.max(1) - 1);
@@ -58,7 +60,7 @@ impl Node {
     pub fn warm_data_prefetch(&mut self, pc: VirtAddr, touch: &Touch, out: &mut Vec<Request>) {
         let seen = Seen::of(pc.0 as u32, touch);
         let missed = !self.core.caches.in_l1d(WordAddr::touched(touch));
-        // The prefetchers see a store when its address is known, long before it is written.
+        // The prefetchers see a store when its address is known, long before the store is written.
         if touch.store {
             self.core.caches.warm_prefetch(seen, missed, out);
         }

@@ -1,4 +1,4 @@
-//! Lines of mapped files that programs have stored to since the files were last made durable.
+//! Dirty lines of mapped files: lines that programs have stored to since the files were last made durable.
 //!
 //! An operating system tracks dirty pages. This model tracks dirty lines, so that no clean line is flushed.
 
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use units::{LineAddr, PhysAddr};
 
-/// The dirty lines of each page of 4 KB with tracked stores, one bit each.
+/// The dirty lines of each page of 4 KB with tracked stores: one bit for each line.
 pub struct DirtyLines {
     lines: FxHashMap<u64, u128>,
     news: Rc<PagingNews>,
@@ -43,8 +43,8 @@ impl DirtyLines {
         }
     }
 
-    /// Removes and returns the dirty lines of a page in this part of its object; `start` is the offset of the page in the
-    /// object. Returns `None` if the stores to the page are not tracked.
+    /// Removes and returns the dirty lines of a page that are in this part of its object; `start` is the offset of the
+    /// page in the object. Returns `None` if the stores to the page are not tracked.
     pub(super) fn take(&mut self, start: u64, page: u64, part: &Range<u64>) -> Option<Vec<LineAddr>> {
         let length = self.news.line_length();
         let dirty = self.lines.get_mut(&page)?;

@@ -12,7 +12,7 @@ pub struct Divided {
 }
 
 impl From<Bytes> for Divided {
-    /// Divides into pages of this size and lines of 64 bytes.
+    /// Divides a memory into pages of this size and lines of 64 bytes.
     fn from(page: Bytes) -> Divided {
         Divided { page, line: LineLength::WHOLE }
     }

@@ -1,8 +1,8 @@
 //! Frame allocator: the frames in use, the number of their users, and the next frames to allocate.
 //!
-//! A frame is a 4 KB page of memory, or 2 MB if pages are that large. A freed frame is allocated again before any that was never
-//! used. Pages of objects keep their frames until memory is needed, like an operating system's page cache: a file that is mapped
-//! again still has its frames.
+//! A frame is a 4 KB page of memory, or of 2 MB if the machine's pages have 2 MB. A freed frame is allocated again
+//! before a frame that was never used. Pages of objects keep their frames until memory is needed, as in an operating
+//! system's page cache. A file that is mapped again therefore still has its frames.
 
 use super::permutation::FeistelPermutation;
 use super::{OutOfMemory, PagePlacement};
@@ -17,7 +17,7 @@ const BLOCK_BYTES: u64 = 2 << 20;
 /// A page of an object: the object's number, and the page's index in it.
 pub type ObjectPage = (u64, u64);
 
-/// Users of a frame that has several pages or belongs to an object.
+/// Users of a frame to which several pages are mapped or that belongs to an object.
 #[derive(Clone, Copy, Debug)]
 struct Sharing {
     pages: u32,
@@ -30,7 +30,7 @@ enum FreeFrames {
     Memory { count: u64, used: u64, blocks: FeistelPermutation, within_block: FeistelPermutation },
     /// Parts of larger frames.
     Carved(Range<u64>),
-    /// All of memory, by the physical address of each page.
+    /// All of memory; the physical address of a page determines its frame.
     Physical { count: u64, used: u64 },
 }
 
@@ -39,16 +39,16 @@ pub(super) struct Frames {
     page_bytes: u64,
     unused: FreeFrames,
     free: Vec<u64>,
-    /// Frames that are shared or of objects; every other frame in use has one page.
+    /// Frames that are shared or belong to objects. Exactly one page is mapped to every other frame in use.
     shared: FxHashMap<u64, Sharing>,
     /// The frames of each object's pages, by their indices.
     objects: FxHashMap<u64, BTreeMap<u64, u64>>,
-    /// Pages of objects that no process has mapped, in the order in which the last one gave them up.
+    /// Pages of objects that no process has mapped, in the order in which their last process unmapped them.
     unmapped: VecDeque<ObjectPage>,
 }
 
 impl Frames {
-    /// Creates a memory of `size`, a multiple of 2 MB, in frames of `page`, all free.
+    /// Creates a memory of `size`, a multiple of 2 MB, in frames of `page`, with all frames free.
     pub fn new(size: Bytes, page: Bytes, placement: PagePlacement, seed: u64) -> Frames {
         let count = size.0 / page.0;
         let (blocks, within_block) = match placement {
@@ -103,7 +103,7 @@ impl Frames {
         self.free.is_empty() && matches!(&self.unused, FreeFrames::Memory { count, used, .. } if used == count)
     }
 
-    /// Returns true if pages of objects may have frames that no process has mapped.
+    /// Returns true if some pages of objects may have frames although no process maps these pages.
     pub fn have_unmapped(&self) -> bool {
         !self.unmapped.is_empty()
     }
@@ -124,7 +124,7 @@ impl Frames {
     /// Takes a frame for one page.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if all are in use.
+    /// [`OutOfMemory`] if all frames are in use.
     pub fn take(&mut self) -> Result<u64, OutOfMemory> {
         let frame = self.free.pop().or_else(|| self.take_unused()).or_else(|| self.reclaim());
         frame.ok_or(OutOfMemory::Full { size: self.size(), page: Bytes(self.page_bytes) })
@@ -159,10 +159,10 @@ impl Frames {
         }
     }
 
-    /// Takes the frame of an object's page for one more page of a process.
+    /// Maps one more page of a process to the frame of an object's page, and returns the frame.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if the page has no frame and all are in use.
+    /// [`OutOfMemory`] if the object's page has no frame and all frames are in use.
     pub fn take_object(&mut self, page: ObjectPage) -> Result<u64, OutOfMemory> {
         if let Some(frame) = self.of_object(page) {
             self.share(frame);
@@ -179,7 +179,7 @@ impl Frames {
         self.objects.get(&object)?.get(&index).copied()
     }
 
-    /// Returns the frames of these pages of an object, for pages that have one, with the pages' indices, in order.
+    /// Returns the index and the frame of each of these pages of an object that has a frame, in order.
     pub fn of_pages(&self, object: u64, indices: Range<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
         let pages = self.objects.get(&object).map(|pages| pages.range(indices));
         pages.into_iter().flatten().map(|(index, frame)| (*index, *frame))
@@ -190,7 +190,7 @@ impl Frames {
         self.shared.entry(frame).or_insert(Sharing { pages: 1, object: None }).pages += 1;
     }
 
-    /// Returns true if exactly one page uses a frame, and no object.
+    /// Returns true if exactly one page uses a frame and the frame does not belong to an object.
     pub fn is_own(&self, frame: u64) -> bool {
         !self.shared.contains_key(&frame)
     }
@@ -209,7 +209,8 @@ impl Frames {
         }
     }
 
-    /// Frees the frame of an object's page that no process has mapped; of several, the one that was given up first.
+    /// Frees the frame of an object's page that no process has mapped. Among several of these pages, it selects the
+    /// page that was unmapped first.
     fn reclaim(&mut self) -> Option<u64> {
         while let Some(page) = self.unmapped.pop_front() {
             let frame = self.of_object(page);

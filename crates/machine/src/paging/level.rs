@@ -1,4 +1,4 @@
-//! Pages of one size: their frames, and which frames are shared.
+//! Pages of one size: their frames, and the sharing of frames.
 
 use super::frames::Frames;
 use super::mapping::{FrameTable, ProcessMapping};
@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(super) struct Level {
     pub frames: Frames,
     pub mapping: FrameTable,
-    /// Mappings of processes at their forks, by process and fork, until the child begins.
+    /// Copies of the mappings of processes at their forks, by process and fork. Each is stored until the child begins.
     forks: FxHashMap<(u32, u32), ProcessMapping>,
     /// The mark of large pages in page numbers, as part of the process.
     mark: u64,
@@ -22,7 +22,7 @@ impl Level {
         Level { frames, mapping: FrameTable::default(), forks: FxHashMap::default(), mark }
     }
 
-    /// Unmaps pages of the process with page numbers from `base` on.
+    /// Unmaps pages of a process; `base` is the number of the first page of the process.
     pub fn unmap(&mut self, base: u64, pages: Range<u64>) {
         for key in self.mapping.mapped(base + pages.start..base + pages.end) {
             if let Some(frame) = self.mapping.remove(key) {
@@ -31,7 +31,8 @@ impl Level {
         }
     }
 
-    /// Moves pages of the process with page numbers from `base` on to page `to` and the following ones.
+    /// Moves pages of a process to page `to` and the following pages; `base` is the number of the first page of the
+    /// process.
     pub fn move_pages(&mut self, base: u64, pages: Range<u64>, to: u64) {
         let keys = self.mapping.mapped(base + pages.start..base + pages.end);
         let moved: Vec<_> = keys.into_iter().filter_map(|key| Some((key, self.mapping.remove(key)?))).collect();
@@ -58,7 +59,7 @@ impl Level {
         }
     }
 
-    /// Frees all frames of a process, and those of failed forks of it.
+    /// Releases all frames of a process, and the frames of its forks that never started a child.
     pub fn end(&mut self, process: u32) {
         let mut failed: Vec<_> = self.forks.keys().filter(|(parent, _)| *parent == process).copied().collect();
         failed.sort_unstable();

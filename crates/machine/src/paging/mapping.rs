@@ -1,4 +1,4 @@
-//! Frames of pages, by page number: neighbouring pages are close on the host too.
+//! Frames of pages, by page number. The entries of neighbouring pages are close in the memory of the host.
 
 use super::{LEVEL_BITS, PROCESS_SHIFT};
 use rustc_hash::FxHashMap;
@@ -12,11 +12,11 @@ const UNMAPPED: u64 = u64::MAX;
 #[derive(Default)]
 pub(super) struct FrameTable {
     leaves: FxHashMap<u64, Box<Leaf>>,
-    /// The leaves of each process, in the order in which it got them.
+    /// Numbers of the leaves of each process, in the order of their allocation.
     of_process: FxHashMap<u64, Vec<u64>>,
 }
 
-/// Mapping of one process: leaves by the part of their number without the process.
+/// Mapping of one process: its leaves, each with its number without the process.
 pub(super) struct ProcessMapping(Vec<(u64, Box<Leaf>)>);
 
 /// Returns the leaf of a page, and the page's position in it.
@@ -56,7 +56,7 @@ impl FrameTable {
         (frame != UNMAPPED).then_some(frame)
     }
 
-    /// Returns those pages of a process in this range that have frames.
+    /// Returns the pages in this range that have frames.
     pub fn mapped(&self, pages: Range<u64>) -> Vec<u64> {
         let leaves = pages.start >> LEVEL_BITS..pages.end.div_ceil(1 << LEVEL_BITS);
         let own = self.of_process.get(&process_of(leaves.start)).into_iter().flatten();
@@ -109,13 +109,13 @@ fn number(leaf: u64) -> u64 {
 }
 
 impl ProcessMapping {
-    /// The frames, page by page.
+    /// Returns the frames, page by page.
     pub fn frames(&self) -> impl Iterator<Item = u64> + '_ {
         mapped(self.0.iter().map(|(_, leaf)| leaf))
     }
 }
 
-/// Frames in some leaves.
+/// Returns the frames in some leaves.
 fn mapped<'a>(leaves: impl Iterator<Item = &'a Box<Leaf>>) -> impl Iterator<Item = u64> {
     leaves.flat_map(|leaf| leaf.iter().copied()).filter(|frame| *frame != UNMAPPED)
 }

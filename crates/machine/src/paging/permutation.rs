@@ -2,8 +2,8 @@
 
 use units::random::{Random, mix};
 
-/// A seeded permutation of `0..len`: a four-round Feistel network over the next even power of two, walked until it lands
-/// inside.
+/// A seeded permutation of `0..len`: a four-round Feistel network over the next even power of two. The network is
+/// applied repeatedly until the result is below `len` (cycle walking).
 pub(super) struct FeistelPermutation {
     len: u64,
     half_bits: u32,

@@ -4,7 +4,7 @@ use super::*;
 use crate::node::TableLayout;
 
 #[test]
-fn every_frame_is_allocated_once_and_then_memory_is_full() {
+fn every_page_frame_is_allocated_once_before_memory_is_full() {
     let mut table = PageTable::new(Bytes(6 << 20), Bytes(4096), PagePlacement::Blocks, 7);
     let mut frames: Vec<u64> = (0..1536).map(|page| table.frame(page).unwrap().0 / 4096).collect();
     assert_ne!(frames[..4], [0, 1, 2, 3], "frames are scattered");
@@ -44,7 +44,7 @@ fn walked(page: u64, layout: TableLayout, keys: &[u64]) -> Vec<PageTables> {
 }
 
 #[test]
-fn neighbouring_pages_share_all_their_tables_and_distant_ones_only_the_root() {
+fn neighbouring_pages_share_all_page_table_levels_and_distant_pages_only_the_root() {
     let tables = walked(4096, TableLayout::Radix, &[0, 1, 8, 1 << 9, 1 << 27]);
     assert_eq!(tables[0].lines.len(), 4);
     assert_eq!(tables[0].lines, tables[1].lines, "eight entries fit a line");
@@ -55,12 +55,12 @@ fn neighbouring_pages_share_all_their_tables_and_distant_ones_only_the_root() {
 }
 
 #[test]
-fn huge_pages_have_a_level_less() {
+fn a_page_walk_of_a_huge_page_has_one_level_less() {
     assert_eq!(walked(2 << 20, TableLayout::Radix, &[1 << 63])[0].lines.len(), 3);
 }
 
 #[test]
-fn with_a_page_for_each_entry_no_two_pages_share_their_last_line() {
+fn with_one_table_page_per_entry_no_two_pages_share_the_last_walked_line() {
     let tables = walked(4096, TableLayout::PagePerEntry, &[0, 1, 2]);
     assert_eq!(tables[0].lines[..3], tables[1].lines[..3]);
     assert_ne!(tables[0].lines[3], tables[1].lines[3]);

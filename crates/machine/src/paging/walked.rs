@@ -1,4 +1,4 @@
-//! The page tables that a walker reads: the lines of memory that a walk for each page reads.
+//! Placement of page tables in memory: the lines that a walk for each page reads.
 
 use super::frames::Frames;
 use super::{LEVEL_BITS, OutOfMemory, PROCESS_SHIFT};
@@ -15,9 +15,9 @@ pub(super) struct WalkedTables {
     levels: usize,
     layout: TableLayout,
     page_bytes: u64,
-    /// Physical page numbers of page tables, by level and by the part of a page's number that selects the table.
+    /// Physical page numbers of page tables, by level and by the bits of a page's number that select the table.
     tables: FxHashMap<(usize, u64), u64>,
-    /// Remaining pages for tables in the frame that was last taken for tables.
+    /// Unused pages of the frame that was last allocated for page tables.
     spare: Range<u64>,
     pages: FxHashSet<u64>,
     all: Vec<PageTables>,
@@ -37,7 +37,7 @@ impl WalkedTables {
         }
     }
 
-    /// Returns the tables of all pages, in the order in which the pages got them.
+    /// Returns the tables of all pages, in the order in which the pages got their tables.
     pub fn all(&self) -> &[PageTables] {
         &self.all
     }
@@ -58,7 +58,7 @@ impl WalkedTables {
         let huge = usize::from(self.page_bytes > PAGE_BYTES as u64);
         let mut tables = PageTables { page, lines: Default::default() };
         for step in 0..levels - huge {
-            // The level counts from the bottom; the root is the table that all pages of a process share.
+            // Levels are counted from the lowest level. The root is the table that all pages of a process share.
             let level = levels - huge - step;
             let (chooser, index) = match layout {
                 TableLayout::Radix => (number >> (LEVEL_BITS * level), number >> (LEVEL_BITS * (level - 1))),

@@ -13,12 +13,12 @@ const QUEUE_MAX: usize = 4096;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BankMapping {
-    /// The lowest bits of the line's number, XOR-ed with the bits above them. Neighbouring lines are in different banks, and so
-    /// are lines at a distance of the number of banks.
+    /// The lowest bits of the line's number, XOR-ed with the bits above them. Neighbouring lines are in different
+    /// banks. Two lines at a distance equal to the number of banks are also in different banks.
     #[default]
     Xor,
-    /// The remainder of the line's number, as a polynomial over two elements, by an irreducible one. No stride of lines is
-    /// limited to few banks, and no two streams a fixed distance apart collide in one bank repeatedly (Rau, "Pseudo-randomly
+    /// The line's number, as a polynomial over GF(2), modulo an irreducible polynomial. No stride of lines is limited
+    /// to few banks, and two streams at a fixed distance do not collide in one bank repeatedly (Rau, "Pseudo-randomly
     /// interleaved memory", ISCA 1991).
     PseudoRandom,
 }
@@ -38,10 +38,10 @@ impl BankMapping {
     }
 }
 
-/// Irreducible polynomials over two elements, by degree from one on; the lowest bit is the constant.
+/// Irreducible polynomials over GF(2), by degree from one on; the lowest bit is the constant term.
 const IRREDUCIBLE: [u64; 6] = [0b11, 0b111, 0b1011, 0b1_0011, 0b10_0101, 0b100_0011];
 
-/// Returns the remainder of a polynomial by the irreducible one of this degree.
+/// Returns a polynomial modulo the irreducible polynomial of this degree.
 fn remainder(mut value: u64, degree: u32) -> u64 {
     let Some(divisor) = degree.checked_sub(1).map(|place| IRREDUCIBLE[place as usize]) else { return 0 };
     while value >> degree != 0 {
@@ -69,12 +69,12 @@ pub struct PcmConfig {
     pub read_ns: f64,
     /// Time that a bank takes to write a line, in nanoseconds.
     pub write_ns: f64,
-    /// Reads that may wait for a bank.
+    /// Capacity of the queue of reads that wait for a bank.
     pub read_queue: usize,
-    /// Writes that may wait for a bank, in the memory itself.
+    /// Capacity of the queue of writes that wait for a bank, in the memory device.
     pub write_queue: usize,
-    /// Writes that may wait for the bus, in the controller's write-pending queue, which is the entry to the persistence
-    /// domain.
+    /// Capacity of the controller's write-pending queue: writes that wait for the bus. A write in this queue is in the
+    /// persistence domain.
     pub write_pending_queue: usize,
     /// Number of writes waiting for a bank at which writes are served before reads.
     pub drain_start: usize,
@@ -83,8 +83,9 @@ pub struct PcmConfig {
 }
 
 impl PcmConfig {
-    /// Returns the memory of the SecPB paper (HPCA 2023, Table I): 8 GB, 55 ns to read, 150 ns to write. Banks, burst and
-    /// marks are those of gem5's NVM_2400_1x64 and its controller; the paper uses their clock and queues.
+    /// Returns the memory of the SecPB paper (HPCA 2023, Table I): 8 GB, 55 ns to read, 150 ns to write. Banks, burst
+    /// and drain marks are those of gem5's NVM_2400_1x64 and its controller. The paper uses the clock and the queues of
+    /// these gem5 models.
     pub fn secpb() -> PcmConfig {
         PcmConfig {
             capacity: Bytes(8 << 30),
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stride_of_banks_plus_one_uses_one_bank_by_xor_and_many_pseudo_randomly() {
+    fn a_stride_of_banks_plus_one_hits_one_pcm_bank_under_xor_and_many_pseudo_randomly() {
         let met = |mapping: BankMapping| {
             (0..16).map(|number| mapping.bank(LineAddr(number * 17), 16)).collect::<BTreeSet<_>>().len()
         };

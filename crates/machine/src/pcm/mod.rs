@@ -1,4 +1,4 @@
-//! One channel of phase-change memory: slow to read, slower to write, and durable.
+//! One channel of phase-change memory: reads are slow, writes are slower, and the content survives a loss of power.
 //!
 //! ```text
 //!   writes --> write-pending queue --(bus)--> write queue --> banks     durable from the first queue on
@@ -6,12 +6,13 @@
 //! ```
 //!
 //! The memory has no rows: a bank reads or writes one line at a time, with a fixed latency for each kind. A write is
-//! complete as soon as the controller's write-pending queue has it. The content of this queue survives a loss of power
-//! (ADR), and so does the queue of the memory itself. All later steps are in the background. They become visible only
-//! when the queues are full or a read finds its bank writing.
+//! complete as soon as it is in the controller's write-pending queue. The content of this queue survives a loss of
+//! power (ADR), as does the queue in the memory device. All later steps of a write take place in the background. They
+//! delay other requests only when the queues are full or when a read finds its bank writing.
 //!
-//! Like the DRAM model, this is a state machine without tasks. It takes requests and times, jumps from one start of a
-//! bank or of a transfer to the next, and returns the time of the next call.
+//! Like the DRAM model, this model is a state machine without tasks of the simulation. The caller passes requests and
+//! times. The model advances from one start of a bank access or of a transfer to the next, and returns the time of the
+//! next call.
 
 mod config;
 
@@ -30,18 +31,18 @@ struct PcmRead {
     token: u32,
     arrived: Time,
     waits: ArrivalConditions,
-    /// Time that a bank works for it; zero if it was answered from the write queue.
+    /// Time for which a bank works on the read; zero if the write queue answered it.
     needed: Duration,
 }
 
-/// A line and the time from which it can continue.
+/// An item and the time from which it can continue.
 #[derive(Clone, Copy, Debug)]
 struct Ready<T> {
     at: Time,
     what: T,
 }
 
-/// One bank; its current work ends at `free_at`.
+/// One bank; its current access ends at `free_at`.
 #[derive(Clone, Debug)]
 struct PcmBank {
     free_at: Time,
@@ -74,10 +75,10 @@ pub struct Pcm {
     /// Requests that wait for a bank, indexed by [`Kind`].
     waiting: [usize; 2],
     pending: VecDeque<Ready<LineAddr>>,
-    /// Reads with data that wait, or will wait, for the bus.
+    /// Reads in or behind their banks: their data wait, or will wait, for the bus.
     fetched: Vec<Ready<PcmRead>>,
     bus_free_at: Time,
-    /// Lower limit for new actions, because earlier times have passed.
+    /// Earliest time of new actions, because earlier times have passed.
     floor: Time,
     drain: Drain,
     drain_clock: Stopwatch,
@@ -128,12 +129,12 @@ impl Pcm {
         self.pending.iter().any(|write| write.what == line)
     }
 
-    /// Accepts a request at `now`. A write is durable from then on; it replaces a pending write of the same line. The
-    /// controller answers a read of a pending line one clock later. A read of a line that the memory has queued needs
-    /// no bank. Returns true if the request moves a line over the bus.
+    /// Accepts a request at `now`. A write is durable from `now` on; it replaces a pending write of the same line. The
+    /// controller answers a read of a pending line one clock later. A read of a line in the write queue of the memory
+    /// device needs no bank. Returns true if the request transfers a line over the bus.
     ///
     /// # Panics
-    /// If there is no room for it.
+    /// If the queue has no room for the request.
     pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) -> bool {
         assert!(self.has_room(kind), "a {kind:?} was submitted to a full queue");
         self.run_before(now);
@@ -179,8 +180,8 @@ impl Pcm {
         PcmRead { token, arrived: now, waits, needed: Duration::ZERO }
     }
 
-    /// Performs all actions that begin at or before `now`, and appends the reads that they answer, at times that may be
-    /// in the future. Returns the time of the next call, or `None` when no request waits.
+    /// Performs all actions that begin at or before `now`, and appends the completions of the answered reads, with
+    /// arrival times that may be after `now`. Returns the time of the next call, or `None` when no request waits.
     pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         self.run_before(now + Duration::from_fs(1));
         completions.append(&mut self.answered);
@@ -197,7 +198,7 @@ impl Pcm {
         }
     }
 
-    /// Returns the counters of the channel. Its counters of rows stay zero.
+    /// Returns the statistics of the channel. Its counts of row hits, closed rows and row conflicts stay zero.
     pub fn counters(&self) -> &DramCounters {
         &self.counters
     }
@@ -213,15 +214,16 @@ impl Pcm {
         self.drain_clock.set(self.drain.writing() && writes > 0, now.as_fs());
     }
 
-    /// Returns the first possible action and its time: the bus before the banks, and the first bank of several.
+    /// Returns the first possible action and its time: at equal times, the bus has priority over the banks, and a bank
+    /// over banks with higher numbers.
     fn next(&self) -> Option<(Time, PcmAction)> {
         let banks = self.wanted.iter().filter_map(|bank| self.next_of_bank(bank));
         let (at, action) = self.next_of_bus().into_iter().chain(banks).min_by_key(|(at, _)| *at)?;
         Some((at.max(self.floor), action))
     }
 
-    /// Returns the next action of the bus. The bus serves the request that has waited for it longest, reads first, so
-    /// neither kind can shut out the other.
+    /// Returns the next action of the bus. The bus serves the request that has waited longest for the bus, and a read
+    /// before a write that has waited equally long. So neither kind can block the other.
     fn next_of_bus(&self) -> Option<(Time, PcmAction)> {
         let read = self.fetched.iter().enumerate().map(|(position, read)| (read.at, PcmAction::Answer(position)));
         let has_room = self.waiting[Kind::Write as usize] < self.config.write_queue;
@@ -230,7 +232,8 @@ impl Pcm {
         Some((at.max(self.bus_free_at), action))
     }
 
-    /// Returns the next action of a bank. Writes wait for their turn; then they precede the reads of their bank.
+    /// Returns the next action of a bank. Writes start only during their turn. A write then precedes a read of the same
+    /// bank that could start at the same time.
     fn next_of_bank(&self, number: usize) -> Option<(Time, PcmAction)> {
         let bank = &self.banks[number];
         let write = bank.writes.front().filter(|_| self.drain.writing());
@@ -252,7 +255,8 @@ impl Pcm {
         }
     }
 
-    /// Moves the oldest pending write into the queue of the memory, where it replaces a waiting write of the same line.
+    /// Transfers the oldest pending write into the write queue of the memory device, where it replaces a waiting write
+    /// of the same line.
     fn transfer(&mut self, at: Time) {
         let Some(Ready { what: line, .. }) = self.pending.pop_front() else { return };
         self.occupy_bus(at);
@@ -292,8 +296,8 @@ impl Pcm {
         self.counters.data_bus_busy_clocks += self.config.burst_clocks;
     }
 
-    /// Answers a read with data that begin to arrive at `begins` and take `takes`, over the bus or from the queue before
-    /// it.
+    /// Answers a read with data that begin to arrive at `begins` and take `takes`, over the bus or from the
+    /// controller's write-pending queue.
     fn answer(&mut self, read: PcmRead, begins: Time, takes: Duration, burst: bool) {
         let PcmRead { token, arrived, waits, needed } = read;
         let drain = self.drain_clock.at(begins.as_fs());

@@ -26,7 +26,7 @@ fn at(ns: u64) -> Time {
 }
 
 #[test]
-fn a_lone_read_takes_the_banks_time_and_a_burst() {
+fn a_single_pcm_read_takes_the_read_time_of_the_bank_and_a_burst() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
     pcm.submit(at(10), LineAddr(3), Kind::Read, 0);
     let answer = finish(&mut pcm, at(10))[0];
@@ -36,7 +36,7 @@ fn a_lone_read_takes_the_banks_time_and_a_burst() {
 }
 
 #[test]
-fn each_longer_setting_of_a_time_delays_a_read_by_the_same_amount() {
+fn each_lengthened_pcm_timing_parameter_delays_a_read_by_that_amount() {
     let last_read = |change: fn(&mut PcmConfig)| {
         let mut config = PcmConfig::secpb();
         change(&mut config);
@@ -55,7 +55,7 @@ fn each_longer_setting_of_a_time_delays_a_read_by_the_same_amount() {
 }
 
 #[test]
-fn a_queue_accepts_exactly_its_number_of_entries() {
+fn a_memory_queue_accepts_exactly_its_number_of_entries() {
     for places in [4, 5] {
         for kind in [Kind::Read, Kind::Write] {
             let config = PcmConfig { read_queue: places, write_pending_queue: places, ..PcmConfig::secpb() };
@@ -73,7 +73,7 @@ fn a_queue_accepts_exactly_its_number_of_entries() {
 }
 
 #[test]
-fn reads_of_one_bank_follow_each_other_and_those_of_two_only_share_the_bus() {
+fn pcm_reads_of_one_bank_are_serial_and_of_two_banks_share_only_the_bus() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
     for (token, line) in [0, 1, 17].into_iter().enumerate() {
         pcm.submit(Time::ZERO, LineAddr(line), Kind::Read, token as u32);
@@ -87,7 +87,7 @@ fn reads_of_one_bank_follow_each_other_and_those_of_two_only_share_the_bus() {
 }
 
 #[test]
-fn a_read_finds_its_bank_writing_until_the_nanosecond_before_the_writes_end() {
+fn a_pcm_read_waits_for_the_write_of_its_bank_to_end() {
     let begun = Time::ZERO + BURST;
     for (arrives, begins) in [(begun + Duration::from_ns(149), begun + WRITE), (begun + WRITE, begun + WRITE)] {
         let mut pcm = Pcm::new(PcmConfig::secpb());
@@ -99,7 +99,7 @@ fn a_read_finds_its_bank_writing_until_the_nanosecond_before_the_writes_end() {
 }
 
 #[test]
-fn the_write_pending_queue_takes_its_32nd_write_at_once_and_the_33rd_after_a_transfer() {
+fn the_write_pending_queue_accepts_32_writes_and_the_next_after_a_transfer() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
     for line in 0..32 {
         assert!(pcm.has_room(Kind::Write), "write {line}");
@@ -117,9 +117,9 @@ fn the_write_pending_queue_takes_its_32nd_write_at_once_and_the_33rd_after_a_tra
 }
 
 #[test]
-fn writes_to_one_bank_fill_the_memorys_queue_and_then_the_pending_queue() {
+fn writes_to_one_pcm_bank_fill_the_memory_queue_and_then_the_write_pending_queue() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
-    // All in bank 0: one is being written, 128 are queued in the memory, 32 are pending.
+    // All lines are in bank 0: bank 0 is writing one line, 128 writes are queued in the memory device, 32 are pending.
     let lines: Vec<u64> = (0..).filter(|line| pcm.bank_of(LineAddr(*line)) == 0).take(162).collect();
     let mut accepted = 0;
     let now = at(140);
@@ -130,7 +130,7 @@ fn writes_to_one_bank_fill_the_memorys_queue_and_then_the_pending_queue() {
             accepted += 1;
         }
     }
-    // In 140 ns the bus has moved 42 writes; only the first has its bank.
+    // In 140 ns the bus has transferred 42 writes. Only the first of them is being written by its bank.
     assert_eq!(accepted, 42 + 32);
     let end = at(1_000);
     let mut time = now;
@@ -142,14 +142,14 @@ fn writes_to_one_bank_fill_the_memorys_queue_and_then_the_pending_queue() {
             accepted += 1;
         }
     }
-    // One bank finishes a write every 150 ns: six are done by now and the seventh is in progress. At most 7 + 128 + 32
-    // writes have been accepted.
+    // One bank finishes a write every 150 ns: six are complete by now and the seventh is in progress. At most 7 + 128 +
+    // 32 writes have been accepted.
     assert_eq!(accepted, 162);
     assert_eq!(pcm.waiting[Kind::Write as usize] + pcm.pending.len(), 162 - 7);
 }
 
 #[test]
-fn a_read_of_a_pending_line_is_forwarded_and_one_of_a_queued_line_takes_only_the_bus() {
+fn pcm_reads_of_pending_writes_are_forwarded_and_of_queued_writes_need_only_the_bus() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
     for (token, line) in [0, 1, 17].into_iter().enumerate() {
         pcm.submit(Time::ZERO, LineAddr(line), Kind::Write, token as u32);
@@ -167,7 +167,7 @@ fn a_read_of_a_pending_line_is_forwarded_and_one_of_a_queued_line_takes_only_the
 }
 
 #[test]
-fn writes_of_a_waiting_line_are_one_write() {
+fn repeated_writes_to_a_pending_line_merge_into_one_write() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
     for _ in 0..3 {
         pcm.submit(Time::ZERO, LineAddr(5), Kind::Write, 0);
@@ -178,7 +178,7 @@ fn writes_of_a_waiting_line_are_one_write() {
 }
 
 #[test]
-fn a_read_of_a_write_before_the_bus_takes_no_burst_and_of_one_behind_it_does() {
+fn a_read_forwarded_from_the_controller_needs_no_burst_and_from_the_pcm_queue_needs_one() {
     let mut pcm = Pcm::new(PcmConfig::secpb());
     let submit = |pcm: &mut Pcm, kind, token| pcm.submit(Time::ZERO, LineAddr(5), kind, token);
     assert_eq!([Kind::Write, Kind::Write, Kind::Read].map(|kind| submit(&mut pcm, kind, 0)), [true, false, false]);
@@ -186,7 +186,7 @@ fn a_read_of_a_write_before_the_bus_takes_no_burst_and_of_one_behind_it_does() {
     let transferred = Time::ZERO + BURST;
     pcm.advance(transferred, &mut answers);
     assert!(!answers[0].burst, "the controller answered");
-    // The write is in the queue of the memory now, or a bank writes it, so the data of a read cross the bus.
+    // The write is now in the queue of the memory device, or a bank is writing it. So the data of a read cross the bus.
     assert!(pcm.submit(transferred, LineAddr(5), Kind::Read, 1));
     assert!(pcm.submit(transferred, LineAddr(5), Kind::Write, 2));
     assert!(finish(&mut pcm, transferred)[0].burst);
@@ -212,7 +212,7 @@ fn impossible_values_are_refused_by_name() {
     }
 }
 
-/// A request of a generated test: nanoseconds since the one before, line, read or write.
+/// A request of a generated test: nanoseconds since the previous request, line, true for a write.
 fn requests() -> impl Strategy<Value = Vec<(u64, u64, bool)>> {
     let gap = prop_oneof![4 => 0..3u64, 2 => 0..200u64, 1 => 0..5_000u64];
     let line = prop_oneof![3 => 0..8u64, 3 => 0..64u64, 2 => 0..(1u64 << 27)];
@@ -250,8 +250,8 @@ proptest! {
         answers.sort_by_key(|answer| answer.token);
         let expected: Vec<u32> = (0..).zip(&asked).filter(|(_, a)| !a.2).map(|(token, _)| token).collect();
         prop_assert_eq!(answers.iter().map(|a| a.token).collect::<Vec<_>>(), expected);
-        // In the worst case, all earlier reads and two drains of the whole write queue precede it, all in the same
-        // bank.
+        // In the worst case, all earlier reads and two drains of the whole write queue precede a request, all in the
+        // same bank.
         let worst = config.read_queue as u64 * 60 + (3 * config.write_queue as u64 + 2) * 160;
         for answer in &answers {
             let latency = answer.at.since(answer.arrived);
@@ -262,7 +262,7 @@ proptest! {
     }
 
     #[test]
-    fn the_bus_carries_one_line_at_a_time_and_a_bank_reads_one_at_a_time(asked in requests()) {
+    fn the_pcm_bus_and_each_bank_serve_one_line_at_a_time(asked in requests()) {
         let mut pcm = Pcm::new(PcmConfig { read_queue: 1_000, ..PcmConfig::secpb() });
         let mut now = Time::ZERO;
         for (token, &(gap, line, _)) in asked.iter().enumerate() {

@@ -18,14 +18,14 @@ fn drains(buffer: &mut PersistBuffer) -> Vec<u64> {
 use Finds::{Allocated, Full, Leaving, Resident};
 
 #[test]
-fn a_line_has_one_entry_for_any_number_of_stores() {
+fn a_line_has_one_persist_buffer_entry_for_any_number_of_stores() {
     let mut buffer = of(4, 4, 0);
     assert_eq!(stores(&mut buffer, [1, 1, 2, 3, 1]), [Allocated, Resident, Allocated, Allocated, Resident]);
     assert_eq!(buffer.len(), 3);
 }
 
 #[test]
-fn a_buffer_drains_from_exactly_the_upper_watermark_down_to_the_lower_one() {
+fn a_persist_buffer_drains_from_the_upper_watermark_down_to_the_lower_one() {
     let mut buffer = of(8, 6, 4);
     stores(&mut buffer, 0..5);
     assert_eq!(drains(&mut buffer), [0; 0]);
@@ -38,14 +38,14 @@ fn a_buffer_drains_from_exactly_the_upper_watermark_down_to_the_lower_one() {
 }
 
 #[test]
-fn the_entry_that_was_allocated_first_leaves_first_despite_later_stores() {
+fn persist_buffer_entries_drain_in_allocation_order_despite_later_stores() {
     let mut buffer = of(4, 3, 0);
     stores(&mut buffer, [7, 5, 7, 6, 7]);
     assert_eq!(drains(&mut buffer), [7, 5, 6]);
 }
 
 #[test]
-fn a_store_without_an_entry_waits_until_a_drained_entry_has_left() {
+fn a_store_that_misses_a_full_persist_buffer_waits_until_a_drained_entry_has_left() {
     let mut buffer = of(3, 3, 2);
     assert_eq!(stores(&mut buffer, 0..3), [Allocated; 3]);
     assert_eq!(stores(&mut buffer, [3, 1]), [Full, Resident]);
@@ -56,7 +56,7 @@ fn a_store_without_an_entry_waits_until_a_drained_entry_has_left() {
 }
 
 #[test]
-fn an_entry_that_is_leaving_takes_no_store_and_its_line_gets_a_new_one() {
+fn a_draining_persist_buffer_entry_accepts_no_store_and_its_line_gets_a_new_entry() {
     let mut buffer = of(4, 2, 1);
     stores(&mut buffer, [1, 2]);
     assert_eq!(drains(&mut buffer), [1]);
@@ -67,7 +67,7 @@ fn an_entry_that_is_leaving_takes_no_store_and_its_line_gets_a_new_one() {
 }
 
 #[test]
-fn an_entry_that_another_core_reads_drains_at_once_and_counts_until_it_has_left() {
+fn a_persist_buffer_entry_flushed_by_a_remote_read_occupies_room_until_drained() {
     let mut buffer = of(3, 3, 1);
     stores(&mut buffer, [1, 2]);
     assert_eq!([2, 3].map(|line| buffer.flush(LineAddr(line))), [true, false]);
@@ -79,7 +79,7 @@ fn an_entry_that_another_core_reads_drains_at_once_and_counts_until_it_has_left(
 }
 
 #[test]
-fn an_entry_that_another_core_writes_is_removed_unless_it_is_leaving() {
+fn a_remote_write_removes_a_persist_buffer_entry_unless_it_is_draining() {
     let mut buffer = of(3, 3, 1);
     stores(&mut buffer, [1, 2, 3]);
     assert_eq!(drains(&mut buffer), [1, 2]);
@@ -90,14 +90,14 @@ fn an_entry_that_another_core_writes_is_removed_unless_it_is_leaving() {
 
 #[test]
 #[should_panic(expected = "left the persist buffer")]
-fn an_entry_that_was_not_chosen_cannot_leave() {
+fn completing_a_drain_that_was_not_started_panics() {
     let mut buffer = of(4, 4, 0);
     stores(&mut buffer, [1]);
     buffer.left(LineAddr(1));
 }
 
 #[test]
-fn fractions_are_rounded_towards_draining_later_and_longer() {
+fn persist_buffer_watermark_fractions_round_towards_draining_later_and_longer() {
     let of = |entries, from, to| {
         let config = PersistBufferConfig::of_fractions(entries, from, to).unwrap();
         (config.drain_from, config.drain_to)
@@ -113,7 +113,7 @@ fn fractions_are_rounded_towards_draining_later_and_longer() {
 }
 
 #[test]
-fn an_impossible_buffer_is_refused_with_the_values() {
+fn an_invalid_persist_buffer_is_refused_with_the_values() {
     let refused =
         |entries, drain_from, drain_to| PersistBufferConfig { entries, drain_from, drain_to }.check().unwrap_err();
     assert_eq!(refused(0, 1, 0), "entries is 0: expected at least 1");
@@ -186,9 +186,9 @@ impl Naive {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// Drains are requested one at a time and at any moment, and end in any order.
+    /// The test requests drains one at a time and at any moment, and ends them in any order.
     #[test]
-    fn a_buffer_behaves_as_a_naive_model(
+    fn a_persist_buffer_equals_a_naive_model_under_random_operations(
         (entries, from, to) in (1..12u32, any::<u32>(), any::<u32>()),
         steps in proptest::collection::vec((0..6u8, 0..16u64), 1..300),
     ) {

@@ -1,4 +1,5 @@
-//! Single accesses to the DRAM model, to the clock: idle latencies are those of two public simulators.
+//! Latencies of single accesses to an idle DRAM channel, exact to the clock. The expected values are those of two
+//! public simulators.
 //!
 //! `casemate validate` and `runner/tests/all/validation.rs` compare whole streams with these simulators.
 
@@ -27,7 +28,7 @@ fn lone_read(dram: &mut Dram, clock: u64, line: u64) -> (Completion, u64) {
 }
 
 #[test]
-fn a_lone_read_takes_exactly_the_idle_latency_of_its_row_outcome() {
+fn a_single_dram_read_takes_the_idle_latency_of_a_row_hit_miss_or_conflict() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     for (clock, line, outcome, clocks) in [
         (0, 0, RowOutcome::Closed, CLOSED),
@@ -44,14 +45,14 @@ fn a_lone_read_takes_exactly_the_idle_latency_of_its_row_outcome() {
 }
 
 #[test]
-fn a_read_during_a_refresh_waits_for_its_end() {
+fn a_dram_read_during_a_refresh_waits_for_its_end() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     let (completion, latency) = lone_read(&mut dram, 12_480 + 100, 0);
     assert_eq!((latency, completion.waited_for), (560 - 100 + 48, WaitCause::Refresh));
 }
 
 #[test]
-fn an_idle_channel_asks_for_no_calls_and_still_refreshes() {
+fn an_idle_dram_channel_needs_no_calls_and_still_counts_refreshes() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     lone_read(&mut dram, 0, 0);
     let mut completions = Vec::new();
@@ -65,12 +66,12 @@ fn every_rank_of_an_idle_channel_is_refreshed_when_it_is_due() {
         let mut config = DramConfig::ddr4_3200();
         config.organisation.ranks = ranks;
         let interval = config.timing.trefi;
-        // From the first interval on the ranks take turns, each a share of an interval after the one before.
+        // From the first interval on the ranks refresh in turn, each a fraction of an interval after the previous rank.
         for turn in 0..3 * ranks {
             let mut dram = Dram::new(config.clone());
             lone_read(&mut dram, 0, 0);
             let due = interval + turn * interval / ranks;
-            // The row that was read is closed first.
+            // The row that was read must be closed before the refresh.
             dram.advance(Time::from_fs(625_000 * (due + CONFLICT)), &mut Vec::new());
             assert_eq!(dram.counters().refreshes, turn + 1, "of {ranks} ranks");
             let (_, latency) = lone_read(&mut dram, due + 1_000, 0);
@@ -94,7 +95,7 @@ fn a_request_between_two_clock_edges_is_accepted_at_the_next_edge() {
 }
 
 #[test]
-fn waiting_writes_answer_reads_and_absorb_writes_of_their_line() {
+fn queued_dram_writes_forward_data_to_reads_and_merge_writes_of_their_line() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     let line = LineAddr(3);
     let requests =
@@ -110,12 +111,12 @@ fn waiting_writes_answer_reads_and_absorb_writes_of_their_line() {
     assert_eq!(completions.iter().map(|answer| answer.burst).collect::<Vec<_>>(), [false, true]);
     let counters = dram.counters();
     assert_eq!((counters.writes, counters.merged, counters.forwarded, counters.activates), (2, 1, 1, 1));
-    // One write and one read have moved a line.
+    // One write and one read have each transferred a line.
     assert_eq!(counters.data_bus_busy_clocks, 8);
 }
 
 #[test]
-fn a_full_queue_has_no_room_until_a_command_issues() {
+fn a_full_dram_read_queue_has_no_room_until_a_command_issues() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     for row in 0..32 {
         assert!(dram.has_room(Kind::Read));

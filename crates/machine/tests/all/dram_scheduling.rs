@@ -6,8 +6,8 @@ use casemate_machine::dram::{
 };
 use units::{Cycles, Frequency, LineAddr, Time};
 
-/// Lines of a row: 128. The next group is 128 lines further on, the next bank of the group 512, and the next row of the
-/// same bank 2048.
+/// Distances in lines: a row has 128 lines, so the next bank group is 128 lines further on. The next bank of the group
+/// is 512 lines further on, the next row of the same bank 2048.
 const GROUP: u64 = 128;
 const BANK: u64 = 512;
 const ROW: u64 = 2048;
@@ -58,7 +58,7 @@ fn last_data_of(mut dram: Dram, sequence: &[TestRequest]) -> u64 {
 }
 
 #[test]
-fn each_timing_constraint_alone_delays_the_data_that_wait_for_it() {
+fn each_dram_timing_constraint_alone_delays_the_data_that_wait_for_it() {
     use Kind::{Read, Write};
     type Field = fn(&mut Timing) -> &mut u64;
     let scenarios: [(&str, Field, &[TestRequest], u64); 15] = [
@@ -102,7 +102,7 @@ fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
         (&[(0, 0, Read), (0, ROW, Read)], [(2, 52), (0, 0)]),
         // The row's last read is at 100, and it is closed 12 clocks after that.
         (&[(0, 0, Read), (100, 1, Read), (101, ROW, Read)], [(3, 11), (0, 0)]),
-        // The write moves from 38 to 42, and the row may be read another 12 clocks later.
+        // The write is on the bus from clock 38 to 42, and the row may be read another 12 clocks later.
         (&[(0, 0, Write), (30, 1, Read)], [(1, 24), (1, 0)]),
     ];
     for (sequence, expected) in waits {
@@ -136,7 +136,7 @@ fn bursts_and_open_rows_last_for_their_configured_times() {
 }
 
 #[test]
-fn a_queue_accepts_exactly_its_number_of_entries() {
+fn a_memory_queue_accepts_exactly_its_number_of_entries() {
     for places in [4, 5] {
         for kind in [Kind::Read, Kind::Write] {
             let mut dram = channel(|config| {
@@ -156,7 +156,7 @@ fn a_queue_accepts_exactly_its_number_of_entries() {
 }
 
 #[test]
-fn a_conflict_at_rest_waits_for_trp() {
+fn a_row_conflict_on_an_idle_bank_waits_for_trp() {
     for trp in [22, 23] {
         let timing = Timing { trp, trc: 75, ..Timing::DDR4_3200 };
         assert_eq!(last_data(timing, &[(0, 0, Kind::Read), (500, ROW, Kind::Read)]), 500 + trp + 48);
@@ -164,13 +164,13 @@ fn a_conflict_at_rest_waits_for_trp() {
 }
 
 #[test]
-fn a_request_of_the_open_row_overtakes_an_older_conflict() {
+fn fr_fcfs_serves_open_row_requests_before_an_older_row_conflict() {
     let mut dram = channel(|_| {});
     assert_eq!(order_of_answers(&mut dram, 0, &[0, ROW, 1, 2]), [0, 2, 3, 1]);
 }
 
 #[test]
-fn no_more_requests_than_the_cap_overtake_an_older_one() {
+fn capped_fr_fcfs_lets_no_more_than_the_cap_overtake_an_older_request() {
     let mut dram = channel(|config| config.scheduler = Scheduler::FrFcfsCapped { cap: 2 });
     assert_eq!(order_of_answers(&mut dram, 0, &[0, ROW, 1, 2, 3, 4]), [0, 2, 3, 1, 4, 5]);
 }
@@ -195,7 +195,7 @@ fn an_idle_row_is_closed_exactly_after_its_time() {
 }
 
 #[test]
-fn a_completion_names_the_cause_of_its_wait() {
+fn a_dram_completion_names_the_cause_of_its_wait() {
     let mut dram = channel(|_| {});
     for (token, line) in [(0, 0), (1, ROW), (2, 2 * ROW)] {
         dram.submit(at(0), LineAddr(line), Kind::Read, token);
@@ -211,7 +211,7 @@ fn a_completion_names_the_cause_of_its_wait() {
 }
 
 #[test]
-fn a_read_behind_a_write_drain_names_it_as_the_cause() {
+fn a_dram_read_delayed_by_a_write_drain_names_it_as_the_cause() {
     let mut dram = channel(|_| {});
     for number in 0..26 {
         dram.submit(at(0), LineAddr(number * ROW), Kind::Write, 0);
@@ -248,7 +248,7 @@ fn turning(turns: BusTurnaround, timing: Timing) -> Dram {
 }
 
 #[test]
-fn a_read_whose_row_is_being_opened_waits_again_after_a_cancelling_turn() {
+fn a_read_with_its_row_opening_is_postponed_by_a_cancelling_bus_turnaround() {
     use Kind::{Read, Write};
     let sequence = [(0, 0, Read), (10, GROUP, Write), (10, 2 * GROUP, Write)];
     assert_eq!(last_data_of(turning(BusTurnaround::Finish, Timing::DDR4_3200), &sequence), 22 + 26);
@@ -261,7 +261,7 @@ fn a_read_whose_row_is_being_opened_waits_again_after_a_cancelling_turn() {
 }
 
 #[test]
-fn an_open_row_whose_read_a_turn_cancelled_is_opened_again_afterwards() {
+fn a_read_cancelled_by_a_bus_turnaround_activates_its_row_again() {
     use Kind::{Read, Write};
     let timing = Timing { tccd_s: 60, tccd_l: 60, ..Timing::DDR4_3200 };
     let sequence = [(0, 0, Read), (0, GROUP, Read), (50, 2 * GROUP, Write), (50, 3 * GROUP, Write)];
@@ -270,7 +270,7 @@ fn an_open_row_whose_read_a_turn_cancelled_is_opened_again_afterwards() {
 }
 
 #[test]
-fn a_cancellable_request_keeps_its_queue_entry_until_its_column_command() {
+fn with_cancelling_turnarounds_a_request_keeps_its_queue_entry_until_its_column_command() {
     for (turns, room) in [(BusTurnaround::Finish, [true, true]), (BusTurnaround::Cancel, [false, true])] {
         let mut dram = channel(|config| (config.turns, config.read_queue) = (turns, 1));
         dram.submit(at(0), LineAddr(0), Kind::Read, 0);

@@ -1,8 +1,8 @@
-//! Encryption of data lines: a mode of [`crypto`], with a nonce from the line's place and version.
+//! Encryption of data lines: a mode of [`crypto`], with a nonce from the line's address and version.
 //!
 //! # Contract
-//! `open(seal(x)) == x` for the same place and counter. Work that needs only the counter
-//! overlaps with the fetch; other work waits for the ciphertext ([`Cipher::uses`]).
+//! `open(seal(x)) == x` for the same address and counter. Work that needs only the counter overlaps with the fetch;
+//! other work waits for the ciphertext ([`Cipher::uses`]).
 
 use crate::counter::Counter;
 use crate::memo::{MacInput, Memo};
@@ -16,14 +16,14 @@ use units::{Line, LineLength};
 /// Lines that addresses of 32 bits reach.
 const LINES_OF_4_GB: u64 = (1 << 32) / units::LINE_BYTES as u64;
 
-/// Inputs of a mode from a line's place and version.
+/// Inputs that a mode takes from a line's address and version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NonceInputs {
-    /// The line's place only.
+    /// The line's address only.
     Address,
-    /// The line's place, and its version if the design has counters.
+    /// The line's address, and its version if the design has counters.
     AddressAndVersion,
-    /// The line's place and version, which must never repeat together.
+    /// The line's address and version. The pair of both must never repeat.
     FreshNonce,
 }
 
@@ -66,8 +66,8 @@ impl Cipher {
         }
     }
 
-    /// Returns the same mode for lines of this length, without the blocks behind their end. Returns `None` for shorter lines
-    /// if the mode chains its blocks.
+    /// Returns the same mode for lines of this length, without the cipher blocks after the end of the line. Returns
+    /// `None` for shorter lines if the mode chains its blocks.
     pub fn for_lines_of(self, length: LineLength) -> Option<Cipher> {
         let shorter = |uses: Uses| Uses { of_line: uses.of_line / length.per_recorded_line() as u32, ..uses };
         let is_unchained = self.uses.is_none_or(|uses| uses.order != BlockOrder::Chained);
@@ -85,12 +85,13 @@ impl Cipher {
         self.uses.is_none_or(|uses| uses.order == BlockOrder::Early)
     }
 
-    /// Returns the block cipher's uses to seal or open a line, or `None` without encryption.
+    /// Returns the block cipher operations that encrypt or decrypt a line, or `None` without encryption.
     pub fn uses(&self) -> Option<Uses> {
         self.uses
     }
 
-    /// Returns the nonce of a line if it must be fresh: the ledger of pads must never see it twice.
+    /// Returns the nonce of a line if the mode requires a fresh nonce, which the ledger of pads must never record
+    /// twice.
     pub fn nonce(&self, at: DataSlot, counter: Counter) -> Option<Nonce> {
         (self.inputs == NonceInputs::FreshNonce).then(|| self.nonce_of(at, counter))
     }

@@ -1,7 +1,7 @@
-//! Work of a line in block ciphers: the blocks of its encryption, and either the mask or all blocks of its tag.
+//! Block cipher operations for a line: the blocks of its encryption, and either the mask or all blocks of its tag.
 //!
-//! Blocks that need only the nonce begin when the counter is known, before the text arrives; the other blocks wait for
-//! both.
+//! Blocks that need only the nonce begin when the counter is known, before the text arrives. The other blocks wait for
+//! the counter and for the text.
 
 use crate::verbs::{AesUnits, Blocks, Known, Passing, Purpose, Verbs};
 use crypto::{BlockCipher, BlockOrder, Uses};
@@ -19,7 +19,7 @@ pub(crate) fn has_offset(uses: Uses) -> bool {
     uses.order == BlockOrder::Parallel && uses.of_nonce > 0
 }
 
-/// Returns the blocks that need only the counter, for a line with a known offset.
+/// Returns the blocks that need only the counter, for a line with an offset that the chip already has.
 fn early_without_offset(work: &BlockWork) -> [Option<Blocks>; 2] {
     let without = |uses: Uses| if has_offset(uses) { Uses { of_nonce: 0, ..uses } } else { uses };
     early_with_mask(&BlockWork { uses: work.uses.map(without), tag: work.tag.map(without), ..*work })
@@ -45,11 +45,11 @@ async fn through<V: Verbs>(verbs: &V, blocks: Option<Blocks>) {
 }
 
 /// Blocks of a line that need only its counter and have begun, in one batch or two. The second batch is boxed, since
-/// few lines need it and each read carries this value along.
+/// few lines need it and each read holds this value.
 pub(crate) type EarlyBlocks = (Passing, Option<Box<Passing>>);
 
-/// Returns the length in bytes of the pieces of a line that are opened separately, for a line with a tag or without. It
-/// is the length of a block, of a word if all blocks are made in advance, or of the line if one tag covers all of it.
+/// Returns the length in bytes of the separately decrypted pieces of a line, with a tag or without. A piece is a block;
+/// or a word, if all blocks are computed in advance; or the line, if one tag covers the whole line.
 pub(super) fn piece_bytes(work: &BlockWork, is_tagged: bool) -> usize {
     let of_cipher = work.uses.filter(|uses| uses.order != BlockOrder::Early);
     match of_cipher.or(work.tag) {
@@ -59,33 +59,33 @@ pub(super) fn piece_bytes(work: &BlockWork, is_tagged: bool) -> usize {
     }
 }
 
-/// Uses of block ciphers by a line. Code that waits for the blocks borrows this value: otherwise each wait would carry
-/// a copy.
+/// Block cipher operations for a line. Code that waits for the blocks borrows this value: otherwise the future of each
+/// wait would contain a copy.
 #[derive(Clone)]
 pub(crate) struct BlockWork {
-    /// Uses for the line's encryption.
+    /// Operations for the line's encryption.
     pub(super) uses: Option<Uses>,
-    /// Uses for the line's tag, if the code is made of a block cipher.
+    /// Operations for the line's tag, if the authentication code is built from a block cipher.
     pub tag: Option<Uses>,
-    /// Uses for the tag's mask; 0 if tags have no masks.
+    /// Number of blocks for the tag's mask; 0 if tags have no masks.
     pub(super) masks: u32,
-    /// True if a counter must be decoded before it is known.
+    /// True if the chip must decode a line of counters to read a counter.
     pub(super) coded_counters: bool,
-    /// True if first offsets are kept with the counters on the chip.
+    /// True if the chip keeps first offsets with the counters.
     pub offsets_kept: bool,
     /// Blocks that need only the line's counter, in one batch or two; kept, because every read and write needs them.
     of_counter: [Option<Blocks>; 2],
 }
 
 impl BlockWork {
-    /// Returns the work of these uses: of the encryption, of a tag that is made of a block cipher, and of the tag's
-    /// mask.
+    /// Returns the work of these operations: for the encryption, for a tag that is built from a block cipher, and for
+    /// the tag's mask.
     pub fn new(uses: Option<Uses>, tag: Option<Uses>, masks: u32, coded_counters: bool) -> BlockWork {
         let work = BlockWork { uses, tag, masks, coded_counters, offsets_kept: false, of_counter: [None; 2] };
         BlockWork { of_counter: early_with_mask(&work), ..work }
     }
 
-    /// Returns the uses of block ciphers that a line takes, with its tag's mask (EMCC, section V: five).
+    /// Returns the number of block cipher operations for a line, including its tag's mask (EMCC, section V: five).
     pub fn blocks(&self) -> u32 {
         self.uses.map_or(0, |uses| uses.blocks()) + self.masks
     }
@@ -103,12 +103,12 @@ impl BlockWork {
         self.tag.map(of_nonce).and_then(Blocks::any).or(self.mask_work(1))
     }
 
-    /// Returns the use of the cipher for a tag over the sum of the plaintext, if the tag is of this kind.
+    /// Returns the cipher operations for a tag over the sum of the plaintext blocks, if the tag is of this kind.
     fn of_sum(&self) -> Option<Uses> {
         self.tag.filter(|uses| uses.order == BlockOrder::Summed)
     }
 
-    /// Returns true if a line's tag is made together with its ciphertext.
+    /// Returns true if a line's tag is computed together with its ciphertext.
     pub fn seals_with_tag(&self) -> bool {
         self.of_sum().is_some()
     }
@@ -142,8 +142,8 @@ impl BlockWork {
         Some(Blocks { parallel: 1, piece, ..self.opening()? })
     }
 
-    /// Returns true if the output of the nonce's blocks is XOR-ed with the ciphertext of a block, or opens it without
-    /// further blocks.
+    /// Returns true if a block of ciphertext is XOR-ed with the output of the nonce's blocks before its decryption, or
+    /// is decrypted only by this XOR.
     pub fn is_masked_before(&self) -> bool {
         let apart =
             |uses: Uses| uses.order == BlockOrder::Early || (uses.order == BlockOrder::Parallel && uses.of_nonce > 0);
@@ -176,8 +176,8 @@ impl BlockWork {
         }
     }
 
-    /// Computes one tag over `lines` lines, in the engine for tags or in the units of the cipher that the code is made
-    /// of. The texts, and the output of the first nonce's blocks, are already available.
+    /// Computes one tag over `lines` lines, in the engine for tags or in the units of the cipher from which the code is
+    /// built. The texts, and the output of the first nonce's blocks, are already available.
     pub async fn to_tag<V: Verbs>(&self, verbs: &V, lines: usize) {
         match self.tagging(lines as u32) {
             blocks @ Some(_) => through(verbs, blocks).await,
@@ -214,8 +214,8 @@ impl BlockWork {
         Some((begin(first), second.map(|second| Box::new(begin(second)))))
     }
 
-    /// Waits for the blocks that need only the counter of a line, which may be under way, and for `blocks`. Those of the
-    /// tag are awaited last, since `blocks` do not need them.
+    /// Waits for the blocks that need only the counter of a line, which may be under way, and for `blocks`. Waits for
+    /// the blocks of the tag last, since `blocks` do not depend on them.
     async fn behind_pad<V: Verbs>(&self, verbs: &V, begun: Option<EarlyBlocks>, blocks: Option<Blocks>) {
         let (pad, tag) = begun.map_or((None, None), |(first, second)| match self.early() {
             Some(_) => (Some(first), second),

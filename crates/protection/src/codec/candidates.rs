@@ -1,13 +1,14 @@
-//! Candidates for the chunks of a line. The controller offers them to the cipher's units when the line is missed, and
-//! compares them with the chunks that arrive (C.1 rules 3 to 5).
+//! Candidates for the chunks of a line. When the line misses, the controller offers the candidates to the cipher's
+//! units, and later compares them with the chunks that arrive (C.1 rules 3 to 5).
 //!
 //! ```text
 //! offer:   for each chunk, the asked-for one first: the candidates' blocks, of ciphertext and of tags, as idle work
 //! match:   the chunk and its tag are there ─ the matching candidate is out ─ compare ─ neither decrypted nor verified
 //! settle:  matched, or decrypted and verified ─ what of its candidates has not gone in is given up
 //! ```
-//! A chunk that matches counts as verified: the tag of its candidate equals the stored one. The permutation determines
-//! the matching candidate, if one matches. If all candidates are really encrypted, the result of the encryption counts.
+//! A chunk that matches a candidate counts as verified: the tag of the candidate equals the stored tag. A block cipher
+//! is a permutation, so the simulator finds the matching candidate by decryption of the chunk. If it really encrypts
+//! all candidates of a line, the result of the encryption counts.
 
 use super::{Arrived, LineCodec};
 use crate::counter::Counter;
@@ -18,7 +19,7 @@ use crate::verbs::{AesUnits, Blocks, Cache, IdleBlocks, Known, Purpose, Verbs};
 use crypto::{BlockCipher, Tag};
 use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES, Word, Words};
 
-/// Candidates of a missed line, on their way through the units.
+/// Candidates of a missed line that were offered to the cipher's units.
 pub(crate) struct Offers {
     pub candidates: Candidates,
     /// Offered blocks of each chunk.
@@ -27,7 +28,8 @@ pub(crate) struct Offers {
     of: Targets,
     /// True if no candidate is ever given up, which is a planted bug.
     keeps_all: bool,
-    /// True if the values of candidates are looked up later, which is another planted bug.
+    /// True if the values of matching candidates are read from a later state of the table, which is another planted
+    /// bug.
     pub of_later_table: bool,
 }
 
@@ -37,21 +39,21 @@ pub(crate) enum OfferedCandidates {
     /// The line never has candidates.
     #[default]
     Never,
-    /// The candidates are on their way through the units.
+    /// The candidates were offered to the cipher's units.
     Now(Box<Offers>),
-    /// The candidates are offered when the line's bitmap arrives, because their tags bind it; at this time at the
-    /// earliest.
+    /// The candidates will be offered when the line's bitmap arrives, because their tags cover the bitmap. They are
+    /// offered at this time at the earliest.
     InOrder(Known),
 }
 
 impl OfferedCandidates {
-    /// Returns true if the candidates are on their way.
+    /// Returns true if the candidates were offered.
     pub fn is_now(&self) -> bool {
         matches!(self, OfferedCandidates::Now(_))
     }
 }
 
-/// Parts of a chunk that are speculated on.
+/// Parts of a chunk that the candidates predict.
 #[derive(Clone, Copy)]
 pub(super) struct Targets {
     pub ciphertext: bool,
@@ -82,22 +84,23 @@ impl Offers {
         &self.offered[chunk]
     }
 
-    /// Waits until a candidate of a chunk has left the units, then compares it. Returns whether it had already left.
+    /// Waits until a candidate of a chunk has left the units, then compares it with the chunk. Returns whether the
+    /// candidate had already left the units at the call.
     pub async fn compare<V: Verbs>(&self, verbs: &V, chunk: usize, place: usize) -> bool {
         let (offered, blocks) = (self.of_chunk(chunk), self.of.blocks());
-        // The tag's block follows that of the ciphertext.
+        // The block for the tag follows the block for the ciphertext.
         let was_out = verbs.await_offered(offered, place as u32 * blocks + blocks - 1).await;
         verbs.look_up(Cache::Candidates).await;
         was_out
     }
 
-    /// Ends the speculation on a chunk: gives up the candidates that it no longer needs, and counts the outcome.
+    /// Ends the speculation on a chunk: withdraws the offered candidates of the chunk, and counts the outcome.
     pub fn settle<V: Verbs>(&self, verbs: &V, speculation: &Speculation, chunk: usize, outcome: ChunkOutcome) {
         let given_up = if self.keeps_all { 0 } else { verbs.give_up(self.of_chunk(chunk)) };
         speculation.resolved(outcome, given_up);
     }
 
-    /// Gives up all candidates of a line that is not opened.
+    /// Withdraws all offered candidates of a line that will not be decrypted.
     pub fn give_up<V: Verbs>(&self, verbs: &V) {
         self.offered.iter().for_each(|offered| {
             verbs.give_up(offered);
@@ -136,20 +139,20 @@ impl LineCodec {
     }
 }
 
-/// A line that has arrived, with the candidates of its chunks.
+/// A line that has arrived, to be compared with the candidates of its chunks.
 pub(super) struct Matching<'a> {
     pub codec: &'a LineCodec,
     pub offers: &'a Offers,
     pub arrived: &'a Arrived<'a>,
-    /// Bitmap that gives the order of the line's words in memory, if tags bind it.
+    /// Bitmap that gives the order of the line's words in memory, if tags cover bitmaps.
     pub bitmap: Bitmap,
     /// Plaintext that the line decrypts to.
     pub plaintext: &'a Line,
 }
 
 impl Matching<'_> {
-    /// Returns the matching candidate of each chunk: the one with the chunk's ciphertext and tag, as far as these are
-    /// speculated on.
+    /// Returns the matching candidate of each chunk: the candidate with the same ciphertext and tag, or with the one of
+    /// them that the design predicts.
     pub fn of(&self, speculation: &Speculation) -> Matches {
         let is_computed = speculation.next_is_computed();
         let by_permutation = self.by_permutation();
@@ -194,8 +197,8 @@ impl Matching<'_> {
         matches
     }
 
-    /// Returns a candidate sealed at every position of the line, with its tag. If ciphertext is not speculated on, the
-    /// text is the candidate.
+    /// Returns a candidate sealed at every position of the line, with its tag. If the design does not predict
+    /// ciphertext, the text is the candidate.
     fn encrypted(&self, candidate: &Line) -> (Line, Option<Tag>) {
         let Matching { codec, offers: Offers { of, .. }, arrived: Arrived { at, counter, .. }, bitmap, .. } = *self;
         let before = Counter(counter.0.saturating_sub(1));
@@ -210,7 +213,7 @@ impl Matching<'_> {
         (text, tag)
     }
 
-    /// Returns true if a tag is the stored tag of a chunk, or if tags are not speculated on.
+    /// Returns true if a tag is the stored tag of a chunk, or if the design does not predict tags.
     fn tag_fits(&self, computed: Option<Tag>, chunk: usize) -> bool {
         let compared = self.codec.mac.as_ref().zip(computed);
         let (stored, chunk) = (self.arrived.tag.get(), chunk as u32);
@@ -223,7 +226,7 @@ impl Matching<'_> {
     }
 }
 
-/// Returns the line before, which a planted bug mistakes for this line.
+/// Returns the previous line, which a planted bug uses instead of this line.
 fn line_before(at: DataSlot) -> DataSlot {
     Placement::Fixed.of(LineAddr(at.line().0.saturating_sub(1)))
 }

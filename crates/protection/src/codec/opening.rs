@@ -5,15 +5,15 @@
 //! tag:     words, or plaintext ─ block ─ compare     ┘ vouches for it than its own tag, or nothing at all
 //! ```
 //! A piece is the smallest part of a line that cipher and code process separately: a block, or a word if all blocks
-//! were made in advance. A tag over the line waits for all pieces: a chain of blocks waits for each piece in turn, a
-//! sum of blocks waits once. The line is then released as a whole.
+//! were computed in advance. A tag over the whole line needs all pieces. A chain of blocks waits for each piece in
+//! turn, and a sum of blocks waits once for all. The line is then released as a whole.
 //!
-//! All this concerns the line in its order in memory. Before the release, the words are put back into program order. In
-//! designs that re-order lines, this step waits for the line's bitmap ([`order`](super::order)).
+//! Decryption and verification process the words in their order in memory. Before the release, the words are put back
+//! into program order. In designs that re-order lines, this step waits for the line's bitmap ([`order`](super::order)).
 //!
-//! If the line was speculated on, a piece takes the value of its matching candidate when the two are compared, unless
-//! the piece is decrypted and verified before that ([`speculated`](super::speculated)). Candidates with tags that bind
-//! the line's bitmap are offered when the bitmap arrives, while the line is decrypted.
+//! If the line has candidates, a piece gets the value of its matching candidate when the two are compared, unless the
+//! piece is decrypted and verified earlier ([`speculated`](super::speculated)). Candidates with tags that cover the
+//! line's bitmap are offered when the bitmap arrives, while the line is decrypted.
 
 use super::block_work::EarlyBlocks;
 use super::speculated::{Speculating, number_of};
@@ -28,7 +28,7 @@ use std::cell::{Cell, OnceCell};
 use std::future::Future;
 use units::{Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
-/// A line that is being opened.
+/// A line that is being decrypted and verified.
 struct LineOpening<'a, V, F> {
     codec: &'a LineCodec,
     verbs: &'a V,
@@ -42,19 +42,20 @@ struct LineOpening<'a, V, F> {
     tag_begun: Once<()>,
     /// Set for each word that has been decrypted.
     decrypted: [Once<()>; WORDS_PER_LINE],
-    /// Releases words before the remaining words; taken by the first release.
+    /// Callback that releases words before the remaining words; the first release consumes it.
     release_first: Cell<Option<F>>,
 }
 
 impl LineCodec {
-    /// Returns how much of a line must have arrived before a reader that requests this word first can use any of it.
+    /// Returns the part of a line that must have arrived before a reader that requests this word first can use any
+    /// word.
     pub fn wanted(&self, word: Word) -> Wanted {
         Wanted::piece(word, self.piece_bytes)
     }
 
-    /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. In a mode that starts early,
-    /// `begun` contains the pad, which is under way. Words that are opened before the remaining words go to
-    /// `release_first`.
+    /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. If the mode can start before
+    /// the ciphertext arrives, `begun` contains the pad, which the units are computing. Words that are opened before
+    /// the remaining words go to `release_first`.
     pub async fn open<V: Verbs>(
         &self,
         verbs: &V,
@@ -67,8 +68,8 @@ impl LineCodec {
             return Box::pin(self.open_by_pieces(verbs, arrived, begun, release_first)).await;
         }
         let pad = begun.early;
-        // A closure, not a future: a future would be moved to the point where it is awaited, with all the room that it
-        // ever needs.
+        // A closure, not a future: a future would be moved to the point where it is awaited, together with its whole
+        // state.
         let open = async || {
             if self.work.blocks() > 0 {
                 self.work.to_open(verbs, pad).await;
@@ -87,9 +88,9 @@ impl LineCodec {
         (plaintext(opened), verdict)
     }
 
-    /// Decrypts a line that no tag vouches for yet: each piece when its candidate matches, or when the cipher has
-    /// opened it. `lying` receives the line in its order in memory, as soon as all of it is decrypted. The returned
-    /// line is in program order.
+    /// Decrypts a line before its verification: each piece when its candidate matches, or when the cipher has decrypted
+    /// it. `lying` receives the line in its order in memory, as soon as the whole line is decrypted. The returned line
+    /// is in program order.
     pub async fn open_unverified<V: Verbs>(
         &self,
         verbs: &V,
@@ -145,7 +146,7 @@ fn in_order(codec: &LineCodec, bitmap: Bitmap, lying: Plaintext) -> Plaintext {
 }
 
 impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'a, V, F> {
-    /// Returns a line without an opened piece, and the work that was begun in advance.
+    /// Returns a line without a decrypted piece, and the work that began in advance.
     fn new(
         codec: &'a LineCodec,
         verbs: &'a V,
@@ -181,8 +182,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         }
     }
 
-    /// Waits for the blocks that need only the nonce: separately for decryption and for the tag, if they are in two
-    /// batches.
+    /// Waits for the blocks that need only the nonce: separately for decryption and for the tag, if these blocks are in
+    /// two batches.
     async fn early(&self, pad: Option<EarlyBlocks>) {
         let begun = pad.or_else(|| self.codec.work.begin_pad(self.verbs, false));
         let (pad, tag) = begun.map_or((None, None), |(pad, tag)| (Some(pad), tag));
@@ -229,8 +230,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
             if let Some(passing) = passing {
                 self.verbs.await_blocks(passing).await;
             }
-            // In CBC, a decrypted block is XOR-ed with the ciphertext before it, and the first block with the nonce's
-            // output.
+            // In CBC, a decrypted block is XOR-ed with the previous block of ciphertext, and the first block with the
+            // encrypted nonce.
             match work.block_before(piece) {
                 Some(before) => self.await_words(before).await,
                 None if work.is_masked_after() => {
@@ -270,8 +271,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         self.verbs.await_blocks(self.begin(blocks))
     }
 
-    /// Releases a piece to the core if it contains the requested word, as soon as the bitmap gives the words of the
-    /// piece.
+    /// Releases a piece to the core if it contains the requested word, as soon as the bitmap shows which words the
+    /// piece contains.
     async fn release_requested(&self, piece: Words) {
         let Ok(bitmap) = self.arrived.order.known().await else { return };
         let has = |bug| self.codec.planted.has(bug);
@@ -306,7 +307,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
             _ => {
                 self.text(Words::ALL).await;
                 if self.codec.work.tag.is_some() {
-                    // A tag over several lines: its chain begins with the output of the nonce's blocks.
+                    // A tag over several lines: its chain of blocks begins with the encrypted nonce.
                     self.tag_begun.wait().await;
                 }
                 self.codec.check(self.verbs, self.arrived, &self.covered()).await
@@ -319,7 +320,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         if self.codec.checks_plaintext() { self.plaintext.get().bytes } else { self.arrived.stored.examine() }
     }
 
-    /// Checks each piece against the tag of the piece.
+    /// Compares the tag of each piece with the stored tag of the piece.
     async fn check_pieces(&self, mac: &Mac, uses: Uses) -> Result<(), Fault> {
         let Arrived { at, counter, order, .. } = *self.arrived;
         let covered = self.covered();
@@ -361,7 +362,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         if verdicts.into_iter().all(|fits| fits) { Ok(()) } else { Err(Fault::Tag(self.arrived.at.line())) }
     }
 
-    /// Checks the line against a tag that is made by a chain of blocks, from the first block to the last.
+    /// Verifies the line by a tag that is a chain of blocks, from the first block to the last.
     async fn check_chain(&self, uses: Uses) -> Result<(), Fault> {
         self.tag_begun.wait().await;
         for number in 0..uses.of_line as usize {

@@ -5,8 +5,8 @@
 //! bitmap:  its own fetch ─ two encryptions ─┬──────────────┘
 //!                                           └ tag that binds it, and candidates' tags that do
 //! ```
-//! Decryption works on the line in its order in memory and needs no bitmap (section 3.2.2 of the paper). The steps that
-//! need the bitmap wait for it here.
+//! Decryption processes the words in their order in memory and needs no bitmap (section 3.2.2 of the paper). The steps
+//! that need the bitmap wait for it here.
 
 use crate::speculation::Bitmap;
 use crate::verbs::Fault;
@@ -34,8 +34,8 @@ impl<'a> BitmapOrder<'a> {
     }
 
     /// Returns the order of a line that booting has just put into memory: program order, whatever memory returns for
-    /// its bitmap. Accesses wait for the bitmap all the same, since a chip cannot distinguish this line from a written
-    /// one.
+    /// its bitmap. Accesses wait for the bitmap nevertheless, since a chip cannot distinguish this line from a written
+    /// line.
     pub fn booted(self) -> BitmapOrder<'a> {
         BitmapOrder { booted: true, ..self }
     }

@@ -1,5 +1,5 @@
-//! State of a speculated line while it is opened: the chunks that match a candidate, and those decrypted and verified
-//! first.
+//! State of a line with candidates while it is decrypted and verified: the chunks that match a candidate, and the
+//! chunks that are decrypted and verified first.
 
 use super::candidates::{Matches, Matching, OfferedCandidates, Offers, Targets};
 use super::{Arrived, LineCodec};
@@ -10,8 +10,8 @@ use std::cell::Cell;
 use std::future::{Future, pending};
 use units::{Line, LineLength, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
-/// A speculated line that is being opened. Its candidates were offered before the line arrived, or are offered when its
-/// bitmap arrives.
+/// A line with candidates that is being decrypted and verified. Its candidates were offered before the line arrived, or
+/// are offered when its bitmap arrives.
 pub(super) struct Speculating<'a, V> {
     codec: &'a LineCodec,
     verbs: &'a V,
@@ -84,8 +84,8 @@ impl<'a, V: Verbs> Speculating<'a, V> {
         pending().await
     }
 
-    /// Determines the matching candidates. Candidates that bind a bitmap wait for it, and candidates that are not
-    /// offered yet are offered here.
+    /// Determines the matching candidates. If the candidates' tags cover the line's bitmap, waits for the bitmap and
+    /// then offers the candidates.
     async fn matching(&self, plaintext: &Line) -> Result<Option<&Speculated<'a>>, Fault> {
         let Speculating { codec, verbs, arrived, speculation, .. } = *self;
         let bitmap = if speculation.waits_for_bitmap() { arrived.order.known().await? } else { Bitmap::NONE };
@@ -166,7 +166,8 @@ impl<'a> Speculated<'a> {
     }
 
     /// Records that a chunk has arrived, then waits until it is compared with its matching candidate, as soon as that
-    /// candidate has left the units. Waits for ever if no candidate matches. Returns a line of that candidate.
+    /// candidate has left the units. Waits for ever if no candidate matches. Returns a line in which every chunk is
+    /// this candidate.
     pub async fn compared<V: Verbs>(&self, verbs: &V, piece: Words) -> Line {
         let chunk = self.number_of(piece);
         self.there[chunk].set(());
@@ -193,8 +194,8 @@ impl<'a> Speculated<'a> {
     }
 
     /// Waits until the stored tag of a chunk is compared with the tag of its matching candidate; for ever if no
-    /// candidate matches. Tags are compared together with the ciphertext if that is speculated on, else when the chunk
-    /// is decrypted.
+    /// candidate matches. Tags are compared together with the ciphertext if the design predicts ciphertext, otherwise
+    /// when the chunk is decrypted.
     pub async fn vouched<V: Verbs>(&self, verbs: &V, piece: Words) -> bool {
         if self.targets().ciphertext {
             self.matched(piece).await;
@@ -204,7 +205,7 @@ impl<'a> Speculated<'a> {
         true
     }
 
-    /// Records that a chunk is decrypted. If tags are not speculated on, this ends the speculation on the chunk.
+    /// Records that a chunk is decrypted. If the design does not predict tags, this ends the speculation on the chunk.
     pub fn decrypted<V: Verbs>(&self, verbs: &V, piece: Words) {
         if !self.targets().tag {
             self.resolved(verbs, piece);

@@ -132,7 +132,7 @@ fn handled() -> impl Iterator<Item = Parts> {
 }
 
 #[test]
-fn boot_content_reads_right_under_aged_counters_in_every_composition() {
+fn initial_content_reads_right_under_aged_counters_in_every_composition() {
     let libraries: Vec<_> = CounterChoice::VARIANTS.iter().map(|choice| (*choice, library(*choice))).collect();
     let mut checked = 0;
     for parts in handled() {
@@ -145,7 +145,7 @@ fn boot_content_reads_right_under_aged_counters_in_every_composition() {
 }
 
 #[test]
-fn counters_of_an_aged_group_are_refused_when_forged_and_when_rolled_back_to_blank() {
+fn forged_or_blanked_counters_of_an_aged_group_are_detected() {
     for parts in trees() {
         assert_eq!(check(&parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
@@ -153,7 +153,7 @@ fn counters_of_an_aged_group_are_refused_when_forged_and_when_rolled_back_to_bla
 
 /// The node above both groups overflows. This gives the group that was only read a version, and so a MAC, in memory.
 #[test]
-fn a_blank_child_that_gets_a_version_keeps_the_counters_it_began_with() {
+fn a_read_only_counter_group_keeps_its_initial_counters_when_its_tree_parent_overflows() {
     let versions = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
     let parts = composition(CipherChoice::Aes128Counter, CounterChoice::Vault32, &gmac(), &versions);
     let memory = aged(&parts, library(parts.counters), PlantedBug::NONE).unwrap();
@@ -167,7 +167,7 @@ fn a_blank_child_that_gets_a_version_keeps_the_counters_it_began_with() {
 }
 
 #[test]
-fn a_twin_continues_with_the_initial_counters_of_its_original() {
+fn a_cloned_memory_keeps_the_initial_aged_counters_of_its_original() {
     let parts = composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &TreeKind::Bonsai.into());
     let memory = aged(&parts, library(parts.counters), PlantedBug::NONE).unwrap();
     assert_eq!(reads_as_started(&memory, READ, "at first"), Ok(()));

@@ -41,7 +41,7 @@ pub fn holds(memory: &SchemeMemory) -> Checked {
 }
 
 #[test]
-fn boot_content_reads_right_under_every_pair_of_parts() {
+fn initial_content_reads_right_under_every_pair_of_design_parts() {
     for parts in pairs() {
         assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }

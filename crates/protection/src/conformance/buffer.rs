@@ -48,7 +48,7 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
 }
 
 #[test]
-fn a_resident_line_is_read_from_its_buffer_and_survives() {
+fn a_line_in_the_persist_buffer_is_read_from_it_and_survives_a_loss() {
     for parts in super::buffered() {
         assert_eq!(check(&parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }

@@ -80,7 +80,7 @@ fn places_matter(choice: CipherChoice) -> bool {
 }
 
 #[test]
-fn every_cipher_keeps_the_contract_of_ciphers() {
+fn every_cipher_passes_the_conformance_check_of_ciphers() {
     for choice in CipherChoice::VARIANTS {
         assert_eq!(check(*choice, PlantedBug::NONE), Ok(()), "{choice:?}");
     }

@@ -1,4 +1,4 @@
-//! Contract of every code: a tag fits the one line that it was computed for, and no other.
+//! Contract of every authentication code: a tag matches the line that it was computed for, and no other line.
 
 use super::{Checked, LINE_BITS, codes, composition, flipped, hold, neighbours, placed};
 use crate::counter::Counter;
@@ -144,7 +144,7 @@ fn choices() -> Vec<(MacDesign, CipherChoice)> {
 }
 
 #[test]
-fn every_code_keeps_the_contract_of_codes() {
+fn every_mac_passes_the_conformance_check_of_macs() {
     let choices = choices();
     for (mac, cipher) in &choices {
         assert_eq!(check(mac, *cipher, PlantedBug::NONE), Ok(()), "{mac:?} beside {cipher:?}");

@@ -1,5 +1,5 @@
-//! Contract of designs with reads that L2s begin. An L2 does not decrypt with counters that have changed, for whatever
-//! reason they changed and wherever the copy is at that time.
+//! Contract of designs in which L2s begin reads. An L2 does not decrypt with outdated counters, whatever the reason of
+//! the change, and wherever the copy is at that time.
 
 use super::design::SchemeMemory;
 use super::paused::{Booted, PausedText, pause, start_up_content};
@@ -120,7 +120,7 @@ fn a_read_that_is_refused(memory: &SchemeMemory) -> Checked {
 }
 
 #[test]
-fn no_l2_keeps_using_counters_that_have_changed() {
+fn no_l2_decrypts_with_a_copy_of_changed_counters() {
     let mut wide = super::eager();
     wide.mac = wide.mac.with_line_bits(128);
     wide.mac.place = TagLocation::Region;

@@ -1,5 +1,5 @@
-//! Checks that a design pays for exactly the cryptography that it does. After each access, it compares the requests of
-//! the scheme to the engines with the work that the parts really computed.
+//! Checks that a design is charged time for exactly the cryptographic operations that it executes. After each access,
+//! the check compares the scheme's requests to the engines with the operations that the parts really computed.
 
 use super::design::{DATA_LINES, TINY};
 use super::{Checked, hold, pairs};
@@ -15,7 +15,8 @@ use crate::work_done::{self, WorkDone};
 use units::LineAddr;
 use units::random::Random;
 
-/// Work that the scheme paid for, plus the `kept` blocks of each cached offset and the `spared` blocks of each match.
+/// Operations that the scheme was charged for, plus the `kept` blocks of each cached offset and the `spared` blocks of
+/// each match.
 fn charged(operations: &[Operation], (kept, spared): (u32, u32)) -> WorkDone {
     let mut charged = WorkDone::default();
     for operation in operations {
@@ -33,7 +34,8 @@ fn charged(operations: &[Operation], (kept, spared): (u32, u32)) -> WorkDone {
     charged
 }
 
-/// Compares the paid work of a composition with its real work, for reads and writes, hits and misses, and renewals.
+/// Compares the charged operations of a composition with the computed ones, for reads and writes, hits and misses, and
+/// renewals.
 pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
@@ -80,7 +82,7 @@ fn check_all<'a>(compositions: impl Iterator<Item = &'a Parts>) {
 }
 
 #[test]
-fn every_part_is_charged_for_its_cryptography() {
+fn a_sample_of_design_parts_is_charged_exactly_for_its_cryptography() {
     check_all(pairs().iter().step_by(60));
 }
 

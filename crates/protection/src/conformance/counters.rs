@@ -138,7 +138,7 @@ fn compare(
 }
 
 #[test]
-fn every_organisation_keeps_the_contract_of_counters() {
+fn every_counter_organisation_passes_the_conformance_check_of_counters() {
     for choice in CounterChoice::VARIANTS.iter().filter(|choice| **choice != CounterChoice::None) {
         assert_eq!(check(*choice, PlantedBug::NONE), Ok(()), "{choice:?}");
     }

@@ -214,7 +214,7 @@ fn stale(parts: &Parts, memory: &SchemeMemory, old: &[(Slot, Untrusted)], texts:
 }
 
 #[test]
-fn every_compatible_pair_of_parts_keeps_the_contract_of_designs() {
+fn every_compatible_pair_of_parts_passes_the_conformance_check_of_designs() {
     for parts in pairs() {
         assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }
@@ -222,7 +222,7 @@ fn every_compatible_pair_of_parts_keeps_the_contract_of_designs() {
 
 #[test]
 #[ignore = "takes minutes: make test-long"]
-fn every_composition_that_the_rules_allow_keeps_the_contract_of_designs() {
+fn every_valid_composition_of_parts_passes_the_conformance_check_of_designs() {
     let compositions = compositions();
     assert!(compositions.len() > 100_000, "{}", compositions.len());
     for parts in &compositions {

@@ -52,6 +52,6 @@ fn folded_meanwhile(memory: &SchemeMemory, plain: &SchemeMemory, pauses: usize) 
 }
 
 #[test]
-fn a_root_is_folded_after_all_nodes_above_have_its_updates() {
+fn folding_a_forest_root_updates_all_nodes_above_with_its_content() {
     assert_eq!(check(&super::forest(), PlantedBug::NONE), Ok(()));
 }

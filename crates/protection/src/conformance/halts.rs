@@ -1,7 +1,6 @@
-//! Contract of a design that outlives a loss of power, after tampering has stopped a write half-way. The chip changes
-//! no memory any more, and recovery restores the durable content. Otherwise the first use of another line could show a
-//! pad that serves again after recovery. Or counters could leave the chip that the register of the root does not vouch
-//! for.
+//! Contract of a persistent design after tampering has stopped a write half-way. The chip no longer changes memory, and
+//! recovery restores the durable content. Otherwise the first use of another line could show a pad that is used again
+//! after recovery. Or the chip could write counters to memory for which the root register does not vouch.
 
 use super::design::{DATA_LINES, SchemeMemory};
 use super::paused::Booted;
@@ -68,7 +67,7 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
 }
 
 #[test]
-fn a_chip_that_has_aborted_a_write_changes_no_memory_until_power_returns() {
+fn a_chip_halted_by_an_aborted_write_writes_no_memory_until_power_returns() {
     // If all nodes above the line are on the chip, forged nodes in memory do not stop the write.
     let meets_memory =
         |parts: &Parts| !parts.caches.nodes_in_llc && !matches!(parts.tree.forest, Some(ForestDesign::Static { .. }));

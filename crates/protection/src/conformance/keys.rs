@@ -120,7 +120,7 @@ fn products_are_those_of_ghash() {
 }
 
 #[test]
-fn every_use_of_a_key_has_a_separate_key() {
+fn every_cryptographic_purpose_has_a_separate_key() {
     for parts in pairs() {
         assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{parts:?}");
     }

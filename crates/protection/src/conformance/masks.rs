@@ -1,5 +1,5 @@
-//! Contract of every tag over several lines: each update of the tag spends the masks of all its lines, since their sum
-//! hides the hash.
+//! Contract of every tag over several lines: the ledger records the masks of all its lines at each update of the tag.
+//! The sum of the masks hides the hash.
 
 use super::design::DATA_LINES;
 use super::{Checked, hold};
@@ -28,7 +28,7 @@ fn check(parts: &Parts) -> Checked {
 }
 
 #[test]
-fn every_tag_notes_the_masks_of_all_its_lines() {
+fn the_ledger_records_the_masks_of_all_lines_under_a_tag() {
     let mut of_several = 0;
     for parts in super::pairs() {
         assert_eq!(check(parts), Ok(()), "{parts:?}");

@@ -1,8 +1,8 @@
 //! The conformance kit: one function for each kind of part, which checks the contract of the kind.
 //!
 //! The kit finds parts without registration: it checks all choices that a design file has, and every composition of
-//! them that the rules allow. A new mode, code, organisation or tree is held to the contract of its kind as soon as a
-//! design can name it.
+//! them that the rules allow. The kit checks a new mode, code, counter organisation or tree against the contract of its
+//! kind as soon as a design file can name it.
 //!
 //! Each function returns a sentence about the broken rule and does not panic, so that tests can check that the same
 //! function finds the bugs that are planted for it.
@@ -161,9 +161,9 @@ fn compositions() -> Vec<Parts> {
     compositions
 }
 
-/// Ways to handle the output of the parts. Metadata is as the design says, in one cache, or partly in the last-level
-/// cache: counters only, or counters and nodes. Further ways are speculative release, speculation on values, re-ordered
-/// lines, and the last three together.
+/// Variants of the other settings of a composition. Metadata is as in the design, in one cache, or partly in the
+/// last-level cache: counters only, or counters and nodes. Further variants are speculative release, speculation on
+/// values, re-ordered lines, and the last three together.
 const HANDLINGS: [fn(&mut Parts); 8] = [
     |_| (),
     |parts| parts.caches = CacheDesign { unified: Some(Bytes(256)), ways: 2, ..CacheDesign::default() },
@@ -190,7 +190,7 @@ fn speculate(parts: &mut Parts) {
     }
 }
 
-/// Adds speculation and re-ordered lines. Tags vouch for the bitmaps if the code can.
+/// Adds speculation and re-ordered lines. Tags cover the bitmaps if the authentication code supports this.
 fn reorder(parts: &mut Parts) {
     speculate(parts);
     parts.speculation.reorder = parts.speculation.exists();
@@ -200,7 +200,7 @@ fn reorder(parts: &mut Parts) {
     }
 }
 
-/// Ways to handle designs that make writes durable in tuples: tags in ECC bits, tags behind lines, metadata in the
+/// Variants of the other settings of designs with tuples: tags in ECC bits, tags behind lines, metadata in the
 /// last-level cache, speculative release, long tags, and tags of chunks.
 const DURABLE_HANDLINGS: [fn(&mut Parts); 6] = [
     |parts| parts.mac.place = TagLocation::Ecc,
@@ -220,7 +220,8 @@ fn handled_by(parts: &Parts, handling: fn(&mut Parts)) -> Parts {
     handled
 }
 
-/// Returns the composition under the next handling if the rules allow that, otherwise without it.
+/// Returns the composition with the next variant of settings if the rules allow this, otherwise the unchanged
+/// composition.
 fn handled((index, parts): (usize, Parts)) -> Parts {
     let handled = handled_by(&parts, HANDLINGS[index % HANDLINGS.len()]);
     if handled.check().is_ok() { handled } else { parts }
@@ -281,7 +282,7 @@ fn gmac() -> MacDesign {
     MacDesign { code: MacChoice::Gmac, ..MacDesign::default() }
 }
 
-/// A design with reads that L2s begin.
+/// A design in which L2s begin reads.
 fn eager() -> Parts {
     let mac = MacDesign { place: TagLocation::Ecc, ..gmac() };
     let tree = TreeDesign { levels: vec![CounterChoice::Morphable], ..TreeKind::Counters.into() };
@@ -297,8 +298,8 @@ fn forest() -> Parts {
     composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &tree)
 }
 
-/// Designs that outlive a loss of power: in each order, with nodes of each width and with each organisation of counters
-/// that overflows.
+/// Persistent designs: with each order of tuples, with nodes of each arity, and with each counter organisation that
+/// overflows.
 fn durable() -> Vec<Parts> {
     let orders = [Order::Strict, Order::Pipelined, Order::Coalesced];
     let counters = [CounterChoice::Sc128, CounterChoice::Vault32, CounterChoice::Vault16, CounterChoice::Morphable];
@@ -320,8 +321,8 @@ fn durable() -> Vec<Parts> {
     designs
 }
 
-/// Forests with roots that outlive a loss of power: static ones with roots of one level and of two, and a dynamic one
-/// that changes its roots all the time.
+/// Forests with persistent roots: static forests with roots of one level and of two levels, and a dynamic forest that
+/// changes its roots at every opportunity.
 fn forests(persistence: Persistence) -> impl Iterator<Item = Parts> {
     let forests = [
         ForestDesign::Static { level: 0, entries: 64 },

@@ -1,4 +1,4 @@
-//! Contract of lines that move: a read returns the last stored text, each line crosses the bus once between two
+//! Contract of permuted lines: a read returns the last stored text, each line crosses the bus once between two
 //! permutations, and the chip refuses forged content.
 
 use super::moving_boots::{booted_late, never_stored, refused_to_tlbs};
@@ -224,6 +224,6 @@ fn given_up(memory: &Moving) -> Checked {
 }
 
 #[test]
-fn lines_that_move_keep_their_contract() {
+fn permuted_lines_pass_their_conformance_check() {
     assert_eq!(check(PlantedBug::NONE), Ok(()));
 }

@@ -1,5 +1,5 @@
-//! Lines that move and enter memory one by one, as at boot, under a tag with other lines. A line that was never stored
-//! must not gain a text.
+//! Permuted lines that enter memory one by one, as at boot, under a tag that covers several lines. A line that was
+//! never stored must not get content.
 
 use super::moving_memory::{LINES, Moving};
 use super::{Checked, hold};

@@ -1,4 +1,4 @@
-//! Lines that move on the clock: accesses that block each other end, and every way to run leaves the same memory.
+//! Permuted lines in timed runs: accesses that block each other end, and all runners leave the same memory.
 
 use super::record_walks::{cryptopage_engines, cryptopage_memory};
 use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, run_now};
@@ -95,7 +95,7 @@ impl MovingMachine {
 
 /// Runs as many readers as CryptoPage's load and store queue has entries. Chunks block each other in the cache sets.
 #[test]
-fn accesses_to_full_sets_always_end_and_read_the_last_store_of_their_task() {
+fn concurrent_accesses_to_full_cache_sets_of_locked_lines_end_and_read_right() {
     const TASKS: u64 = 64;
     let shapes = [
         (16, 2, (Release::Verified, Charged, 1)),
@@ -165,11 +165,11 @@ async fn accesses<V: Verbs>(lines: &MovingLines, verbs: &V) {
 }
 
 #[test]
-fn all_modes_leave_the_same_memory() {
+fn functional_and_timed_runs_of_permuted_lines_leave_equal_memory() {
     [1, 2, 4].into_iter().for_each(leave_the_same_memory);
 }
 
-/// Compares the ways to run, with `slots_per_tag` slots under one tag.
+/// Compares the runners, with `slots_per_tag` slots under one tag.
 fn leave_the_same_memory(slots_per_tag: usize) {
     let layout = layout(slots_per_tag);
     let content = |media: &Media| (0..layout.total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();
@@ -200,7 +200,7 @@ fn leave_the_same_memory(slots_per_tag: usize) {
 
 /// Lines boot under one tag while reads of other lines under the tag are in flight.
 #[test]
-fn lines_under_one_tag_boot_without_fault_while_other_lines_of_it_are_in_flight() {
+fn first_reads_of_lines_under_a_shared_tag_succeed_during_reads_of_its_other_lines() {
     const READS: u64 = 64;
     for slots_per_tag in [1, 2, 4] {
         for apart in [0, 3, 7, 40] {
@@ -228,7 +228,7 @@ fn lines_under_one_tag_boot_without_fault_while_other_lines_of_it_are_in_flight(
 /// A line is released before its verdict, and the verdict is bad. A permutation that begins before the verdict writes
 /// no line.
 #[test]
-fn no_permutation_writes_before_a_pending_verdict() {
+fn a_permutation_writes_no_line_before_the_verdict_of_a_speculatively_released_line() {
     for time in [Charged, Free] {
         let handling = (Release::Speculative, time, 1);
         let MovingMachine { mut executor, memory, seen, lines } = MovingMachine::new(SmallCache::new(64, 8), handling);

@@ -1,4 +1,4 @@
-//! A memory with lines that move, for the checks of the kit, which can read and replace slots as an attacker can.
+//! A memory with permuted lines for the checks of the kit, which can read and replace slots like an attacker.
 
 use super::{Checked, hold};
 use crate::execution::{Functional, run_now};

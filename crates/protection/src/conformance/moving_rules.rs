@@ -1,5 +1,5 @@
-//! Rules 4, 5, 6 and 8 of lines that move: compares locks and permutations with a naive model, and checks how long
-//! records stay on the chip with TLBs.
+//! Rules 4, 5, 6 and 8 of permuted lines. Compares locks and permutations with a naive model, and checks how long
+//! records stay on the chip if their pages are in TLBs.
 
 use super::moving_memory::{LINES, Moving};
 use crate::moving::{LockingCache, Room, SmallCache};
@@ -127,7 +127,7 @@ impl LockingCache for PermutationRecorder {
 }
 
 #[test]
-fn rules_4_and_5_a_naive_model_permutes_the_same_chunks_at_the_same_accesses() {
+fn rules_4_and_5_chunks_are_permuted_at_the_accesses_of_a_naive_model() {
     for (sets, ways, seed) in [(64, 4, 1), (16, 2, 2), (256, 3, 3), (32, 8, 4)] {
         let cache = Rc::new(PermutationRecorder(SmallCache::new(sets, ways), std::cell::RefCell::default()));
         let memory = Moving::behind(cache.clone(), Release::Verified, 1, PlantedBug::NONE);
@@ -160,7 +160,7 @@ fn read_others(memory: &Moving, line: u64) {
 }
 
 #[test]
-fn rules_6_and_8_a_record_is_on_the_chip_while_a_tlb_has_its_page() {
+fn rules_6_and_8_a_chunk_record_is_on_the_chip_while_a_tlb_has_its_page() {
     let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, PlantedBug::NONE);
     // Two TLB entries need the record: those of the two pages of the chunk, or those of one page in two TLBs.
     assert_eq!(walks_of(&memory, |memory| assert_eq!(memory.translate(3), None)), 1);
@@ -174,7 +174,7 @@ fn rules_6_and_8_a_record_is_on_the_chip_while_a_tlb_has_its_page() {
 }
 
 #[test]
-fn a_chunk_is_permuted_without_a_walk_while_a_tlb_has_its_page_and_with_one_afterwards() {
+fn permuting_a_chunk_walks_the_record_tree_only_if_no_tlb_has_its_page() {
     let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, PlantedBug::NONE);
     let stored = Random::new(1).line();
     let permute = |memory: &Moving| {

@@ -274,7 +274,7 @@ fn after_losses() -> Vec<Case> {
 }
 
 #[test]
-fn every_bug_planted_in_a_part_is_found_by_the_kit_for_the_expected_reason() {
+fn the_conformance_kit_finds_every_bug_planted_in_a_part_for_the_expected_reason() {
     let mut wrong = Vec::new();
     for (bug, check, reason, _) in cases() {
         let found = run(check, &parts(bug), PlantedBug::new(bug));
@@ -286,13 +286,13 @@ fn every_bug_planted_in_a_part_is_found_by_the_kit_for_the_expected_reason() {
 }
 
 #[test]
-fn every_bug_that_only_the_kit_tests_is_planted_here() {
+fn every_bug_that_only_the_conformance_kit_finds_is_tested_here() {
     let cases = cases();
     assert!(Bug::ONLY_IN_THE_KIT.iter().all(|bug| cases.iter().any(|case| case.0 == *bug)));
 }
 
 #[test]
-fn every_bug_planted_in_a_part_passes_a_check_of_the_kit_meant_for_other_bugs() {
+fn each_bug_planted_in_a_part_passes_a_conformance_check_of_other_properties() {
     let mut wrong = Vec::new();
     for (bug, _, _, other) in cases() {
         if let Err(found) = run(other, &parts(bug), PlantedBug::new(bug)) {

@@ -1,5 +1,5 @@
-//! Contract of processes that share a memory with lines that move. Each process reads its lines as it stored them, and
-//! the chip keeps no state of a process with its context outside.
+//! Contract of processes that share a memory with permuted lines. Each process reads its lines as it stored them, and
+//! the chip keeps no state of a process with its context in memory.
 
 use super::moving_memory::{CHUNKS, CONTEXTS, Moving, text};
 use super::{Checked, hold};
@@ -258,6 +258,6 @@ fn refusals(planted: PlantedBug) -> Checked {
 }
 
 #[test]
-fn processes_that_take_turns_read_their_lines_and_leave_no_line_on_the_chip() {
+fn processes_with_separate_keys_read_their_lines_after_switches_and_leave_none_on_chip() {
     check(PlantedBug::NONE).unwrap_or_else(|broken| panic!("{broken}"));
 }

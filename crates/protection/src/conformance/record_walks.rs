@@ -1,4 +1,4 @@
-//! Walks on the clock: the duration of one walk, and whether many concurrent walks end.
+//! Walks to chunk records in timed runs: the duration of one walk, and whether many concurrent walks end.
 
 use crate::execution::{CounterTags, Engine, Engines, Receiver, Timed, TimedMemory};
 use crate::layout::{Layout, Needs, with_records};
@@ -126,7 +126,7 @@ fn with_cache(entries: usize, in_pairs: bool) -> WalkDesign {
 }
 
 #[test]
-fn rule_6_a_walk_at_depth_19_takes_19_hashes_and_the_first_line_of_64_bytes() {
+fn rule_6_a_record_tree_walk_of_depth_19_takes_19_hashes_after_the_first_fetch() {
     // The first pair arrives after 80 + 7 x 5 cycles. From then on the hash unit is always busy.
     assert_eq!(RecordMachine::of_chunks(1 << 19, WalkDesign::default()).walk(77_777), 115 + 19 * 80);
     let by_blocks = WalkDesign { hash_charge: HashCharge::ByBlocks, ..WalkDesign::default() };
@@ -135,7 +135,7 @@ fn rule_6_a_walk_at_depth_19_takes_19_hashes_and_the_first_line_of_64_bytes() {
 }
 
 #[test]
-fn concurrent_walks_and_renewals_of_many_chunks_end_and_return_the_drawn_records() {
+fn concurrent_record_walks_and_renewals_end_and_return_the_last_drawn_records() {
     const CHUNKS: u64 = 16;
     let mut machine = RecordMachine::of_chunks(CHUNKS, with_cache(8, false));
     let (left, clock) = (Rc::new(Cell::new(CHUNKS)), machine.executor.clock().clone());
@@ -164,7 +164,7 @@ fn concurrent_walks_and_renewals_of_many_chunks_end_and_return_the_drawn_records
 }
 
 #[test]
-fn rule_6_a_walk_stops_at_the_first_ancestor_that_the_cache_has() {
+fn rule_6_a_record_tree_walk_stops_at_the_first_ancestor_in_the_merkle_cache() {
     let mut machine = RecordMachine::of_chunks(1 << 19, with_cache(512, false));
     assert_eq!(machine.walk(77_777), 115 + 19 * 80, "it is empty");
     // Ten lines of 64 bytes in sequence, and one hash of a pair of records.

@@ -1,5 +1,5 @@
-//! Contract of records and of the tree over them: a walk returns the last drawn record, and refuses old, moved and
-//! changed ones.
+//! Contract of chunk records and of the tree over them: a walk returns the last drawn record, and refuses old, moved
+//! and changed records.
 
 use super::{Checked, LINE_BITS, flipped, hold};
 use crate::execution::{Functional, run_now};
@@ -182,13 +182,13 @@ fn changed(memory: &RecordMemory, chunk: u64) -> Checked {
 }
 
 #[test]
-fn records_keep_the_contract_of_records() {
+fn chunk_records_pass_their_conformance_check() {
     assert_eq!(check(PlantedBug::NONE), Ok(()));
 }
 
 /// A naive tree: recomputes all nodes from all records with the `sha1` crate.
 #[test]
-fn the_pairs_in_memory_equal_those_of_a_naive_tree_over_all_records() {
+fn the_record_tree_in_memory_equals_a_naive_sha_1_tree_over_all_records() {
     use sha1::{Digest, Sha1};
     let mut memory = RecordMemory::of_chunks(16, WalkDesign::default(), PlantedBug::NONE).unwrap();
     for chunk in [3, 0, 9, 3, 15, 8, 12, 9] {
@@ -250,7 +250,7 @@ impl NaiveCache {
 }
 
 #[test]
-fn rule_6_walks_take_as_many_hashes_as_with_a_naive_cache_of_nodes() {
+fn rule_6_record_tree_walks_take_the_hashes_of_a_naive_merkle_cache() {
     use crate::execution::{Explained, Operation};
     for (entries, in_pairs, seed) in [(0, false, 1), (2, false, 2), (7, false, 3), (16, true, 4), (64, false, 5)] {
         let walks = WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() };

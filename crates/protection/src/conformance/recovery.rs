@@ -1,5 +1,5 @@
-//! Contract of every design that outlives a loss of power. Recovery restores all writes that had returned, whatever
-//! nodes memory holds. It refuses a memory with counters that its register does not vouch for.
+//! Contract of every persistent design. Recovery restores all writes that had returned, whatever nodes memory holds. It
+//! refuses a memory with counters for which the root register does not vouch.
 
 use super::design::{DATA_LINES, SchemeMemory};
 use super::{Checked, hold};

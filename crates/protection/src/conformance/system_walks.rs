@@ -1,4 +1,5 @@
-//! Contract of LoadNode and HashCheck: an operating system obtains the last drawn record with them, or is refused.
+//! Contract of LoadNode and HashCheck: with these instructions, an operating system loads the last drawn record, or the
+//! chip refuses.
 
 use super::records::RecordMemory;
 use super::{Checked, hold};
@@ -298,7 +299,7 @@ fn random(memory: &mut RecordMemory, random: &mut Random, steps: u64) -> Checked
 }
 
 #[test]
-fn an_operating_system_loads_the_last_drawn_record_or_is_refused() {
+fn record_loads_by_an_operating_system_pass_their_conformance_check() {
     assert_eq!(check(PlantedBug::NONE), Ok(()));
 }
 
@@ -310,7 +311,7 @@ fn share(of: u64) -> u64 {
 
 /// With CASEMATE_SWEEPS=all, 100,000 sequences of 32 steps: instructions, bit flips, permutations and switches.
 #[test]
-fn no_sequence_of_instructions_loads_a_record_other_than_the_last() {
+fn random_operating_system_instruction_sequences_load_only_the_last_drawn_record() {
     for (seed, (entries, in_pairs)) in [(2, true), (8, true), (4, false), (64, false)].into_iter().enumerate() {
         let mut memory = memory(entries, in_pairs, PlantedBug::NONE).unwrap();
         let mut draws = Random::new(seed as u64);
@@ -322,7 +323,7 @@ fn no_sequence_of_instructions_loads_a_record_other_than_the_last() {
 
 /// With CASEMATE_SWEEPS=all, a million honest walks with interrupts between their instructions.
 #[test]
-fn every_interrupted_walk_ends_without_an_exception() {
+fn interrupted_record_walks_of_an_honest_operating_system_raise_no_security_exception() {
     for (entries, in_pairs) in [(2, true), (4, false)] {
         let mut memory = memory(entries, in_pairs, PlantedBug::NONE).unwrap();
         assert_eq!(interrupted(&mut memory, share(500_000)), Ok(()));
@@ -330,7 +331,7 @@ fn every_interrupted_walk_ends_without_an_exception() {
 }
 
 #[test]
-fn rule_7_a_walk_takes_one_instruction_per_depth_below_the_lowest_node_on_chip() {
+fn rule_7_a_record_walk_executes_one_instruction_pair_per_depth_below_an_on_chip_node() {
     let memory =
         RecordMemory::of_chunks(1 << 19, WalkDesign { verification_buffer: 19, ..walks(512, true) }, PlantedBug::NONE)
             .unwrap();

@@ -137,7 +137,7 @@ fn choices() -> Vec<Parts> {
 }
 
 #[test]
-fn every_tree_keeps_the_contract_of_trees() {
+fn every_integrity_tree_passes_the_conformance_check_of_trees() {
     let choices = choices();
     for parts in &choices {
         assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{:?} over {:?}", parts.tree, parts.counters);

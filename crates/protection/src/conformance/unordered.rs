@@ -1,4 +1,4 @@
-//! A line with a bitmap that cannot be fetched, so that the order of its words is unknown.
+//! A read of a line if its bitmap cannot be fetched, so that the order of its words is unknown.
 
 use crate::bitmaps;
 use crate::design::{
@@ -37,7 +37,7 @@ fn parts(release: Release, of: &[Target], bitmap: BitmapTrust) -> Parts {
 }
 
 #[test]
-fn a_line_whose_bitmap_cannot_be_fetched_is_refused_and_releases_no_word() {
+fn a_re_ordered_line_whose_bitmap_fetch_fails_is_refused_and_releases_no_word() {
     let both = [Target::Ciphertext, Target::Tag];
     let policies = [(Release::Verified, &both[..]), (Release::Speculative, &both[..1])];
     for ((release, of), bitmap) in

@@ -43,7 +43,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn setting_a_field_changes_exactly_its_bits(
+        fn setting_a_bit_field_of_a_counter_line_changes_exactly_its_bits(
             content in proptest::collection::vec(any::<u8>(), 64), start in 0usize..512, width in 1u32..=64, value: u64,
         ) {
             let start = start.min(512 - width as usize);

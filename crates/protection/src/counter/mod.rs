@@ -1,15 +1,15 @@
-//! Encryption counters: number the versions of lines, and pack the numbers into lines of counters.
+//! Encryption counters: they number the versions of lines, and are packed into lines of counters.
 //!
 //! # Contract
 //! * A *line of counters* has a counter for each of its *positions*: data lines, which then form a *group*
 //!   ([`Counters::group`], [`Counters::position`]), or the children of a tree node. The other functions work for both.
 //! * The version of a position is its *effective* counter, one number of at most 72 bits. [`Counters::advance`]
-//!   increases that of one position and keeps those of all other positions, though it may encode the line in another
-//!   way. Or it changes no bit and reports [`Overflow`].
-//! * After [`Overflow::Renew`], [`Counters::renew`] gives the written position a value that it never had. Other
-//!   positions of the reported range get a value that they never had or keep theirs, and positions outside the range
-//!   keep theirs. All lines of the range must then be re-encrypted. Most organisations continue to count. One draws its
-//!   values at random, so that a value can only repeat by chance.
+//!   increases the counter of one position and keeps the counters of all other positions, though it may change the
+//!   encoding of the line. Or it changes no bit and reports [`Overflow`].
+//! * After [`Overflow::Renew`], [`Counters::renew`] gives the written position a value that it never had. Each other
+//!   position of the reported range keeps its value or gets a value that it never had, and positions outside the range
+//!   keep their values. All lines of the range must then be re-encrypted. Most organisations continue to count upward.
+//!   One organisation draws its values at random, so that a value can only repeat by chance.
 //! * Some organisations leave room for a MAC in the line. Counter operations keep the MAC, and MAC operations keep the
 //!   counters.
 //! * Any 512 bits are a valid line of counters: an attacker controls memory, and a design may not verify it.
@@ -52,7 +52,7 @@ pub enum Overflow {
 pub enum Age {
     /// A few writes before the next renewal. Counters that are never renewed are new.
     BeforeRenewal,
-    /// A few writes before the full width.
+    /// A few writes before the counter is exhausted.
     BeforeExhaustion,
 }
 
@@ -63,7 +63,7 @@ pub enum StartingAge {
     /// All counters are zero.
     #[default]
     New,
-    /// At a moment drawn evenly from a long life, separately for each group ([`Steady`]).
+    /// The counters of a moment drawn uniformly from a long life, separately for each group ([`Steady`]).
     Steady,
 }
 
@@ -74,7 +74,7 @@ pub const WRITES_LEFT: u64 = 8;
 enum Increment {
     /// The new line. All other positions keep their effective counters.
     Advanced(Line),
-    /// The new line, with the renewed positions.
+    /// The new line after a renewal, with the renewed positions.
     Renewed(Line, Range<usize>),
     /// No new line: the counter is at its full width.
     Exhausted,
@@ -97,7 +97,7 @@ pub enum CounterOrganisation {
     Random,
 }
 
-/// The counter part of a scheme.
+/// The encryption counters of a scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Counters {
     organisation: CounterOrganisation,
@@ -110,13 +110,13 @@ impl Counters {
         Counters { organisation, planted }
     }
 
-    /// Returns true if a renewal draws counters at random. They then do not repeat, except by chance, but need not
-    /// rise.
+    /// Returns true if a renewal draws counters at random. Drawn counters do not repeat, except by chance, but need not
+    /// increase.
     pub fn are_drawn(&self) -> bool {
         matches!(self.organisation, CounterOrganisation::Page)
     }
 
-    /// Returns true if counters are renewed. Counters that share no bits never are.
+    /// Returns true if counters are ever renewed. Counters that share no bits are never renewed.
     pub fn are_renewed(&self) -> bool {
         !matches!(
             self.organisation,
@@ -136,7 +136,8 @@ impl Counters {
         matches!(self.organisation, CounterOrganisation::Morphable)
     }
 
-    /// Number of positions of a line of counters: lines in a group, or children of a node. 1 without counters.
+    /// Number of positions of a line of counters: lines in a group, or children of a node; 1 for a design without
+    /// counters.
     pub fn lines_per_group(&self) -> u64 {
         match &self.organisation {
             CounterOrganisation::None => 1,
@@ -177,8 +178,8 @@ impl Counters {
         })
     }
 
-    /// The bits of a line of counters that only this position uses, with this counter as their content. `None` if
-    /// positions of the organisation share more than a major.
+    /// The bits of a line of counters that only this position uses, with this counter as their content. `None` if the
+    /// positions share other fields than a major.
     pub fn part(&self, position: usize, counter: Counter) -> Option<Part> {
         let (start, width) = match &self.organisation {
             CounterOrganisation::Monolithic => monolithic::field(position),
@@ -250,8 +251,8 @@ impl Counters {
         }
     }
 
-    /// Result of a burst of writes to one position. A burst is one write, or for wide minors the number of writes that
-    /// advances a minor by about the same share of its range.
+    /// Result of a burst of writes to one position. A burst is one write. For wider minors, it is the number of writes
+    /// that advances the minor by about the same share of its range as one write advances a 7-bit minor.
     fn burst(&self, counters: &Line, position: usize, drawn: u64) -> Increment {
         match &self.organisation {
             CounterOrganisation::Split(split) => split.after(counters, position, split.burst(), self.planted),

@@ -1,13 +1,13 @@
-//! Monolithic counters: eight to a line, each with its full width (Gueron, IACR ePrint 2016/204: the Memory Encryption
-//! Engine of SGX).
+//! Monolithic counters: eight counters of 56 bits in a line (Gueron, IACR ePrint 2016/204: the Memory Encryption Engine
+//! of SGX).
 //!
 //! ```text
 //! bit 0         56         112               448       504     512
 //!     | counter | counter  | ... | counter 7 | MAC     | spare |
 //!     | 56 bit  | 56 bit   |     | 56 bit    | 56 bit  | 8 bit |
 //! ```
-//! Counters share no bits, so they are never renewed. A counter at its end is exhausted: 2^56 writes of one line take
-//! years at any rate that memory allows.
+//! Counters share no bits, so they are never renewed. A counter at its maximum is exhausted, but 2^56 writes of one
+//! line take years at any rate that memory allows.
 
 use super::{Age, Increment, WRITES_LEFT, bits};
 use crate::planted::{Bug, PlantedBug};

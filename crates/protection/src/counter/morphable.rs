@@ -26,8 +26,9 @@
 //!   8, one is 0:                                          set overflow: base + 8, minors of the half 0, its 64 renewed
 //!   8, and the base would pass 127:                       ZCC: major (top + 2) * 128, all minors 0, all 128 renewed
 //! ```
-//! *Largest* includes the minor just written. If another minor is the largest, that position keeps its effective
-//! counter and gets the same ciphertext again. Base 127 and minor 7 reach into the next block of 128, hence the 2.
+//! *Largest* includes the minor of the current write. If another minor is the largest, its position keeps its effective
+//! counter, and its line gets the same ciphertext again. Base 127 and minor 7 reach into the next block of 128; for
+//! this reason the major is `(top + 2) * 128`.
 //!
 //! A major of ZCC may have one bit more than MCR has room for. A line that would then have to change to MCR is
 //! exhausted.
@@ -217,9 +218,9 @@ fn blank(line: &Line) -> Line {
     blank
 }
 
-/// Before a renewal, as many minors are in use as the second smallest size allows, all at their end. One more minor in
-/// use requires the smallest size, which the other minors do not fit. Before exhaustion, as many minors are in use as
-/// the smallest size allows, under the last major that they fit.
+/// Before a renewal, as many minors are in use as the second smallest size allows, all at their maximum. One more minor
+/// in use requires the smallest size, which is too small for the other minors. Before exhaustion, as many minors are in
+/// use as the smallest size allows, under the last possible major.
 pub(super) fn aged(age: Age) -> Line {
     let [.., (size, most), (smallest_size, most_of_all)] = SIZES;
     let in_use = |count: usize, minor: u64| std::array::from_fn(|position| if position < count { minor } else { 0 });

@@ -6,14 +6,15 @@
 //!     | number | where each line of the page lies    | mark 0 | mark 1 | ... | mark 63 |
 //!     | 64 bit | 64 x 6 bit, left to who permutes it | 1 bit  |                        |
 //! ```
-//! The effective counter of a line is `number << 1 | mark`: one pad for the re-encryption by a renewal, and one for the
-//! single write that may follow. A second write overflows: it draws another number and re-encrypts the whole page under
-//! it.
+//! The effective counter of a line is `number << 1 | mark`. So each number gives a line two pads: one for the
+//! re-encryption by a renewal, and one for the single write that may follow. A second write of the line overflows: it
+//! draws another number and re-encrypts the whole page under the new number.
 //!
-//! In the paper, locked lines in the caches make a page renew itself before a second write. The marks replace locks, so
-//! that a record is safe without them. The paper has one number for pads and one for codes. One number suffices here,
-//! because pads and codes have separate keys. The paper's pads name the page's number and the line's place in the page.
-//! Ours name the whole address, so that only draws of one page must differ: about 2^32 draws of 64 bits do.
+//! In the paper, locked lines in the caches cause the renewal of a page before a second write. Here, the marks replace
+//! locks, so that a record is safe without locks. The paper has one number for pads and one for codes. One number
+//! suffices here, because pads and codes have separate keys. The paper computes pads from the page's number and the
+//! line's position in the page. Our pads also depend on the whole address, so that only the draws of one page must
+//! differ. About 2^32 draws of 64 bits differ.
 
 use super::{Age, Increment, bits};
 use crate::planted::{Bug, PlantedBug};
@@ -30,8 +31,8 @@ pub(super) fn read(line: &Line, position: usize) -> u128 {
     u128::from(bits::get(line, 0, NUMBER_BITS)) << 1 | u128::from(mark)
 }
 
-/// Result of one more write of a record, if `drawn` is the next number. The field with the places of lines is no
-/// counter.
+/// Result of one more write of a line with this page record, if `drawn` is the next number. The field with the
+/// positions of lines is no counter.
 pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: PlantedBug) -> Increment {
     let mut next = *line;
     if bits::get(line, MARKS_START + position, 1) == 0 {

@@ -8,8 +8,8 @@
 //!     | 64 bit| 64 bit|     | 64 bit  |
 //! ```
 //! The value of a line that was never written is zero. A drawn value has 63 bits and is not zero, so that at least 2^63
-//! writes can follow: hundreds of years of them, as the paper says. Values share no bits, so they are never renewed,
-//! and the line has no room for a MAC.
+//! writes can follow. These writes would take hundreds of years, according to the paper. Values share no bits, so they
+//! are never renewed, and the line has no room for a MAC.
 
 use super::{Age, Increment, WRITES_LEFT, bits};
 use crate::planted::{Bug, PlantedBug};
@@ -57,7 +57,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn fvs_rule_2_a_value_is_drawn_at_the_first_write_and_counted_on_by_each_that_follows() {
+    fn fvs_rule_2_a_counter_is_drawn_at_the_first_write_and_incremented_by_later_writes() {
         let counters = Counters::new(CounterOrganisation::Random, PlantedBug::NONE);
         let (mut line, mut plain, mut random) = (ZERO_LINE, [0_u64; POSITIONS], Random::new(9));
         let mut draws = 0;
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawn_value_is_never_zero_and_is_exhausted_at_its_full_width() {
+    fn a_randomly_drawn_counter_is_never_zero_and_is_exhausted_at_its_full_width() {
         let counters = Counters::new(CounterOrganisation::Random, PlantedBug::NONE);
         for drawn in [0, 1 << 63] {
             assert_eq!(counters.advance_drawing(&mut ZERO_LINE.clone(), 3, || drawn).unwrap().0, 1);

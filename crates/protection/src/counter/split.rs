@@ -12,8 +12,8 @@
 //! vault32      32  12 bit   64     the second level of VAULT (Taassori et al., ASPLOS 2018)
 //! vault16      16  24 bit   64     its third level and above
 //! ```
-//! The effective counter is `major << minor bits | minor`. A minor that would pass its end overflows: the major
-//! advances, all minors return to zero, and all lines of the group are renewed. So no effective counter repeats.
+//! The effective counter is `major << minor bits | minor`. A minor at its maximum overflows at the next write: the
+//! major advances, all minors return to zero, and all lines of the group are renewed. So no effective counter repeats.
 
 use super::{Age, COUNTER_BITS, Increment, WRITES_LEFT, bits};
 use crate::planted::{Bug, PlantedBug};
@@ -75,7 +75,7 @@ impl Split {
         MAJOR_BITS as usize + position * self.minor_bits as usize
     }
 
-    /// The last major that keeps all its effective counters within a nonce.
+    /// The greatest major with effective counters that fit a nonce.
     fn major_max(&self) -> u64 {
         bits::max(MAJOR_BITS.min(COUNTER_BITS - self.minor_bits))
     }

@@ -1,18 +1,18 @@
-//! Counters in the middle of a long life, from which a machine may start.
+//! Starting values of encryption counters as in the middle of a long life.
 //!
-//! New counters are all zero, and a run of a few million instructions rarely fills one of them. Published evaluations
-//! warm counters up over billions of instructions first (EMCC, MICRO 2022: 25 billion), so they see renewals. Here, a
-//! group that was never written starts with the counters of a long life.
+//! New counters are all zero, and in a run of a few million instructions hardly any counter overflows. Published
+//! evaluations warm counters up over billions of instructions first (EMCC, MICRO 2022: 25 billion), so their runs
+//! include renewals. Here, a group that was never written starts with the counters of a long life.
 //!
 //! # The distribution `steady`
-//! The counters of a group are those of a moment drawn evenly from a long life. In this life, each write goes to a
-//! position drawn evenly. So the moment is as likely just after a renewal as just before one. If the writes continue in
-//! this way, a group is renewed as often in the first part of a run as in any later one.
+//! The counters of a group are those of a moment drawn uniformly from a long life. In this life, each write is to a
+//! position drawn uniformly. So the moment is as likely just after a renewal as just before one. If the writes continue
+//! in this way, a group is renewed as often in the first part of a run as in any later one.
 //!
-//! The organisation itself lives this life, write by write and renewal by renewal. Renewals of a part of the positions
-//! and changes of format are therefore as frequent as in this life. A *library* holds lines of this life, one from a
-//! moment drawn evenly in each of equal stretches. A hash of seed and slot selects the line of the library that a line
-//! of counters starts with.
+//! The code simulates this life with the organisation itself, write by write and renewal by renewal. Renewals of a part
+//! of the positions and changes of format are therefore as frequent as in this life. A *library* holds lines of
+//! counters from this life. The life is divided into equal stretches, and each stretch contributes one line, from a
+//! moment drawn uniformly. A hash of seed and slot selects the line of the library that a line of counters starts with.
 //!
 //! * Minors of more than seven bits would only make a cycle longer. Each draw therefore counts as several writes in a
 //!   row. They advance the minor by the same share of its range as one write advances a minor of seven bits.
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn only_counters_with_renewals_have_a_library_of_aged_lines() {
+    fn only_counter_organisations_with_renewals_have_a_library_of_aged_counter_lines() {
         use CounterChoice::{Morphable, PageRecord, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
         let with: Vec<_> = libraries().map(|(choice, ..)| choice).collect();
         assert_eq!(with, [Sc64, Sc64Mac, Sc128, Vault32, Vault16, Morphable, PageRecord]);
     }
 
     #[test]
-    fn every_aged_line_has_been_renewed_and_advances_normally() {
+    fn every_aged_counter_line_has_been_renewed_and_advances_normally() {
         for (choice, counters, steady) in libraries() {
             let positions = counters.lines_per_group() as usize;
             for line in steady.library.iter().step_by(8) {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn aged_lines_are_spread_evenly_between_two_renewals() {
+    fn aged_counter_lines_are_spread_evenly_between_two_renewals() {
         let mut random = Random::new(2);
         for (choice, counters, steady) in libraries() {
             let left: Vec<u64> = steady.library.iter().map(|line| left(&counters, line, &mut random)).collect();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_counters_and_groups_differ() {
+    fn equal_seeds_give_equal_aged_counters_and_different_groups_differ() {
         let counters = Counters::new(CounterChoice::Sc64.organisation(), PlantedBug::NONE);
         let library = |seed| Steady::new(&counters, Random::new(seed)).unwrap();
         let (steady, same, other) = (library(1), library(1), library(2));

@@ -1,4 +1,4 @@
-//! The metadata caches of a design, as its file gives them.
+//! The metadata caches of a design, in the form of a design file.
 //!
 //! ```toml
 //! caches = { counters = "64 KB", tags = "64 KB", nodes = "64 KB", ways = 8 }     # as if nothing were said
@@ -21,46 +21,47 @@ const USUAL: Bytes = Bytes(64 << 10);
 /// Default size of the cache of bitmaps.
 const OF_BITMAPS: Bytes = Bytes(8 << 10);
 
-/// Size of the largest cache, which equals that of the largest last-level cache.
+/// Size of the largest metadata cache, which equals that of the largest last-level cache.
 const LARGEST: Bytes = Bytes(1 << 30);
 
 /// The metadata caches of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheDesign {
-    /// One cache of all metadata, instead of one of each kind.
+    /// Size of one cache for all metadata, instead of a separate cache for each kind of metadata.
     #[serde(default)]
     pub unified: Option<Bytes>,
-    /// Size of the cache of counters; 64 KB by default.
+    /// Size of the cache of encryption counters; 64 KB by default.
     #[serde(default)]
     pub counters: Option<Bytes>,
-    /// Size of the cache of tags; 64 KB by default.
+    /// Size of the cache of the tags of data lines; 64 KB by default.
     #[serde(default)]
     pub tags: Option<Bytes>,
     /// Size of the cache of tree nodes; 64 KB by default.
     #[serde(default)]
     pub nodes: Option<Bytes>,
-    /// Size of the cache of bitmaps, if lines are re-ordered; 8 KB by default (Shi and Lee, section 3.2.2).
+    /// Size of the cache of bitmaps, if the words of lines are re-ordered; 8 KB by default (Shi and Lee, section
+    /// 3.2.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bitmaps: Option<Bytes>,
-    /// True if a miss of a line of bitmaps also prefetches the next line.
+    /// True if a miss in the cache of bitmaps also prefetches the next line of bitmaps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bitmaps_ahead: bool,
-    /// Lines in a set of each cache.
+    /// Associativity of each metadata cache.
     #[serde(default = "eight")]
     pub ways: usize,
-    /// True if lines of counters that lose their entry enter the machine's last-level cache.
+    /// True if lines of counters enter the machine's last-level cache when the controller's cache evicts them.
     #[serde(default)]
     pub counters_in_llc: bool,
-    /// True if nodes of the tree enter the last-level cache as well.
+    /// True if evicted nodes of the tree enter the last-level cache as well.
     #[serde(default)]
     pub nodes_in_llc: bool,
-    /// True if the cache of counters keeps with each counter the first offset that its line is encrypted under, if the mode
-    /// or the code has offsets: R of OCB. Otherwise the offset is encrypted anew at every miss. The offsets take as much
-    /// room as the counters, or twice as much.
+    /// True if the cache of counters also keeps the first OCB offset R of each line, in extra room as large as the
+    /// counters or twice as large. If false, the engine computes R anew at every miss.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offsets: bool,
-    /// Size of the copies of counters that each L2 may keep. An L2 then begins reads itself, as in EMCC (MICRO 2022).
+    /// Bytes of copied lines of counters that each L2 may keep. An L2 then decrypts and verifies lines itself, as in
+    /// EMCC (MICRO 2022).
     #[serde(default)]
     pub counters_in_l2: Option<Bytes>,
 }
@@ -88,7 +89,8 @@ impl Default for CacheDesign {
 }
 
 impl CacheDesign {
-    /// Returns the same kind of caches, each of this size; the cache of bitmaps changes only if the design gives its size.
+    /// Returns the same kind of caches, each of this size. The size of the cache of bitmaps changes only if the design
+    /// gives a size for it.
     pub fn resized(self, size: Bytes, ways: usize) -> CacheDesign {
         let (unified, each) = if self.unified.is_some() { (Some(size), None) } else { (None, Some(size)) };
         let (bitmaps, counters_in_l2) = (self.bitmaps.and(each), self.counters_in_l2.map(|_| size));
@@ -111,7 +113,7 @@ impl CacheDesign {
         }
     }
 
-    /// Returns the geometries of the caches to build.
+    /// Returns the sizes and associativities of the caches to build.
     ///
     /// # Errors
     /// The rule that is broken, and a change that would mend it.
@@ -142,13 +144,14 @@ impl CacheDesign {
         Bytes((OF_BITMAPS.0 / set).checked_ilog2().map_or(1, |log| 1 << log) * set)
     }
 
-    /// Returns the kinds of metadata that enter the last-level cache, if any do.
+    /// Returns the kinds of metadata that enter the last-level cache after their eviction from the controller's caches,
+    /// if any do.
     pub(super) fn goes_on(&self) -> Option<GoesOn> {
         let goes_on = if self.nodes_in_llc { GoesOn::CountersAndNodes } else { GoesOn::Counters };
         self.counters_in_llc.then_some(goes_on)
     }
 
-    /// Returns the copies in L2s, if L2s keep any.
+    /// Returns the empty stores of copied counters in L2s, if L2s keep any.
     ///
     /// # Errors
     /// Same errors as [`CacheDesign::geometries`].

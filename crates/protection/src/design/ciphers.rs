@@ -1,4 +1,4 @@
-//! The choices of encryption, and the conditions that each puts on the other parts of a design.
+//! The choices of cipher and mode, and the requirements of each choice on the other parts of a design.
 
 use super::keys::{KeyPurpose, Keys};
 use crate::cipher::{Cipher, NonceInputs};
@@ -28,7 +28,7 @@ pub enum CipherChoice {
     Aes256Counter,
     /// Triple-DES in counter mode.
     TdesCounter,
-    /// AES-128 in Galois/counter mode: with `mac.code = "gmac"` under the same key.
+    /// AES-128 in Galois/counter mode: counter mode, and `mac.code = "gmac"` under the same key.
     Aes128Gcm,
     /// AES-256 in Galois/counter mode.
     Aes256Gcm,
@@ -44,18 +44,19 @@ pub enum CipherChoice {
     Aes128Xts,
     /// XTS-AES-256, tweaked by the address.
     Aes256Xts,
-    /// AES-128 in cipher block chaining, from the encrypted address and counter, if there is one.
+    /// AES-128 in cipher block chaining. The initial vector is the encrypted address, with the counter if the design
+    /// has counters.
     Aes128Cbc,
     /// Triple-DES in cipher block chaining.
     TdesCbc,
-    /// AES-128 as a codebook.
+    /// AES-128 in electronic codebook mode.
     Aes128Ecb,
-    /// Triple-DES as a codebook.
+    /// Triple-DES in electronic codebook mode.
     TdesEcb,
 }
 
 impl CipherChoice {
-    /// Inputs that the mode gets for a line.
+    /// Inputs of the mode for a line: address, and version if the mode uses it.
     pub(crate) fn nonce_inputs(self) -> NonceInputs {
         use CipherChoice as C;
         match self {
@@ -73,7 +74,7 @@ impl CipherChoice {
         matches!(self, C::TdesCounter | C::TdesOcbChunks | C::TdesCbc | C::TdesEcb)
     }
 
-    /// Returns whether the mode is counter mode, without a code that shares its key.
+    /// Returns whether the mode is counter mode, without an authentication code that shares the cipher's key.
     pub(super) fn is_counter_mode(self) -> bool {
         use CipherChoice as C;
         matches!(self, C::Aes128Counter | C::Aes192Counter | C::Aes256Counter | C::TdesCounter)
@@ -84,7 +85,7 @@ impl CipherChoice {
         matches!(self, CipherChoice::Aes128Gcm | CipherChoice::Aes256Gcm)
     }
 
-    /// Chunks of a line that OCB encrypts separately, if the mode does so.
+    /// Number of chunks of a line that OCB encrypts separately, if the mode does so.
     pub(crate) fn ocb_chunks(self) -> Option<u32> {
         match self {
             CipherChoice::Aes128OcbChunks => Some(OcbChunks::<Aes128>::chunks()),
@@ -94,14 +95,15 @@ impl CipherChoice {
         }
     }
 
-    /// Chunks of a line that a code over chunks can authenticate: those of OCB, or the blocks of counter mode.
+    /// Number of chunks of a line that an authentication code over chunks can authenticate: the chunks of OCB, or the
+    /// blocks of counter mode.
     pub(crate) fn tagged_chunks(self) -> Option<u32> {
         let of_counter_mode =
             if self.is_tdes() { OcbChunks::<TdesEde3>::chunks() } else { OcbChunks::<Aes128>::chunks() };
         self.ocb_chunks().or(self.is_counter_mode().then_some(of_counter_mode))
     }
 
-    /// Returns whether the mode opens each chunk of a line separately, as soon as it arrives.
+    /// Returns whether the mode decrypts each chunk of a line separately, as soon as the chunk arrives.
     pub(super) fn opens_by_chunks(self) -> bool {
         self.uses().is_some_and(|uses| uses.order == BlockOrder::Parallel)
     }
@@ -143,7 +145,7 @@ impl CipherChoice {
         Cipher::new(mode, self.nonce_inputs(), planted)
     }
 
-    /// Returns the parts of the key that a planted bug leaves in memory, with their slots.
+    /// Returns the parts of the key that a planted bug stores in memory, with their slots.
     pub(super) fn spilled(self, keys: Keys, planted: PlantedBug, data_lines: u64) -> Box<[(Slot, Line)]> {
         use CipherChoice as C;
         let key: Key<32> = keys.key(KeyPurpose::Encryption);

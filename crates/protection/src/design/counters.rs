@@ -1,40 +1,41 @@
-//! Organisations of versions, as a design file names them.
+//! Organisations of encryption counters, as a design file names them.
 
 use crate::counter::{CounterOrganisation, Counters, Split};
 use crate::planted::PlantedBug;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-/// Organisation of the versions of lines.
+/// Organisation of the encryption counters, which are the versions of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterChoice {
     /// No versions of lines.
     None,
-    /// Eight 56-bit counters and a 56-bit MAC to a line.
+    /// Eight 56-bit counters and a 56-bit MAC in each line of counters.
     #[serde(rename = "mono-56")]
     Mono56,
-    /// A 64-bit major and sixty-four 7-bit minors to a line.
+    /// A 64-bit major and sixty-four 7-bit minors in each line of counters.
     Sc64,
-    /// A 64-bit major, sixty-four 6-bit minors and a 64-bit MAC to a line.
+    /// A 64-bit major, sixty-four 6-bit minors and a 64-bit MAC in each line of counters.
     Sc64Mac,
-    /// A 64-bit major, 128 3-bit minors and a 64-bit MAC to a line.
+    /// A 64-bit major, 128 3-bit minors and a 64-bit MAC in each line of counters.
     Sc128,
-    /// A 64-bit major, 32 12-bit minors and a 64-bit MAC to a line.
+    /// A 64-bit major, 32 12-bit minors and a 64-bit MAC in each line of counters.
     Vault32,
-    /// A 64-bit major, 16 24-bit minors and a 64-bit MAC to a line.
+    /// A 64-bit major, 16 24-bit minors and a 64-bit MAC in each line of counters.
     Vault16,
-    /// 128 morphable counters and a 64-bit MAC to a line.
+    /// 128 morphable counters and a 64-bit MAC in each line of counters.
     Morphable,
-    /// A random number and a mark for each line of a page.
+    /// A page record: a random number for a page of data, and a mark for each line of the page.
     PageRecord,
-    /// Eight 64-bit values to a line. A value is random when its line is first written, and each later write adds one.
+    /// Eight 64-bit counters in each line of counters. A counter is drawn at random when its data line is first
+    /// written, and each later write of the data line adds one.
     #[serde(rename = "rv-64")]
     Rv64,
 }
 
 impl CounterChoice {
-    /// Returns whether a counter must be decoded before it is known.
+    /// Returns whether the chip must decode a line of counters before it knows a counter.
     pub fn are_coded(self) -> bool {
         Counters::new(self.organisation(), PlantedBug::NONE).are_coded()
     }

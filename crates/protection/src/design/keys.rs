@@ -12,24 +12,24 @@ pub(super) enum KeyPurpose {
     Tweak = 2,
     Authentication = 3,
     Tree = 4,
-    /// Words of a multilinear hash, in addition to the key that masks it.
+    /// Secret words of a multilinear hash, in addition to the key of its mask.
     Hash = 5,
-    /// Random numbers in counters: not a key, but independent of all keys.
+    /// Random numbers that counters are drawn from: not a key, but independent of all keys.
     Draws = 6,
-    /// Starting values of counters, if they do not begin at zero.
+    /// Starting values of encryption counters that do not begin at zero.
     Ages = 7,
-    /// Values that lines of bitmaps are encrypted under.
+    /// Random values under which the chip encrypts lines of bitmaps, in place of counters.
     Values = 8,
-    /// Registers and keys of processes.
+    /// Start-up registers and keys of processes.
     Contexts = 9,
 }
 
-/// Bytes that are equal at the beginning of all keys of a purpose, of any length.
+/// Number of leading bytes in which all keys of one purpose are equal, whatever their length.
 const BEGINNING_BYTES: usize = 16;
 
 impl Parts {
-    /// Returns the first bytes of each key that a machine of these parts draws at boot: keys of every length and cipher
-    /// begin with them. Only the judge of an attack may call it.
+    /// Returns the first bytes of each key that a machine with this seed draws at boot: keys of every length and cipher
+    /// begin with these bytes. Only the judge of an attack may call this function.
     pub fn key_beginnings(seed: u64, planted: PlantedBug) -> [[u8; BEGINNING_BYTES]; 5] {
         use KeyPurpose::{Authentication, Encryption, Hash, Tree, Tweak};
         let keys = Keys::new(seed, planted);
@@ -55,7 +55,8 @@ impl Keys {
         Key::for_purpose(self.boot, self.drawn_for(purpose) as u64)
     }
 
-    /// Returns the purpose that the key is drawn for: the same one, unless a planted bug shares a key.
+    /// Returns the purpose that the key is drawn for: `purpose`, unless a planted bug shares a key between two
+    /// purposes.
     fn drawn_for(self, purpose: KeyPurpose) -> KeyPurpose {
         match purpose {
             KeyPurpose::Tweak if self.planted.has(Bug::OneKeyForDataAndTweak) => KeyPurpose::Encryption,
@@ -65,22 +66,22 @@ impl Keys {
         }
     }
 
-    /// Returns the numbers that the machine draws while it runs.
+    /// Returns the random numbers that the machine draws while it runs.
     pub fn draws(self) -> Random {
         Random::for_purpose(self.boot, KeyPurpose::Draws as u64)
     }
 
-    /// Returns the values that lines of bitmaps are encrypted under.
+    /// Returns the source of the random values under which the chip encrypts lines of bitmaps.
     pub fn values(self) -> Random {
         Random::for_purpose(self.boot, KeyPurpose::Values as u64)
     }
 
-    /// Returns the numbers that contexts of processes are made from.
+    /// Returns the random numbers from which contexts of processes are made.
     pub fn contexts(self) -> Random {
         Random::for_purpose(self.boot, KeyPurpose::Contexts as u64)
     }
 
-    /// Returns the numbers that starting values of counters are drawn from.
+    /// Returns the random numbers from which starting values of encryption counters are drawn.
     pub fn ages(self) -> Random {
         Random::for_purpose(self.boot, KeyPurpose::Ages as u64)
     }

@@ -4,8 +4,8 @@ use super::{Ownership, Parts};
 use crate::mac::TagLocation;
 use units::LineLength;
 
-/// Returns the rule that a design breaks over lines of this length, if any. The cipher checks the length when it is
-/// built.
+/// Returns the rule that a design breaks if its lines have this length, if any. The cipher checks the length itself
+/// when it is built.
 pub(super) fn rule(parts: &Parts, length: LineLength) -> Option<String> {
     if length == LineLength::WHOLE {
         return None;

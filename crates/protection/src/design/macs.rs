@@ -1,4 +1,4 @@
-//! The choices of authentication, and the conditions that each puts on the other parts of a design.
+//! The choices of authentication code, and the requirements of each choice on the other parts of a design.
 
 use super::ciphers::CipherChoice;
 use super::keys::{KeyPurpose, Keys};
@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 use units::LineLength;
 
-/// Number of the 64 spare bits of a line in ECC modules that serve to correct single errors and detect double errors.
+/// Number of the 64 spare bits of a line in ECC modules that are reserved for the code that corrects single errors and
+/// detects double errors.
 const SEC_DED_BITS: u32 = 8;
 
-/// The length from which a tag, or the share of one chunk, is not called short.
+/// Least length in bits of a tag, or of one chunk's share of a tag, that is not called short.
 const SHORT_TAG_BITS: u32 = 32;
 
 /// Default length of a line's tag in bits.
@@ -27,9 +28,9 @@ pub(super) const DEFAULT_BITS: u32 = 56;
 pub enum MacChoice {
     /// No authentication of lines.
     None,
-    /// Carter-Wegman with GHASH: over the line, address and counter.
+    /// Carter-Wegman code with GHASH, over the line, its address and its counter.
     Gmac,
-    /// Carter-Wegman with SGX's multilinear hash: over the line, address and counter.
+    /// Carter-Wegman code with SGX's multilinear hash, over the line, its address and its counter.
     SgxCw,
     /// AES-CMAC over the line and the inputs that `covers` lists.
     Cmac,
@@ -41,23 +42,23 @@ pub enum MacChoice {
     HmacSha256,
     /// HMAC-SHA-512 over the line and the inputs that `covers` lists.
     HmacSha512,
-    /// SHA3-256 with the key in front, as in TDX.
+    /// SHA3-256 over the key followed by the message, as in TDX.
     Sha3,
-    /// The tag of `cipher = "aes128-ocb"`.
+    /// OCB's own tag over a whole line, for `cipher = "aes128-ocb"`.
     Ocb,
-    /// A tag for each chunk of `cipher = "aes128-ocb-chunks"`, `"aes256-ocb-chunks"` or `"tdes-ocb-chunks"`, side by side,
-    /// over its plaintext or over its ciphertext. With a separate key and separate offsets, also a tag for each block of
-    /// counter mode.
+    /// A separate tag for each chunk of `cipher = "aes128-ocb-chunks"`, `"aes256-ocb-chunks"` or `"tdes-ocb-chunks"`.
+    /// The tag is over the plaintext or the ciphertext of its chunk, and the tags of a line are stored side by side.
+    /// Under a separate key with separate offsets, this code also computes a tag for each block of counter mode.
     OcbChunks,
 }
 
-/// Input of a tag in addition to the line.
+/// Input of a tag in addition to the content of the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Covered {
-    /// Place of the line.
+    /// Address of the line.
     Address,
-    /// Version of the line.
+    /// Encryption counter of the line.
     Counter,
 }
 
@@ -65,10 +66,10 @@ pub enum Covered {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// The ciphertext in memory: it is checked while it is decrypted.
+    /// The ciphertext in memory: the checker verifies it while the cipher decrypts it.
     #[default]
     Ciphertext,
-    /// The program's plaintext: the line must be decrypted before it can be checked.
+    /// The program's plaintext: the cipher must decrypt the line before the checker can verify it.
     Plaintext,
 }
 
@@ -81,20 +82,22 @@ pub struct MacDesign {
     /// Length of a line's tag in bits, from 1 to 256; 56 if neither this nor `chunk_tag_bits` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag_bits: Option<u32>,
-    /// Length of each chunk's tag in bits, instead of `tag_bits`, for a code with a tag for each chunk: up to the
-    /// cipher's block.
+    /// For a code with a tag for each chunk, length of one chunk's tag in bits, at most the block length of the cipher.
+    /// It is given instead of `tag_bits`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_tag_bits: Option<u32>,
-    /// Form of the line that the tag is computed over.
+    /// Text that the tag is computed over: the ciphertext of the line, or its plaintext.
     #[serde(default)]
     pub over: Over,
-    /// Inputs of a code without a nonce in addition to the line.
+    /// Inputs of the authentication code in addition to the line, for a code without a nonce. A code with a nonce
+    /// always covers address and counter.
     #[serde(default)]
     pub covers: Vec<Covered>,
-    /// Place of the tags in memory.
+    /// Place of the tags: in a separate region of memory, in the spare bits of ECC modules, or behind each line in
+    /// ordinary memory.
     #[serde(default)]
     pub place: TagLocation,
-    /// Lines under one tag: 1, 2 or 4.
+    /// Number of data lines that one tag covers: 1, 2 or 4.
     #[serde(default = "one")]
     pub lines: u64,
 }
@@ -130,18 +133,19 @@ impl MacDesign {
         MacDesign { tag_bits: None, chunk_tag_bits: Some(bits), ..self }
     }
 
-    /// Number of chunks of a line that have separate tags.
+    /// Number of chunks of a line with separate tags under this cipher.
     pub fn chunks(&self, cipher: CipherChoice) -> u32 {
         cipher.tagged_chunks().filter(|_| self.code == MacChoice::OcbChunks).unwrap_or(1)
     }
 
-    /// Bits of a line's tag, or of all tags of its chunks together.
+    /// Bits of a line's tag, or the sum of the bits of its chunks' tags.
     pub fn line_bits(&self, cipher: CipherChoice) -> u32 {
         let of_chunks = self.chunk_tag_bits.map(|bits| bits.saturating_mul(self.chunks(cipher)));
         of_chunks.or(self.tag_bits).unwrap_or(DEFAULT_BITS)
     }
 
-    /// Returns whether the code has a nonce that must never repeat. The tag then covers address and counter.
+    /// Returns whether the authentication code has a nonce that must never repeat. The tag then covers address and
+    /// counter.
     pub(crate) fn has_nonce(&self) -> bool {
         use MacChoice as M;
         matches!(self.code, M::Gmac | M::SgxCw | M::Ocb | M::OcbChunks)
@@ -154,7 +158,7 @@ impl MacDesign {
         self.code != MacChoice::None && self.over == Over::Ciphertext && !covered
     }
 
-    /// Returns the rule that the authentication breaks, without a cipher or with this one, if any.
+    /// Returns the rule that the authentication breaks, with any cipher or with this one, if any.
     pub(super) fn broken_rule(&self, cipher: CipherChoice) -> Option<&'static str> {
         use MacChoice as M;
         let rules = [
@@ -196,7 +200,7 @@ impl MacDesign {
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule).or(grouped)
     }
 
-    /// Returns the rule that one tag over several lines breaks, if any.
+    /// Returns the rule that a tag over several lines breaks, if any.
     fn rule_of_groups(&self) -> Option<&'static str> {
         use MacChoice as M;
         let rules = [
@@ -226,13 +230,13 @@ impl MacDesign {
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
 
-    /// Returns whether the design has no code, or a code for lines of this length.
+    /// Returns whether the design has no authentication code, or a code that supports lines of this length.
     pub(super) fn can_do(&self, cipher: CipherChoice, length: LineLength) -> bool {
         self.code(cipher, Keys::new(0, PlantedBug::NONE)).is_none_or(|mut code| code.shorten(length))
     }
 
-    /// Builds the part, if the design has a code, over lines of a supported length. With `bitmap`, tags also vouch for the
-    /// bitmaps of their lines.
+    /// Builds the authentication part, if the design has a code. The length of the lines must be a supported one. With
+    /// `bitmap`, tags also cover the bitmaps of their lines.
     pub(crate) fn build(
         &self,
         cipher: CipherChoice,
@@ -309,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_have_their_bits_in_the_line_s_tag() {
+    fn the_tag_length_of_a_line_is_the_sum_of_its_chunk_tag_lengths() {
         let design = MacDesign { code: MacChoice::OcbChunks, ..MacDesign::default() }.with_chunk_bits(48);
         assert_eq!(design.line_bits(CipherChoice::TdesOcbChunks), 8 * 48);
         assert_eq!(design.line_bits(CipherChoice::Aes256OcbChunks), 4 * 48);

@@ -1,4 +1,4 @@
-//! The choice of lines that move, and the conditions that it puts on the other parts of a design.
+//! The permutation of lines, and its requirements on the other parts of a design.
 
 use super::keys::{KeyPurpose, Keys};
 use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
@@ -15,12 +15,12 @@ use std::rc::Rc;
 use strum::VariantArray;
 use units::{Bytes, LINE_BYTES, LineLength};
 
-/// Most entries of a fully associative store.
+/// Maximum number of entries of a fully associative store on the chip.
 const ENTRIES_MAX: usize = 65_535;
-/// Bits of the tag of a line that moves.
+/// Bits of the tag of a permuted line.
 const TAG_BITS: u32 = 8 * BLOCK_BYTES as u32;
 
-/// Form of moving lines in memory, and their checks by the chip.
+/// Protection of permuted lines in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum MovingText {
@@ -35,31 +35,34 @@ pub enum MovingText {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PermutationDesign {
-    /// Form of the lines in memory.
+    /// Protection of the lines in memory: encrypted and authenticated (`sealed`, as in CryptoPage), or plaintext
+    /// (`plain`, as in HIDE).
     #[serde(default)]
     pub lines: MovingText,
-    /// Time of permutations: free, or as in hardware.
+    /// Time of permutations: `charged` with their memory accesses, hashes and encryption, or `free`.
     #[serde(default)]
     pub time: PermutationTime,
-    /// Number of records that the chip holds in addition to those of pages in its TLBs, at least one. They are for chunks that are
-    /// permuted after their page has left the TLBs.
+    /// Number of chunk records that the chip holds in addition to the records of the pages in its TLBs, at least one.
+    /// They belong to chunks that are permuted after their page has left the TLBs.
     #[serde(default = "usual_buffer")]
     pub record_buffer: usize,
-    /// Number of slots under one tag: 1, 2 or 4. A line is fetched together with all of them.
+    /// Number of memory slots that one tag covers: 1, 2 or 4. The controller fetches a line together with all slots
+    /// under the same tag.
     #[serde(default = "one")]
     pub slots_per_tag: usize,
-    /// Time of a hash in the unit for hashes.
+    /// Time of a hash in the hash unit: one pass (`once`), or a pass for each 64-byte block of SHA-1 (`by-blocks`).
     #[serde(default)]
     pub hash_charge: HashCharge,
-    /// Nodes at which a walk to a record may stop.
+    /// Cache of verified nodes, at which a walk up the tree over records may stop.
     #[serde(default)]
     pub merkle_cache: MerkleCacheDesign,
-    /// Lines of the verification buffer, one for each depth of the tree. With it the operating system walks, by
-    /// LoadNode and HashCheck; without it the memory controller walks.
+    /// Number of lines of the verification buffer, one for each depth of the tree. With a verification buffer, the
+    /// operating system verifies records by the instructions LoadNode and HashCheck; without one, the memory controller
+    /// walks the tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification_buffer: Option<usize>,
-    /// Hardware contexts of secure processes. With them a switch of processes empties the chip's records and nodes; without them
-    /// all processes count as one.
+    /// Hardware contexts of secure processes. With this table, a switch of processes removes the records and nodes from
+    /// the chip; without it, all processes count as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contexts: Option<ContextsDesign>,
 }
@@ -68,12 +71,12 @@ fn one() -> usize {
     1
 }
 
-/// Room for a few permutations at once; the paper names no buffer.
+/// Default size of the record buffer: room for a few permutations at once. The paper names no buffer.
 fn usual_buffer() -> usize {
     8
 }
 
-/// Least size of a cache of nodes: a pair of nodes and the pair above it.
+/// Minimum number of entries of a Merkle cache: enough for a pair of nodes and the pair above it.
 fn least_entries(in_pairs: bool) -> usize {
     if in_pairs { 2 } else { 4 }
 }
@@ -83,7 +86,7 @@ fn record_bytes(records: usize) -> u64 {
     (records * Record::BITS).div_ceil(8) as u64
 }
 
-/// Bytes of a verification buffer: a pair of records in the deepest line, a pair of nodes in each other.
+/// Bytes of a verification buffer: the deepest line holds a pair of records, each other line a pair of nodes.
 fn verification_bytes(lines: usize) -> u64 {
     let pairs_of_nodes = lines.saturating_sub(1) * 2 * crypto::SHA1_BYTES;
     (pairs_of_nodes + 2 * LEAF_LINES * LINE_BYTES) as u64
@@ -200,7 +203,7 @@ impl PermutationDesign {
         Ok(with_contexts(layout, outside, ContextsDesign::LINES_PER_CONTEXT))
     }
 
-    /// Returns the lines in a blank memory, behind a small separate last-level cache.
+    /// Returns the permuted lines of a blank memory, behind a small separate last-level cache.
     pub(super) fn build(&self, layout: &Layout, keys: Keys, release: Release, planted: PlantedBug) -> MovingLines {
         let walks = WalkDesign {
             hash_charge: self.hash_charge,
@@ -223,7 +226,8 @@ impl PermutationDesign {
         }
     }
 
-    /// Returns the design with as many records in the buffer as `size` holds, and as many verified nodes if it keeps any.
+    /// Returns the design with a record buffer of `size` bytes. If the design has a Merkle cache, that cache also gets
+    /// `size` bytes, or its minimum number of entries if that is more.
     pub(super) fn with_stores_of(self, size: Bytes) -> PermutationDesign {
         let record_buffer = (size.0 as usize * 8 / Record::BITS).max(1);
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
@@ -254,7 +258,7 @@ impl PermutationDesign {
         (entries * if in_pairs { 2 } else { 1 } * crypto::SHA1_BYTES) as u64
     }
 
-    /// Returns the stores on the chip for moving lines, with their bytes, with `translations` entries in TLBs.
+    /// Returns the on-chip storage for permuted lines, with its bytes, for `translations` TLB entries.
     pub(super) fn on_chip(&self, translations: usize) -> Vec<OnChipReport> {
         let [pads, tags] = Record::NUMBER_BITS;
         let store = |what: String, bytes: u64| OnChipReport { what, bytes, ways: None, serves: None };

@@ -12,7 +12,7 @@ use super::{CounterChoice, Parts, TreeKind};
 use crate::ownership::Ownership;
 use crate::persistence::{ENTRIES_MAX, Order, Persistence, Point, Step};
 
-/// Most cycles that a store may take into a persist buffer.
+/// Maximum latency of a store into the persist buffer, in cycles.
 const LATENCY_MAX: u64 = 1000;
 
 const NO_BUFFER: &str = "persistence.entries, drain_from, drain_to, latency_cycles, early and battery are for a \
@@ -25,11 +25,12 @@ const NO_TUPLES: &str = "persistence.order and lines are for tuples, and durable
 const NO_ORDER: &str = "persistence.lines is for tuples, and a design without an order has none: set persistence.order \
                         = \"coalesced\", or leave it out";
 
-/// Most lines of data in one tuple: with their counters and tags they fit a write-pending queue of 32 lines.
+/// Maximum number of data lines in one tuple: with their lines of counters and tags, they fit a write-pending queue of
+/// 32 lines.
 const LINES_MAX: usize = 10;
 
 impl Persistence {
-    /// Checks whether the order fits the other parts.
+    /// Checks whether the persist order is compatible with the other parts.
     ///
     /// # Errors
     /// The rule that is broken, and a change that would mend it.
@@ -86,7 +87,7 @@ impl Persistence {
         Ok(())
     }
 
-    /// Checks whether durable caches fit the other parts.
+    /// Checks whether durable caches are compatible with the other parts.
     fn check_caches(&self, parts: &Parts) -> Result<(), String> {
         match parts.tree.forest {
             None => Ok(()),
@@ -98,7 +99,7 @@ impl Persistence {
         }
     }
 
-    /// Checks whether each key has an effect in a design without a persist buffer.
+    /// Checks that a design without a persist buffer gives no key that only has an effect with one.
     fn check_without_buffer(&self) -> Result<(), String> {
         let about_tuples = Persistence::at_controller(self.order, self.lines);
         let is_usual = about_tuples == Persistence::default();
@@ -110,7 +111,8 @@ impl Persistence {
         rules.into_iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
     }
 
-    /// Checks whether a persist buffer fits the other parts, or its keys have an effect without one.
+    /// Checks whether a persist buffer is compatible with the other parts, or, without a buffer, that no key of it is
+    /// given.
     fn check_buffer(&self, parts: &Parts) -> Result<(), String> {
         if self.point != Point::Buffer {
             return self.check_without_buffer();
@@ -139,7 +141,7 @@ impl Persistence {
         if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
             return Err(rule.to_owned());
         }
-        // A file is checked for this range when it is read.
+        // The parser has already checked this range for the text of a file.
         if !(1..=ENTRIES_MAX).contains(&self.entries) {
             return Err(format!("persistence.entries = {}: expected 1 to {ENTRIES_MAX}", self.entries));
         }

@@ -1,4 +1,4 @@
-//! The speculation of a design, as its file gives it.
+//! The speculation of a design, in the form of a design file.
 //!
 //! ```toml
 //! speculation = { values = 8 }                                            # ciphertext and tags, values counted
@@ -21,20 +21,22 @@ use strum::VariantArray;
 pub struct SpeculationDesign {
     /// Number of frequent values in the table: a power of two up to 64, or 0 for no speculation.
     pub values: usize,
-    /// Targets of the speculation: ciphertext, tags, or both.
+    /// Values that the engine computes in advance for predicted words: their ciphertext, their tags, or both.
     #[serde(default = "both")]
     pub of: Vec<Target>,
-    /// Method by which the table learns.
+    /// Method by which the value table learns: it counts words (`counted`), keeps the most recent words (`lru`), or
+    /// keeps its initial words (`fixed`).
     #[serde(default)]
     pub tracking: Tracking,
-    /// True if a line's frequent words are put first when it is written, so that blocks of two words are predictable. A
-    /// bitmap for each line gives their original order.
+    /// True if the controller moves the frequent words of a line to its beginning when it writes the line, so that
+    /// blocks of two words are predictable. A bitmap for each line records the original order of its words.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reorder: bool,
-    /// Protection of the bitmaps.
+    /// Protection of the bitmaps: by the tags of the line's chunks (`bound`), or no protection (`loose`), as in the
+    /// paper.
     #[serde(default, skip_serializing_if = "BitmapTrust::is_bound")]
     pub bitmap: BitmapTrust,
-    /// Content of the table at power-on, the most frequent value first; each as a signed number of 64 bits.
+    /// Content of the value table at power-on, the most frequent value first. Each value is a signed number of 64 bits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<i64>,
 }
@@ -56,7 +58,7 @@ impl BitmapTrust {
     }
 }
 
-/// Returns the permitted size of a table that is nearest to this one, the larger of two.
+/// Returns the permitted table size that is nearest to this one; of two equally near sizes, the larger.
 fn nearest_size(values: usize) -> usize {
     let sizes = (0..=WORDS_MAX.ilog2()).rev().map(|log| 1_usize << log);
     sizes.min_by_key(|size| size.abs_diff(values)).unwrap_or(WORDS_MAX)
@@ -85,12 +87,12 @@ impl SpeculationDesign {
         self.values > 0
     }
 
-    /// Returns whether lines are re-ordered.
+    /// Returns whether the words of lines are re-ordered.
     pub(super) fn reorders(&self) -> bool {
         self.exists() && self.reorder
     }
 
-    /// Returns whether tags vouch for bitmaps.
+    /// Returns whether tags cover bitmaps.
     pub(super) fn binds_bitmaps(&self) -> bool {
         self.reorders() && self.bitmap.is_bound()
     }
@@ -218,7 +220,7 @@ impl SpeculationDesign {
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
 
-    /// Builds the part for a codec, if the design speculates.
+    /// Builds the speculation part for a codec, if the design speculates.
     pub(super) fn build(&self, codec: &LineCodec) -> Option<Speculation> {
         let begin: Vec<u64> = self.list.iter().map(|value| value.cast_unsigned()).collect();
         let speculation = || Speculation::new(&self.of, (self.values, self.tracking), &begin, codec.piece_bytes());

@@ -1,7 +1,7 @@
 //! Lengths of tags: the keys in a file, and the limits of code and place.
 //!
-//! A file gives the bits of a line's tag, or of each chunk's if chunks have separate tags. Files that give neither have
-//! [`DEFAULT_BITS`] in a line's.
+//! A file gives the bits of a line's tag, or the bits of each chunk's tag if chunks have separate tags. If a file gives
+//! neither, a line's tag has [`DEFAULT_BITS`] bits.
 
 use super::ciphers::CipherChoice;
 use super::keys::Keys;
@@ -90,7 +90,7 @@ impl MacDesign {
         })
     }
 
-    /// Returns the rule that a tag longer than its place breaks.
+    /// Returns the rule that a tag breaks if it is longer than the room in its place.
     fn broken_room(&self, cipher: CipherChoice) -> Option<String> {
         let (bits, room, chunks) = (self.line_bits(cipher), self.place.room_bits(), self.chunks(cipher));
         let location = match self.place {
@@ -110,7 +110,7 @@ impl MacDesign {
         })
     }
 
-    /// Bits of the whole tags of the code; without a code, the most that any tag has.
+    /// Bits of an untruncated tag of the authentication code; without a code, the maximum of all codes.
     fn whole_bits(&self, cipher: CipherChoice) -> u32 {
         self.code(cipher, Keys::new(0, PlantedBug::NONE)).map_or(*LINE_BITS.end(), |code| code.whole_bits())
     }

@@ -1,4 +1,4 @@
-//! A tree, as a design file gives it.
+//! The integrity tree of a design, in the form of a design file.
 //!
 //! ```toml
 //! tree = { kind = "bonsai" }                                   # tags of counters, 8 to a node
@@ -19,7 +19,8 @@ use crypto::Key;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-/// Kind of the tree.
+/// Kind of the integrity tree: nodes of tags over counters (`bonsai`), nodes of tags over the tags of data (`merkle`),
+/// nodes of counters (`counters`), or no tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeKind {
@@ -28,32 +29,36 @@ pub enum TreeKind {
     None,
     /// Nodes of tags over counters (Rogers et al., MICRO 2007).
     Bonsai,
-    /// Nodes of tags over the tags of data, hence over memory (Gassend et al., HPCA 2003).
+    /// Nodes of tags over the tags of data, so that the tree covers all data (Gassend et al., HPCA 2003).
     Merkle,
-    /// Nodes of counters over counters, each line with a MAC of itself (Gueron 2016; VAULT, ASPLOS 2018; Morphable
-    /// Counters, MICRO 2018).
+    /// Nodes of counters over counters; each line contains a MAC over itself (Gueron 2016; VAULT, ASPLOS 2018;
+    /// Morphable Counters, MICRO 2018).
     Counters,
 }
 
-/// The freshness of a design.
+/// The integrity tree of a design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreeDesign {
-    /// Kind of the tree.
+    /// Kind of the integrity tree: nodes of tags over counters (`bonsai`), nodes of tags over the tags of data
+    /// (`merkle`), nodes of counters (`counters`), or no tree.
     pub kind: TreeKind,
-    /// Children of a node of tags: 2, 4 or 8.
+    /// Number of children of a tree node, if nodes hold tags: 2, 4 or 8.
     #[serde(default = "eight")]
     pub arity: u64,
-    /// Organisation of nodes of counters, from the level above the leaves; the last holds for all higher levels.
+    /// If nodes hold counters, the counter organisation of each level, from the level above the leaves upward. The last
+    /// entry also applies to all higher levels.
     #[serde(default)]
     pub levels: Vec<CounterChoice>,
-    /// Number of lines of the root on the chip.
+    /// Number of lines on the chip that form the root of the tree.
     #[serde(default = "one")]
     pub root_lines: u64,
-    /// Time at which nodes are notified of changes.
+    /// Time at which a node is updated for a change of its child: when the child leaves the chip (`lazy`), or with
+    /// every write (`eager`).
     #[serde(default)]
     pub update: Update,
-    /// Nodes that are roots in addition to the tree's root.
+    /// Forest: nodes on the chip at which updates end, in addition to the root of the tree. These are all nodes of one
+    /// level (`static`), or the nodes with the most updates (`dynamic`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forest: Option<ForestDesign>,
 }
@@ -75,7 +80,7 @@ impl From<TreeKind> for TreeDesign {
 }
 
 impl TreeDesign {
-    /// Checks whether the tree fits the other parts.
+    /// Checks whether the tree is compatible with the other parts.
     ///
     /// # Errors
     /// The rule that is broken, and a change that would mend it.
@@ -149,7 +154,7 @@ impl TreeDesign {
         }
     }
 
-    /// Returns the tree's requirements on the layout.
+    /// Returns the tree's requirements on the memory layout.
     pub(super) fn needs(&self, tree: &Tree) -> TreeNeeds {
         let levels = self.levels.len().max(1);
         TreeNeeds {

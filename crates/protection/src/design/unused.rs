@@ -1,6 +1,6 @@
-//! Parts and keys that a design does not use: they would cost something, or appear to, without any protection.
+//! Parts and keys that a design does not use: they would add cost, or appear to add cost, without any protection.
 //!
-//! Sizes of caches are excluded: a run gives all its designs the same, including the unprotected one.
+//! Sizes of caches are excluded: a run gives all its designs the same sizes, including the unprotected design.
 
 use super::macs::DEFAULT_BITS;
 use super::{CounterChoice, Covered, MacChoice, Parts, TreeDesign, TreeKind};

@@ -1,8 +1,8 @@
-//! Runner at once: the verbs over a timed memory while its clock is stopped.
+//! Runner at once: executes the verbs over a timed memory while its clock is stopped.
 //!
-//! Between the detailed windows of a sampled run, lines pass the protection without time. The chips, the caches of
-//! metadata and the check are those of the timed run, so that either runner continues where the other stopped. Every
-//! verb is ready at once and is not counted; the timed memory must be idle.
+//! Between the detailed windows of a sampled run, this runner processes accesses without time. It uses the memory
+//! chips, the metadata caches and the receiver of the timed run, so that either runner continues where the other
+//! stopped. Every verb completes at once and is not counted; the timed memory must be idle.
 
 use crate::domain::RegisterUpdate;
 use crate::execution::{Outcomes, TimedMemory, Untimed, Watch};
@@ -13,7 +13,7 @@ use std::future::{Future, ready};
 use std::rc::Rc;
 use units::{Line, LineAddr, Words};
 
-/// Verbs at once over a memory that is otherwise timed.
+/// Verbs that complete at once, over a memory that is otherwise timed.
 pub struct AtOnce {
     memory: Rc<TimedMemory>,
     released: Cell<Option<Plaintext>>,
@@ -25,7 +25,7 @@ impl AtOnce {
         AtOnce { memory: memory.clone(), released: Cell::new(None) }
     }
 
-    /// Returns and clears the plaintext that the last read released, if it did. The receiver is not notified.
+    /// Returns and clears the plaintext that the last read released, if any. The receiver is not notified.
     pub fn take_released(&self) -> Option<Plaintext> {
         self.released.take()
     }
@@ -70,7 +70,7 @@ impl Outcomes for AtOnce {
         self.memory.complete(&completion);
     }
 
-    /// Has no effect: the whole line follows.
+    /// Has no effect: the release of the whole line follows.
     fn take_first(&self, _: LineAddr, _: Plaintext, _: Words) {}
 
     fn take(&self, _: LineAddr, plaintext: Plaintext) {

@@ -1,4 +1,4 @@
-//! Counters of a timed memory.
+//! Statistics of a timed memory.
 
 use crate::execution::{ReadCounters, WindowCounters};
 use crate::slot::{Kind, Role};
@@ -6,7 +6,8 @@ use enum_map::EnumMap;
 use serde::Serialize;
 use std::ops::{AddAssign, Index, Sub};
 
-/// Lines moved, by kind. For tags behind their data, the lines that are moved for data beyond the first line.
+/// Number of transferred lines, by kind. For tags behind their data: the second lines that the channel transfers for
+/// data accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Traffic(EnumMap<Kind, u64>);
@@ -16,7 +17,7 @@ impl Traffic {
         self.0[role.kind()] += 1;
     }
 
-    /// Number of lines of all kinds.
+    /// Number of transferred lines of all kinds.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
@@ -44,7 +45,7 @@ impl Sub for Traffic {
     }
 }
 
-/// Work of a timed memory so far.
+/// Statistics of a timed memory so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, derive_more::AddAssign, derive_more::Sub)]
 pub struct TimedCounters {
     /// Lines fetched from memory.
@@ -54,9 +55,9 @@ pub struct TimedCounters {
     /// Bytes fetched and stored; records of runs list them separately.
     #[serde(skip)]
     pub bytes_moved: u64,
-    /// AES blocks, including the masks of tags.
+    /// Number of AES blocks, including the masks of tags.
     pub aes_blocks: u64,
-    /// AES blocks that passed the units of an L2.
+    /// Number of AES blocks that passed through the units of an L2.
     pub aes_blocks_in_l2: u64,
     /// Number of Triple-DES blocks.
     pub tdes_blocks: u64,
@@ -67,14 +68,14 @@ pub struct TimedCounters {
     pub released_in_l2: u64,
     /// Tags of data lines that were computed.
     pub macs: u64,
-    /// Lines of metadata that passed the engine for hashes.
+    /// Lines of metadata that passed through the hash engine.
     pub hashes: u64,
-    /// Lines released without a tag that vouches for them.
+    /// Lines that were released without verification by a tag.
     pub released_unverified: u64,
     /// Tuples that became durable.
     pub tuples: u64,
     /// Number of updates of a root's register, of the tree or of a forest, in a design with persistence.
     pub root_updates: u64,
-    /// Lines released before their verdicts.
+    /// Statistics on lines released before their verdicts.
     pub ahead: WindowCounters,
 }

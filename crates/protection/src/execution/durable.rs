@@ -1,8 +1,9 @@
 //! State of a timed memory, without its chips, at a loss of power: the registers, and the open tuple, which the loss reverts.
 //!
-//! The bytes of a line are visible from the moment at which it is written, also as part of a tuple. A tuple is atomic only when
-//! it is complete ([`domain`](crate::domain)). If power can fail, the content of slots before the open tuple is kept until then.
-//! So is the keystream that hides its lines: they are in the queue, and if the tuple is dropped no observer has seen them.
+//! The bytes of a line are visible from the moment at which it is written, also as part of a tuple. A tuple is atomic
+//! only when it is complete ([`domain`](crate::domain)). If power can fail, this module keeps the content of the
+//! tuple's slots from before the tuple until the tuple is complete. It also keeps the keystream that hides the tuple's
+//! lines. These lines are in the queue, and if the tuple is dropped, no observer has seen them.
 
 use crate::domain::{RegisterUpdate, Registers};
 use crate::ledger::Ledger;
@@ -12,10 +13,10 @@ use crate::verbs::Keystream;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// Changes of the open tuple.
+/// State that a loss of power reverts: the changes of the open tuple.
 #[derive(Default)]
 struct TupleChanges {
-    /// Content of its slots before the tuple.
+    /// Content of the tuple's slots before the tuple.
     before: FxHashMap<Slot, Untrusted>,
     /// Keystream for lines that were not written yet: for each slot the latest pad, and the latest mask.
     used: FxHashMap<(Slot, bool), Keystream>,
@@ -34,7 +35,7 @@ impl TupleChanges {
 pub(super) struct Durable {
     /// Registers that outlive the loss.
     pub registers: RefCell<Registers>,
-    /// Keystream that memory has shown, if it is recorded.
+    /// Keystream of lines that have been in memory, if a ledger is kept.
     pub ledger: Option<RefCell<Ledger>>,
     open_tuple: OpenTuple,
 }
@@ -45,12 +46,12 @@ impl Durable {
         Durable { ledger: ledger.then(RefCell::default), ..Durable::default() }
     }
 
-    /// From now on, keeps the state that a loss reverts.
+    /// From now on, keeps the state that a loss of power reverts.
     pub fn keep_open_tuple(&self) {
         self.open_tuple.keep();
     }
 
-    /// Returns these chips as a loss leaves them.
+    /// Returns the content of these chips after a loss of power.
     ///
     /// # Panics
     /// If `keep_open_tuple` was not called.
@@ -66,8 +67,8 @@ impl Durable {
         self.show(shown);
     }
 
-    /// Changes a slot by the machine's start-up content, below anything that the open tuple has written to it. Memory shows the
-    /// content at once.
+    /// Writes the machine's start-up content to a slot, as if before the writes of the open tuple. The content is
+    /// visible in memory at once.
     pub fn boot(&self, media: &RefCell<Media>, slot: Slot, change: impl Fn(Untrusted) -> Untrusted) {
         let mut media = media.borrow_mut();
         self.open_tuple.boots(slot, &change);
@@ -85,8 +86,8 @@ impl Durable {
         self.registers.borrow_mut().set(completion);
     }
 
-    /// Notes keystream that is used for a slot: if power may fail, it enters the ledger when memory has shown the line that it
-    /// hides.
+    /// Records keystream that is used for a slot. If power may fail, the keystream enters the ledger only when memory
+    /// holds the line that it hides.
     pub fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
         let used = self.ledger.as_ref().and_then(|_| keystream());
         self.show(used.and_then(|keystream| self.open_tuple.used(slot, keystream)));
@@ -120,8 +121,8 @@ impl OpenTuple {
         }
     }
 
-    /// Writes a slot with the content `before`: by the tuple if it `persists`, else permanently. Returns the keystream that this
-    /// shows.
+    /// Writes a slot that had the content `before`: as part of the tuple if the write `persists`, otherwise
+    /// permanently. Returns the keystream that an observer of memory may see from now on.
     #[inline]
     fn changes(&self, slot: Slot, before: impl FnOnce() -> Untrusted, persists: bool) -> Vec<Keystream> {
         let mut kept = self.0.borrow_mut();
@@ -136,7 +137,7 @@ impl OpenTuple {
         Vec::new()
     }
 
-    /// Applies a change by booting to the kept content of a slot from before the tuple.
+    /// Applies a change by booting to the content that is kept for a slot from before the tuple.
     fn boots(&self, slot: Slot, change: impl Fn(Untrusted) -> Untrusted) {
         let mut kept = self.0.borrow_mut();
         let before = kept.as_mut().and_then(|open| open.before.get_mut(&slot));
@@ -148,7 +149,7 @@ impl OpenTuple {
         self.0.borrow_mut().as_mut().map_or_else(Vec::new, |open| open.take_used(slot).collect())
     }
 
-    /// Completes the tuple. Returns the keystream that this shows.
+    /// Completes the tuple. Returns the keystream that an observer of memory may see from now on.
     fn completes(&self) -> Vec<Keystream> {
         let mut kept = self.0.borrow_mut();
         let Some(open) = &mut *kept else { return Vec::new() };
@@ -156,7 +157,7 @@ impl OpenTuple {
         std::mem::take(&mut open.hidden)
     }
 
-    /// Returns these chips as they were before the open tuple.
+    /// Returns the content of these chips from before the open tuple.
     ///
     /// # Panics
     /// If the tuple is not kept.
@@ -174,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_undoes_exactly_the_writes_of_the_open_tuple() {
+    fn a_power_loss_undoes_exactly_the_writes_of_the_open_persist_tuple() {
         let mut media = Media::new(4);
         let tuple = OpenTuple::default();
         tuple.keep();

@@ -1,11 +1,11 @@
-//! The units of a memory controller that protection needs, as a machine defines them.
+//! Configuration of the cryptographic units of a memory controller.
 
 use crate::verbs::{Blocks, Purpose};
 use serde::{Deserialize, Serialize};
 use sim::pipe::{Passage, Pipe};
 use units::{Duration, Time};
 
-/// The shortest interval in nanoseconds: a picosecond. Shorter ones cannot be distinguished from zero.
+/// The shortest interval, one picosecond, in nanoseconds. Shorter intervals cannot be distinguished from zero.
 const INTERVAL_NS_MIN: f64 = 0.001;
 
 /// Identical pipelined units of one kind.
@@ -20,7 +20,7 @@ pub struct Engine {
     pub interval_ns: f64,
 }
 
-/// Identical pipelined units for one block cipher. They take any length of key, and either direction.
+/// Identical pipelined units for one block cipher. They support all key lengths, encryption and decryption.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CipherEngine {
@@ -28,21 +28,21 @@ pub struct CipherEngine {
     pub units: usize,
     /// Latency from input to output, in nanoseconds.
     pub latency_ns: f64,
-    /// Latency of blocks in the inverse cipher, if it differs, in nanoseconds.
+    /// Latency of a block in the inverse cipher, in nanoseconds, if it differs from `latency_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decrypt_latency_ns: Option<f64>,
     /// Interval between one block and the next into the same unit, in nanoseconds.
     pub interval_ns: f64,
 }
 
-/// Unit that makes the tags of counter lines in trees of counters.
+/// Unit that computes the MACs of lines of counters in trees of counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterTags {
-    /// The engine for hashes.
+    /// The hash engine of the controller.
     #[default]
     Hash,
-    /// The units for AES, one block each for the tag's mask; the product needs no time in addition (EMCC, section II).
+    /// The AES units, one block for the mask of each MAC; the product needs no additional time (EMCC, section II).
     Aes,
 }
 
@@ -52,32 +52,35 @@ impl CounterTags {
     }
 }
 
-/// The hardware that the memory controller has for protection. Part of the machine, so that all designs share it.
+/// The cryptographic units of the memory controller. They belong to the machine file, so that all designs have the same
+/// units.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engines {
-    /// Units that take one AES block.
+    /// AES units; each item is one AES block.
     pub aes: CipherEngine,
-    /// Units that take one block of Triple-DES. A machine without them runs no design that needs them.
+    /// Triple-DES units; each item is one block. A machine without this table runs no design with Triple-DES.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tdes: Option<CipherEngine>,
-    /// Units that take one data line and its tag.
+    /// Units that compute tags of data; each item is one data line.
     pub mac: Engine,
-    /// Units that take one line of metadata, unless `counter_tags` is different.
+    /// Hash units, which compute hashes or MACs of metadata; each item is one line of metadata. With
+    /// `counter_tags = "aes"`, AES units compute the MACs of lines of counters instead.
     pub hash: Engine,
-    /// Port of each metadata cache, which takes one look-up.
+    /// Port of each metadata cache; each item is one look-up.
     pub metadata_cache: Engine,
-    /// Unit that makes the tags of counter lines in trees of counters; by default the engine for hashes.
+    /// Unit that computes the MACs of lines of counters in a tree of counters: the hash engine (`hash`), or the AES
+    /// units (`aes`).
     #[serde(default, skip_serializing_if = "CounterTags::are_hashes")]
     pub counter_tags: CounterTags,
-    /// Time to decode one counter from a line of counters, in nanoseconds, before a pad may begin. It applies to
-    /// organisations with counters that must be decoded; by default zero.
+    /// Time to decode one counter from a line of counters, in nanoseconds, before the computation of a pad may begin;
+    /// by default zero. It applies only to morphable counters, which must be decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_decode_ns: Option<f64>,
-    /// Time to find the candidate of a speculation that matches a chunk of a line, in nanoseconds; by default zero.
+    /// Time to compare a chunk of a line with the candidates of a speculation, in nanoseconds; by default zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates_ns: Option<f64>,
-    /// Time from ciphertext and pad to the plaintext of a line that moves, in nanoseconds; by default zero.
+    /// Time of the XOR of ciphertext and pad for a permuted line, in nanoseconds; by default zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xor_ns: Option<f64>,
 }
@@ -140,7 +143,7 @@ impl CipherEngine {
     }
 }
 
-/// The working units of one block cipher.
+/// The units of one block cipher in a timed memory.
 pub(super) struct CipherUnits {
     pub pipe: Pipe,
     /// Latency of the inverse cipher.
@@ -148,7 +151,7 @@ pub(super) struct CipherUnits {
 }
 
 impl CipherUnits {
-    /// Passes the blocks through the units, from `ready` on. Returns their times.
+    /// Passes blocks through the units, from `ready` on. Returns their times.
     pub fn pass(&self, ready: Time, blocks: Blocks) -> Passage {
         if blocks.chained == 0 && blocks.purpose != Purpose::Opening {
             return self.pipe.pass(ready, blocks.parallel);

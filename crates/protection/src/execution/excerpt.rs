@@ -1,8 +1,8 @@
-//! An excerpt of a run: all spans that overlap a window of simulated time, and the trips of the lines that they are
-//! part of.
+//! An excerpt of a run: all spans that overlap a window of simulated time, and the trips of lines to which these spans
+//! belong.
 //!
-//! Readers and writers of an excerpted run have verbs that are [`Explained`]; those of any other run have plain verbs,
-//! so that a run without an excerpt has no cost. A span outside the window is dropped before it gets a name.
+//! Readers and writers of an excerpted run use [`Explained`] verbs. Those of any other run use plain verbs, so that a
+//! run without an excerpt is not slowed down. A span outside the window is dropped before its name is formatted.
 
 use crate::execution::Timed;
 use crate::execution::explained::Explained;
@@ -16,26 +16,26 @@ use std::ops::Range;
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
-/// Returns whether some work overlaps a window; both ranges exclude their ends. Work of no duration does if it begins
-/// in the window.
+/// Returns whether a piece of work overlaps a window; both ranges exclude their ends. Work without duration overlaps
+/// the window if it begins in the window.
 pub fn meet(work: &Range<Time>, window: &Range<Time>) -> bool {
     work.start < window.end && (work.end > window.start || work.start >= window.start)
 }
 
-/// Times at which a requested line passed points on the chip. They are on the ways to the controller and back, for
-/// which no scheme's text runs.
+/// Times at which a requested line passed points on the chip, on the path to the controller and back. The code of a
+/// scheme does not execute on this path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stops {
     /// Time at which the last-level cache had looked the line up, and missed.
     pub missed: Option<Time>,
-    /// Time at which a write-back buffer was free, so that the fill could continue.
+    /// Time at which the fill could continue because a write-back buffer was free.
     pub went_on: Option<Time>,
-    /// Time at which the line set off to its core: from the memory controller, or from the cache on the chip that had
-    /// it.
+    /// Time at which the line left for its core: from the memory controller, or from the cache on the chip that held
+    /// the line.
     pub set_off: Option<Time>,
 }
 
-/// The way of one line between memory and the caches above it.
+/// The path of one line between memory and the caches above it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trip {
     /// Number of the trip, from 1.
@@ -46,18 +46,18 @@ pub struct Trip {
     pub core: Option<usize>,
     /// Time at which the request left the private caches, or a writer took the line up.
     pub start: Time,
-    /// Time at which the core had the line, or all steps of the write were done.
+    /// Time at which the core received the line, or at which all steps of the write were done.
     pub end: Time,
     /// Points that a read passed between the two times.
     pub stops: Stops,
 }
 
-/// A piece of work, with its trip.
+/// A piece of work, with the trip to which it belongs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Clip {
-    /// Number of the trip; zero if the request was not seen.
+    /// Number of the trip; zero if the excerpt has no request for the line.
     pub trip: u64,
-    /// Line of the work.
+    /// Line for which the work is done.
     pub line: LineAddr,
     /// Piece of work with its span.
     pub piece: UnitSpan,
@@ -75,7 +75,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// Returns an excerpt of this window, which does not contain its end.
+    /// Returns an excerpt of this window, which excludes its end.
     pub fn new(window: Range<Time>) -> Rc<Excerpt> {
         let (clips, trips, requested, begun) = Default::default();
         Rc::new(Excerpt { window, clips, trips, requested, begun })
@@ -108,7 +108,7 @@ impl Excerpt {
         self.stop(core, line, |stops| stops.went_on = Some(at));
     }
 
-    /// Notes that a requested line sets off to its core.
+    /// Notes that a requested line leaves for its core.
     pub fn set_off(&self, core: usize, line: LineAddr, at: Time) {
         self.stop(core, line, |stops| stops.set_off = Some(at));
     }
@@ -242,25 +242,25 @@ mod tests {
     }
 
     #[test]
-    fn a_window_omits_spans_that_end_at_its_start_and_keeps_later_ones() {
+    fn a_trace_window_omits_spans_that_end_at_its_start_and_keeps_later_spans() {
         assert!(!is_kept(50, 100));
         assert!(is_kept(50, 101));
         assert!(is_kept(50, 500), "all of the window and more");
     }
 
     #[test]
-    fn a_window_omits_spans_that_begin_at_its_end_and_keeps_earlier_ones() {
+    fn a_trace_window_omits_spans_that_begin_at_its_end_and_keeps_earlier_spans() {
         assert!(is_kept(199, 300));
         assert!(!is_kept(200, 300));
     }
 
     #[test]
-    fn a_window_contains_instants_from_its_first_moment_to_its_last() {
+    fn a_trace_window_contains_instants_from_its_start_to_before_its_end() {
         assert_eq!([99, 100, 199, 200].map(|moment| is_kept(moment, moment)), [false, true, true, false]);
     }
 
     #[test]
-    fn an_arrival_without_a_request_is_no_trip_and_a_trip_has_one_arrival() {
+    fn a_trip_in_an_excerpt_needs_a_request_and_ends_at_its_first_arrival() {
         let excerpt = Excerpt::new(at(100)..at(200));
         excerpt.arrived(0, LineAddr(7), at(150));
         excerpt.requested(0, LineAddr(7), at(110));

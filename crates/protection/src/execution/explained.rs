@@ -1,7 +1,8 @@
 //! Explained runner: a wrapper around any runner, which records operations and their times.
 //!
-//! It is not a third implementation: it passes each verb to the runner inside and records the result. The operations prove that the
-//! runners agree; the spans are the timeline. A separate filter selects the records to keep ([`Keep`]).
+//! It is not a third implementation: it passes each verb to the wrapped runner and records the result. Tests compare
+//! the operations of different runners; the spans are the timeline. A separate filter selects the records to keep
+//! ([`Keep`]).
 
 use crate::domain::RegisterUpdate;
 use crate::execution::keep::{Everything, Keep, Unit, UnitSpan};
@@ -58,7 +59,7 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
         Explained { inside, kept }
     }
 
-    /// Returns the runner inside.
+    /// Returns the wrapped runner.
     pub fn inside(&self) -> &V {
         &self.inside
     }
@@ -68,7 +69,7 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
         &self.kept
     }
 
-    /// Keeps a span from the call of the work until it is awaited and done.
+    /// Keeps a span from the call of the work until the work is awaited and done.
     fn record<T>(
         &self,
         (verb, unit): (Verb, Unit),

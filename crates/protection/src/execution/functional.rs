@@ -1,4 +1,5 @@
-//! Functional runner: every verb is ready at once. Moves real bytes without time; campaigns attack it.
+//! Functional runner: every verb completes at once. It reads and writes real bytes without time; campaigns attack this
+//! runner.
 
 use crate::domain::{RegisterUpdate, Registers};
 use crate::execution::start_up::StartUp;
@@ -13,10 +14,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use units::{Line, LineAddr, Words};
 
-/// Runs a text with verbs that are all ready at once.
+/// Executes the code of a scheme with verbs that all complete at once.
 ///
 /// # Panics
-/// If the text waits for something: then its verbs were not those of [`Functional`].
+/// If the code waits: then its verbs were not the verbs of [`Functional`].
 pub fn run_now<T>(text: impl Future<Output = T>) -> T {
     match pin!(text).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -53,7 +54,7 @@ impl Functional {
         }
     }
 
-    /// Returns a blank memory of this many slots, for a machine that starts with a content drawn from `seed`.
+    /// Returns a blank memory of this many slots, for a machine with start-up content drawn from `seed`.
     pub fn booting(slots: u64, seed: u64) -> Functional {
         Functional { start_up: Some(StartUp::new(seed)), ..Functional::new(slots) }
     }
@@ -63,17 +64,17 @@ impl Functional {
         self.start_up.as_ref().map(|start_up| start_up.content(line))
     }
 
-    /// Notes that the chip writes a slot, even if the write is changed on the way to the chips: a line of data no
-    /// longer has its start-up content.
+    /// Notes that the chip writes a slot, even if an attacker changes the write on the bus: a line of data no longer
+    /// has its start-up content.
     pub fn note_write(&self, slot: Slot, role: Role, content: &Untrusted) {
         if let (Some(start_up), Role::Data, false) = (&self.start_up, role, content.is_blank()) {
             start_up.enter(slot);
         }
     }
 
-    /// Changes a cell of the chips as if booting had left this content. `cell` is the one that the slot reaches: the
-    /// slot's cell, unless an attack on the bus redirects it. In either case the chip has put the slot's line into
-    /// memory.
+    /// Changes a memory cell as if booting had written this content. `cell` is the cell that an access to the slot
+    /// reaches: the slot's own cell, unless an attack on the bus redirects the access. In either case, the slot's line
+    /// counts as put into memory.
     pub fn boot_cell(&self, cell: Slot, (slot, role): (Slot, Role), change: impl Fn(Untrusted) -> Untrusted) {
         let mut media = self.media.borrow_mut();
         let booted = change(media.read(cell));
@@ -81,7 +82,7 @@ impl Functional {
         media.store(cell, booted);
     }
 
-    /// Returns and clears the plaintext that the last access released, if it did.
+    /// Returns and clears the plaintext that the last access released, if any.
     pub fn take_released(&self) -> Option<(LineAddr, Plaintext)> {
         self.released.take()
     }
@@ -92,12 +93,12 @@ impl Functional {
         self.first.take()
     }
 
-    /// Returns and clears plaintext that was released before a bad verdict, so that only the chip has it.
+    /// Returns and clears plaintext that was released before a bad verdict, and therefore has not left the chip.
     pub fn take_refused(&self) -> Option<(LineAddr, Plaintext)> {
         self.refused.take()
     }
 
-    /// Returns and clears the fault that the last access reported, if it did.
+    /// Returns and clears the fault that the last access reported, if any.
     pub fn take_fault(&self) -> Option<Fault> {
         self.fault.take()
     }
@@ -143,7 +144,7 @@ impl Untimed for Functional {
 
     fn started_with(&self, at: DataSlot) -> Option<Line> {
         let start_up = self.start_up.as_ref()?;
-        // If lines move, their scheme knows which of them memory has.
+        // If lines are permuted, the scheme knows which of them memory holds.
         (at.moves() || start_up.awaits(at.slot())).then(|| start_up.content(at.line()))
     }
 

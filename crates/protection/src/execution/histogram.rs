@@ -1,6 +1,6 @@
-//! Latencies as a histogram, from which any percentile can be read.
+//! Histogram of latencies, from which any percentile can be estimated.
 //!
-//! A bucket is a thirty-second part of an octave, so that any percentile is known to within 3.2 %.
+//! An octave has thirty-two buckets, so that the estimate of a percentile is within 3.2 % of the latency.
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -42,8 +42,8 @@ impl Histogram {
         (1 << octave) + ((bucket % SHARES) as u64 + 1) * (1 << (octave - SHARES.ilog2()))
     }
 
-    /// Returns the latency that `permille` of a thousand do not exceed, as the end of its bucket; `None` if the
-    /// histogram is empty.
+    /// Returns the latency that `permille` of a thousand latencies do not exceed, rounded up to the end of its bucket;
+    /// `None` if the histogram is empty.
     pub fn permille(&self, permille: u64) -> Option<Duration> {
         let all: u64 = self.0.iter().sum();
         let wanted = (u128::from(all) * u128::from(permille)).div_ceil(1000).max(1) as u64;
@@ -93,7 +93,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn a_percentile_is_at_most_one_thirty_second_too_long() {
+    fn a_latency_percentile_of_the_histogram_is_at_most_one_thirty_second_too_long() {
         let mut random = Random::new(3);
         for _ in 0..50 {
             let one = |random: &mut Random| {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_follow_each_other_without_a_gap() {
+    fn the_buckets_of_the_latency_histogram_are_contiguous() {
         for bucket in 0..BUCKETS - 1 {
             let end = Histogram::end(bucket);
             assert_eq!((Histogram::bucket(end - 1), Histogram::bucket(end)), (bucket, bucket + 1));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subtracted_histogram_leaves_only_the_other_entries() {
+    fn subtracting_an_earlier_latency_histogram_leaves_only_the_later_entries() {
         let (mut before, mut both) = (Histogram::default(), Histogram::default());
         before.add(Duration::from_ns(10));
         both += before;

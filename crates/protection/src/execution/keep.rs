@@ -7,14 +7,14 @@ use sim::span::Span;
 use std::cell::RefCell;
 use units::Time;
 
-/// Unit that does a piece of work, as far as its verb determines it.
+/// Unit that does a piece of work, as far as the verb determines the unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Memory, for this slot.
     Memory(Slot),
     /// Units of a block cipher.
     Cipher(AesUnits, BlockCipher),
-    /// The same units, for candidates of a speculation: many batches wait for them at once.
+    /// Units of a block cipher, for candidates of a speculation: many batches wait for these units at once.
     Candidates(BlockCipher),
     /// Decoder of lines of counters.
     Decoder,
@@ -24,7 +24,7 @@ pub enum Unit {
     Hash,
     /// A cache on the chip.
     Cache(Cache),
-    /// A leg of the way on the chip.
+    /// A leg of the path on the chip.
     Way(Leg),
     /// No unit: the access waits for other accesses, or for time to pass.
     Wait,
@@ -39,9 +39,9 @@ pub struct UnitSpan {
     pub unit: Unit,
     /// Span of the work.
     pub span: Span,
-    /// Time at which the unit began: later than the request, if the unit was busy with other work.
+    /// Time at which the unit began the work: later than the request, if the unit was busy with other work.
     pub began: Time,
-    /// Time at which the last data had arrived, for a read of memory that moved a line.
+    /// Arrival time of the last data, for a read that transferred a line from memory.
     pub data: Option<Time>,
 }
 
@@ -49,7 +49,7 @@ pub struct UnitSpan {
 pub trait Keep {
     /// Receives an operation that was done.
     fn operation(&self, operation: impl FnOnce() -> Operation);
-    /// Receives a piece of work that took from `start` to `end`.
+    /// Receives a piece of work that lasted from `start` to `end`.
     fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> UnitSpan);
 }
 

@@ -1,10 +1,10 @@
-//! Operations of a scheme, by which the runners are compared.
+//! Operations of a scheme. Tests compare the operations of different runners.
 
 use crate::domain::RegisterUpdate;
 use crate::verbs::{AesUnits, Blocks, Cache, Exit, Fault, Keystream, Leg, Plaintext, Role, Slot, Untrusted};
 use units::{LineAddr, Words};
 
-/// One operation of a scheme. Locks are not among them: they order the work and do no work themselves.
+/// One operation of a scheme. Locks are no operations: they only order other operations.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Operation {
     /// Read a slot of memory.
@@ -19,7 +19,7 @@ pub enum Operation {
     Fence,
     /// Completed the open tuple and set the registers.
     Complete(RegisterUpdate),
-    /// Hid something of the line in a slot under this keystream.
+    /// Used this keystream to hide the line in a slot, or its tag.
     Spend(Slot, Keystream),
     /// Decoded a line of counters.
     Decode,
@@ -33,13 +33,13 @@ pub enum Operation {
     Hash,
     /// Looked up a line in a cache.
     LookUp(Cache),
-    /// Travelled a leg of the way.
+    /// Waited for a leg of the path on the chip.
     Travel(Leg),
     /// Released words of a line before the remaining words.
     ReleaseFirst(LineAddr, Plaintext, Words),
     /// Released a line to the core.
     Release(LineAddr, Plaintext, Exit),
-    /// Had the verdict of a line that was released before it.
+    /// Reported the verdict of a line that was released before the verdict.
     Settle(LineAddr, bool),
     /// Waited for all verdicts under way.
     AwaitVerdicts,

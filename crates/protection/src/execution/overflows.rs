@@ -1,12 +1,12 @@
 //! Limits on concurrent re-encryption in a memory controller (EMCC, MICRO 2022, section V, "Baselines").
 //!
 //! # Why no access waits in a circle
-//! The resources that an access may wait for have an order. These are the door, its line, its group, a renewal's
-//! permit, entries in the queue, lines of metadata from the leaf up, the channel. An access never requests a resource
-//! that precedes one it holds.
-//! * An access at the door holds no resource, so an access that is shut out does not block another.
-//! * An access that waits for a permit holds a line and its group exclusively. Renewals under way do not request either
-//!   any more, so they end, and the oldest waiting one is next.
+//! The resources that an access may wait for are ordered. First is admission at the controller's door. Then follow its
+//! line, its group, a renewal's permit, entries in the queue, lines of metadata from the leaf up, the channel. An
+//! access never requests a resource that precedes one it holds.
+//! * An access at the door holds no resource, so an access that is not admitted does not block another.
+//! * An access that waits for a permit holds a line and its group exclusively. Renewals under way request no further
+//!   lines or groups, so they end, and the oldest waiting renewal gets the next permit.
 //! * Entries are held by renewals that have their permit. They need metadata and the channel, and the holders of these
 //!   request no entries. An entry is free when its write has left the queue. That happens at the latest when all reads
 //!   with priority over it are done, and while permits are short no new read is admitted.
@@ -23,9 +23,10 @@ use units::LineAddr;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OverflowLimits {
-    /// Groups of lines that may be renewed at once. While a write waits for that, no request is admitted.
+    /// Maximum number of groups of lines that are re-encrypted at once. While a write waits to start a re-encryption,
+    /// the controller admits no request.
     pub outstanding: usize,
-    /// Most entries of the memory's queue that reads and writes of re-encryption hold.
+    /// Maximum number of entries of the memory queue that the reads and writes of re-encryption hold.
     pub slots: usize,
 }
 
@@ -38,7 +39,7 @@ struct Limited {
 }
 
 impl Limited {
-    /// Returns the lines that the channels move for these slots.
+    /// Returns the lines that the channels transfer for these slots.
     fn lines(&self, slots: &[Slot]) -> impl Iterator<Item = LineAddr> {
         let lines = slots.iter().map(|slot| self.shape.lines(*slot));
         lines.flat_map(|(first, second)| [Some(first), second]).flatten()
@@ -55,7 +56,7 @@ impl Overflows {
         Overflows(Some(Limited { renewals, tag_layout, channels, shape }))
     }
 
-    /// Waits at the door while a write waits for its renewal.
+    /// Waits at the controller's door while a write waits for the permit of its renewal.
     pub async fn come_in(&self) {
         if let Some(limited) = &self.0 {
             limited.renewals.pass().await;
@@ -91,7 +92,8 @@ impl Overflows {
         }
     }
 
-    /// Returns the most renewals that were under way at once and the most entries that they held, if they are limited.
+    /// Returns the maximum number of concurrent renewals so far and the maximum number of queue entries that they held,
+    /// if renewals are limited.
     pub fn most(&self) -> Option<(usize, usize)> {
         self.0.as_ref().map(|limited| (limited.renewals.most(), limited.tag_layout.most()))
     }

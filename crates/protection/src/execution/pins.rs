@@ -51,8 +51,8 @@ impl Pins {
         &self.channels
     }
 
-    /// Reports a read after the wanted words have arrived. A separate function from the read, which saves a level of
-    /// awaiting.
+    /// Reports a read to the probe after the wanted words have arrived. It is separate from the read, because this
+    /// saves a level of nested futures.
     #[inline]
     pub fn was_read(&self, line: LineAddr, answer: &Completion) {
         if let Some(probe) = self.probe.get() {
@@ -60,8 +60,8 @@ impl Pins {
         }
     }
 
-    /// Reads two lines completely. The second is requested last and arrives last, except for a refresh or another
-    /// channel's queue.
+    /// Reads two lines completely. The second line is requested last and arrives last, except after a refresh or if
+    /// another channel has a shorter queue.
     pub async fn read_both(&self, first: Burst, second: Burst) -> (Completion, Completion) {
         let read = async |burst: Burst| {
             let answer = self.channels.read(burst, Wanted::LINE).await;
@@ -71,7 +71,7 @@ impl Pins {
         join!(read(first), read(second))
     }
 
-    /// Writes a burst after the chips hold its bytes; ready when memory's controller has accepted it.
+    /// Writes a burst; the chips already hold its bytes. Returns when memory's controller has accepted the burst.
     #[inline]
     pub async fn write(&self, burst: Burst) {
         let moves = self.channels.write(burst).await;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_crosses_at_its_last_data_even_if_released_at_the_first_word() {
+    fn a_bus_read_has_the_time_of_its_last_word_even_if_released_at_the_first() {
         let (went_on, crossings) = seen(&[(Kind::Read, 0)]);
         // The last beats of the line arrive three and a half clocks after the first.
         assert_eq!(went_on, Time::from_fs(CLOCK_FS * 89 / 2));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_crosses_when_it_is_accepted_and_a_read_of_it_a_clock_later_without_burst() {
+    fn a_bus_write_has_the_time_of_its_acceptance_and_a_forwarded_read_has_no_burst() {
         let (_, crossings) = seen(&[(Kind::Write, 3), (Kind::Write, 3), (Kind::Read, 3)]);
         let times_and_bursts: Vec<_> = crossings.iter().map(|(at, crossing)| (*at, crossing.burst)).collect();
         assert_eq!(times_and_bursts, [(0, true), (0, false), (CLOCK_FS, false)]);

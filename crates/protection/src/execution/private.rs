@@ -1,7 +1,7 @@
 //! The AES units of one L2, and their reserved time.
 //!
-//! An L2 decides when it misses, before it knows the counter and before a pad may begin. So it records the time at
-//! which its units will have finished all accepted blocks.
+//! An L2 accepts or refuses a read at its miss, before it knows the counter and before the computation of a pad may
+//! begin. So it records the time at which its units will have finished all accepted blocks.
 
 use crate::execution::CipherEngine;
 use crate::execution::engines::CipherUnits;
@@ -20,7 +20,7 @@ pub struct Patience {
 /// The AES units of one L2.
 pub(super) struct PrivateAes {
     pub units: CipherUnits,
-    /// Time that one block takes of all units together.
+    /// Interval between two blocks, over all units together.
     share: Duration,
     patience: Patience,
     promised: Cell<Time>,
@@ -32,8 +32,8 @@ impl PrivateAes {
         PrivateAes { units: engine.build(), share, patience, promised: Cell::new(Time::ZERO) }
     }
 
-    /// Accepts blocks that may begin at `wanted`, unless they would wait too long for blocks accepted before. Returns
-    /// whether it does.
+    /// Accepts blocks that may begin at `wanted`, unless they would wait too long for previously accepted blocks.
+    /// Returns whether the L2 accepts them.
     pub fn take_on(&self, wanted: Time, blocks: u32, predicted: bool) -> bool {
         let start = self.promised.get().max(wanted);
         let Patience { unpredicted, predicted: of_predicted } = self.patience;
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_that_would_wait_longer_than_it_saves_is_left_to_the_controller() {
+    fn an_l2_leaves_a_read_to_the_controller_if_its_aes_units_are_busy_too_long() {
         // Five units, one block each in 15 ns: five blocks take all of them for 15 ns.
         let engine = CipherEngine { units: 5, latency_ns: 14.0, decrypt_latency_ns: None, interval_ns: 15.0 };
         let patience = Patience { unpredicted: Duration::from_ns(6), predicted: Duration::from_ns(22) };

@@ -1,13 +1,14 @@
-//! Breakdown of the latency of reads, from the controller's door to the release. Each moment counts for one cause.
+//! Breakdown of the latency of reads by cause, from the arrival at the controller's door to the release. Each moment
+//! counts for exactly one cause.
 //!
 //! ```text
 //! door ─ re-encryption ─ admission ─ re-encryption ─ queue of memory ─ data ─ what else is awaited, in the order in which it ends ─ release
 //!        of any group    line        of its group
 //! ```
-//! While the line itself has not arrived, time counts for the line, though metadata may be under way at the same time: an unprotected
-//! read would wait as well. After that the first cause to end counts until its end, then the next. The end of a cause is the end of its
-//! last work that was done when the line was released. So the parts of a read add up to its latency, and work that is hidden behind
-//! another wait costs no time.
+//! Until the data line has arrived, time counts for the fetch of this line, even if metadata is under way at the same
+//! time. An unprotected read would wait as well. After that, time counts for the first cause to end until its end, then
+//! for the next cause. The end of a cause is the end of its last work before the release of the line. So the parts of a
+//! read add up to its latency, and work that overlaps with another wait costs no time.
 
 use super::Histogram;
 use crate::slot::{Kind, Role};
@@ -18,17 +19,18 @@ use serde::Serialize;
 use std::cell::Cell;
 use units::{Duration, Time};
 
-/// Cause that a part of a read's time counts for.
+/// Cause of a part of a read's latency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Enum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadPart {
-    /// On the way to the controller: a fill waits until a victim's write has left its buffer.
+    /// Before the controller: a fill waits until the write of an evicted line has left its write-back buffer.
     WriteBack,
-    /// Before the fetch: another access holds the line, or its owner is looked up.
+    /// Before the fetch: another access holds the line's lock, or the controller looks up the owner of the page.
     Admission,
-    /// Before the fetch as well: the line's group is being re-encrypted, or as many groups as the machine permits at once.
+    /// Before the fetch: the line's group is being re-encrypted, or the machine's limit of concurrent re-encryptions is
+    /// reached.
     Reencryption,
-    /// Part of the line's fetch that other requests, refreshes and writes add.
+    /// Additional time of the line's fetch due to other requests, refreshes and writes.
     MemoryQueue,
     /// The line's fetch, without waits in the memory's queue.
     Data,
@@ -38,21 +40,21 @@ pub enum ReadPart {
     Tree,
     /// The line's tag, from its cache or memory.
     Tag,
-    /// Bitmap that gives the order of the line's words, from its cache or memory, with its decryption.
+    /// The bitmap with the order of the line's words, from its cache or memory, including its decryption.
     Bitmap,
-    /// Waits for busy units for cryptography.
+    /// Waits for busy cryptographic units.
     EngineQueue,
-    /// Work in units for cryptography.
+    /// Work in cryptographic units.
     Engine,
-    /// Ways and look-ups on the chip, before the controller and after it.
+    /// Transfers and look-ups on the chip, before and after the controller.
     OnChip,
-    /// No read: a core's stores wait for its persist buffer.
+    /// No part of a read: a core's stores wait for its persist buffer.
     PersistBuffer,
-    /// No read: a core's persist fences waited for flushed lines.
+    /// No part of a read: a core's persist fences wait for flushed lines.
     Fence,
 }
 
-/// Latencies of reads of lines.
+/// Statistics on the latencies of reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct ReadCounters {
     /// Lines released, completely or in part.
@@ -86,8 +88,8 @@ impl ReadPartTimes {
         self.0[part] += time.as_fs();
     }
 
-    /// Divides a time among the parts in their proportion, to the femtosecond: the shares add up to it. If all parts are zero, the whole
-    /// time counts as the way on the chip.
+    /// Divides a time among the parts in proportion to their present times, to the femtosecond: the shares add up to
+    /// the divided time. If all parts are zero, the whole time counts for transfers on the chip.
     pub fn share(&self, time: Duration) -> ReadPartTimes {
         let (whole, mut shared) = (self.total(), ReadPartTimes::default());
         if whole == 0 {
@@ -123,13 +125,13 @@ impl std::ops::Sub for ReadPartTimes {
 /// One read under way, with the times known so far.
 #[derive(Default)]
 pub(super) struct ReadProgress {
-    /// Time of arrival at the door; `None` once words of the line are released.
+    /// Time of arrival at the controller's door; `None` once words of the line are released.
     arrived: Cell<Option<Time>>,
-    /// Time at which its first words were released, until the remaining words are.
+    /// Time at which the line's first words were released; `None` again once the remaining words are released.
     began_release: Cell<Option<Time>>,
     /// Time at which the read was admitted.
     let_in: Cell<Time>,
-    /// Time at which the line's fetch began, and how much longer it took than a fetch in an idle memory.
+    /// Time at which the line's fetch began, and the additional time over a fetch in an idle memory.
     fetch: Cell<Option<(Time, Duration)>>,
     /// Latest arrival of words that follow the first ones.
     later_words: Cell<Time>,
@@ -142,7 +144,7 @@ impl ReadProgress {
     #[inline]
     pub fn begin(&self, now: Time) {
         self.arrived.set(Some(now));
-        // Earlier work has no effect on this read: its ends may stay, since they are in the past.
+        // The end times of earlier work need not be reset: they are in the past, so they have no effect on this read.
         self.fetch.set(None);
         self.began_release.set(None);
     }
@@ -170,7 +172,8 @@ impl ReadProgress {
         end.set(end.get().max(at));
     }
 
-    /// Notes that a line, or at least the words wanted first, has arrived. Its fetch began at `began` and waited for `waited`.
+    /// Notes that a line, or at least the words that the reader needs first, has arrived. Its fetch began at `began`
+    /// and waited for `waited`.
     #[inline]
     pub fn fetched(&self, role: Role, (began, waited): (Time, Duration), at: Time) {
         if role == Role::Data && self.fetch.get().is_none() {
@@ -211,7 +214,7 @@ impl ReadProgress {
         Some(self.arriving(ReadDivision { reached, now, parts: ReadPartTimes::default() }))
     }
 
-    /// Counts the wait for the line's words, and then the other awaited work.
+    /// Counts the wait for the line's words, and then the wait for other work.
     #[inline]
     fn arriving(&self, mut way: ReadDivision) -> ReadPartTimes {
         way.reach(ReadPart::Data, self.ends[ReadPart::Data].get());
@@ -229,7 +232,7 @@ impl ReadProgress {
     }
 }
 
-/// A stretch of a read until now, divided into parts up to `reached`.
+/// A period of a read until now, divided into parts up to `reached`.
 struct ReadDivision {
     reached: Time,
     now: Time,
@@ -257,7 +260,7 @@ const AWAITED: [ReadPart; 7] = [
     ReadPart::OnChip,
 ];
 
-/// Returns the part that work on a line of this role counts for.
+/// Returns the part for which work on a line of this role counts.
 pub(super) fn part_of(role: Role) -> ReadPart {
     match role.kind() {
         Kind::Data => ReadPart::Data,
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn read_time_counts_for_missing_lines_and_then_for_the_step_that_ends_next() {
+    fn read_time_is_attributed_to_missing_lines_and_then_to_the_step_that_ends_next() {
         let progress = ReadProgress::default();
         progress.begin(at(100));
         progress.fetched(Role::Counter, (at(110), Duration::ZERO), at(130));
@@ -306,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_beyond_the_release_counts_until_the_release_and_a_new_access_starts_afresh() {
+    fn read_time_of_a_step_beyond_the_release_counts_only_until_the_release() {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::ZERO), at(50));
@@ -318,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn later_words_count_for_the_whole_line_and_not_for_the_words_wanted_first() {
+    fn the_arrival_of_later_words_counts_only_in_the_read_time_of_a_whole_line() {
         for (whole, expected) in [(false, [(P::Data, 100), (P::Engine, 96)]), (true, [(P::Data, 135), (P::Engine, 61)])]
         {
             let progress = ReadProgress::default();
@@ -332,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn later_words_of_a_line_wait_for_data_and_then_for_the_step_that_ends_next() {
+    fn the_read_time_of_later_words_is_attributed_to_data_and_then_to_the_next_step() {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::ZERO), at(100));
@@ -350,9 +353,9 @@ mod tests {
     }
 
     #[test]
-    fn time_before_a_fetch_counts_for_renewals_or_admission_whichever_ended_next() {
+    fn read_time_before_a_fetch_is_attributed_to_renewals_or_admission() {
         let progress = ReadProgress::default();
-        // The second access of a reader: the ends that the first left behind have no effect.
+        // The second access of a reader: end times from the first access have no effect.
         for origin in [0, 1_000] {
             progress.begin(at(origin));
             progress.let_in(at(origin + 5));
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_waits_for_other_lines_under_a_tag_count_as_data() {
+    fn waits_for_other_lines_under_a_shared_tag_count_as_data_time_of_the_read() {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::from_ns(5)), at(40));
@@ -374,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up_to_the_femtosecond_and_are_proportional() {
+    fn the_division_of_read_time_among_parts_is_proportional_and_exact() {
         let mut random = Random::new(5);
         for _ in 0..500 {
             let mut whole = ReadPartTimes::default();

@@ -1,12 +1,14 @@
-//! Requirements of a timed memory on the machine around it: receivers of lines, and the latencies of ways on the chip.
+//! Interface of a timed memory to the machine around it: receivers of lines, and the latencies of transfers on the
+//! chip.
 
 use crate::execution::reads::ReadPartTimes;
 use crate::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use units::{Duration, Line, LineAddr, Words};
 
-/// Machine around a timed memory, which receives its lines.
+/// Machine around a timed memory, which receives the released lines.
 pub trait Receiver {
-    /// Words of a line have left the checker before the remaining words, which follow. A receiver may wait for these.
+    /// Words of a line have left the checker before the remaining words, which follow. A receiver may ignore this call
+    /// and wait for the whole line.
     fn released_first(&self, _line: LineAddr, _plaintext: &Plaintext, _words: Words) {}
     /// Receives the parts of a read's latency; its line, or the first words of it, is about to be released.
     fn read(&self, _line: LineAddr, _parts: &ReadPartTimes) {}
@@ -14,24 +16,25 @@ pub trait Receiver {
     fn released(&self, line: LineAddr, plaintext: &Plaintext);
     /// Tampering with a line was reported.
     fn fault(&self, fault: Fault);
-    /// Time to look for a line of metadata in the last-level cache, from the controller and back.
+    /// Latency of a look-up of a line of metadata in the last-level cache, from the controller and back.
     fn last_level_look_up(&self, _slot: Slot) -> Duration {
         Duration::ZERO
     }
-    /// Time of a leg of the way on the chip from now, including waits for other messages; without its last stretch if
-    /// it has one.
+    /// Latency of a leg of the path on the chip from now on, including waits for other messages, but without a last
+    /// stretch if the leg has one.
     fn way(&self, _leg: Leg) -> Duration {
         Duration::ZERO
     }
-    /// Time of the last stretch of a leg from now, if it is known only when the message has reached that stretch.
+    /// Latency of the last stretch of a leg from now on. `None` unless it is known only when the message has reached
+    /// that stretch.
     fn last_stretch(&self, _leg: Leg) -> Option<Duration> {
         None
     }
-    /// Time that an L2 takes to look for a line of this role.
+    /// Latency of a look-up of a line of this role in an L2.
     fn private_look_up(&self, _role: Role) -> Duration {
         Duration::ZERO
     }
-    /// Time that the last-level cache takes to return a line that it has to a core.
+    /// Latency of a hit in the last-level cache, until the line arrives at this core.
     fn hit_time(&self, _core: usize, _line: LineAddr) -> Duration {
         Duration::ZERO
     }

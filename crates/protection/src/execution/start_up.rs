@@ -1,4 +1,4 @@
-//! Start-up content of a memory without time: a content for each line, and the set of lines that memory has already.
+//! Start-up content of a memory without time: a content for each line, and the set of lines that are already in memory.
 //!
 //! A line is put into memory once: by its first read, as if booting had done it, or by its first write. An attacker's
 //! change of the slot does not alter this, and does not restore the first content.
@@ -17,7 +17,7 @@ pub(super) struct StartUp {
 }
 
 impl StartUp {
-    /// Returns a content drawn from `seed`; memory has no line of it yet.
+    /// Returns a start-up content drawn from `seed`; memory holds no line of it yet.
     pub fn new(seed: u64) -> StartUp {
         StartUp { seed, there: RefCell::default() }
     }

@@ -1,8 +1,8 @@
-//! Timed runner: the verbs wait for real resources, and move the real bytes.
+//! Timed runner: the verbs wait for the modelled resources, and read and write real bytes.
 //!
-//! The memory is the machine's, with all its channels; AES, tags and hashes pass through pipelined units; each metadata
-//! cache has a port. [`Media`] holds the bytes all the time: a timed run also encrypts, stores, fetches and checks them, so
-//! every timed run is also a test.
+//! The memory is that of the machine, with all channels. AES blocks, tags and hashes pass through pipelined units, and
+//! each metadata cache has a port. [`Media`] holds the bytes: a timed run also encrypts, stores, fetches and checks
+//! them, so every timed run is also a test.
 
 mod verbs;
 
@@ -84,7 +84,7 @@ impl TimedMemory {
         self
     }
 
-    /// Returns the memory with one AES block for each line of metadata instead of the engine for hashes, if `by_aes`.
+    /// Returns the memory with one AES block for each line of metadata instead of the hash engine, if `by_aes`.
     pub fn with_hashes_by_aes(mut self, by_aes: bool) -> Self {
         self.units.hashes_by_aes = by_aes;
         self
@@ -109,13 +109,13 @@ impl TimedMemory {
         self
     }
 
-    /// Returns the most renewals that were under way at once and the most queue entries that they held, if
-    /// re-encryption is limited.
+    /// Returns the maximum number of concurrent renewals so far and the maximum number of queue entries that they held,
+    /// if re-encryption is limited.
     pub fn most_overflows(&self) -> Option<(usize, usize)> {
         self.overflows.most()
     }
 
-    /// Attaches a probe to the pins of memory, which listens from now on; the first of several stays. It costs no time.
+    /// Attaches a probe to the pins of memory. A second probe is ignored. A probe costs no simulated time.
     pub fn attach(&self, probe: Probe) {
         self.channels.attach(probe);
     }
@@ -173,7 +173,7 @@ impl TimedMemory {
         self.durable.complete(completion);
     }
 
-    /// Longest time that the core had a line before its verdict.
+    /// Longest time from the release of a line to its verdict.
     pub fn longest_window(&self) -> Duration {
         self.windows.longest()
     }
@@ -210,7 +210,7 @@ impl TimedMemory {
         !self.media.borrow().is_blank(at.slot())
     }
 
-    /// Returns the start-up content of a line, if the line moves or its slot was never written to.
+    /// Returns the start-up content of a line, if the line is permuted or its slot was never written to.
     pub(super) fn start_up(&self, at: DataSlot) -> Option<Line> {
         (at.moves() || !self.has(at)).then(|| self.receiver.start_up_content(at.line()))
     }
@@ -236,7 +236,7 @@ impl Timed {
         Timed { memory: memory.clone(), account: Cell::default(), progress: ReadProgress::default() }
     }
 
-    /// Passes items through a unit, now, and waits until the last has left it.
+    /// Passes items through a unit from now on, and waits until the last item has left the unit.
     fn through(&self, unit: &Pipe, items: u32, part: ReadPart) -> Working<'_> {
         let now = self.memory.clock.now();
         let (done, waited) = pass(unit, now, items);
@@ -249,7 +249,7 @@ impl Timed {
         Working { timed: self, part, ready, end, waited, sleep: self.memory.clock.sleep_until(end) }
     }
 
-    /// Counts a line of a read that is released to the core, as a whole or its first words.
+    /// Counts a read whole line, or its first words, as released to the core.
     fn count_read(&self, line: LineAddr, whole: bool) {
         let now = self.memory.clock.now();
         let Some((took, parts)) = self.progress.released(now, whole) else {
@@ -269,7 +269,7 @@ impl Timed {
         offered.batch.as_ref().map(|batch| (&units.pipe, batch))
     }
 
-    /// Waits until this time from now is over.
+    /// Waits for this time from now on.
     fn after(&self, stretch: Duration) -> Working<'_> {
         let now = self.memory.clock.now();
         self.working(None, (now, now + stretch), Duration::ZERO)
@@ -300,7 +300,8 @@ impl Timed {
         match bursts {
             (burst, None) => channels.write(burst).await,
             (first, Some(second)) => {
-                // The bytes of other slots on these lines are masked out, so the controller need not read the lines first.
+                // The write masks out the bytes of other slots on these lines, so the controller need not read the
+                // lines first.
                 self.memory.counters.borrow_mut().stored.count(Role::Tag);
                 join!(channels.write(first), channels.write(second));
             }
@@ -318,8 +319,8 @@ impl Timed {
         self.count_moved((first, second));
         self.memory.counters.borrow_mut().fetched.count(role);
         let began = self.memory.clock.now();
-        // The answer about the line's queue and bank, the arrival times of its words, and the burst that the timeline shows:
-        // the last.
+        // The memory's answer on queue and bank, the arrival times of the words, and the burst that the timeline shows,
+        // which is the last one.
         let (answer, beats, burst) = match second {
             None => {
                 let answer = channels.memory().read(first, wanted).await;

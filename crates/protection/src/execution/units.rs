@@ -1,4 +1,4 @@
-//! The units of the chip that do a scheme's work: AES, tags, hashes, and the ports of metadata caches.
+//! The units of the chip that execute a scheme's operations: AES, tags, hashes, and the ports of metadata caches.
 
 use super::engines::CipherUnits;
 use super::private::{Patience, PrivateAes};
@@ -17,7 +17,7 @@ pub(super) struct EngineUnits {
     pub decoding: Duration,
     /// Time to find the matching candidate of a chunk.
     pub comparing: Duration,
-    /// Time from ciphertext and pad to plaintext, of a line that moves.
+    /// Time of the XOR of ciphertext and pad, for a permuted line.
     pub xor: Duration,
     /// Units in each core's L2, if the machine has some and the design uses them.
     in_l2: Box<[PrivateAes]>,
@@ -26,7 +26,7 @@ pub(super) struct EngineUnits {
     /// True if lines of metadata have tags with masks made by AES; the other work of these tags takes no time.
     pub hashes_by_aes: bool,
     ports: [Pipe; Kind::CACHES],
-    /// True if one cache of all metadata has one port for all.
+    /// True if all metadata shares one cache with one port.
     pub one_port: bool,
 }
 

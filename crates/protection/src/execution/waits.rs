@@ -14,7 +14,7 @@ pub(super) fn cause_of(wait: WaitCause) -> Option<Cause> {
     }
 }
 
-/// Returns the word for the state in which a read found its row.
+/// Returns the word for the state of the row at the arrival of a read.
 pub(super) fn word_for(outcome: RowOutcome) -> &'static str {
     match outcome {
         RowOutcome::Hit => "row hit",

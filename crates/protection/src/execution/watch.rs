@@ -6,15 +6,15 @@ use units::{Duration, Time};
 /// Information about a verb that has returned.
 #[derive(Clone, Copy, Default)]
 pub struct VerbReport {
-    /// Cause of its wait, if it waited.
+    /// Cause of the verb's wait, if it waited.
     pub waited_for: Option<Cause>,
-    /// Word for its outcome.
+    /// Word for the outcome of the verb.
     pub outcome: Option<&'static str>,
-    /// Time at which its work was done, if the access may have awaited it later.
+    /// Time at which the verb's work was done, if the access may have awaited it later.
     pub done: Option<Time>,
     /// Time for which the unit was busy with other work first.
     pub waited: Duration,
-    /// Time at which the last data had arrived, for a read of memory that moved a line.
+    /// Arrival time of the last data, for a read that transferred a line from memory.
     pub data: Option<Time>,
 }
 

@@ -1,4 +1,5 @@
-//! Lines that the core has without a verdict: the times of these windows, and the writes that wait for them.
+//! Lines that the core has received without a verdict: the times from release to verdict, called windows, and the
+//! writes that wait for verdicts.
 
 use derive_more::{AddAssign, Sub};
 use rustc_hash::FxHashMap;
@@ -9,7 +10,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use units::{Duration, LineAddr, Time};
 
-/// Counts of lines that were used before they were verified.
+/// Statistics on lines that were released before their verification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct WindowCounters {
     /// Lines released before their verdicts, and since settled.
@@ -18,7 +19,7 @@ pub struct WindowCounters {
     pub open_fs: u64,
     /// Writes that had to wait for verdicts.
     pub writes_held: u64,
-    /// Sum of these waits, in femtoseconds.
+    /// Sum of the waits of writes for verdicts, in femtoseconds.
     pub held_fs: u64,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Settled {
     pub all_good: bool,
 }
 
-/// The windows of one memory.
+/// The open windows of one memory.
 #[derive(Default)]
 pub(super) struct Windows {
     open: RefCell<FxHashMap<LineAddr, (u64, Time)>>,

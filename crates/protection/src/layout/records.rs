@@ -1,5 +1,5 @@
-//! Records of chunks and the tree over pairs of them (CryptoPage: Duc and Keryell, ACSAC 2006, figure 3), above all
-//! data.
+//! Layout of the records of chunks and of the tree over pairs of records, above all data (CryptoPage: Duc and Keryell,
+//! ACSAC 2006, figure 3).
 //!
 //! ```text
 //! | ... | record 0 | record 1 | ... | pairs of nodes above pairs of records | ... | the topmost pair | contexts of processes |
@@ -10,7 +10,8 @@ use crate::slot::{Kind, Role};
 use crypto::SHA1_BYTES;
 
 /// Adds a record of `lines_per_record` lines for each chunk of data, and a tree over pairs of records. A node is one
-/// hash of the pair below it, and a pair of nodes takes a line. Records are as many as the leaves of a binary tree.
+/// hash of the pair below it, and a pair of nodes occupies a line. The number of records is rounded up to the number of
+/// leaves of a full binary tree.
 #[must_use]
 pub fn with_records(mut layout: Layout, lines_per_chunk: u64, lines_per_record: u64) -> Layout {
     let records = layout.data_lines().div_ceil(lines_per_chunk).next_power_of_two().max(2);
@@ -40,7 +41,7 @@ mod tests {
     use crate::layout::Needs;
 
     #[test]
-    fn two_to_the_19_pages_have_records_of_five_lines_under_a_tree_of_depth_19() {
+    fn a_layout_of_2_to_the_19_pages_has_five_line_records_under_a_tree_of_depth_19() {
         // 4 GB in lines of 32 bytes, 256 of them to a page of 8 KB. A tree over n records has n / 4 + n / 8 + ... + 1 lines of pairs.
         let laid_out = |lines| {
             let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };

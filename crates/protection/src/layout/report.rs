@@ -1,4 +1,4 @@
-//! The layout as people read it: regions of memory, their costs, and the stores on the chip.
+//! Report of a layout for users: regions of memory, their sizes, and the storage on the chip.
 
 use super::{Layout, Region};
 use crate::mac::TagLocation;
@@ -6,16 +6,16 @@ use crate::verbs::{Role, Slot};
 use serde::Serialize;
 use units::{Bytes, LINE_BYTES};
 
-/// A run of memory with one purpose.
+/// A contiguous region of memory with one purpose.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RegionReport {
     /// Role of the lines.
     pub role: String,
     /// Level of a region of tree nodes; level 0 is directly above the leaves.
     pub level: Option<u8>,
-    /// Address of its first byte.
+    /// Address of the first byte of the region.
     pub start: u64,
-    /// Number of its lines; for tags between the lines of data, the number of lines with as many bytes.
+    /// Number of lines of the region; for tags between the lines of data, their bytes in units of lines.
     pub lines: u64,
     /// Number of its bytes.
     pub bytes: u64,
@@ -25,14 +25,14 @@ pub struct RegionReport {
     pub percent: f64,
 }
 
-/// A store that is kept on the chip.
+/// A storage structure on the chip.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OnChipReport {
-    /// Description of the store.
+    /// Description of the structure.
     pub what: String,
     /// Number of its bytes.
     pub bytes: u64,
-    /// Lines in a set, for a cache.
+    /// Associativity, for a cache.
     pub ways: Option<usize>,
     /// Children of each line, for a root.
     pub serves: Option<u64>,
@@ -45,14 +45,14 @@ pub struct LayoutReport {
     pub memory: u64,
     /// Regions of memory, from the bottom up.
     pub regions: Vec<RegionReport>,
-    /// Stores on the chip: caches, then the root.
+    /// Storage on the chip: caches, then the root.
     pub on_chip: Vec<OnChipReport>,
     /// Size of all metadata in memory, in percent of the data.
     pub overhead_percent: f64,
 }
 
 impl Layout {
-    /// Returns the layout as people read it, with caches of these names and sizes with `ways` ways.
+    /// Returns the report of the layout, with caches of these names and sizes and an associativity of `ways`.
     pub fn report(&self, caches: &[(&str, Bytes)], ways: usize) -> LayoutReport {
         let cache = |(what, size): &(&str, Bytes)| OnChipReport {
             what: format!("cache of {what}"),
@@ -74,7 +74,8 @@ impl Layout {
         }
     }
 
-    /// Returns the report of a region; data with tags behind its lines have two, one within the other.
+    /// Returns the reports of a region. Data with tags behind its lines are reported as two regions, one within the
+    /// other.
     fn region_reports(&self, region: &Region) -> Vec<RegionReport> {
         let shape = self.shape();
         let start = shape.byte(region.slot(0));

@@ -1,4 +1,5 @@
-//! Compares a stored tag with the computed one. All bits of the entry count, including those that the tag leaves unused.
+//! Compares a stored tag with the computed one. The comparison covers all bits of the entry, including bits that the
+//! tag leaves unused.
 
 use crate::planted::{Bug, PlantedBug};
 use crypto::Tag;
@@ -34,7 +35,7 @@ impl Comparison {
         self.fits(computed ^ of_chunk, computed)
     }
 
-    /// Moves the tag of a chunk to the position of the first chunk's. The tags of the chunks must be equally long.
+    /// Moves the tag of a chunk to the position of the first chunk's tag. The tags of the chunks must be equally long.
     pub fn as_of_first_chunk(&self, stored: Tag, chunk: u32) -> Tag {
         let above = Tag::BITS - self.bits;
         (stored << (above + chunk * (self.bits / self.chunks))) >> above
@@ -63,7 +64,7 @@ impl Comparison {
         (self.planted.has(Bug::ZeroTagFits) && stored.is_zero()).then_some(true)
     }
 
-    /// Returns the tags of the chunks, sorted, so that their order in the line does not count.
+    /// Returns the tags of the chunks, sorted, so that a comparison ignores their order in the line.
     fn sorted(&self, tag: Tag) -> Vec<Tag> {
         let share = self.bits / self.chunks;
         let mut tags: Vec<Tag> = (0..self.chunks)
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_bit_of_a_tag_belongs_to_the_share_of_one_chunk() {
+    fn every_bit_of_a_line_tag_is_compared_for_exactly_one_chunk() {
         for (bits, chunks) in [(64, 8), (10, 4), (512, 8), (128, 4), (57, 8), (8, 8)] {
             let comparison = Comparison { bits, chunks, planted: PlantedBug::NONE };
             let computed = Tag::first_of(&[0xa5; 64], bits);

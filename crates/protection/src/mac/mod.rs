@@ -1,9 +1,9 @@
-//! Authentication of data lines: the code, and the inputs that its tags cover.
+//! Authentication of data lines: the authentication code, and the inputs that its tags cover.
 //!
 //! # Contract
-//! A tag is a function of the ciphertext, or of the plaintext, and of the other inputs in its [`Coverage`]. It covers one
-//! line or the lines of a *tag group*, aligned to their number. Tags are stored in a separate region, or each with its
-//! line ([`TagLayout`]).
+//! A tag is a function of the ciphertext, or of the plaintext, and of the other inputs in its [`Coverage`]. It covers
+//! one line, or the lines of an aligned *tag group*. Tags are stored in a separate region, or each with its line
+//! ([`TagLayout`]).
 
 mod comparison;
 mod pairing;
@@ -26,7 +26,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use units::Line;
 
-/// The most lines under one tag.
+/// Maximum number of lines under one tag.
 pub const GROUP_MAX: usize = 4;
 
 /// Inputs that a tag covers.
@@ -57,7 +57,8 @@ pub struct Mac {
 }
 
 impl Mac {
-    /// A code over the inputs in `coverage`, with tags cut to `bits`. Tags are in a separate region, one for each line.
+    /// An authentication code over the inputs in `coverage`, with tags truncated to `bits`. Tags are in a separate
+    /// region, one for each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: PlantedBug) -> Mac {
         Mac {
             comparison: Comparison { bits, chunks: code.chunks(), planted },
@@ -87,12 +88,12 @@ impl Mac {
         self.tag_layout.location != TagLocation::Region
     }
 
-    /// The uses of a block cipher that a line's tag takes, if the code is made of one.
+    /// The block cipher operations for a line's tag, if the code is built from a block cipher.
     pub fn uses(&self) -> Option<Uses> {
         self.code.uses()
     }
 
-    /// AES blocks of a line's mask: one, if the code has masks.
+    /// Number of AES blocks for a line's mask: one if the code has masks, otherwise zero.
     pub fn mask_blocks(&self) -> u32 {
         self.code.is_masked().into()
     }
@@ -150,7 +151,7 @@ impl Mac {
     /// Returns one tag over these lines, in order, each with its version and its covered text. The lines are not re-ordered.
     ///
     /// # Panics
-    /// If there are several and the code takes one line only, which designs are checked for.
+    /// If several lines are passed to a code over one line, which the check of a design excludes.
     pub fn tag_over(&self, lines: &[(DataSlot, Counter, Line)]) -> Tag {
         if let [(at, counter, text)] = lines {
             return self.tag(*at, *counter, Bitmap::NONE, text);
@@ -176,7 +177,7 @@ impl Mac {
     /// Removes the product of the text from a stored tag. The remainder is the mask if the tag matches.
     ///
     /// # Panics
-    /// If the code has no halves, which designs are checked for.
+    /// If the code's tags have no two halves, which the check of a design excludes.
     pub fn without_product(&self, stored: Tag, text: &Line) -> Tag {
         #[cfg(test)]
         crate::work_done::mac();
@@ -184,10 +185,10 @@ impl Mac {
         stored ^ self.halves().product(text, self.bits)
     }
 
-    /// Returns the mask of a line's tag: the half that place and version decide.
+    /// Returns the mask of a line's tag: the half that depends only on address and version.
     ///
     /// # Panics
-    /// If the code has no halves, like [`Mac::without_product`].
+    /// If the code's tags have no two halves, like [`Mac::without_product`].
     pub fn mask(&self, at: DataSlot, counter: Counter) -> Tag {
         #[cfg(test)]
         crate::work_done::blocks(self.mask_blocks());

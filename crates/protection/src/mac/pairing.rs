@@ -1,9 +1,9 @@
 //! Computes tags in pairs on the host, one of them in advance.
 //!
-//! An engine takes a line while earlier lines are still in its pipeline, and so does its model: the simulator knows of most
-//! tags before an access needs them. Some codes compute two tags together in less time than one after the other. For
-//! them, the tag that is needed first is computed with the oldest scheduled one, and a later access finds that one in the
-//! memo. Pairing changes no tag.
+//! An engine accepts a line while earlier lines are still in its pipeline, and so does its model. So the simulator
+//! knows most messages before an access needs their tags. Some codes compute two tags together in less time than one
+//! after the other. For these codes, the simulator computes a needed tag together with the oldest scheduled tag, and a
+//! later access finds the latter in the memo. Pairing changes no tag.
 
 use super::Mac;
 use crate::counter::Counter;
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use units::Line;
 
-/// Most tags that are scheduled at a time: more than a channel has requests under way.
+/// Maximum number of scheduled tags: more than a channel has requests under way.
 const SCHEDULED_MAX: usize = 64;
 
 /// Messages with scheduled tags, the oldest first.
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_tag_that_is_scheduled_is_computed_with_the_first_that_is_needed() {
+    fn a_needed_tag_is_computed_together_with_the_oldest_scheduled_tag() {
         let mac = mac();
         (1..=3).for_each(|line| schedule(&mac, line));
         tag(&mac, 3);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_tags_stay_scheduled_than_the_maximum() {
+    fn the_number_of_scheduled_tag_computations_is_bounded() {
         let mac = mac();
         (0..2 * SCHEDULED_MAX as u64).for_each(|line| schedule(&mac, line));
         assert_eq!(mac.pairing.messages.borrow().len(), SCHEDULED_MAX);
@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tag_does_not_depend_on_scheduled_tags(steps in proptest::collection::vec((0u64..20, any::<bool>()), 0..200)) {
+        fn a_tag_does_not_depend_on_the_tags_computed_together_with_it(steps in proptest::collection::vec((0u64..20, any::<bool>()), 0..200)) {
             let mac = mac();
             for (line, needed) in steps {
                 if needed {

@@ -1,4 +1,5 @@
-//! A tag that memory returned, on its way to its comparison: few have more than a word, and every read carries one.
+//! A tag that memory returned, until its comparison. Every read holds one of these values, and few tags are longer than
+//! a word.
 
 use crypto::Tag;
 

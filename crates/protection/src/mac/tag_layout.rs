@@ -1,7 +1,7 @@
 //! Layout of tags in memory: their place and the size of their entries.
 //!
-//! In a separate region, the entry of a tag takes a power of two of bytes, at least 8, so that no tag crosses a line. A tag
-//! that is stored with its line has 8 or 16 bytes.
+//! In a separate region, the length of a tag's entry is a power of two, at least 8 bytes, so that no tag crosses a
+//! line. A tag that is stored with its line has 8 or 16 bytes.
 
 use crypto::Tag;
 use serde::{Deserialize, Serialize};
@@ -15,14 +15,15 @@ const LEAST_BYTES: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagLocation {
-    /// In a separate region, read through a cache of tags. A line holds as many as fit: eight of up to 64 bits.
+    /// In a separate region, accessed through a cache of tags. A line holds as many tags as fit: eight of up to 64
+    /// bits.
     #[default]
     Region,
-    /// Each with its line, in spare bits of ECC modules (Saileshwar et al., "Synergy", HPCA 2018): they move with the line
-    /// and cost no time.
+    /// Each tag with its line, in spare bits of ECC modules (Saileshwar et al., "Synergy", HPCA 2018). The memory
+    /// transfers the tag with the line, without additional time.
     Ecc,
-    /// Each behind its line in ordinary memory: the slot takes 8 or 16 bytes more and crosses a line of the channel, so
-    /// the channel moves two lines.
+    /// Each tag behind its line in ordinary memory. The slot is 8 or 16 bytes longer and crosses a line boundary of the
+    /// channel, so the channel transfers two lines.
     #[serde(rename = "beside")]
     Inline,
 }
@@ -50,7 +51,7 @@ pub struct TagLayout {
 }
 
 impl TagLayout {
-    /// Most tags in a line of tags: those of the shortest length.
+    /// Maximum number of tags in a line of tags, for tags of the shortest length.
     pub const MOST_PER_LINE: u64 = (LINE_BYTES / LEAST_BYTES) as u64;
 
     /// Layout of tags of `bits` bits, each over `lines` lines.
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_has_the_next_power_of_two_of_bytes_that_holds_it() {
+    fn a_stored_tag_occupies_the_next_power_of_two_of_bytes() {
         let found = |bits| {
             let tag_layout = TagLayout::of(bits, TagLocation::Region, 1);
             (tag_layout.bytes, tag_layout.per_line())
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_tags_are_contiguous_and_do_not_overlap() {
+    fn tag_entries_in_a_line_of_tags_do_not_overlap() {
         for bits in [64, 128, 256, 512] {
             let tag_layout = TagLayout::of(bits, TagLocation::Region, 2);
             let mut line = [0xee; LINE_BYTES];

@@ -4,8 +4,9 @@
 //! lines of counters ─ stage 1: level 0 ─ stage 2: level 1 ─ ... ─ the last stage: the root
 //!                               └ a root of a forest: the path ends, and goes through the stages that are left for order alone
 //! ```
-//! A tuple keeps copies of the lines that it changed, because the next tuple may already have changed those on the chip. It
-//! also keeps copies of the roots at which its paths end. Its completion writes these copies to the registers.
+//! A tuple keeps copies of the lines that it changed, because the next tuple may already have changed the lines on the
+//! chip. It also keeps copies of the roots at which its paths end, and its completion writes these copies to the
+//! registers.
 
 use super::Metadata;
 use crate::domain::RegisterUpdate;
@@ -22,8 +23,8 @@ use units::Line;
 pub(crate) type Lines = BTreeMap<Slot, Line>;
 
 impl Metadata {
-    /// Updates the nodes above these lines of one kind, level by level and each node once, up to the nearest roots. Returns
-    /// the new contents of the roots' registers.
+    /// Updates the nodes above these lines, which are of one kind. Updates level by level, and each node once, up to
+    /// the nearest roots. Returns the new contents of the roots' registers.
     pub async fn climb<'a, V: Verbs>(
         &self,
         verbs: &'a V,

@@ -14,9 +14,9 @@ impl Metadata {
         found.map(|(content, _)| content)
     }
 
-    /// Like [`Metadata::get`], but calls `start` as soon as the content is on the chip, or has arrived from memory and is
-    /// not yet verified. The caller must not use the result of `start` before this returns, and must drop it if this fails.
-    /// Returns the content, and the place where the first look-up found it.
+    /// Like [`Metadata::get`], but calls `start` as soon as the content is on the chip, or has arrived from memory and
+    /// is not yet verified. The caller must not use the result of `start` before this function returns, and must drop
+    /// the result if the function fails. Returns the content, and the location where the first look-up found the line.
     pub async fn get_for<V: Verbs>(
         &self,
         verbs: &V,
@@ -53,7 +53,7 @@ impl Metadata {
     /// Writes all dirty lines back and drops the clean ones, as if other lines had taken all entries of the caches.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
-        // From the leaves up, since each level that leaves makes the level above dirty.
+        // From the leaves up, since the write-back of a level makes the level above dirty.
         for role in [Role::Owner, Role::Bitmap, Role::Tag, Role::Counter].into_iter().chain(levels) {
             self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.role_and_index(slot).0 == role));
             self.write_back_leaving(verbs).await;

@@ -4,9 +4,9 @@
 //! promote:  bring the node ─ keep it for good
 //! fold:     update the parent ─ its parent ─ ... the next root ─ has the node changed meanwhile? ─ an ordinary node again
 //! ```
-//! A node that is being folded is still a root, so updates from below end at it. The chip gives the root up in the instant
-//! in which it finds the root's content equal to the one that its parent vouches for. By then the next root above vouches
-//! for it, or will when a leaving node between them has left.
+//! A node that is being folded is still a root, so updates from below end at it. The chip gives the root up at the
+//! instant at which the root's content equals the content that its parent vouches for. By then, the next root above
+//! vouches for this content, or will do so when a leaving node between the two roots has left.
 
 use super::Metadata;
 use super::update::ParentUpdate;
@@ -17,7 +17,7 @@ use crate::tree::{ForestChange, Parent, Tree};
 use crate::verbs::{Fault, Verbs};
 
 impl Metadata {
-    /// After a write to a covered line, with eager update: updates the nodes above it, up to the nearest root.
+    /// With eager update, updates the nodes above a covered line after a write to the line, up to the nearest root.
     pub async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
         if self.tree.as_ref().is_some_and(Tree::is_eager) {
             return Box::pin(ParentUpdate { metadata: self, verbs }.raise(leaf)).await;

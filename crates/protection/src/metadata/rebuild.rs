@@ -7,9 +7,10 @@
 //! In a forest, the chip compares each node that is a root with its register. The node counts as blank in its parent. The
 //! rebuild does not use memory's copy of it.
 //!
-//! Nodes in memory may be of any age, so the chip trusts only the register. If the rebuilt root differs, the chip stores no
-//! node and has no root from then on. It refuses to fetch metadata, so it releases and writes no line. (A blank root
-//! would vouch for a blank memory: an attacker that wiped the counters would see every pad once more.)
+//! Nodes in memory may be of any age, so the chip trusts only the register. If the rebuilt root differs from the
+//! register, the chip stores no node and has no root from then on. It then refuses to fetch metadata, so it releases no
+//! line and writes no line. (A blank root would vouch for a blank memory: an attacker that wiped the counters would see
+//! every pad once more.)
 
 use super::Metadata;
 use super::climb::Lines;
@@ -22,7 +23,7 @@ use sim::join_all;
 use std::collections::BTreeSet;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
-/// Most lines that the rebuild fetches at the same time.
+/// Maximum number of concurrent fetches of a rebuild.
 const FETCHED_AT_ONCE: usize = 64;
 
 /// A rebuild of the tree.
@@ -43,10 +44,10 @@ struct Rebuilt {
 }
 
 impl<V: Verbs> Rebuild<'_, V> {
-    /// Continues with the counters in memory if their tree has these roots.
+    /// Accepts the counters in memory if the tree over them has the roots in these registers.
     ///
     /// # Errors
-    /// If their tree has other roots.
+    /// If the tree has other roots.
     pub async fn restore(&self, registers: &Registers) -> Result<(), Fault> {
         let roots = self.metadata.on_chip(|chip| chip.forest.roots());
         let roots = roots.into_iter().chain(registers.forest.keys().copied()).collect();

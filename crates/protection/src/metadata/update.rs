@@ -5,8 +5,9 @@
 //! raise:       after a write, with eager update: the parent, the parent's parent, ... the nearest root
 //! renew:       a parent's counter overflows ─ lock its children from the first to the last ─ renew ─ new MACs for all
 //! ```
-//! With lazy update a parent is updated only when the line leaves the chip. A leaving line counts as present, so an access
-//! may call it back at any moment. After each await, a write-back checks again that the line is still leaving.
+//! With lazy update a parent is updated only when the line leaves the chip. A leaving line counts as present, so an
+//! access may return it to its cache at any moment. After each await, a write-back checks again that the line is still
+//! leaving.
 //!
 //! An access locks several lines of one level only to renew a node's children. It takes the locks in the order of the
 //! slots, and only if it holds no lock of that level yet.
@@ -24,12 +25,12 @@ use sim::lock::Mode;
 use std::ops::Range;
 use units::Line;
 
-/// Most children that get new MACs at the same time.
+/// Maximum number of children that get new MACs concurrently.
 const RENEWED_AT_ONCE: usize = 8;
 
 /// Outcome of the update of a parent for a child.
 pub(super) enum Updated {
-    /// The parent vouches for the child by this voucher.
+    /// The parent vouches for the child's content, with this voucher.
     Vouches(Voucher),
     /// The parent was not updated: the line stopped leaving, or is no longer on the chip.
     Nothing,
@@ -40,8 +41,8 @@ pub(super) enum Updated {
 }
 
 impl Metadata {
-    /// Writes back the lines that lost their entries. Reports a line that cannot leave, and continues with the next
-    /// one. On battery, drops nodes that no remaining drain updates.
+    /// Writes back the lines that lost their entries. If a line cannot be written back, reports a fault and continues
+    /// with the next line. On battery, drops nodes that no remaining drain updates.
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = ParentUpdate { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
@@ -89,7 +90,8 @@ pub(crate) struct ParentUpdate<'a, V> {
 }
 
 impl<V: Verbs> ParentUpdate<'_, V> {
-    /// Writes a leaving line to memory after the update of its parent. If an access recalls the line meanwhile, it stays.
+    /// Writes a leaving line to memory after the update of its parent. If an access recalls the line meanwhile, the
+    /// line stays on the chip.
     async fn write_back(&self, slot: Slot) -> Result<(), Fault> {
         let role = self.metadata.layout.role_and_index(slot).0;
         loop {
@@ -169,7 +171,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// Updates the parent of a leaving line for the content that goes to memory.
+    /// Updates the parent of a leaving line for the content that is written to memory.
     async fn update_parent(&self, slot: Slot, departure: &Departure) -> Result<Updated, Fault> {
         let (Some(tree), Some(parent)) = (&self.metadata.tree, self.metadata.parent(slot)) else {
             let nothing = Updated::Vouches(Voucher::Nothing);
@@ -199,9 +201,9 @@ impl<V: Verbs> ParentUpdate<'_, V> {
     /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last updated parent, or `None`
     /// if the tree does not cover the line.
     ///
-    /// A line that has left the chip meanwhile, or is leaving, updates its parent when it leaves. The update does not recall
-    /// it: in the smallest cache the line would evict the parent that was just fetched. A line that stays becomes dirty, even
-    /// if it was fetched clean: its copy in memory may be old from now on.
+    /// A line that has left the chip meanwhile, or is leaving, updates its parent when it leaves. The update does not
+    /// recall it: in the smallest cache the line would evict the parent that was just fetched. A line that stays on the
+    /// chip becomes dirty, even if it was clean: its copy in memory may be old from now on.
     pub(super) async fn update_upward(&self, line: (Slot, Role)) -> Result<Option<Parent>, Fault> {
         let Some(tree) = &self.metadata.tree else { return Ok(None) };
         let mut child = line;
@@ -240,8 +242,8 @@ impl<V: Verbs> ParentUpdate<'_, V> {
     /// Renews the versions of a node's children at these positions after an overflow. Gives each child in memory its MAC under
     /// the new version. Children on the chip get their MACs when they leave.
     ///
-    /// The versions advance first: if tampering stops the renewal half-way, the remaining children are lost, but no old child
-    /// matches.
+    /// The versions advance before the children get new MACs. If tampering stops the renewal half-way, the remaining
+    /// children are lost, but no old child matches its version.
     async fn renew_children(&self, parent: Parent, positions: Range<usize>) -> Result<(), Fault> {
         let Some(tree) = &self.metadata.tree else { return Ok(()) };
         let first = positions.start + usize::from(self.metadata.planted.has(Bug::FirstChildNotRenewed));

@@ -7,9 +7,9 @@
 //! The walker checks a line of metadata from memory against its parent, up to the first ancestor that is on the chip. The
 //! module `update` writes it back.
 //!
-//! A line of counters that was never written is blank in memory, and its parent vouches for that. A blank line may represent
-//! counters other than zeros: those of an aged machine ([`Steady`](crate::counter::Steady)). Memory and tree do not contain
-//! them until they are written; each fetch yields the same ones.
+//! A line of counters that was never written is blank in memory, and its parent vouches for that. A blank line may
+//! represent non-zero counters: the starting values of an aged machine ([`Steady`](crate::counter::Steady)). Memory and
+//! tree do not contain these values until the line is written; each fetch yields the same values.
 
 use super::Metadata;
 use crate::planted::Bug;
@@ -26,20 +26,20 @@ use units::{Line, ZERO_LINE};
 pub(crate) enum FoundIn {
     /// In the L2 that requested the line of data.
     L2,
-    /// In the controller's cache, or on its way out of it.
+    /// In the controller's cache, or leaving this cache.
     Controller,
     /// In the last-level cache.
     LastLevel,
-    /// In memory, or on its way from memory for another access.
+    /// In memory, or already being fetched from memory for another access.
     Memory,
 }
 
-/// Caches that an earlier look-up of a line of metadata covered, whether it hit or missed.
+/// Caches in which the access has already looked up a line of metadata, whether it hit or missed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sought {
     /// No cache so far.
     Nowhere,
-    /// The controller's cache: the access has already spent the latency of this look-up.
+    /// The controller's cache: the latency of this look-up has already passed.
     InItsCache,
     /// The controller's cache and the last-level cache.
     Everywhere,
@@ -152,8 +152,8 @@ impl<'a, V: Verbs> TreeWalk<'a, V> {
     }
 
     /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached. Calls
-    /// `fetch` as soon as a line is known to be missing, with true if the line has a parent. The fetches continue meanwhile.
-    /// Returns the lines, leaf first, and the voucher for the last line from its parent on the chip.
+    /// `fetch` as soon as a line is known to be missing, with true if the line has a parent. The fetches continue
+    /// during the walk. Returns the lines, leaf first, and the voucher for the last line from its parent on the chip.
     ///
     /// A parent's voucher for a line that is not on the chip changes only under the line's lock. So the vouchers that are
     /// read here stay valid while the locks are held, even if the parent leaves meanwhile.

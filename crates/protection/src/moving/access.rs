@@ -1,4 +1,5 @@
-//! A read of a line, or a store to it: in the cache, or after a way is reserved for it.
+//! A read of a permuted line, or a store to it: in the last-level cache, or after a way of the cache is reserved for
+//! the line.
 
 use super::MovingLines;
 use super::chunk::{Group, chunk_of, group_of, placed};
@@ -35,7 +36,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         self.permute_in_advance().await
     }
 
-    /// Reads a line into the cache, if it does not have it.
+    /// Reads a line into the cache, if the cache does not hold it.
     pub async fn read(&self) -> Result<(), Fault> {
         let LineAccess { lines, verbs, line } = *self;
         verbs.come_in().await;
@@ -71,7 +72,8 @@ impl<V: Verbs> LineAccess<'_, V> {
         }
     }
 
-    /// Tries to reserve a way, or does the step that must precede it. Returns whether a way is reserved.
+    /// Tries to reserve a way, or executes the step that must precede the reservation. Returns whether a way is
+    /// reserved.
     async fn has_reserved(&self) -> Result<bool, Fault> {
         match self.lines.cache().reserve(self.line) {
             Room::Reserved => return Ok(true),

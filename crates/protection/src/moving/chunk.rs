@@ -1,4 +1,4 @@
-//! Chunks of memory: their lines, the slots that a record gives these, and the slots that share a tag.
+//! Chunks of memory: their lines, the slots of these lines according to the record, and the slots that share a tag.
 
 use crate::placement::DataSlot;
 use crate::record::{Record, SLOTS};

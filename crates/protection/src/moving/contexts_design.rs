@@ -1,11 +1,11 @@
-//! The choice of hardware contexts: how many processes the chip holds, and how many may be outside.
+//! The choice of hardware contexts: the number of contexts that the chip holds, and the number that may be in memory.
 
 use crate::layout::OnChipReport;
 use context::{CONTEXT_BYTES, EXPORTED_BYTES};
 use serde::{Deserialize, Serialize};
 use units::LINE_BYTES;
 
-/// Most buffers, and most entries of the table of contexts outside.
+/// Maximum number of buffers, and of entries of the table of contexts in memory.
 const COUNT_MAX: usize = 65_535;
 /// Bytes of an entry of that table: the number of a context.
 const ENTRY_BYTES: usize = 8;
@@ -14,10 +14,12 @@ const ENTRY_BYTES: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextsDesign {
-    /// Hardware context buffers, at least one. A process with its context in a buffer continues at once.
+    /// Number of hardware context buffers, at least one. A process with its context in a buffer continues at once after
+    /// a switch.
     pub buffers: usize,
-    /// Encrypted contexts that may be outside the chip at the same time; with 0, no context leaves. A context must leave before
-    /// another one is loaded into its buffer, so `buffers + outside - 1` processes can take turns.
+    /// Number of encrypted contexts that may be in memory at the same time; with 0, no context leaves the chip. A
+    /// context must leave its buffer before another one is loaded into that buffer, so `buffers + outside - 1`
+    /// processes can take turns.
     pub outside: usize,
 }
 
@@ -41,7 +43,7 @@ impl ContextsDesign {
             .then(|| format!("permutation.contexts.outside is {outside}: expected at most {COUNT_MAX} contexts"))
     }
 
-    /// Returns the on-chip stores, with their bytes.
+    /// Returns the on-chip storage of contexts, with its bytes.
     pub(crate) fn on_chip(&self) -> [OnChipReport; 2] {
         let ContextsDesign { buffers, outside } = *self;
         let store = |what: String, bytes: usize| OnChipReport { what, bytes: bytes as u64, ways: None, serves: None };

@@ -1,4 +1,4 @@
-//! Counts of permutations and fills, and of slots that crossed the bus twice.
+//! Statistics on permutations and fills, and on slots that crossed the bus twice.
 
 use super::chunk::Group;
 use crate::placement::DataSlot;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::rc::Rc;
 
-/// Counts of a moving memory.
+/// Statistics of a memory with permuted lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct MovingCounters {
     /// Lines that were fetched from memory for a reader.
@@ -24,9 +24,9 @@ pub struct MovingCounters {
     pub read: u64,
     /// Slots that permutations have written.
     pub written: u64,
-    /// Slots that were read or written a second time between two permutations; zero in a correct machine. If several slots are
-    /// under one tag: lines fetched twice, and groups that a permutation reads twice, or reads although all their lines were
-    /// fetched.
+    /// Slots that were read or written a second time between two permutations; zero in a correct machine. If one tag
+    /// covers several slots, this counts lines that were fetched twice. It also counts groups that a permutation reads
+    /// twice, or reads although all their lines were fetched.
     pub twice: u64,
     /// Permutations before which not every slot was read and written; zero in a correct machine.
     pub incomplete: u64,
@@ -72,7 +72,7 @@ impl Bits {
     }
 }
 
-/// The counters, with the state that they need.
+/// The statistics, with the state from which they are computed.
 #[derive(Clone, Default)]
 pub(super) struct EpochCounts {
     sum: MovingCounters,
@@ -86,7 +86,7 @@ impl EpochCounts {
         self.sum
     }
 
-    /// Counters that other parts than lines advance.
+    /// The statistics, for increments by other parts of the scheme.
     pub fn counters_mut(&mut self) -> &mut MovingCounters {
         &mut self.sum
     }

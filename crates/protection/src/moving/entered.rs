@@ -1,6 +1,6 @@
-//! Lines that memory has. A line enters memory with its first read, as if booting had done so, or with the first
-//! permutation after a store; until then it moves as a blank. An attacker's change of its slot does not alter this
-//! state.
+//! The set of lines that memory holds. A line enters memory with its first read, as if at boot, or with the first
+//! permutation after a store. Until then, permutations treat it as a blank. An attacker's change of its slot does not
+//! alter this state.
 
 use crate::record::SLOTS;
 use rustc_hash::FxHashMap;

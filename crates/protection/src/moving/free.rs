@@ -1,5 +1,5 @@
-//! Verbs of a permutation that takes no time, over verbs that do: a run with them is faster by the cost of
-//! permutations.
+//! Verbs that execute a permutation without its time, over verbs with time. The difference between two runs, with and
+//! without them, is the time that permutations cost.
 
 use crate::domain::RegisterUpdate;
 use crate::placement::DataSlot;
@@ -12,11 +12,11 @@ use std::future::{Future, ready};
 use strum::VariantArray;
 use units::{Line, LineAddr, Words};
 
-/// Choice of the time of permutations.
+/// Time of permutations: charged or free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermutationTime {
-    /// Each line that permutations move takes its time.
+    /// Every memory access, hash and encryption of a permutation takes its time.
     #[default]
     Charged,
     /// Permutations take no time.

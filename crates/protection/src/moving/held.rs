@@ -1,5 +1,6 @@
-//! The records of chunks that are on the chip: those of pages in TLBs, and a small buffer for other records. An example of these is
-//! the record of a chunk that is permuted when its page has left the TLBs. Walks fetch records that the chip does not have.
+//! The records of chunks on the chip: the records of pages in TLBs, and a small buffer of other records. An example of
+//! the latter is the record of a chunk that is permuted after its page has left the TLBs. Walks fetch records that the
+//! chip does not have.
 
 use crate::planted::{ChunkBug, PlantedBug};
 use crate::record::{Record, Records};
@@ -50,7 +51,7 @@ struct TranslatedRecord {
     pages: usize,
 }
 
-/// All records, with those that the chip has.
+/// All records in memory, and the records on the chip.
 pub(super) struct ChunkRecords {
     all: Records,
     translated: RefCell<FxHashMap<u64, TranslatedRecord>>,
@@ -169,7 +170,7 @@ impl ChunkRecords {
         }
     }
 
-    /// Gives up the records and the nodes of a process, since another one runs.
+    /// Drops the records and the nodes of a process from the chip, since another process runs.
     pub fn empty_for_switch(&self) {
         if !self.planted.has(ChunkBug::SwitchKeepsRecords) {
             self.give_up_held();
@@ -177,7 +178,7 @@ impl ChunkRecords {
         self.all.forget_nodes();
     }
 
-    /// Gives up all records on the chip.
+    /// Drops all records from the chip.
     pub fn give_up_held(&self) {
         self.translated.borrow_mut().clear();
         let most = self.buffer.borrow().records.len();

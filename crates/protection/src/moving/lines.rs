@@ -1,5 +1,5 @@
-//! The lines of chunks in memory: opened and checked, or encrypted with their codes. Lines of HIDE are stored as
-//! plaintext.
+//! The lines of chunks in memory: decryption and verification of fetched lines, encryption and tags of stored lines.
+//! Lines of HIDE are stored as plaintext.
 //!
 //! ```text
 //! open:   pads and H(0) ─┬─ words ─ XOR ─ line
@@ -27,13 +27,14 @@ use units::{Line, LineAddr, ZERO_LINE};
 /// Text of each line of a group, `None` if memory does not have the line.
 pub(super) type Texts = ArrayVec<Option<Line>, SLOTS_PER_TAG_MAX>;
 
-/// Encryption and codes of lines, with their times.
+/// Encryption and authentication of permuted lines, with their times.
 pub struct ChunkLines {
     /// Cipher of the lines; `None` for lines that are stored as plaintext.
     cipher: Option<ChunkCipher>,
     /// Slots under one tag.
     slots_per_tag: usize,
-    /// Lines encrypted or decrypted so far, and tags of lines; a tag over several lines counts once for each line.
+    /// Numbers of lines encrypted or decrypted so far, and of tags computed; a tag over several lines counts once for
+    /// each line.
     computed: Cell<(u64, u64)>,
     planted: PlantedBug,
 }
@@ -172,8 +173,8 @@ impl ChunkLines {
         Ok(texts)
     }
 
-    /// Returns whether the fetched content has every line of a group that memory has: a copy from before one of them booted does
-    /// not.
+    /// Returns whether the fetched content includes every line of the group that memory holds. A replayed copy from
+    /// before the boot of a line lacks this line.
     fn has_all(&self, group: &Group, contents: &Contents, entered: &RefCell<Entered>) -> bool {
         let lacks = |(at, content): (&DataSlot, &Untrusted)| {
             entered.borrow().has(at.line()) && narrowed(&content.examine()) == [0; CHUNK_LINE_BYTES]

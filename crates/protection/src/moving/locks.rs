@@ -1,8 +1,8 @@
-//! Locked lines of chunks, and the choice of the chunk that has to be permuted: the last-level cache's part (HIDE, section 2.2 of
-//! CryptoPage's paper).
+//! Requirements on the last-level cache: locked lines of chunks, and the choice of the chunk to permute (HIDE, section
+//! 2.2 of CryptoPage's paper).
 //!
-//! A line is locked when it is read from memory, and when it is stored to, until its chunk is permuted. A locked line does not leave the
-//! cache. So an unlocked line in the cache is equal to memory.
+//! A read of a line from memory, and a store to a line, lock the line until its chunk is permuted. A locked line does
+//! not leave the cache. So an unlocked line in the cache is equal to memory.
 
 use crate::record::SLOTS;
 use machine::cache::Replacement;
@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// Result of a reservation: a way, or the step that has to be done before.
+/// Result of a reservation: a way, or the step that must precede it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Room {
     /// A way is reserved for the line.
@@ -23,14 +23,15 @@ pub enum Room {
     Permute(u64),
 }
 
-/// The last-level cache, with regard to its locked lines. Reserved ways count as locked.
+/// The interface of a last-level cache with locked lines. Reserved ways count as locked.
 pub trait LockingCache {
-    /// Returns the text of a line that the cache has; this counts as a use.
+    /// Returns the content of a line that the cache has; this counts as a use for the replacement policy.
     fn look_up(&self, line: LineAddr) -> Option<Line>;
     /// Returns whether the cache has a line that was read from memory since its chunk was last permuted.
     fn was_read(&self, line: LineAddr) -> bool;
-    /// Reserves a way for a line that the cache does not have; an unlocked line may have to leave. If all ways are locked, the
-    /// chunk of one of them must be permuted first. If all are reserved, or one is for this line, another line must enter first.
+    /// Reserves a way for a line that the cache does not have; this may evict an unlocked line. If all ways are locked,
+    /// the chunk of one of the locked lines must be permuted first. If all ways are reserved, or a way is already
+    /// reserved for this line, another line must enter first.
     fn reserve(&self, line: LineAddr) -> Room;
     /// Gives back the way that was reserved for a line.
     fn give_back(&self, line: LineAddr);
@@ -50,7 +51,7 @@ pub trait LockingCache {
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)>;
     /// Locks the lines of some chunks that caches above have stored to.
     fn lock_stores_above(&self, is_one: &dyn Fn(u64) -> bool);
-    /// Drops all lines of some chunks, none of which is locked.
+    /// Drops all lines of these chunks; no line of the chunks may be locked.
     fn drop_chunks(&self, is_one: &dyn Fn(u64) -> bool);
     /// Chunks with stores that memory lacks, in order.
     fn chunks_with_stores(&self) -> Vec<u64>;

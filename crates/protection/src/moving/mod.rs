@@ -1,6 +1,6 @@
-//! Lines that move: each chunk of memory is permuted before an address in it recurs on the bus (HIDE: Zhuang, Zhang and Pande,
-//! ASPLOS 2004). Every slot is encrypted, authenticated and kept fresh once for each permutation (CryptoPage: Duc and Keryell,
-//! ACSAC 2006).
+//! Permuted lines: each chunk of memory is permuted before one of its addresses recurs on the bus (HIDE: Zhuang, Zhang
+//! and Pande, ASPLOS 2004). Each permutation encrypts and authenticates every slot anew, under a fresh record
+//! (CryptoPage: Duc and Keryell, ACSAC 2006).
 //!
 //! ```text
 //! read:    reserve a way ─ record of the chunk ─ slot ─ fetch ─┬─ pad ─ line ─┬─ into the cache, locked
@@ -11,9 +11,9 @@
 //! A line is locked in the cache from its fill or first store until its chunk is permuted; a permutation writes all lines of a
 //! chunk back together. So between two permutations a slot is written once and read once, and its pad is used once.
 //!
-//! The last-level cache knows which lines are locked ([`LockingCache`]). The [record](crate::record) of a chunk gives the slot of
-//! each line, and is on the chip while it is in use ([`held`]). The module [`lines`] opens and seals lines, and [`permutation`]
-//! permutes a chunk. The record of a chunk that was never permuted is derived from the chip's key.
+//! The last-level cache records which lines are locked ([`LockingCache`]). The [record](crate::record) of a chunk gives
+//! the slot of each line, and is on the chip while it is in use ([`held`]). The module [`lines`] opens and seals lines,
+//! and [`permutation`] permutes a chunk. The record of a chunk that was never permuted is derived from the chip's key.
 
 mod access;
 mod chunk;
@@ -61,7 +61,7 @@ use units::{Line, LineAddr};
 /// Number of lines in a chunk.
 pub const LINES_PER_CHUNK: u64 = SLOTS as u64;
 
-/// A memory with moving lines, with its state on the chip.
+/// A memory with permuted lines, and its state on the chip.
 pub struct MovingLines {
     records: ChunkRecords,
     lines: ChunkLines,
@@ -126,7 +126,8 @@ impl MovingLines {
         }
     }
 
-    /// Locks lines in this cache from now on, and not in the separate one. Must be called before the first access.
+    /// Locks lines in this cache from now on, instead of the separate small cache. Must be called before the first
+    /// access.
     pub fn lock_in(&self, cache: Rc<dyn LockingCache>) {
         self.cache.replace(cache);
     }
@@ -217,7 +218,7 @@ impl MovingLines {
         report(verbs, outcome);
     }
 
-    /// Permutes every chunk with locked lines, and empties the chip's stores of lines, records and nodes.
+    /// Permutes every chunk with locked lines, and drops all lines, records and nodes from the chip.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         for chunk in self.cache().chunks_with_locks() {
             let outcome = self.permute(verbs, chunk, None).await;
@@ -257,7 +258,7 @@ impl MovingLines {
         self.permute(verbs, chunk, Some(before)).await
     }
 
-    /// Gives up all records on the chip, as if other pages had needed their entries.
+    /// Drops all records from the chip, as if records of other pages had evicted them.
     pub fn forget_records(&self) {
         self.records.give_up_held();
     }

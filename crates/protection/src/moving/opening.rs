@@ -1,5 +1,5 @@
-//! A group of lines on its way from memory: the lines under one tag arrive one after the other, and the code takes each block as it
-//! arrives.
+//! Fetch of a group of lines: the lines under one tag arrive one after the other, and the authentication code processes
+//! each block as it arrives.
 
 use super::chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use crate::record::Record;
@@ -25,7 +25,7 @@ pub(super) fn begin<V: Verbs>(verbs: &V, lines: usize) -> Passing {
     verbs.pad(AesUnits::Controller, blocks, Known::default())
 }
 
-/// Computes and awaits one link of a code, which begins when the link before it is known.
+/// Computes and awaits one block of a chained authentication code, which begins when the block before it is known.
 pub(super) async fn link<V: Verbs>(verbs: &V, before: Known) {
     let link = Blocks::chained(BlockCipher::Aes, Purpose::Tag, 1);
     verbs.await_blocks(verbs.pad(AesUnits::Controller, link, before)).await;

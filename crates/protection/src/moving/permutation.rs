@@ -3,9 +3,9 @@
 //! ```text
 //! read every slot that no fill has read ─ check all ─ verdicts ─ unlock ─ draw anew ─ write all slots ─ record and path
 //! ```
-//! Slots are read and written in their order, and the first is written after the last is read and checked. A buffer of one chunk
-//! holds the lines in the meantime. If the cache has a line, memory gets the content in the cache; the lines stay in the cache,
-//! equal to memory.
+//! A permutation reads the slots in order, and then writes them in order. It writes the first slot after it has read
+//! and verified the last one. A buffer of one chunk holds the lines in the meantime. If the cache has a line, the
+//! permutation writes the content of the cache to memory, and the line stays in the cache.
 
 use super::chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at};
 use super::free::Free;

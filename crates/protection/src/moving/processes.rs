@@ -1,5 +1,5 @@
 //! Secure processes that take turns on a core, and the locations of their contexts: in the registers, in a hardware
-//! context buffer, or encrypted outside the chip (CryptoPage, section 2.6).
+//! context buffer, or encrypted in memory (CryptoPage, section 2.6).
 //!
 //! Recordings contain no register values and all programs of a run share one tree, so a context here has random registers and keys.
 //! Its bytes, its number and the checks on its return are those of the context unit.
@@ -23,7 +23,7 @@ pub struct ProcessId(pub u32);
 enum Parked {
     /// In a buffer, since the interrupt of this number.
     Buffer { buffer: usize, interrupt: u64 },
-    /// Outside the chip, in this entry of memory.
+    /// In memory, in this entry for contexts.
     Outside { entry: u64, number: u64 },
 }
 
@@ -85,8 +85,8 @@ impl Processes {
         self.unit.is_some()
     }
 
-    /// Process to move out of the chip to free a buffer: the one that was interrupted first. `None` if a buffer is
-    /// free.
+    /// The process that must leave the chip to free a buffer: the process that was interrupted first. `None` if a
+    /// buffer is free.
     pub fn next_to_leave(&self) -> Option<ProcessId> {
         let in_buffers = self.parked.iter().filter_map(|(process, parked)| match parked {
             Parked::Buffer { interrupt, .. } => Some((*interrupt, *process)),

@@ -5,7 +5,7 @@
 //!                                no ─ a buffer free? no: leave ─ load or admit the next one's ──────┘
 //! leave:   permute its chunks with locked lines ─ drop its lines from the cache ─ encrypt the context ─ store it
 //! ```
-//! A process with its context outside has no keys on the chip, so its chunks have no locked lines at that time.
+//! A process with its context in memory has no keys on the chip, so its chunks must not have locked lines at that time.
 
 use super::processes::{ProcessId, Processes};
 use super::{MovingCounters, MovingLines, report};
@@ -19,7 +19,8 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use units::{LINE_BYTES, ZERO_LINE};
 
-/// Blocks of the encryption of a context. Its pads need its number only, so they are computed side by side.
+/// AES blocks of the encryption of a context. The pads depend only on the number of the context, so the units compute
+/// them in parallel.
 const CONTEXT_BLOCKS: Blocks =
     Blocks::parallel(BlockCipher::Aes, Purpose::Sealing, CONTEXT_BYTES.div_ceil(BLOCK_BYTES) as u32);
 
@@ -31,7 +32,7 @@ pub trait ProcessChunks {
     fn mapped(&self) -> BTreeSet<u64>;
 }
 
-/// The secure processes of a memory with moving lines, which an operating system switches.
+/// Interface by which an operating system switches secure processes, for a memory with permuted lines.
 #[derive(Clone, Copy)]
 pub struct ProcessPort<'a> {
     lines: &'a MovingLines,
@@ -72,7 +73,7 @@ impl<'a> ProcessPort<'a> {
         self.processes.borrow_mut().resume(next)
     }
 
-    /// Interrupts the running process for another one that is not recorded, and continues it.
+    /// Interrupts the running process for an unrecorded process, and then continues it.
     ///
     /// # Errors
     /// Does not fail while a buffer is free, as always when a process runs.

@@ -1,5 +1,5 @@
-//! Interface of an operating system to moving lines: it loads the records that TLBs miss, by two instructions, and switches
-//! processes.
+//! Interface of an operating system to permuted lines. At a TLB miss, the operating system loads the record of the page
+//! by two instructions. It also switches processes.
 //!
 //! The processor's part is small: it reports the page that it misses, keeps a record that HashCheck has verified, and
 //! repeats the exception until the chip has the record.
@@ -36,8 +36,8 @@ impl<'a> SystemPort<'a> {
         self.records.all().address_of(name)
     }
 
-    /// Returns whether the processor continues with an access to a line: the record of its page is on the chip. Else the
-    /// exception repeats.
+    /// Returns whether the record of a line's page is on the chip. If so, the processor continues with the access to
+    /// the line; otherwise it repeats the exception.
     pub fn has_record(&self, line: LineAddr) -> bool {
         self.records.held(chunk_of(line)).is_some()
     }

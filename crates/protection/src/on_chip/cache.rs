@@ -1,4 +1,4 @@
-//! One cache of metadata with its content: its look-ups, and the lines that lose their entries.
+//! One cache of metadata with its content: look-ups and evictions.
 
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
@@ -9,9 +9,9 @@ use units::{LINE_BYTES, Line, ZERO_LINE};
 /// Size of one metadata cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Sets; a power of two.
+    /// Number of sets; a power of two.
     pub sets: usize,
-    /// Lines in a set.
+    /// Associativity: lines in a set.
     pub ways: usize,
 }
 
@@ -50,9 +50,9 @@ pub struct CachedLine {
     pub role: Role,
     /// Content of the line.
     pub content: Line,
-    /// Requests for the line that have served no read yet; counted only for copies in L2s.
+    /// Number of requests for the line that have not been useful for a read yet; counted only for copies in L2s.
     pub unused: u64,
-    /// Positions in a line of counters with a kept first offset, one bit each.
+    /// Bit mask of the positions in a line of counters for which the cache keeps the first offset.
     pub offsets: u128,
 }
 
@@ -72,11 +72,12 @@ pub struct MetadataCache {
     blocks: Box<[Option<Rc<Block>>]>,
 }
 
-/// Content of neighbouring entries. It is allocated when a line first enters one of them, so that a large cache needs
-/// no memory for unused entries. A twin of the cache shares it until one of them changes it.
+/// Content of neighbouring entries. The block is allocated when a line first enters one of these entries, so that a
+/// large cache needs no host memory for unused entries. A twin of the cache shares the block until either cache changes
+/// it.
 type Block = [CachedLine; BLOCK_LINES];
 const BLOCK_LINES: usize = 8;
-/// Content of an entry that no line has entered; never read.
+/// Content of an unused entry; never read.
 const NOTHING: CachedLine = CachedLine { role: Role::Data, content: ZERO_LINE, unused: 0, offsets: 0 };
 
 impl MetadataCache {
@@ -123,15 +124,15 @@ impl MetadataCache {
         Some(&mut self.held_mut(entry).content)
     }
 
-    /// Returns the number of requests for a line that have served no read yet, if the cache has it. Does not update
-    /// replacement state.
+    /// Returns the number of requests for a line that have not been useful for a read yet, if the cache has the line.
+    /// Does not update replacement state.
     pub fn unused(&mut self, slot: Slot) -> Option<&mut u64> {
         let entry = self.tags.probe(slot.0)?;
         Some(&mut self.held_mut(entry).unused)
     }
 
-    /// Returns one bit for each position in a line of counters, set if its first offset is kept, if the cache has the
-    /// line. Does not update replacement state.
+    /// Returns the bit mask of the positions in a line of counters for which the first offset is kept, if the cache has
+    /// the line. Does not update replacement state.
     pub fn offsets(&mut self, slot: Slot) -> Option<&mut u128> {
         let entry = self.tags.probe(slot.0)?;
         Some(&mut self.held_mut(entry).offsets)
@@ -178,7 +179,7 @@ impl MetadataCache {
 }
 
 impl Clone for MetadataCache {
-    /// Leaves out the content of empty entries, which is never read.
+    /// Does not copy the content of unused entries, which is never read.
     fn clone(&self) -> MetadataCache {
         let mut blocks: Box<[Option<Rc<Block>>]> = vec![None; self.blocks.len()].into();
         for block in self.tags.entries().map(|(entry, _)| entry.index() / BLOCK_LINES) {
@@ -193,12 +194,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_of_three_ways_and_eight_sets_holds_twenty_four_lines() {
+    fn a_metadata_cache_of_three_ways_and_eight_sets_has_24_lines() {
         assert_eq!(Geometry { sets: 8, ways: 3 }.bytes(), 24 * 64);
     }
 
     #[test]
-    fn a_dirty_line_is_clean_only_after_memory_has_its_content() {
+    fn a_dirty_metadata_line_is_clean_only_after_its_present_content_is_written() {
         let mut cache = MetadataCache::new(Geometry { sets: 1, ways: 2 });
         for (slot, content) in [(Slot(1), [1; 64]), (Slot(2), [2; 64])] {
             cache.insert(Role::Counter, slot, &content, true);

@@ -1,5 +1,4 @@
-//! The caches of counters, tags and nodes, with the part of the last-level cache that they use, and the lines that
-//! leave both.
+//! The caches of counters, tags and nodes, with their lines in the last-level cache and the lines that leave the chip.
 
 use super::cache::{Geometries, MetadataCache, MetadataEviction};
 use super::departures::Departures;
@@ -11,21 +10,21 @@ use enum_map::EnumMap;
 use serde::Serialize;
 use units::Line;
 
-/// Look-ups of one cache by their result, and its write-backs.
+/// Statistics of one metadata cache: look-ups by their result, and write-backs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Add, AddAssign, Sub)]
 pub struct MetadataCacheCounters {
     /// Look-ups that found the line on the chip.
     pub hits: u64,
-    /// Look-ups that did not find it, and waited for an earlier look-up that fetches the same line.
+    /// Look-ups that missed, and waited for an earlier look-up that fetches the same line.
     pub merged: u64,
-    /// Look-ups that did not find it, and fetched the line themselves.
+    /// Look-ups that missed, and fetched the line themselves.
     pub misses: u64,
-    /// Dirty lines that started to leave for memory.
+    /// Dirty lines that began to leave the chip for memory.
     pub writebacks: u64,
 }
 
 impl MetadataCacheCounters {
-    /// Counts a look-up that did not find its line, once it is known which look-up fetches the line.
+    /// Counts a look-up that missed, once it is known which look-up fetches the line.
     fn not_found(&mut self, merged: bool) {
         self.merged += u64::from(merged);
         self.misses += u64::from(!merged);
@@ -37,7 +36,7 @@ pub struct MetadataCaches {
     caches: Vec<MetadataCache>,
     /// Index of the cache for each kind.
     cache_of: EnumMap<Kind, usize>,
-    /// Look-ups of each kind.
+    /// Statistics for each kind of metadata.
     pub seen: EnumMap<Kind, MetadataCacheCounters>,
     /// Lines in the last-level cache, if some kinds of metadata use it.
     pub(super) shared: Option<LastLevelMetadata>,
@@ -47,8 +46,8 @@ pub struct MetadataCaches {
 }
 
 impl MetadataCaches {
-    /// Returns empty caches of these sizes. Lines of the kinds in `goes_on` also use a last-level cache: until a
-    /// machine's is named, a plain one twice as large as the cache of counters.
+    /// Returns empty caches of these sizes. Lines of the kinds in `goes_on` also use a last-level cache. Until the
+    /// last-level cache of a machine is set, this is a plain cache twice as large as the cache of counters.
     pub(super) fn new(geometries: Geometries, goes_on: Option<GoesOn>, planted: PlantedBug) -> MetadataCaches {
         let Geometries { caches, of } = geometries;
         let of_counters = caches[of[Kind::Counters]];
@@ -73,7 +72,7 @@ impl MetadataCaches {
             cache_of: self.cache_of,
             seen: self.seen,
             shared: self.shared.as_ref().map(LastLevelMetadata::twin),
-            // The departures that remain are those of writes that ended with a fault.
+            // The remaining departures are those of write-backs that ended with a fault.
             departures: self.departures.clone(),
             planted: self.planted,
         }
@@ -83,14 +82,14 @@ impl MetadataCaches {
         &mut self.caches[self.cache_of[role.kind()]]
     }
 
-    /// Returns the content of a line, if it is in its cache or leaving it; a leaving line stays after all.
+    /// Returns the content of a line, if it is in its cache or leaving it. A leaving line returns to its cache.
     pub(super) fn find(&mut self, role: Role, slot: Slot) -> Option<&Line> {
         self.call_back_leaving(role, slot);
         self.cache(role).get(slot)
     }
 
-    /// Counts a look-up that did not find its line: as merged if another look-up fetches the line, else as a miss.
-    /// `in_last_level` is true if the last-level cache was looked up too and did not have the line.
+    /// Counts a look-up that missed: as merged if another look-up fetches the line, otherwise as a miss.
+    /// `in_last_level` is true if the look-up also missed in the last-level cache.
     pub fn not_found(&mut self, role: Role, merged: bool, in_last_level: bool) {
         self.seen[role.kind()].not_found(merged);
         if let Some(shared) = self.shared.as_mut().filter(|_| in_last_level) {
@@ -125,8 +124,8 @@ impl MetadataCaches {
         leaving.or_else(|| self.shared.as_ref().and_then(|shared| shared.peek(slot)))
     }
 
-    /// Returns the content of a line for changing, if it is in its cache. A leaving line is not called back, so that no
-    /// other line has to make room for it.
+    /// Returns the content of a line for changing, if it is in its cache. A leaving line is not called back to its
+    /// cache, so that it does not evict another line.
     pub(super) fn edit_resident(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
         self.cache(role).edit(slot)
     }
@@ -165,8 +164,8 @@ impl MetadataCaches {
         self.cache(role).take(slot)
     }
 
-    /// Enters a verified line. A line that must make room moves to the last-level cache if its kind uses that; else it
-    /// starts leaving if it is dirty.
+    /// Enters a verified line. An evicted line moves to the last-level cache if its kind uses that cache. Otherwise, an
+    /// evicted dirty line starts leaving the chip.
     pub fn admit(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) {
         let Some(MetadataEviction { slot, held, dirty }) = self.cache(role).insert(role, slot, content, dirty) else {
             return;
@@ -208,8 +207,9 @@ impl MetadataCaches {
         Some(content)
     }
 
-    /// Moves a line from the last-level cache back to the controller's, if it is in the last-level cache. Counts a hit
-    /// in the last-level cache, and a miss in the controller's; [`MetadataCaches::not_found`] counts all other look-ups.
+    /// Moves a line from the last-level cache back to the controller's cache, if the last-level cache has the line.
+    /// Counts a hit in the last-level cache and a miss in the controller's cache; [`MetadataCaches::not_found`] counts
+    /// all other look-ups that miss.
     pub fn recall(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let found = self.call_back_shared(role, slot)?;
         if let Some(shared) = &mut self.shared {
@@ -234,7 +234,7 @@ impl MetadataCaches {
         self.depart(entered);
     }
 
-    /// Makes every dirty line for which `which` holds start leaving.
+    /// Starts the departure of every dirty line for which `which` returns true.
     pub fn dismiss_dirty(&mut self, role: Role, which: impl Fn(Slot) -> bool) {
         for slot in self.shared.as_ref().map_or(Vec::new(), |shared| shared.dirty(&which)) {
             self.displaced(slot);

@@ -1,16 +1,18 @@
-//! Copies of lines of counters in the L2s of cores, which begin reads with them (EMCC, MICRO 2022, section IV-C).
+//! Copies of lines of counters in the L2s of cores. An L2 starts the decryption of a read with its copy (EMCC, MICRO
+//! 2022, section IV-C).
 //!
 //! # Contract
-//! * A copy is of a verified line, and is dropped when the line changes. The controller then notifies all L2s, as it
-//!   would of a line that a core writes. Copies are clean, so the L2 loses no data when it drops one.
-//! * An L2 that memory serves too seldom may be set to begin no reads: it then neither has nor receives copies.
+//! * A copy is of a verified line, and is dropped when the line changes. The controller then invalidates the line in
+//!   all L2s, as for a line of data that another core writes. Copies are clean, so the L2 loses no data when it drops a
+//!   copy.
+//! * An L2 with a low rate of memory accesses may be set to begin no reads: it then neither has nor receives copies.
 //! * An L2 keeps a limited number of copies and replaces the least recently used first, so that counters do not crowd
 //!   out data.
-//! * In a machine's L2, a copy is a line like any other and is replaced by the same rule. It takes the entry of data,
-//!   and data may take its entry, which the next look-up notices. A [`SecondLevel`] decides which copies are in the L2;
-//!   their content is here. Without a machine, only another copy takes the entry of a copy.
-//! * If a line of counters changes, a read that an L2 began with its old content is void as well, unless the controller
-//!   has taken the read up. From then on, the counter of the line that is read cannot change before the read ends.
+//! * In a machine's L2, a copy is a line like any other and is replaced by the same rule. A copy may evict data, and
+//!   data may evict a copy, which the next look-up of the copy notices. A [`SecondLevel`] decides which copies are in
+//!   the L2; this module keeps their content. Without a machine, only another copy evicts a copy.
+//! * If a line of counters changes, a read that an L2 began with the old content is void as well, unless the read has
+//!   arrived at the controller. From then on, the counter of the line that is read cannot change before the read ends.
 
 use super::ChipState;
 use super::cache::{Geometry, MetadataCache};
@@ -23,31 +25,31 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use units::Line;
 
-/// Accesses to counters by the L2s of all cores.
+/// Statistics on copies of encryption counters in the L2s of all cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct CopyCounters {
     /// Reads that found a copy in their L2.
     pub hits: u64,
     /// Reads that looked up the counters in the last-level cache.
     pub misses: u64,
-    /// Those of them that found the counters in the last-level cache.
+    /// Misses that found the counters in the last-level cache.
     pub last_level_hits: u64,
     /// Copies that entered an L2.
     pub entered: u64,
     /// Copies dropped because the line changed.
     pub invalidated: u64,
-    /// Copies that lost their entry in a machine's L2, to data or to another copy.
+    /// Copies that a machine's L2 evicted, for data or for another copy.
     pub displaced: u64,
-    /// Reads that looked up the last-level cache without need (the paper's figures 11 and 24). Their data was on the
-    /// chip, and the copy that arrived for them was used for no read from memory before it left the L2. Copies that are
-    /// still in an L2, or were given up with all copies of their L2, are not counted.
+    /// Reads that looked up counters in the last-level cache without need (the paper's figures 11 and 24). The data of
+    /// the read was on the chip. The copy that arrived for the read left the L2 before it was used for any read from
+    /// memory. Copies that are still in an L2, or were given up with all copies of their L2, are not counted.
     pub useless: u64,
 }
 
-/// The L2s of a machine, which copies share with data.
+/// The L2s of a machine, in which copies of counters and data compete for entries.
 pub trait SecondLevel {
-    /// Enters a copy into the L2 of a core, or uses the copy that the L2 has. Handles the data that had to leave for the
-    /// copy. Returns the line of counters that had to leave the last-level cache for that data, if one had to.
+    /// Enters a copy into the L2 of a core, or records a use if the L2 has the copy. Handles the data that the copy
+    /// evicts. Returns the line of counters that the evicted data displaces from the last-level cache, if any.
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot>;
     /// Records that a read uses a copy in the L2.
     fn touch(&self, core: usize, slot: Slot);
@@ -62,14 +64,14 @@ pub struct Copies {
     geometry: Geometry,
     /// Copies of each core, up to the highest core that has had a look-up.
     held: Vec<MetadataCache>,
-    /// The L2s that hold the copies, if there is a machine.
+    /// The L2s of the machine that hold the copies; `None` in a run without a machine.
     tag_layout: Option<Box<dyn SecondLevel>>,
-    /// Cores with L2s that begin no reads now, and keep no copies.
+    /// Cores with L2s that begin no reads at present, and keep no copies.
     off: BTreeSet<usize>,
     /// The reads that L2s have begun and that have not ended, by the line of counters that they use. The flag is set
     /// when that line changes.
     begun: Vec<(Slot, Rc<Cell<bool>>)>,
-    /// Counts so far, without copies that lost their entries since their L2 was last checked.
+    /// Statistics so far, without evictions since the L2 was last checked.
     pub(crate) seen: CopyCounters,
 }
 
@@ -101,7 +103,7 @@ impl Copies {
         self.tag_layout = Some(tag_layout);
     }
 
-    /// Returns the counts so far.
+    /// Returns the statistics so far.
     pub fn counters(&mut self) -> CopyCounters {
         (0..self.held.len()).for_each(|core| self.settle(core));
         self.seen
@@ -143,15 +145,15 @@ impl Copies {
         found
     }
 
-    /// Enters a copy into the L2 of a core. `from_memory` is true if the read that requested it is already known to be
-    /// from memory. Returns the line of counters that had to leave the last-level cache for a line that left the L2, if
-    /// one had to.
+    /// Enters a copy into the L2 of a core. `from_memory` is true if the data of the read that requested the copy is
+    /// already known to be in memory. Returns the line of counters that is displaced from the last-level cache by a
+    /// line that the L2 evicts, if any.
     pub fn enter(&mut self, core: usize, slot: Slot, content: &Line, from_memory: bool) -> Option<Slot> {
         if self.off.contains(&core) {
             return None;
         }
         let copies = self.of(core);
-        // Two reads with the same counters may have requested them.
+        // Two reads with the same line of counters may have requested the copy.
         if copies.get(slot).is_none() {
             let evicted = copies.insert(Role::Counter, slot, content, false);
             self.seen.entered += 1;
@@ -167,7 +169,8 @@ impl Copies {
         displaced
     }
 
-    /// Records that a read by a core is from memory: the copy of its counters, if there is one, was useful.
+    /// Records that a core's read fetches its data from memory, so that the L2's copy of the counters, if any, is
+    /// useful.
     pub fn serve(&mut self, core: usize, slot: Slot) {
         if let Some(unused) = self.of(core).unused(slot) {
             *unused = 0;
@@ -217,7 +220,7 @@ impl Copies {
         }
     }
 
-    /// Drops a copy, and counts its useless requests. Returns whether the L2 had the copy.
+    /// Drops a copy, and counts the requests for it that were useless. Returns whether the L2 had the copy.
     fn lose(&mut self, core: usize, slot: Slot) -> bool {
         let copies = &mut self.held[core];
         self.seen.useless += copies.unused(slot).map_or(0, |unused| *unused);
@@ -240,13 +243,13 @@ impl ChipState {
         }
     }
 
-    /// Returns the counts of the copies in L2s, or `None` if L2s have no copies.
+    /// Returns the statistics on copies in L2s, or `None` if the design has no copies.
     pub fn copy_counters(&mut self) -> Option<CopyCounters> {
         self.copies.as_mut().map(Copies::counters)
     }
 
-    /// Sets whether the L2 of a core begins reads from now on. Otherwise it leaves them to the controller and keeps no
-    /// copies.
+    /// Sets whether the L2 of a core begins reads from now on. An L2 that does not begin reads leaves them to the
+    /// controller and keeps no copies.
     pub fn let_begin(&mut self, core: usize, begins: bool) {
         if let Some(copies) = &mut self.copies {
             copies.let_begin(core, begins);

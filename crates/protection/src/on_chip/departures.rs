@@ -1,4 +1,4 @@
-//! Lines that have lost their entries on the chip and are not yet in memory, in the order in which they began to leave.
+//! Dirty lines that were evicted from the caches and are not yet in memory, in the order of their evictions.
 
 use crate::slot::Slot;
 use units::Line;

@@ -1,20 +1,20 @@
-//! Lines of counters in the machine's last-level cache, and nodes of the tree if the design says so. They share the
-//! cache with data (as in VAULT, Morphable Counters and EMCC, MICRO 2022, where the controllers look up this cache
-//! before memory).
+//! Lines of counters in the machine's last-level cache, and nodes of the tree if the design requests it. They share the
+//! cache with data, as in VAULT, Morphable Counters and EMCC (MICRO 2022). The controllers of these designs look up
+//! metadata in this cache before memory.
 //!
 //! # Inclusion and eviction
 //! * A line of metadata is in the controller's cache or in the last-level cache, never in both. It moves to the
-//!   last-level cache when it loses its entry in the controller's, clean or dirty, and moves back when a look-up finds
-//!   it in the last-level cache.
-//! * In the last-level cache it is a line like any other and is replaced by the same rule. Data may displace it, and it
-//!   may displace data.
-//! * A displaced clean line is dropped, since memory has it. A displaced dirty line leaves for memory, as if it left
-//!   the controller's cache, and its parent is updated. If data displaced it, the next access that ends writes it back;
-//!   until then it counts as present.
+//!   last-level cache when the controller's cache evicts it, clean or dirty, and moves back when a look-up finds it in
+//!   the last-level cache.
+//! * In the last-level cache, a line of metadata is replaced by the same rule as data. Data may displace metadata, and
+//!   metadata may displace data.
+//! * A displaced clean line is dropped, since memory has it. A displaced dirty line leaves for memory like a line
+//!   evicted from the controller's cache, and its parent is updated. If data displaced the line, the next access that
+//!   ends writes it back; until then the line counts as present.
 //! * All metadata in the last-level cache is on the chip, hence trusted: it was verified when it entered the chip.
 //!
-//! A [`LastLevel`] decides which lines are in the cache: the machine's, or a plain one without a machine. The content
-//! is here.
+//! A [`LastLevel`] decides which lines are in the cache: the cache of the machine, or a plain cache in runs without a
+//! machine. This module keeps the content of the lines.
 
 use super::MetadataCacheCounters;
 use crate::planted::{Bug, PlantedBug};
@@ -25,12 +25,12 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use units::Line;
 
-/// Kinds of metadata that enter a last-level cache when they lose their entry in the controller's.
+/// Kinds of metadata that enter a last-level cache when the controller's cache evicts them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GoesOn {
     /// Only lines of counters.
     Counters,
-    /// Nodes of the tree as well.
+    /// Lines of counters, and nodes of the tree.
     CountersAndNodes,
 }
 
@@ -51,8 +51,7 @@ pub trait LastLevel {
     fn take(&self, slot: Slot) -> bool;
     /// Returns true if the cache has a line. Counts as a use of the line.
     fn look_up(&self, slot: Slot) -> bool;
-    /// Enters a line, and handles data that had to leave for it. Returns the line of metadata that had to leave, if one
-    /// had to.
+    /// Enters a line, and handles the data that it evicts. Returns the line of metadata that it evicts, if any.
     fn enter(&self, slot: Slot) -> Option<Slot>;
     /// Returns a copy of this cache, or `None` if it belongs to a machine, which is not copied.
     fn twin(&self) -> Option<Box<dyn LastLevel>> {
@@ -138,7 +137,7 @@ impl LastLevelMetadata {
         self.displaced(displaced)
     }
 
-    /// Removes a line that has lost its entry. Returns it if it is dirty: it leaves for memory.
+    /// Removes a line that the cache has evicted. Returns a dirty line, which then leaves for memory.
     pub fn displaced(&mut self, slot: Slot) -> Option<(Role, Slot, Line)> {
         self.cache.take(slot);
         let MetadataLine { role, content, dirty } = self.content.remove(&slot)?;

@@ -8,12 +8,13 @@ use units::LineAddr;
 /// State that the chip keeps about its memory, in addition to the memory's content.
 #[derive(Clone, Debug, Default)]
 pub struct PowerState {
-    /// Recovery has refused the memory, so the chip has no root: it trusts only content that is on the chip.
+    /// True if recovery has refused the memory. The chip then has no root, and trusts only content that is on the chip.
     pub rootless: bool,
-    /// Recovery has accepted a memory: the content that the machine starts with has been in it since it was new.
+    /// True if recovery has accepted a memory. This memory has held the machine's start-up content since its first
+    /// session.
     pub recovered: bool,
-    /// A tuple was given up half-way, so the chip is ahead of the durable state: accesses do not change memory until
-    /// power returns.
+    /// True if a tuple was given up half-way, so that the chip is ahead of the durable state. Accesses then do not
+    /// change memory until power returns.
     pub halted: bool,
     /// True if power has failed, and a battery supplies the chip.
     on_battery: bool,

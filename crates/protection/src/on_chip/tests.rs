@@ -13,7 +13,7 @@ fn crowded() -> ChipState {
 }
 
 #[test]
-fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
+fn metadata_look_ups_count_as_hit_merge_or_miss_per_kind_of_metadata() {
     let mut chip = crowded();
     let found = [3, 1, 2, 9].map(|slot| chip.look_up(Role::Counter, Slot(slot)));
     assert_eq!(found, [Some([3; 64]), Some([1; 64]), Some([2; 64]), None]);
@@ -25,7 +25,7 @@ fn a_look_up_counts_for_its_kind_as_a_hit_a_merge_or_a_miss() {
 }
 
 #[test]
-fn a_query_for_a_cached_line_does_not_count_as_a_use() {
+fn querying_a_metadata_cache_does_not_update_its_lru_order() {
     let two = Geometry { sets: 1, ways: 2 };
     let mut chip = ChipState::new(Geometries::separate([two; 4]), None, 1, Forest::default(), PlantedBug::NONE);
     LINES[..2].iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, false));
@@ -35,7 +35,7 @@ fn a_query_for_a_cached_line_does_not_count_as_a_use() {
 }
 
 #[test]
-fn each_kind_has_a_separate_cache_unless_the_caches_are_unified() {
+fn each_kind_of_metadata_has_a_separate_cache_unless_caches_are_unified() {
     let one = Geometry { sets: 1, ways: 1 };
     let of_each = |geometries| {
         let mut chip = ChipState::new(geometries, None, 1, Forest::default(), PlantedBug::NONE);
@@ -48,7 +48,7 @@ fn each_kind_has_a_separate_cache_unless_the_caches_are_unified() {
 }
 
 #[test]
-fn a_leaving_line_is_dropped_once_memory_has_its_content() {
+fn an_evicted_dirty_metadata_line_is_dropped_once_memory_has_its_content() {
     let mut chip = crowded();
     chip.caches.written_through(Role::Counter, Slot(1), &[9; 64]);
     assert!(chip.caches.departures.of(Slot(1)).is_some(), "memory has something else");
@@ -57,7 +57,7 @@ fn a_leaving_line_is_dropped_once_memory_has_its_content() {
 }
 
 #[test]
-fn a_boot_changes_a_line_of_tags_that_is_leaving() {
+fn a_first_read_updates_its_tag_in_an_evicted_line_of_tags() {
     let one = Geometry { sets: 1, ways: 1 };
     let mut chip = ChipState::new(Geometries::separate([one; 4]), None, 1, Forest::default(), PlantedBug::NONE);
     LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Tag, *slot, content, true));

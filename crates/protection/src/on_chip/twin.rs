@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     #[should_panic = "a machine's last-level cache is not copied"]
-    fn a_chip_whose_counters_are_in_a_machines_cache_refuses_a_copy() {
+    fn a_chip_with_counters_in_the_last_level_cache_of_a_machine_cannot_be_cloned() {
         let mut parts = Parts {
             cipher: CipherChoice::Aes128Counter,
             counters: CounterChoice::Sc64,

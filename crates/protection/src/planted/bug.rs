@@ -6,9 +6,9 @@ bugs! {
     /// One deliberate weakness of a part.
     Bug(OfChunks(ChunkBug)):
     // In ciphers.
-    /// The pad of a line does not depend on where the line is.
+    /// The pad of a line does not depend on the address of the line.
     PadWithoutAddress,
-    /// The pad of a line depends on the line's place in its page only.
+    /// The pad of a line depends only on the line's position in its page.
     PadAddressTruncated,
     /// The pad of a line does not depend on the line's version.
     PadWithoutCounter,
@@ -24,34 +24,34 @@ bugs! {
     ScheduleSpilled,
     /// The key of the encryption is stored in memory.
     KeySpilled,
-    /// The cipher gets only those bits of a line's place that a 32-bit address contains.
+    /// The cipher gets only those bits of a line's address that a 32-bit address contains.
     AddressWithoutHighBits,
-    /// The key that encrypts data also encrypts the places that XTS tweaks with.
+    /// The key that encrypts data also encrypts the addresses for the tweaks of XTS.
     OneKeyForDataAndTweak,
     /// The key that encrypts data also authenticates it.
     OneKeyForDataAndTags,
-    /// The key that authenticates data also makes the nodes of the tree.
+    /// The key that authenticates data also authenticates the nodes of the tree.
     OneKeyForTagsAndTree,
     /// Memory holds the initial content of a line under the next counter.
     BootUnderNextCounter,
 
     /// Words of a line are used before they have arrived.
     WordsNotAwaited,
-    /// Words that are small numbers do not wait for their decryption, as if they were stored shorter.
+    /// Words that are small numbers do not wait for their decryption, as if they were stored in compressed form.
     SmallNumbersEarly,
-    /// Nodes of the tree are fetched once more than needed: costs time, but opens no hole.
+    /// Nodes of the tree are fetched once more than needed. This costs time, but is no weakness.
     NodesFetchedTwice,
 
     // In codes.
     /// The piece of a line that the core requested is released before the piece's tag is checked.
     FirstPieceUnchecked,
-    /// The tag of a line does not bind the line's place.
+    /// The tag of a line does not cover the line's address.
     TagWithoutAddress,
-    /// The tag names a line by its place in its page.
+    /// The tag covers only the line's position in its page, instead of the address.
     TagAddressTruncated,
-    /// The tag names the line of tags that contains it, not the line of data.
+    /// The tag covers the address of the line of tags that contains it, not the address of the line of data.
     TagNamesLineOfTags,
-    /// The tag of a line does not bind the version of the line.
+    /// The tag of a line does not cover the version of the line.
     TagWithoutCounter,
     /// Only the lowest bits of the counter, as many as a minor has, enter the tag.
     TagCounterTruncated,
@@ -79,7 +79,7 @@ bugs! {
     BlankLinePasses,
     /// Data leaves the chip's checker before the verdict.
     ReleaseBeforeVerdict,
-    /// A line that does not fit its tag is kept from the core, but no fault is reported.
+    /// A line that does not match its tag is not released to the core, but no fault is reported.
     FaultSwallowed,
 
     // In speculation.
@@ -87,9 +87,9 @@ bugs! {
     CandidateTagNotCompared,
     /// Only the first half of a candidate's ciphertext is compared.
     CandidateComparedShort,
-    /// Candidates are encrypted under the version before the line's.
+    /// Candidates are encrypted under the previous version of the line.
     CandidatesOfVersionBefore,
-    /// Candidates are encrypted for the line before.
+    /// Candidates are encrypted with the address of the previous line.
     CandidatesOfLineBefore,
     /// Candidates are encrypted as if every chunk of the line was the first, and have its tag.
     CandidatePositionMissing,
@@ -97,13 +97,13 @@ bugs! {
     CandidateOfLaterTable,
     /// The candidates that a resolved chunk no longer needs are not given up.
     CandidatesNotGivenUp,
-    /// Candidates also enter the units as work on demand, and so before blocks that decrypt and verify.
+    /// Candidates enter the units as demand work instead of idle work, and so before blocks that decrypt and verify.
     CandidatesOnDemand,
-    /// The line is released when the chunk that the core requested is verified.
+    /// The whole line is released when the chunk that the core requested is verified.
     TrailingChunksUnchecked,
     /// Tags are made as if their lines had no bitmaps.
     TagWithoutBitmap,
-    /// A line is put back in the order that the present table would give it.
+    /// The words of a line are put back in the order that the present table gives, not the bitmap.
     OrderOfPresentTable,
     /// A write does not change the bitmap of its line.
     BitmapNotWritten,
@@ -116,9 +116,9 @@ bugs! {
     ReleasedOrderUnjudged,
     /// The words of a re-ordered line that reach the core first are named by their positions in memory.
     FirstWordsMisplaced,
-    /// The word that the core requested is looked for at its position in a line that is not re-ordered.
+    /// The requested word is expected at its position in program order, although the line is re-ordered.
     FirstWordsUnplaced,
-    /// The table of frequent values goes to memory with the metadata of the chip.
+    /// The table of frequent values is written to memory when metadata leaves the chip.
     TableSpilled,
 
     // In counters.
@@ -152,7 +152,7 @@ bugs! {
     MorphableBaseWraps,
     /// Morphable counters: a base at its end leads to the next block of counters, into which the old ones reach.
     MorphableNextBlockOnly,
-    /// Re-encryption takes the lines in memory without checking them.
+    /// Re-encryption does not verify the lines that it reads from memory.
     ReencryptionTrustsMemory,
     /// A line is put into memory by its first read under the counter that memory returns, before that counter is
     /// verified.
@@ -160,9 +160,9 @@ bugs! {
     /// A tag over several lines also covers those that are not in memory yet, so that their masks are used again when
     /// those lines enter memory.
     TagOverBlankLines,
-    /// A line that joins a tag over several lines takes the other lines from memory unchecked.
+    /// When a line boots under a tag over several lines, the other lines under the tag are not verified.
     BootDuringForgery,
-    /// A write under a tag over several lines takes the other lines from memory unchecked.
+    /// A write under a tag over several lines does not verify the other lines under the tag.
     OthersUnchecked,
     /// Only 32 bits of a major counter are used.
     MajorCutShort,
@@ -186,9 +186,9 @@ bugs! {
     LowestNodesUnverified,
     /// A fetched counter line is used without a check against its parent.
     CounterUnverified,
-    /// The tag of a tree node does not bind the node's place.
+    /// The tag of a tree node does not cover the node's slot.
     NodeWithoutAddress,
-    /// The tag of a tree node names the node by the lowest bits of its place.
+    /// The tag of a tree node covers only the lowest bits of the node's slot.
     NodeAddressTruncated,
     /// Only eight bits of a node's hash of its child are compared.
     ShortHashComparison,
@@ -214,9 +214,9 @@ bugs! {
     VerdictsNotAwaited,
     /// A write leaves the copies of its counters in L2s as they are.
     CopiesOutliveWrites,
-    /// A dirty line that has to leave is dropped.
+    /// An evicted dirty line is dropped instead of written back.
     EvictionForgetsDirty,
-    /// The MAC in a line of a counter tree does not bind the version of the line.
+    /// The MAC in a line of a counter tree does not cover the version of the line.
     MacWithoutVersion,
     /// The MAC in a line of a counter tree is not compared.
     EmbeddedMacUnchecked,
@@ -228,19 +228,19 @@ bugs! {
     FirstChildNotRenewed,
     /// A line of counters that was never written gets zeros as its first version, not its initial content.
     BlankChildStaysZeros,
-    /// The MAC in a line of a counter tree names the line by the lowest twelve bits of its place.
+    /// The MAC in a line of a counter tree covers only the lowest twelve bits of the line's slot.
     MacAddressTruncated,
     /// With eager updates the nearest parent is notified of a change, and no node above.
     RaiseStopsEarly,
-    /// A line that is called back while it leaves the chip counts as one that memory has.
+    /// A line that is called back while it leaves the chip counts as clean, although memory lacks its content.
     CalledBackClean,
-    /// A line recalled from the last-level cache counts as one that memory has.
+    /// A line recalled from the last-level cache counts as clean, although memory lacks its content.
     RecalledClean,
     /// A line that was fetched on a prediction counts even if the slot was written since.
     EarlyFetchUnchecked,
-    /// A root of a forest makes room like any clean line, as if its parent and memory had its content.
+    /// A root of a forest is evicted like a clean line, as if its parent and memory had its content.
     RootDropped,
-    /// A root that is folded takes the value that its parent has of it, even if the root was notified of more changes
+    /// A folded root is reset to the content that its parent vouches for, even if the root was notified of more changes
     /// meanwhile.
     FoldLosesNews,
     /// A root that is folded becomes an ordinary node, even if it was notified of changes that its parent does not
@@ -286,9 +286,9 @@ bugs! {
     GivenUpGoesOn,
     /// A tuple makes tags durable as they were when it copied the first of their lines.
     TagsCopiedEarly,
-    /// Recovery takes the line that was written with the new counters for one that is still to be re-encrypted.
+    /// Recovery also re-encrypts the line that was written with the new counters.
     RecoveryRenewsWritten,
-    /// A tuple takes the nodes as they are on the chip, with changes of later tuples.
+    /// A tuple uses the nodes as they are on the chip, with changes of later tuples.
     StagesShareNodes,
     /// A tuple includes writes that do not have their lines yet.
     UnreadyGathered,
@@ -319,7 +319,7 @@ bugs! {
     BufferPassedByReads,
     /// The battery does not drain the last entry.
     BatteryStopsEarly,
-    /// The battery moves only the data of entries.
+    /// The battery drains only the data of entries, without metadata.
     BatteryMovesData,
     /// The battery of durable caches does not write back the last dirty line.
     DirtyLineForgotten,
@@ -364,7 +364,7 @@ bugs! {
     BootsAfterRecovery,
     /// Observers may read memory after a chip has halted, as if memory were complete.
     HaltedIsConsistent,
-    /// A line of metadata is dropped if its parent's counter is exhausted, although memory does not have the line.
+    /// A line of metadata is dropped if its parent's counter is exhausted, although memory does not hold the line.
     ExhaustedLineDropped,
     /// The table of frequent values learns from lines that are refused.
     RefusedLinesLearned,

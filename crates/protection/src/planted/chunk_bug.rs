@@ -1,4 +1,4 @@
-//! The weaknesses of chunks that are permuted: in their records, and in lines that move.
+//! The weaknesses of permuted chunks: in their records, and in their lines.
 
 bugs! {
     /// One deliberate weakness of chunks.
@@ -45,11 +45,11 @@ bugs! {
     EmptyLineRaises,
 
     // In lines that move.
-    /// The code of a line is made without the number that is drawn for it.
+    /// The tag of a line does not cover the random number of its record.
     CodeWithoutRecord,
-    /// The code of a line is made without the slot.
+    /// The tag of a line does not cover the slot.
     CodeWithoutSlot,
-    /// A permutation takes lines from memory, even if their codes do not fit.
+    /// A permutation accepts lines from memory even if their tags do not match.
     PermutationTrustsMemory,
     /// A store to a line that is in the cache does not lock it.
     StoreLeavesUnlocked,

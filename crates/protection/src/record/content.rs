@@ -5,8 +5,8 @@
 //! byte 0           256                  271                 286   288
 //!     | slot of each | R': pads, 119 bit | R: tags, 120 bit | 0    |
 //! ```
-//! A chunk has 256 lines of 32 bytes, of two blocks each. R' with the number of a slot and of a block fills a block of AES; R with
-//! the number of a slot does as well.
+//! A chunk has 256 lines of 32 bytes, of two blocks each. R', the number of a slot and the number of one of its two
+//! blocks together fill an AES block. R and the number of a slot also fill an AES block.
 
 use crate::planted::{ChunkBug, PlantedBug};
 use crypto::BLOCK_BYTES;
@@ -15,11 +15,12 @@ use units::random::Random;
 
 /// Number of lines of a chunk, and of slots for them.
 pub const SLOTS: usize = 256;
-/// Bits of the number that pads are made from: a block without the number of a slot and that of one of two blocks.
+/// Bits of R', from which pads are computed: an AES block minus the number of a slot and the number of one of its two
+/// blocks.
 const PAD_NUMBER_BITS: u32 = 8 * BLOCK_BYTES as u32 - SLOTS.ilog2() - 1;
-/// Bits of the number that tags are made from: a block without the number of a slot.
+/// Bits of R, from which tags are computed: an AES block minus the number of a slot.
 const TAG_NUMBER_BITS: u32 = 8 * BLOCK_BYTES as u32 - SLOTS.ilog2();
-/// Bytes that either number takes.
+/// Bytes of each of the two numbers.
 const NUMBER_BYTES: usize = TAG_NUMBER_BITS.div_ceil(8) as usize;
 /// End of the second number.
 const END: usize = SLOTS + 2 * NUMBER_BYTES;
@@ -126,7 +127,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn rule_5_a_record_takes_286_bytes_in_18_blocks_with_numbers_of_119_and_120_bits() {
+    fn rule_5_a_chunk_record_has_286_bytes_with_numbers_of_119_and_120_bits() {
         assert_eq!((PAD_NUMBER_BITS, TAG_NUMBER_BITS), (119, 120));
         assert_eq!((8 * SLOTS as u32 + PAD_NUMBER_BITS + TAG_NUMBER_BITS).div_ceil(8), 286);
         assert_eq!((END, TEXT_BYTES / BLOCK_BYTES), (286, 18));
@@ -139,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_record_reads_back_and_its_slots_are_a_permutation(seed in any::<u64>()) {
+        fn a_chunk_record_survives_encoding_and_its_slots_are_a_permutation(seed in any::<u64>()) {
             let record = Record::draw(&mut Random::new(seed));
             prop_assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record.clone()));
             for (slot, line) in (0..=u8::MAX).zip(record.lines_by_slot()) {
@@ -148,7 +149,7 @@ mod tests {
         }
 
         #[test]
-        fn two_lines_in_one_slot_and_bits_that_no_number_has_are_refused(seed in any::<u64>(), line in 0..SLOTS, other in 0..SLOTS) {
+        fn a_chunk_record_with_a_duplicate_slot_or_an_unused_bit_set_is_refused(seed in any::<u64>(), line in 0..SLOTS, other in 0..SLOTS) {
             let text = Record::draw(&mut Random::new(seed)).to_bytes();
             let with = |byte: usize, value| {
                 let mut changed = text;
@@ -165,7 +166,7 @@ mod tests {
 
     /// Each line should be in each slot equally often: chi-squared over the slots of one line, 255 degrees of freedom.
     #[test]
-    fn each_slot_is_as_likely_as_any_other() {
+    fn a_random_chunk_record_places_a_line_in_each_slot_equally_often() {
         let mut random = Random::new(11);
         let mut found = [0_u32; SLOTS];
         let draws = 25_600;

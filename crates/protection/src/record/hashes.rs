@@ -1,22 +1,22 @@
-//! The hashes of the tree over records: their time in the unit for hashes, and their number.
+//! The hashes of the tree over chunk records: their time in the hash unit, and their number.
 
 use crate::verbs::Verbs;
 use crypto::sha1_steps;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
-/// Time that a hash takes in the unit for hashes.
+/// Time of a hash in the hash unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HashCharge {
-    /// One passage, for any length, as in the paper.
+    /// One pass through the unit for any length, as in the paper.
     #[default]
     Once,
-    /// A passage for each block of 64 bytes that SHA-1 takes.
+    /// One pass for each 64-byte block of SHA-1.
     ByBlocks,
 }
 
-/// Hashes, each with its time.
+/// Computes the time of hashes and counts them.
 #[derive(Clone)]
 pub(super) struct RecordHashes {
     charge: HashCharge,

@@ -1,5 +1,5 @@
-//! The two instructions by which an operating system walks the tree for the chip: LoadNode and HashCheck (Duc and Keryell, ACSAC
-//! 2006, section 2.5).
+//! The two instructions by which an operating system loads and verifies records: LoadNode and HashCheck (Duc and
+//! Keryell, ACSAC 2006, section 2.5).
 //!
 //! ```text
 //! LoadNode address, depth, position    the chip has the node ─ a flag
@@ -8,7 +8,8 @@
 //!                                      hash of the line = parent, which the chip has ─ nodes into their cache, a record to the chip
 //!                                      else the security exception
 //! ```
-//! The chip has the root, and the nodes of its cache; lines in the buffer are not verified.
+//! The chip holds the root and the verified nodes of the Merkle cache; lines in the verification buffer are not
+//! verified.
 
 use super::leaf::Leaf;
 use super::node::HashNode;

@@ -1,5 +1,5 @@
-//! The cache of nodes: those that a walk has verified, so that the next walk may stop at one (Duc and Keryell, ACSAC 2006, the
-//! end of section 2.4).
+//! The Merkle cache of verified nodes, at which the next walk may stop (Duc and Keryell, ACSAC 2006, the end of section
+//! 2.4).
 //!
 //! It is fully associative and evicts the least recently used entry. An entry has one node, or a node with its sibling,
 //! which are always verified together. Records do not enter this cache.
@@ -15,9 +15,9 @@ const NODE_BITS: u32 = 56;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MerkleCacheDesign {
-    /// Number of entries; zero for no cache.
+    /// Number of entries of the Merkle cache, which holds verified nodes of the tree over records; zero for no cache.
     pub entries: usize,
-    /// True if an entry has a node and its sibling.
+    /// True if an entry of the Merkle cache holds a node and its sibling.
     #[serde(default)]
     pub in_pairs: bool,
 }

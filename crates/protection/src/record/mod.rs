@@ -1,5 +1,6 @@
-//! Records of chunks: the slot of each line of a chunk, and the numbers that it is encrypted under. Records are stored in memory
-//! and fetched by walks up a tree (the page information of CryptoPage, Duc and Keryell, ACSAC 2006, sections 2.3 and 2.4).
+//! Records of chunks: the slot of each line of a chunk, and the numbers under which the chunk is encrypted. Records are
+//! stored in memory, and a walk up a tree fetches and verifies them (the page information of CryptoPage, Duc and
+//! Keryell, ACSAC 2006, sections 2.3 and 2.4).
 //!
 //! ```text
 //! bring:   fetch the record, its sibling and the pairs of nodes above ─┬ hash each ─ compare from the root down ─ the record

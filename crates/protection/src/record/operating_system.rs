@@ -1,11 +1,11 @@
-//! Records that an operating system loads: its two instructions, and the steps of an honest one at a TLB miss (Duc and Keryell,
-//! ACSAC 2006, section 2.5 and figure 5).
+//! Records that an operating system loads: its two instructions, and its steps at a TLB miss if it is honest (Duc and
+//! Keryell, ACSAC 2006, section 2.5 and figure 5).
 //!
 //! ```text
 //! TLB miss ─ exception ─ LoadNode from the record up, until the chip has a node ─ HashCheck from there down to the record ─ return
 //! ```
-//! If the chip does not have the record when the operating system returns, the exception repeats. So the operating system can only
-//! refuse service.
+//! If the chip does not have the record when the operating system returns, the exception repeats. So a malicious
+//! operating system can only refuse service.
 
 use super::leaf::Leaf;
 use super::verification::{HashCheck, LoadNode, NodeName};

@@ -7,10 +7,11 @@
 //!                      ...
 //! five lines each      record 2n, record 2n + 1
 //! ```
-//! A pair that was never written is zeros, and so is its node; the node of any other pair is not zeros. The bytes of a line that a
-//! hash does not cover must be zeros, or the line is refused.
+//! A pair that was never written is all zeros, and so is the node above it; the node above any other pair is never all
+//! zeros. The bytes of a line that no hash covers must be zeros; otherwise the walk refuses the line.
 //!
-//! All walks share one lock, and a write takes it exclusively: a write changes the root, which every walk compares with.
+//! All walks share one lock, and a write acquires this lock exclusively: a write changes the root, against which every
+//! walk verifies its nodes.
 
 use super::hashes::{HashCharge, RecordHashes};
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
@@ -98,7 +99,8 @@ impl PairTree {
         self.slots.of_siblings(name)
     }
 
-    /// Fetches a record, and checks it up to the root (Fig. 4a). Calls `start` when the record has arrived, before it is checked.
+    /// Fetches a record, and verifies it up to the root (Fig. 4a of the paper). Calls `start` when the record has
+    /// arrived, before it is checked.
     ///
     /// # Errors
     /// The slot of a pair or record that does not fit the node above it, or of a line with spare bytes that are not zeros.
@@ -111,7 +113,7 @@ impl PairTree {
         Ok(path.leaves[position(record, 0)])
     }
 
-    /// Checks the path of a record, then stores the record and the path as it is after the change (Fig. 4b).
+    /// Verifies the path of a record, then stores the record and the changed path (Fig. 4b of the paper).
     ///
     /// # Errors
     /// Same errors as [`PairTree::read`]; in this case the tree does not change.

@@ -1,5 +1,6 @@
 //! The verification buffer, through which an operating system loads records onto the chip (Duc and Keryell, ACSAC 2006,
-//! section 2.5). It has a line for each depth of the tree, in which a node and its sibling wait until they are checked.
+//! section 2.5). It has a line for each depth of the tree. The line holds a node and its sibling until HashCheck
+//! verifies them.
 
 use super::leaf::Leaf;
 use super::node::Pair;

@@ -1,4 +1,4 @@
-//! The nodes that the chip vouches for: the root, and those in the cache of nodes.
+//! The verified nodes on the chip: the root, and the nodes in the Merkle cache.
 
 use super::merkle_cache::{MerkleCache, MerkleCacheDesign};
 use super::node::{BLANK_NODE, HashNode, Pair};
@@ -12,8 +12,8 @@ pub(super) struct VouchedNodes {
     cache: RefCell<MerkleCache>,
     /// Number of levels of pairs below the root.
     levels: usize,
-    /// True if hardware walks put nodes into the cache. If an operating system walks, they do not: they could evict the
-    /// parent that the next HashCheck needs.
+    /// True if hardware walks put nodes into the Merkle cache. If an operating system walks the tree, hardware walks do
+    /// not: they could evict the parent that the next HashCheck needs.
     hardware_enters: bool,
 }
 

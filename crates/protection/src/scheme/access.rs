@@ -1,7 +1,8 @@
-//! One access to a line of data: the part that reads, writes and renewals share.
+//! One access to a line of data: the steps that reads, writes and renewals share.
 //!
-//! It says which locks the access takes, and where the line's counter, its tag and the other lines under its tag are.
-//! Locks are taken upward only: the line (and with it those under the same tag), its group, metadata from leaf to root.
+//! It defines the locks of the access, and locates the line's counter, its tag and the other lines under its tag. An
+//! access acquires locks upward only: the line (together with the lines under the same tag), its group, metadata from
+//! leaf to root.
 
 use super::Scheme;
 use crate::codec::{Arrived, BitmapOrder, Others};
@@ -20,18 +21,18 @@ use units::{Line, LineAddr, Word};
 /// The other lines under a line's tag, as memory returned them.
 pub(super) type Fetched = Vec<(DataSlot, Untrusted)>;
 
-/// A line as memory returned it, with all that memory says of it.
+/// A line as memory returned it, with its stored tag and the other lines under the tag.
 pub(super) struct LineArrival {
     at: DataSlot,
     /// The word that the reader requested first.
     word: Word,
     /// The line as memory returned it.
     pub stored: Untrusted,
-    /// Times at which its words arrive.
+    /// Times at which the words of the line arrive.
     beats: Beats,
     /// Stored tag of the line; any value if the design has no MAC.
     tag: StoredTag,
-    /// The other lines under its tag.
+    /// The other lines under the line's tag.
     pub others: Fetched,
 }
 
@@ -63,7 +64,7 @@ impl<'a, V: Verbs> DataAccess<'a, V> {
         self.at.line()
     }
 
-    /// Locks the line, and with it those under the same tag.
+    /// Locks the line, together with the lines under the same tag.
     pub async fn lock_line(&self) -> V::Guard<'a> {
         let alone = self.scheme.planted.has(Bug::GroupedLineLockedAlone);
         let lines = if alone { 1 } else { self.scheme.layout.lines_per_tag() };
@@ -126,8 +127,9 @@ impl<'a, V: Verbs> DataAccess<'a, V> {
         }
     }
 
-    /// Fetches the inputs for opening and checking the line at once: the line and its version, from the two futures, its
-    /// tag, and the other lines under that tag. The bitmap may arrive later ([`LineBitmap::spare_bits`](super::bitmap)).
+    /// Fetches all inputs for decryption and verification of the line in parallel. These are the line and its version,
+    /// from the two futures, its tag, and the other lines under that tag. The bitmap may arrive later
+    /// ([`LineBitmap::spare_bits`](super::bitmap)).
     pub async fn arrive<T>(
         &self,
         line: impl Future<Output = Arriving>,
@@ -171,7 +173,7 @@ impl<'a, V: Verbs> DataAccess<'a, V> {
         join_all(others.map(fetch)).await.into_iter().collect()
     }
 
-    /// The lines under the line's tag, itself among them.
+    /// The lines under the line's tag, including this line.
     fn under_one_tag(&self) -> impl Iterator<Item = DataSlot> + use<'a, V> {
         let layout = &self.scheme.layout;
         let lines = layout.lines_per_tag();
@@ -181,7 +183,7 @@ impl<'a, V: Verbs> DataAccess<'a, V> {
 }
 
 impl LineArrival {
-    /// The line with the version from these counters and with this order of its words, ready to be checked.
+    /// The line with the version from these counters and with this order of its words, ready for verification.
     pub fn under<'o>(&self, scheme: &Scheme, counters: &Line, order: BitmapOrder<'o>) -> Arrived<'o> {
         let LineArrival { at, word, stored, beats, ref tag, ref others } = *self;
         let counter = scheme.version(counters, at.line());
@@ -197,8 +199,8 @@ impl LineArrival {
         all
     }
 
-    /// Compares the tag of all lines with the stored one, under the versions that these counters give them. If memory has
-    /// not yet any of the lines, it has no tag yet.
+    /// Compares the computed tag of all lines under the tag with the stored tag, under the versions in these counters.
+    /// If memory holds no line under the tag yet, it holds no tag either.
     pub async fn check_all<V: Verbs>(&self, scheme: &Scheme, verbs: &V, counters: &Line) -> Result<(), Fault> {
         let all = self.all();
         if all.iter().all(|(_, stored)| stored.is_blank()) {

@@ -1,4 +1,4 @@
-//! The bitmap of a line where lines are re-ordered: looked up with the line, and changed when that is written.
+//! The bitmap of a line, in a design that re-orders lines: a read looks it up with the line, and a write changes it.
 
 use super::Scheme;
 use crate::bitmaps;
@@ -43,7 +43,7 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
         Some(bitmaps::read(&bitmaps, self.line))
     }
 
-    /// Does work on a line in the order of the bitmap, and fetches the bitmap in parallel.
+    /// Runs `work`, which uses the order of the bitmap, and fetches the bitmap in parallel.
     pub async fn in_parallel<T>(&self, work: impl AsyncFnOnce(BitmapOrder<'_>) -> T) -> T {
         let brought = Brought::default();
         join!(async { brought.set(self.get().await) }, work(BitmapOrder::by(&brought))).1

@@ -1,4 +1,4 @@
-//! Cost of a run's cryptography on the host: the amount that was computed. Each kind is also a separate call without a
+//! Amount of cryptography that a run computes on the host. Each kind of computation is also a separate call without a
 //! memory, so that a caller can measure its time.
 
 use super::Scheme;
@@ -12,8 +12,8 @@ use crypto::Tag;
 use serde::Serialize;
 use units::{Line, LineAddr};
 
-/// Cryptography computed, for accesses and for lines put into memory at boot. Results that are still cached are not
-/// computed again, and not counted.
+/// Numbers of cryptographic computations, for accesses and for lines put into memory at boot. Results that the memo
+/// still holds are not computed again, and not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Computed {
     /// Lines encrypted or decrypted.
@@ -63,13 +63,14 @@ impl<'a> Cryptography<'a> {
         self.0.codec.encrypt(self.0.layout.data_slot(line), Counter(counter.into()), Bitmap::NONE, plaintext).ciphertext
     }
 
-    /// Computes the tag of a line, if lines have tags: with the one before it, if that was [scheduled](Cryptography::schedule).
+    /// Computes the tag of a line, if lines have tags; together with a [scheduled](Cryptography::schedule) tag, if
+    /// there is one.
     pub fn tag(&self, line: LineAddr, counter: u64, text: &Line) -> Option<Tag> {
         let (at, counter) = (self.0.layout.data_slot(line), Counter(counter.into()));
         self.0.codec.mac.as_ref().map(|mac| mac.tag(at, counter, Bitmap::NONE, text))
     }
 
-    /// Schedules a tag that will be needed, which is then computed with the next if that is faster.
+    /// Schedules a tag that will be needed. The next computation computes both tags together, if that is faster.
     pub fn schedule(&self, line: LineAddr, counter: u64, text: &Line) {
         if let Some(mac) = &self.0.codec.mac {
             mac.schedule(self.0.layout.data_slot(line), Counter(counter.into()), Bitmap::NONE, text);
@@ -92,7 +93,7 @@ mod tests {
     const TEXT: Line = [5; 64];
 
     #[test]
-    fn cryptography_is_measured_and_counted_for_one_access_and_one_comparison() {
+    fn the_declared_cipher_and_mac_operations_of_an_access_equal_the_executed_ones() {
         for parts in pairs() {
             let scheme = parts.build(1 << 15, 1).unwrap_or_else(|error| panic!("{parts:?}: {error}"));
             work_done::take();

@@ -6,16 +6,18 @@
 //!         stored tag ───────┘
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
-//! [`read`] performs a read in stages, with its policies and with the early steps of L2s and predictions. [`write`] performs
-//! a write in steps, in place or in tuples that outlive a loss of power. [`renew`] handles overflows, [`recover`] a loss of
-//! power. All share an [`access`]. [`owner`] checks the rights of software, [`counted`] has the counters. The
-//! [`codec`](crate::codec) computes bytes; [`metadata`](crate::metadata) returns verified counters and tags.
+//! [`read`] performs a read in stages, with its policies and with the early steps of L2s and predictions. [`write`]
+//! performs a write in steps, in place or in tuples that outlive a loss of power. [`renew`] handles overflows,
+//! [`recover`] a loss of power. All share an [`access`]. [`owner`] checks the rights of software, and [`counted`] has
+//! the statistics. The [`codec`](crate::codec) computes bytes; [`metadata`](crate::metadata) returns verified counters
+//! and tags.
 //!
-//! A scheme skips the steps of parts that it lacks: without counters it looks up no counter, without a tag it compares no
-//! tag. All designs run this one text with different parts.
+//! A scheme skips the steps of parts that it lacks: without counters it looks up no counter, without a tag it compares
+//! no tag. All designs execute this same code with different parts.
 //!
-//! Locks are taken upward only (a line, its group, a renewal's permit, metadata from leaf to root), so accesses cannot wait for each other
-//! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
+//! Locks are taken upward only (a line, its group, a renewal's permit, metadata from leaf to root), so accesses cannot
+//! wait for each other in a circle. On-chip state changes only between two awaits, and the code reads it again after
+//! each await.
 
 mod access;
 mod bitmap;
@@ -55,19 +57,20 @@ use units::{Line, LineAddr};
 
 /// A composition of parts, with its state on the chip.
 pub struct Scheme {
-    /// Lines that move: this part then performs all accesses, and the other parts are empty.
+    /// Permuted lines, if the design permutes lines: this part then performs all accesses, and the other parts are
+    /// empty.
     pub(crate) moving: Option<MovingLines>,
     /// Encryption and authentication of data.
     pub(crate) codec: LineCodec,
     /// Counters of lines of data.
     pub(crate) counters: Counters,
-    /// Versions and tags in their slots, and their freshness.
+    /// Counters, tags and tree nodes, verified.
     pub(crate) metadata: Metadata,
     /// Slots of data and metadata.
     pub(crate) layout: Rc<Layout>,
     /// Software that may access each page.
     pub(crate) ownership: Ownership,
-    /// Writes that become durable, and their order.
+    /// Persist point and order of writes.
     pub(crate) persistence: Persistence,
     /// Writes that memory does not have yet.
     pub(crate) pending: PendingWrites,
@@ -105,18 +108,18 @@ impl Scheme {
         }
     }
 
-    /// Lines that move, if the design's do.
+    /// The permuted lines, if the design permutes lines.
     pub fn moving(&self) -> Option<&MovingLines> {
         self.moving.as_ref()
     }
 
-    /// Reads or changes the trusted state on the chip, between two accesses. The state includes the caches' observations if
-    /// a machine's last-level cache and L2s take part.
+    /// Reads or changes the trusted state on the chip, between two accesses. If a machine's last-level cache and L2s
+    /// hold metadata, accesses to this state update them as well.
     pub fn on_chip<R>(&self, access: impl FnOnce(&mut ChipState) -> R) -> R {
         self.metadata.on_chip(access)
     }
 
-    /// Counters of the scheme's work so far.
+    /// Statistics of the scheme so far.
     pub fn counted(&self) -> SchemeCounters {
         let mut counted = self.counted.get();
         let RenewedNodes { nodes, children } = self.metadata.renewed();
@@ -126,8 +129,8 @@ impl Scheme {
         counted
     }
 
-    /// Writes back all dirty metadata and drops the clean lines, as if other accesses had evicted them. Lines that move are
-    /// then in memory, and their records and nodes are no longer on the chip.
+    /// Writes back all dirty metadata and drops the clean lines, as if other accesses had evicted them. Permuted lines
+    /// are then in memory, and their records and nodes are no longer on the chip.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         if let Some(moving) = &self.moving {
             Box::pin(moving.flush(verbs)).await;
@@ -148,7 +151,7 @@ impl Scheme {
             self.metadata.edit(verbs, slot, Role::Counter, |counters| *counters = self.counters.aged(age)).await;
         self.finish(verbs, outcome).await;
         if self.persistence.exists() {
-            // After a long life of durable writes, memory has these counters too.
+            // After a long life of durable writes, memory also holds these counters.
             self.metadata.flush(verbs).await;
         }
     }
@@ -172,7 +175,7 @@ impl Scheme {
         self.metadata.write_back_leaving(verbs).await;
     }
 
-    /// Data lines for each line of counters, if there are counters.
+    /// Number of data lines for each line of counters, if the design has counters.
     pub fn lines_per_counter_line(&self) -> Option<u64> {
         self.counters.exist().then(|| self.counters.lines_per_group())
     }
@@ -182,8 +185,9 @@ impl Scheme {
         self.counters.read(counters, self.counters.position(line))
     }
 
-    /// Names the slots that a read of a line would fetch now, the line's slot last. A node that several lines of metadata
-    /// miss is named more than once. Counters are named even if an L2 has a usable copy. Does not update replacement state.
+    /// Calls `name` with each slot that a read of a line would fetch now, the line's slot last. A node above several
+    /// missing lines of metadata is named more than once. Counters are named even if an L2 has a usable copy. Does not
+    /// update replacement state.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
         if let Some(moving) = &self.moving {
             return moving.name_fetched(line, name);

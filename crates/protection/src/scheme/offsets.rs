@@ -1,8 +1,9 @@
-//! The first offsets of lines, which the cache of counters may keep with their counters: R of OCB.
+//! The first offsets of lines (R of OCB), which the cache of counters may keep together with the counters.
 //!
-//! An offset is a function of the line's slot and its version. The codec makes it when it seals the line, or when it first
-//! opens the line after the counter arrived on the chip. The cache keeps the offset until the counter leaves or changes.
-//! The simulator keeps one bit for each offset, set while the chip has it; the codec computes the bytes again.
+//! An offset is a function of the line's slot and its version. The codec computes the offset when it seals the line, or
+//! when it first opens the line after the counter has arrived on the chip. The cache keeps the offset until the counter
+//! leaves or changes. The simulator keeps one bit for each offset, set while the chip has it; the codec computes the
+//! bytes again.
 
 use super::Scheme;
 use crate::slot::Slot;
@@ -26,7 +27,7 @@ pub(super) fn forget(scheme: &Scheme, counters: Slot) {
 }
 
 fn with<T>(scheme: &Scheme, line: LineAddr, change: impl FnOnce(&mut u128, u128) -> T) -> Option<T> {
-    // Most designs keep no offsets, so this check precedes the computation of slot and position.
+    // Most designs keep no first offsets, so this check precedes the computation of the counter's slot and position.
     let slot = scheme.codec.work.offsets_kept.then(|| scheme.counter_slot(line)).flatten()?;
     let bit = 1 << scheme.counters.position(line);
     scheme.metadata.on_chip(|chip| chip.caches.offsets(slot).map(|offsets| change(offsets, bit)))

@@ -1,7 +1,8 @@
 //! Access rights of software: the controller checks the owner table before it fetches a line.
 //!
-//! A processor reads the table when it walks the page tables. So the scheme also reads it first, and not in parallel with
-//! the line. Lines of the table share the cache of counters, which are per page as well.
+//! A processor reads the owner table when it walks the page tables. So the scheme also reads the table before the line,
+//! and not in parallel with it. Lines of the table share the cache of counters, because counters are looked up by page
+//! as well.
 
 use super::Scheme;
 use super::access::DataAccess;
@@ -13,8 +14,8 @@ use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
 use units::{Line, LineAddr, Word};
 
 impl Scheme {
-    /// Like [`Scheme::read`], for a reader that requests this word first, and for a request that arrives at the controller
-    /// without an L2 having begun any part of it.
+    /// Like [`Scheme::read`], for a reader that requests this word first. No L2 has begun any part of the read when the
+    /// request arrives at the controller.
     pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr, word: Word) {
         read(DataAccess { word, ..DataAccess::new(self, verbs, line) }, Asker::tenant(line)).await;
     }
@@ -24,8 +25,8 @@ impl Scheme {
         self.write_as(verbs, line, plaintext, Asker::tenant(line)).await;
     }
 
-    /// Reads a line for an asker: releases its plaintext, or reports why not. In memory with owners, software other than
-    /// the tenant reads ciphertext.
+    /// Reads a line for this software: releases its plaintext, or reports a fault. In memory with owners, software
+    /// other than the tenant reads ciphertext.
     pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
         read(DataAccess::new(self, verbs, line), asker).await;
     }
@@ -44,8 +45,9 @@ impl Scheme {
         self.finish(verbs, outcome).await;
     }
 
-    /// Assigns the page of a line to an owner, for the hypervisor, as one of the owner's pages. The new owner must accept
-    /// the page before it can use it. Tenants here accept only the pages that they have had since the machine started.
+    /// Assigns the page of a line, in the name of the hypervisor, to a new owner, at an address of that owner. The new
+    /// owner must accept the page before it can use it. Tenants here accept only the pages that they have had since the
+    /// machine started.
     pub async fn assign<V: Verbs>(&self, verbs: &V, line: LineAddr, to: Asker) {
         let Some(slot) = self.layout.owner_slot(line) else { return };
         let entry = OwnershipEntry { owner: to.owner, guest_page: to.guest_page, validated: false };
@@ -68,7 +70,8 @@ async fn read<V: Verbs>(access: DataAccess<'_, V>, asker: Asker) {
 }
 
 impl<V: Verbs> DataAccess<'_, V> {
-    /// Refuses an asker that may not access the line. The caller must hold the line's lock, so that accesses stay in order.
+    /// Refuses software that may not access the line. The caller must hold the line's lock, so that accesses stay in
+    /// order.
     pub(super) async fn admit(&self, asker: Asker) -> Result<(), Fault> {
         match self.scheme.layout.owner_slot(self.line()) {
             Some(slot) => Box::pin(self.admit_by(slot, asker)).await,
@@ -102,7 +105,7 @@ impl<V: Verbs> DataAccess<'_, V> {
     }
 }
 
-/// Returns true if an asker accesses memory without the tenant's keys.
+/// Returns true if this software accesses memory without the tenant's keys.
 fn has_other_keys(scheme: &Scheme, asker: Asker) -> bool {
     scheme.layout.region(Kind::Owners).is_some() && asker.owner != Owner::TENANT
 }

@@ -5,14 +5,15 @@
 //! ```
 //! Recovery reports each line that a battery could not write to memory. Reads of the line fail until it is written again.
 //!
-//! From then on no line boots: a machine starts with its content once, in its first session, so an attacker blanked any slot
-//! that is blank later. (Only a model boots that content line by line. A program that continues after a loss writes an
-//! untouched line before it reads it, as a loader does.)
+//! From then on no line boots. A machine starts with its initial content once, in its first session, so if a slot is
+//! blank later, an attacker has blanked it. (Only this model boots the initial content line by line. A program that
+//! continues after a loss of power writes an untouched line before it reads it, as a loader does.)
 //!
-//! Recovery does not check tags: they are tied to counters that are now known to be fresh, and each read checks them.
+//! Recovery does not check tags of data: each read checks its tag, and the tags depend on counters that are now known
+//! to be fresh.
 //!
-//! A loss of power during recovery does no harm. Recovery computes nodes from counters only. During an interrupted renewal,
-//! each line's tag shows whether the line already has its new version.
+//! A loss of power during recovery causes no loss of data. Recovery computes nodes from counters only. During an
+//! interrupted renewal, each line's tag shows whether the line already has its new version.
 
 use super::Scheme;
 use super::write::outdate_root;
@@ -31,8 +32,8 @@ fn keep_lost<V: Verbs>(scheme: &Scheme, verbs: &V, registers: &Registers) {
 }
 
 impl Scheme {
-    /// Makes a fresh chip continue with the memory that a loss of power has left behind; reports if that cannot be trusted.
-    /// The chip of a design without persistence stays as new.
+    /// Lets a fresh chip continue with the memory that a loss of power has left, or reports a fault if this memory
+    /// cannot be trusted. In a design without persistence, the chip stays in its initial state.
     pub async fn recover<V: Verbs>(&self, verbs: &V, registers: &Registers) {
         let (true, Some(tree)) = (self.persistence.exists(), self.metadata.tree()) else { return };
         let outcome = async {

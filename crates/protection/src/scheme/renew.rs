@@ -4,8 +4,8 @@
 //! attempt uses the new pads again. Each line from memory is checked under the old counters: otherwise a forgery would get
 //! a valid tag.
 //!
-//! A machine may limit the groups that are renewed at once, and the entries of the memory's queue that their lines use.
-//! Neither limit applies to renewals in tuples, since tuples become durable one after the other.
+//! A machine may limit the number of groups that are renewed at once, and the entries of the memory's queue that their
+//! lines use. Neither limit applies to renewals in tuples, since tuples become durable one after the other.
 
 use super::access::{DataAccess, Fetched, versioned};
 use super::bitmap::LineBitmap;
@@ -53,7 +53,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         Ok(self.scheme.version(&new, written))
     }
 
-    /// Gives the lines of the renewal new counters on the chip. Returns the renewal and the new line of counters.
+    /// Assigns new counters to the lines of the renewal, on the chip. Returns the renewal and the new line of counters.
     pub async fn renew_counters(
         &self,
         slot: Slot,
@@ -92,7 +92,8 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         }))
     }
 
-    /// The lines that a renewal encrypts again: all but the one that is written with the new counters.
+    /// The lines that a renewal re-encrypts: all lines of the group except the line that is written with the new
+    /// counters.
     pub fn renewed_lines(&self, renewal: &Renewal, written: Option<LineAddr>) -> Renewed {
         let (layout, planted) = (&self.scheme.layout, self.scheme.planted);
         let group = layout.role_and_index(renewal.counters).1;
@@ -158,7 +159,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         scheme.counted.change(|counted| counted.renewals.lines += 1);
         let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
         if arrivals.stored.is_blank() {
-            // A real machine has this traffic; the model has no content for the slot yet.
+            // A real machine has this memory traffic; the model has no content for the slot yet.
             verbs.store(access.at.slot(), Role::Data, arrivals.stored).await;
             return Ok(None);
         }
@@ -196,7 +197,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
                 access.put_tag(tag).await?;
             }
         }
-        // A real machine has the traffic of blank lines too; the model has no content for them yet.
+        // A real machine has the memory traffic of blank lines too; the model has no content for these lines yet.
         join_all(stored.iter().map(|(at, stored)| verbs.store(at.slot(), Role::Data, *stored))).await;
         Ok(())
     }
@@ -205,7 +206,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     async fn reseal(&self, stored: &mut Fetched, (old, new): (&Line, &Line)) -> Vec<Sealed> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let there = stored.iter().filter(|(_, stored)| !stored.is_blank()).count();
-        // The mask is for the new tag of the first.
+        // In parallel, the units compute the blocks of the new tag that need only the counter of the first line.
         let lines = (0..there).map(|_| codec.work.to_reseal(verbs));
         let tag = async {
             if there > 0 {

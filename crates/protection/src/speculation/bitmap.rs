@@ -1,13 +1,14 @@
-//! Re-ordering: puts the frequent words of a line first, so that blocks of two words are predictable (C.1 rule 7;
-//! section 3.2.2).
+//! Re-ordering: stores the frequent words of a line before its other words, so that blocks of two words are predictable
+//! (C.1 rule 7; section 3.2.2).
 //!
 //! ```text
 //! words:      0  1  2  3  4  5  6  7        frequent: 1, 4, 5, 6
 //! bitmap:     .  1  .  .  1  1  1  .
 //! as it lies: 1  4 | 5  6 | 0  2 | 3  7     two blocks of frequent words, where there was one
 //! ```
-//! Both parts keep their order. The controller re-orders a line when it seals it, by the table of that moment. Only the
-//! bitmap restores the order, so a table that has changed meanwhile causes misses but no wrong words.
+//! The frequent words keep their order, and so do the other words. The controller re-orders a line when it seals the
+//! line, by the present table of frequent values. Only the bitmap is needed to restore the order, so a later change of
+//! the table causes misses but no wrong words.
 
 use units::{LINE_BYTES, Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
@@ -85,7 +86,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn fvs_rule_7_frequent_words_are_first_and_both_parts_keep_their_order() {
+    fn fvs_rule_7_re_ordering_puts_frequent_words_first_and_keeps_the_order_in_both_groups() {
         let line: Line = std::array::from_fn(|byte| (byte / WORD_BYTES) as u8);
         let lying = Bitmap(0b0111_0010).arrange(&line);
         let words: Vec<u8> = lying.chunks(WORD_BYTES).map(|word| word[0]).collect();
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_7_the_bitmap_restores_the_order_without_other_state() {
+    fn fvs_rule_7_the_bitmap_alone_restores_the_order_of_words() {
         let line = Random::new(3).line();
         for bitmap in (0..=u8::MAX).map(Bitmap) {
             let lying = bitmap.arrange(&line);
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn k_frequent_words_fill_k_over_2_wholly_frequent_blocks() {
+    fn re_ordering_k_frequent_words_fills_k_over_2_wholly_frequent_blocks() {
         for bitmap in 0..=u8::MAX {
             let frequent: Line = std::array::from_fn(|byte| bitmap >> (byte / WORD_BYTES) & 1);
             let lying = Bitmap(bitmap).arrange(&frequent);

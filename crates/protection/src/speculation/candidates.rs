@@ -1,5 +1,5 @@
-//! Candidates for a chunk of a line: every value of the table, or every ordered pair of values if a block is two words
-//! long (C.1 rule 3). Candidates are in order of frequency: a pair is before all pairs with a rarer value.
+//! Candidates for the content of a chunk: every value of the table, or every ordered pair of values if a cipher block
+//! is two words long (C.1 rule 3). Candidates are in order of frequency: a pair is before all pairs with a rarer value.
 //!
 //! ```text
 //! place in line:   0      1      2      3      4      5      6      7      8
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_per_position_and_per_line_are_those_of_the_paper() {
+    fn the_numbers_of_candidates_per_line_are_those_of_the_paper() {
         // FVS5: per position N or N squared; per line eight times or four times that number.
         for (values, chunk_bytes, of_line) in
             [(8, 8, 64), (16, 8, 128), (32, 8, 256), (8, 16, 256), (16, 16, 1_024), (32, 16, 4_096)]
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_frequent_values_precede_all_pairs_with_a_rarer_value() {
+    fn candidate_pairs_of_frequent_values_precede_all_pairs_with_a_rarer_value() {
         let pairs = Candidates::of(WORDS.to_vec(), 16);
         let rarer = |index: usize| pairs.words_at(index).iter().map(|word| pairs.rank(*word).unwrap()).max().unwrap();
         assert_eq!(pairs.words_at(0), [40, 40]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_with_a_word_that_is_not_in_the_table_is_no_candidate() {
+    fn a_chunk_with_a_word_outside_the_frequent_value_table_is_no_candidate() {
         let pairs = Candidates::of(WORDS.to_vec(), 16);
         let chunk = |words: [u64; 2]| words.map(u64::to_le_bytes).concat();
         assert_eq!(pairs.position_of(&chunk([40, 41])), None);

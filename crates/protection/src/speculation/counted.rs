@@ -1,6 +1,6 @@
-//! The frequent values by counts: the 64-bit words that most often occur in lines, as far as the chip has seen (section
-//! 3.1). The paper keeps "the top N most frequently used data values managed with an LRU policy". It refers to Zhang et
-//! al. for their dynamic tracking, without its rules.
+//! Table of frequent values by counts: the 64-bit words that occur most often in the lines that the chip has seen
+//! (section 3.1). The paper keeps "the top N most frequently used data values managed with an LRU policy". It refers to
+//! Zhang et al. for their dynamic tracking, without its rules.
 //!
 //! ```text
 //! word ── in the table? ── yes: one more, and used now
@@ -41,8 +41,8 @@ impl CountedWords {
         CountedWords { size, held: Vec::new(), candidates: Vec::new(), seen: 0 }
     }
 
-    /// Returns a table of these words, the most frequent first. Each counts as seen for long, and far more often than
-    /// the next.
+    /// Returns a table of these words, the most frequent first. Each word starts with a long history, and with a far
+    /// higher count than the next word.
     pub fn of(size: usize, words: &[u64]) -> CountedWords {
         let long_seen = |(rank, &word): (usize, &u64)| SeenWord { word, count: u16::MAX - 512 * rank as u16, at: 0 };
         CountedWords { held: words.iter().take(size).enumerate().map(long_seen).collect(), ..CountedWords::new(size) }
@@ -112,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn the_values_are_those_seen_most_often_the_most_frequent_first() {
+    fn the_counted_table_lists_the_most_frequent_words_in_descending_order() {
         let words = [1, 2, 2, 3, 3, 3, 9, 2, 3];
         assert_eq!(noted(CountedWords::new(4), words).words(), [3, 2, 9, 1]);
     }
 
     #[test]
-    fn a_candidate_replaces_the_least_recently_used_value_once_it_is_more_frequent() {
+    fn a_word_enters_the_counted_table_for_the_lru_value_once_it_is_more_frequent() {
         let table = noted(CountedWords::new(2), [1, 1, 2, 2, 2, 3, 3]);
         assert_eq!(table.words(), [2, 1], "seen as often as the first, and not more");
         let table = noted(table, [3]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn old_candidates_that_were_seen_once_are_replaced() {
+    fn the_counted_table_replaces_old_replacement_candidates() {
         let table = noted(CountedWords::new(1), [7, 7, 7, 1, 1, 2, 3, 4, 5]);
         // Four candidates: the fifth replaces 1, so the count of 1 begins again.
         assert_eq!(noted(table.clone(), [1, 1]).words(), [7]);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_halved_so_that_an_old_phase_makes_room() {
+    fn the_counted_table_halves_its_counts_so_that_a_new_program_phase_replaces_an_old_one() {
         let phase = |word, times| std::iter::repeat_n(word, times);
         let old = noted(CountedWords::new(1), phase(1, PERIOD as usize - 1));
         assert_eq!(old.held[0].count, u16::MAX);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_6_a_table_holds_the_words_of_a_naive_table_over_all_seen_words() {
+    fn fvs_rule_6_the_counted_table_equals_a_naive_model() {
         for seed in 0..20 {
             let (mut random, size) = (Random::new(seed), 1 << (seed % 4));
             let (mut table, mut naive) = (CountedWords::new(size), NaiveTable::default());

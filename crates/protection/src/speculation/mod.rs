@@ -5,15 +5,15 @@
 //! line:  a chunk and its tag come ── compared with the candidates that are out ── hit: neither decrypted nor verified
 //!                                └─ decrypted, verified                         └─ the rest of the candidates is given up
 //! ```
-//! The controller predicts the content of a line before it arrives, and has the prediction encrypted by then. A wrong
-//! prediction only costs idle time of units. A right one saves the time of decryption and of the chunk's tag. This
-//! module is the state on the chip: the table ([`ValueTable`]) and the chunks made of it ([`Candidates`]). The codec
-//! compares chunks (`codec/candidates.rs`).
+//! The controller predicts the content of a line before the line arrives, and encrypts the predictions meanwhile. A
+//! wrong prediction costs only idle time of units. A right prediction saves the time of decryption and of the
+//! computation of the chunk's tag. This module contains the state on the chip: the table ([`ValueTable`]) and the
+//! candidates built from it ([`Candidates`]). The codec compares chunks (`codec/candidates.rs`).
 //!
 //! Under one key, nonce and position a block cipher is a permutation: a candidate has the ciphertext of a chunk exactly
-//! if the chunk decrypts to it. So a timed run need not encrypt the candidates that it charges its engines for. It
-//! encrypts those of one line in [`COMPUTED_ONE_IN`], and counts differences. All other ways to run encrypt the
-//! candidates of every line.
+//! if the chunk decrypts to it. So a timed run need not really encrypt the candidates for which it charges the units
+//! time. It encrypts the candidates of one line in [`COMPUTED_ONE_IN`], and counts wrong outcomes. All other runners
+//! encrypt the candidates of every line.
 
 mod bitmap;
 mod candidates;
@@ -34,7 +34,7 @@ use std::cell::{Cell, RefCell};
 use strum::{IntoStaticStr, VariantArray};
 use units::{Line, WORD_BYTES, WORDS_PER_LINE, ZERO_LINE};
 
-/// A timed run really encrypts the candidates of one line in this number.
+/// A timed run really encrypts the candidates of one in this number of lines.
 pub const COMPUTED_ONE_IN: u64 = 1_024;
 
 /// Part of a chunk that the controller predicts.
@@ -48,7 +48,7 @@ pub enum Target {
     Tag,
 }
 
-/// Counts of predictable lines, words and blocks.
+/// Statistics on predictable lines, words and blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct Predictable {
     /// Lines that arrived from memory.
@@ -75,20 +75,21 @@ impl Predictable {
     }
 }
 
-/// Outcomes of the chunks of lines.
+/// Number of chunks by the outcome of their speculation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct Chunks {
-    /// Chunks with a candidate that was encrypted when they arrived.
+    /// Chunks with a matching candidate that was already encrypted at the chunk's arrival.
     pub hits: u64,
-    /// Chunks with a candidate that was encrypted later, but before the chunk was decrypted and verified.
+    /// Chunks with a matching candidate that was encrypted after the chunk's arrival, but before the chunk was
+    /// decrypted and verified.
     pub late_hits: u64,
-    /// Chunks that were decrypted and verified before their candidate was encrypted.
+    /// Chunks with a matching candidate that were decrypted and verified before the candidate was encrypted.
     pub squashed: u64,
     /// Chunks that equal no candidate.
     pub misses: u64,
 }
 
-/// Counts of predictable lines, and of the outcomes of their chunks.
+/// Statistics on predictable lines, and on the outcomes of their chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct SpeculationCounters {
     /// Predictability of lines at their miss.
@@ -226,8 +227,7 @@ impl Speculation {
         Some((Slot(data_lines - 1), line))
     }
 
-    /// Learns the words of a verified line that was filled, or of a line that is written back. The plaintext passes
-    /// then.
+    /// Learns the words of a verified line that was filled, or of a line that is written back.
     pub(crate) fn learn(&self, line: &Line) {
         let mut table = self.table.borrow_mut();
         words_of(line).for_each(|word| table.note(word));

@@ -1,4 +1,4 @@
-//! The values seen last, each once: a list in order of last use.
+//! Table of the most recently seen values: a list without duplicates, in the order of last use.
 
 /// The words that were seen last.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn the_table_holds_the_last_distinct_words() {
+    fn the_lru_value_table_lists_the_last_distinct_words() {
         let mut random = Random::new(3);
         for size in [1, 2, 8] {
             let (mut recent, mut log) = (Recent::of(size, &[]), Vec::new());

@@ -1,8 +1,8 @@
-//! The frequent value table: the 64-bit words that most often occur in lines, as far as the chip has seen.
+//! The frequent value table: the 64-bit words that occur most often in the lines that the chip has seen.
 //!
-//! The content of the table never leaves the chip. The table learns from the words of lines that are filled and written
-//! back, because their plaintext passes then. At a miss it predicts the words of the line. Each way to learn is a
-//! separate part.
+//! The content of the table never leaves the chip. The table learns from lines that are filled or written back, because
+//! the controller has their plaintext at that time. At a miss, the table predicts the words of the line. Each method of
+//! learning is a separate module.
 
 use super::counted::CountedWords;
 use super::recent::Recent;
@@ -12,7 +12,7 @@ use strum::VariantArray;
 /// Maximum number of words in a table.
 pub const WORDS_MAX: usize = 64;
 
-/// Way in which a table learns the frequent values.
+/// Method by which a table learns the frequent values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tracking {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_begin_with_their_list_and_learn_by_their_tracking() {
+    fn frequent_value_tables_begin_with_their_list_and_learn_as_configured() {
         for tracking in Tracking::VARIANTS {
             assert_eq!(words_after(*tracking, &[]), [8, 9], "{tracking:?}");
         }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_two_begins_with_no_more_than_two() {
+    fn a_frequent_value_table_of_two_begins_with_two_values_of_a_longer_list() {
         for tracking in Tracking::VARIANTS {
             assert_eq!(ValueTable::of(2, *tracking, &[1, 2, 3]).words(), [1, 2]);
         }

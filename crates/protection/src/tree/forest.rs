@@ -1,9 +1,9 @@
 //! Forests: the chip keeps some nodes of a tree permanently, each the *root* of its subtree (Bonsai Merkle Forests, Freij,
 //! Zhou and Solihin, MICRO 2021).
 //!
-//! Nodes above a root need not vouch for it, so updates and walks end at it. In exchange a cache cannot evict a root: it
-//! becomes an ordinary node only after it has been *folded* into its parent, which then vouches for it. The root of the
-//! whole tree is always a root and covers the leaves below no other root.
+//! Nodes above a root need not vouch for it, so updates and walks end at it. In exchange a cache cannot evict a root:
+//! it becomes an ordinary node only after it has been *folded* into its parent, which then vouches for it. The root of
+//! the whole tree is always a root. It covers the leaves that are below no other root.
 //!
 //! * *Static*: all nodes of one level are roots. If the chip has no room for all of them, siblings are folded into their
 //!   parents, the last ones first, and the parents become roots. After a whole level is folded, the next level follows.
@@ -26,7 +26,8 @@ use units::{Line, ZERO_LINE};
 /// The most children that a node of tags has.
 const CHILDREN_MAX: usize = 8;
 
-/// Rule for the nodes that are roots.
+/// Rule that selects the nodes that are roots: all nodes of one level (`static`), or the nodes with the most updates
+/// (`dynamic`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ForestDesign {
@@ -34,19 +35,20 @@ pub enum ForestDesign {
     Static {
         /// Level of the roots; level 0 is directly above the counters.
         level: usize,
-        /// Nodes for which the chip has room, in addition to the tree's own root.
+        /// Number of nodes that the chip has room for, in addition to the tree's own root.
         #[serde(default = "four_kilobytes")]
         entries: u64,
     },
     /// Nodes with the most updates are roots.
     Dynamic {
-        /// Nodes for which the chip has room, in addition to the tree's own root.
+        /// Number of nodes that the chip has room for, in addition to the tree's own root.
         #[serde(default = "thirty_two_kilobytes")]
         entries: u64,
-        /// Updates between two checks of the counts.
+        /// Number of updates of roots between two checks of their update counts.
         #[serde(default = "thirty_two")]
         period: u32,
-        /// Twice the updates that a root must still count after halving for a child to become a root as well.
+        /// Twice the update count that a root must exceed, after all counts are halved at the end of a period, for one
+        /// of its children to become a root.
         #[serde(default = "sixteen")]
         threshold: u32,
     },
@@ -70,7 +72,7 @@ fn sixteen() -> u32 {
 }
 
 impl ForestDesign {
-    /// Returns the rule that the numbers break, if they break one.
+    /// Returns the rule that the numbers of this design break, if any.
     pub fn broken_rule(&self) -> Option<&'static str> {
         let (entries, period) = match self {
             ForestDesign::Static { entries, .. } => (entries, 1),
@@ -87,7 +89,7 @@ impl ForestDesign {
     }
 }
 
-/// Update counts of a root, by child; halved every period.
+/// Update counts of a root and of each of its children; halved at the end of every period.
 #[derive(Clone, Copy, Default)]
 struct Heat {
     level: usize,
@@ -118,7 +120,7 @@ struct ForestRoot {
     heat: Heat,
 }
 
-/// Timing of the changes of a dynamic forest.
+/// Limits and timing of the changes of a dynamic forest.
 #[derive(Clone, Copy)]
 struct Policy {
     entries: usize,
@@ -126,7 +128,7 @@ struct Policy {
     threshold: u32,
 }
 
-/// Change that a dynamic forest makes next.
+/// Next change of a dynamic forest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ForestChange {
     /// The root that must be folded first, to make room.
@@ -277,7 +279,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_path_to_the_root_meets_one_root_of_a_static_forest_and_the_roots_fit(
+        fn every_leaf_has_one_root_of_a_static_forest_above_and_the_roots_fit(
             leaves in 1u64..5_000, arity in prop::sample::select(vec![2u64, 4, 8]), level in 0usize..4, entries in 1u64..200,
         ) {
             let layout = layout(leaves, arity);
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_static_forest_folds_the_fewest_siblings_starting_with_the_last() {
+    fn a_static_forest_replaces_the_fewest_sibling_roots_by_their_parents() {
         // 1024 leaves of arity 8: 128, 16 and 2 nodes. 128 - 7 n <= 64 needs ten families folded.
         let roots = cut(&layout(1024, 8), 8, 0, 64);
         let nodes = layout(1024, 8).levels().to_vec();
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hottest_child_of_the_hottest_root_grows_and_the_coldest_root_makes_room() {
+    fn a_dynamic_forest_promotes_the_most_updated_child_and_drops_the_least_updated_root() {
         let layout = layout(1024, 8);
         let design = ForestDesign::Dynamic { entries: 2, period: 4, threshold: 2 };
         let mut forest = Forest::new(design, &layout, 8, 1);
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_is_given_up_only_if_its_content_is_that_in_its_parent() {
+    fn a_forest_root_is_dropped_only_if_its_parent_has_its_present_content() {
         let layout = layout(1024, 8);
         let mut forest = Forest::new(ForestDesign::Dynamic { entries: 1, period: 1, threshold: 0 }, &layout, 8, 1);
         let slot = layout.levels()[1].slot(3);

@@ -5,18 +5,19 @@
 //! arity 4   | tag 0   | ...     | tag 3   |   128 bits each, AES-CMAC
 //! arity 2   | tag 0     | tag 1     | 0   |   192 bits each, SHA-256/192
 //! ```
-//! With two children, a quarter of the node is unused and stays zero. The hash omits this quarter if it is zero, and covers
-//! any other line whole; it also covers the length of its text. So the tree detects a changed bit in the quarter too. A node
-//! and its place fit one step of SHA-256; an eager update takes one step for each level of the tree.
+//! With two children, a quarter of the node is unused and stays zero. The hash omits this quarter if it is zero, and
+//! otherwise covers the whole line. It also covers the length of its text, so the tree detects a changed bit in the
+//! quarter too. A node and its slot number fit one step of SHA-256; an eager update needs one step for each level of
+//! the tree.
 //!
-//! A child that is all zeros has the tag zero. Counters only grow and tags are never zero, so a line that was once written
-//! is never all zeros again, and the tag of any other line is never zero.
+//! A child that is all zeros has the tag zero. Counters only grow, and the tag of any other line is never zero. So a
+//! line that was once written is never all zeros again.
 
 use crate::verbs::Slot;
 use crypto::{Cmac, Key, Nonce, Sha256Prefix};
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
-/// The longest tag of a child; shorter ones are followed by zeros.
+/// The longest tag of a child; shorter tags are padded with zeros.
 pub type Tag = [u8; LINE_BYTES / 2];
 
 enum Code {
@@ -44,7 +45,7 @@ impl NodeHashes {
         self.arity as u64
     }
 
-    /// Returns the tag of a leaf or of a node, in its slot.
+    /// Returns the tag of a leaf or of a node; it also covers the slot.
     pub fn tag(&self, slot: Slot, content: &Line) -> Tag {
         let mut tag = [0; LINE_BYTES / 2];
         if *content == ZERO_LINE {
@@ -75,7 +76,8 @@ impl NodeHashes {
         node[position * width..(position + 1) * width].copy_from_slice(&tag[..width]);
     }
 
-    /// Returns the part of a line that is hashed: the whole line, or without the unused end of a node if that is zero.
+    /// Returns the part of a line that is hashed: the whole line, or the line without the unused end of a node if this
+    /// end is zero.
     fn hashed<'a>(&self, content: &'a Line) -> &'a [u8] {
         let (tags, rest) = content.split_at(self.arity * self.width());
         if rest.iter().all(|byte| *byte == 0) { tags } else { content }
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_of_all_children_fit_in_the_node_and_depend_on_content_and_address() {
+    fn the_child_tags_of_a_tree_node_fit_and_depend_on_content_and_address() {
         for arity in [2, 4, 8] {
             let hashes = NodeHashes::new(&Key([7; 16]), arity);
             let mut node = ZERO_LINE;
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unused_bit_of_a_binary_node_still_changes_its_tag() {
+    fn an_unused_bit_of_a_binary_tree_node_changes_the_tag_of_the_node() {
         let hashes = NodeHashes::new(&Key([7; 16]), 2);
         let mut node = ZERO_LINE;
         (0..2).for_each(|child| hashes.set_entry(&mut node, child, hashes.tag(Slot(child as u64), &[9; 64])));

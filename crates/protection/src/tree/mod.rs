@@ -1,14 +1,15 @@
-//! The integrity tree: it detects an old counter or tag like a forged one.
+//! The integrity tree: it detects replayed counters or tags as it detects forged ones.
 //!
-//! A tree covers one kind of metadata, its *leaves*. Each node vouches for its children, the leaves or the nodes below,
-//! and a few lines on the chip, the *root*, vouch for the topmost nodes. A node holds one of two vouchers for each child:
+//! A tree covers one kind of metadata, its *leaves*. Each node vouches for its children: leaves, or nodes of the level
+//! below. A few lines on the chip, the *root*, vouch for the topmost nodes. A node holds one of two vouchers for each
+//! child:
 //!
 //! * [`hash`]: a tag of the child. A tree over counters is then a Bonsai Merkle tree (Rogers et al., MICRO 2007), since
 //!   the tag of a data line ties the line to its counter. A tree over the tags of data is a Merkle tree over memory
 //!   (Gassend et al., HPCA 2003).
-//! * [`version`]: the number of the child's writes to memory. The child then carries a MAC of itself under that version (SGX's
-//!   memory encryption engine, Gueron 2016; VAULT; Morphable Counters). Nodes are lines of counters, so they
-//!   overflow like them: children with renewed versions get new MACs.
+//! * [`version`]: the number of the child's writes to memory. The child then carries a MAC of itself under that version
+//!   (SGX's memory encryption engine, Gueron 2016; VAULT; Morphable Counters). These nodes are lines of counters, so
+//!   their counters can overflow. Children with renewed versions then get new MACs.
 //!
 //! # Contract
 //! * [`Tree::update`] changes a node so that it vouches for the child's present content and for no earlier one. If the
@@ -41,7 +42,7 @@ use version::Versions;
 /// The most lines of root that a chip keeps: 2 MB, all nodes of the second level above the counters of 8 GB.
 pub const ROOT_LINES_MAX: u64 = 1 << 15;
 
-/// Time at which a node is updated for a change of its child.
+/// Time at which a node is updated after a change of its child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
@@ -55,7 +56,7 @@ pub enum Update {
 /// The node that vouches for a line of metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parent {
-    /// Place of the node.
+    /// Location of the node.
     pub node: Node,
     /// Level of the node; level 0 is directly above the leaves.
     pub level: usize,
@@ -63,7 +64,7 @@ pub struct Parent {
     pub position: usize,
 }
 
-/// Place of a node.
+/// Location of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Node {
     /// One of the lines of the root.
@@ -88,7 +89,8 @@ enum Nodes {
     Versions(Box<Versions>),
 }
 
-/// The integrity tree of a scheme. Copies share the code with its expanded keys, and its latest results.
+/// The integrity tree of a scheme. Copies share the authentication code with its expanded keys, and the memo of its
+/// latest results.
 #[derive(Clone)]
 pub struct Tree {
     nodes: Rc<Nodes>,
@@ -131,12 +133,13 @@ impl Tree {
         self.leaves == role
     }
 
-    /// Returns true if a child's tag is computed before the update of its parent. A MAC under a version can only follow it.
+    /// Returns true if a child's tag is computed before the update of its parent. A MAC under a version can only be
+    /// computed after that update.
     pub fn hashes_before_update(&self) -> bool {
         matches!(*self.nodes, Nodes::Hashes(..))
     }
 
-    /// Hashes or MACs computed so far.
+    /// Number of hashes or MACs computed so far.
     pub fn computed(&self) -> u64 {
         match &*self.nodes {
             Nodes::Hashes(_, memo) => memo.computed(),
@@ -247,13 +250,14 @@ impl Tree {
     }
 
     /// Renews the versions of a node's children after an overflow. Returns `None` if a write at this position no longer
-    /// overflows with the same range, or if the tree has tags instead of versions.
+    /// overflows, or overflows with another range, or if the tree has tags instead of versions.
     pub fn renew(&self, parent: Parent, node: &mut Line, positions: &Range<usize>) -> Option<()> {
         let Nodes::Versions(versions) = &*self.nodes else { return None };
         let counters = versions.at(parent.level);
         match counters.advance(&mut node.clone(), parent.position) {
             Err(overflow) if overflow == (Overflow::Renew { positions: positions.clone() }) => {
-                // `drawn` is 0: organisations that draw counters have no room for a MAC, so the rules exclude them from trees.
+                // `drawn` is 0: counter organisations that draw counters have no room for a MAC, so the rules exclude
+                // them from trees.
                 *node = counters.renew(node, parent.position, &overflow, 0);
                 Some(())
             }
@@ -275,7 +279,7 @@ impl Tree {
         }
     }
 
-    /// The tag of a child in its place.
+    /// The tag of a child in its slot.
     fn tag(&self, hashes: &NodeHashes, memo: &Memo<Tag>, slot: Slot, content: &Line) -> Tag {
         let named = self.named(slot);
         memo.of(&MacInput { line_number: named.0, version: 0, bitmap: 0, text: *content }, || {
@@ -283,7 +287,7 @@ impl Tree {
         })
     }
 
-    /// The place that tags and MACs name.
+    /// The slot that tags and MACs cover.
     fn named(&self, slot: Slot) -> Slot {
         let slot = if self.planted.has(Bug::NodeAddressTruncated) { Slot(slot.0 % 64) } else { slot };
         if self.planted.has(Bug::NodeWithoutAddress) { Slot(0) } else { slot }

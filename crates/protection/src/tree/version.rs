@@ -1,4 +1,4 @@
-//! Nodes of versions: each child carries a MAC of itself under the version that its parent counts for it.
+//! Nodes of versions: each child contains a MAC over itself, under the version that its parent holds for the child.
 //!
 //! Each write of the child to memory advances its version, so an old child has a MAC under an old version. The child's line
 //! contains the MAC, in the field that its counters leave free. A child that was never written has version zero and is
@@ -36,7 +36,7 @@ impl Versions {
         &self.levels[level.min(self.levels.len() - 1)]
     }
 
-    /// Returns the counters that lines of this role consist of.
+    /// Returns the organisation of the counters in lines of this role.
     fn of(&self, role: Role) -> &Counters {
         match role {
             Role::Node(level) => self.at(level as usize),
@@ -58,7 +58,7 @@ impl Versions {
         sealed
     }
 
-    /// Returns true if a line from memory carries the MAC of this version.
+    /// Returns true if a line from memory contains its MAC under this version.
     pub fn fits(&self, slot: Slot, role: Role, content: &Line, version: Counter) -> bool {
         if version == Counter::default() {
             return *content == ZERO_LINE;

@@ -34,7 +34,7 @@ fn with_a_tampered_counter(order: Order) -> (Powered, impl Fn(&Powered)) {
 }
 
 #[test]
-fn an_entry_that_cannot_drain_blocks_no_other_and_recovery_names_its_line() {
+fn a_tampered_line_blocks_no_other_entry_of_a_battery_drain_and_is_reported_as_lost() {
     for order in [Order::Strict, Order::Pipelined] {
         let (machine, put_back) = with_a_tampered_counter(order);
         assert!(matches!(drain_on_battery(&machine), Some(Fault::Tree(_))), "{order:?}");
@@ -46,7 +46,7 @@ fn an_entry_that_cannot_drain_blocks_no_other_and_recovery_names_its_line() {
 }
 
 #[test]
-fn a_lost_line_is_refused_loss_after_loss_until_it_is_written_again() {
+fn a_line_lost_in_a_battery_drain_is_refused_after_further_losses_until_rewritten() {
     for order in [Order::Strict, Order::Pipelined] {
         let (machine, put_back) = with_a_tampered_counter(order);
         drain_on_battery(&machine);
@@ -68,7 +68,7 @@ fn a_lost_line_is_refused_loss_after_loss_until_it_is_written_again() {
 
 /// A garbled line in a group under renewal halts the chip while the buffer holds lines of other groups.
 #[test]
-fn the_battery_of_a_halted_chip_drains_the_lines_that_verify() {
+fn the_battery_of_a_chip_halted_by_a_fault_drains_the_lines_that_verify() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         for line in [3, 4, OTHER] {

@@ -1,5 +1,5 @@
-//! Stores in a persist buffer: they are durable from their entry on, whatever steps of their tuples are left to the
-//! drain.
+//! Stores in a persist buffer: they are durable as soon as the buffer accepts them, whichever steps of their tuples the
+//! drain executes.
 
 use crate::durable::durable;
 use casemate_protection::design::{CipherChoice, Order, Parts, Persistence, Step, TreeKind};
@@ -86,7 +86,7 @@ impl Powered {
 }
 
 #[test]
-fn accepted_stores_are_read_from_the_buffer_and_survive_a_loss() {
+fn accepted_stores_are_read_from_the_persist_buffer_and_survive_a_loss() {
     for parts in schemes() {
         let before = Powered::on(&parts);
         for line in [3, 4, 900, 3] {
@@ -111,7 +111,7 @@ fn accepted_stores_are_read_from_the_buffer_and_survive_a_loss() {
 }
 
 #[test]
-fn a_counter_advances_once_per_residency_for_any_number_of_stores() {
+fn a_counter_advances_once_per_persist_buffer_residency_for_any_number_of_stores() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         let versions = |machine: &Powered| {
@@ -138,7 +138,7 @@ fn a_counter_advances_once_per_residency_for_any_number_of_stores() {
 }
 
 #[test]
-fn early_steps_are_done_by_the_store_and_late_ones_by_the_drain() {
+fn early_steps_are_performed_by_the_store_and_late_steps_by_the_drain() {
     for parts in schemes() {
         let (machine, early) = (Powered::on(&parts), parts.persistence.early);
         machine.accept(3, 1);
@@ -165,7 +165,7 @@ fn early_steps_are_done_by_the_store_and_late_ones_by_the_drain() {
 }
 
 #[test]
-fn a_counter_that_overflows_re_encrypts_its_group_with_its_resident_lines() {
+fn an_overflow_re_encrypts_its_group_including_lines_in_the_persist_buffer() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         for line in [3, 4, 20, 900] {
@@ -196,7 +196,7 @@ fn a_counter_that_overflows_re_encrypts_its_group_with_its_resident_lines() {
 }
 
 #[test]
-fn an_entry_with_an_early_root_makes_memory_unrecoverable_without_a_battery() {
+fn without_its_battery_an_early_root_update_makes_memory_unrecoverable() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         machine.accept(3, 1);
@@ -212,7 +212,7 @@ fn an_entry_with_an_early_root_makes_memory_unrecoverable_without_a_battery() {
 }
 
 #[test]
-fn a_store_writes_no_line_of_data_before_its_drain() {
+fn a_store_in_the_persist_buffer_writes_no_data_line_to_memory_before_its_drain() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         (0..9).for_each(|line| machine.accept(line * 3, 1));
@@ -228,7 +228,7 @@ fn a_store_writes_no_line_of_data_before_its_drain() {
 type Change = fn(&mut Parts);
 
 #[test]
-fn a_persist_buffer_with_unfit_parts_is_refused_with_a_way_out() {
+fn a_persist_buffer_with_incompatible_parts_is_refused_with_a_remedy() {
     let changes: [(Change, &str); 8] = [
         (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
         (|parts| parts.persistence.order = Order::Coalesced, "order = \"strict\""),
@@ -256,7 +256,7 @@ fn a_persist_buffer_with_unfit_parts_is_refused_with_a_way_out() {
 
 /// A store that the chip accepted could never leave the buffer.
 #[test]
-fn a_chip_that_has_refused_its_memory_takes_no_store() {
+fn a_persist_buffer_accepts_no_store_after_a_failed_recovery() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         machine.accept(5, 1);

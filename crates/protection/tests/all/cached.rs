@@ -1,5 +1,5 @@
-//! Durable caches: they only cost one change of a register while the machine has power, and their battery preserves all
-//! stores.
+//! Durable caches: while the machine has power, their only additional operation is one change of a register. Their
+//! battery preserves all stores.
 
 use crate::durable::durable;
 use casemate_protection::design::{
@@ -85,7 +85,7 @@ const KINDS: [Change; 7] = [
 ];
 
 #[test]
-fn lines_drained_on_battery_survive_loss_after_loss() {
+fn dirty_cached_lines_survive_repeated_losses_of_power_on_battery() {
     for change in KINDS {
         let mut parts = in_caches();
         change(&mut parts);
@@ -107,7 +107,7 @@ fn lines_drained_on_battery_survive_loss_after_loss() {
 
 /// Sessions lose power before their first store. Recovery accepts memory then, and after a later session with a store.
 #[test]
-fn a_machine_that_loses_power_before_its_first_store_is_accepted_then_and_later() {
+fn recovery_succeeds_after_sessions_without_stores() {
     let parts = in_caches();
     let again = |before: &Powered, dirty: &[(u64, u8)]| {
         before.loses_power(dirty);
@@ -122,7 +122,7 @@ fn a_machine_that_loses_power_before_its_first_store_is_accepted_then_and_later(
 /// The battery fails in a session, and an attacker restores the memory of an earlier one. Without a refusal, the machine
 /// would use the pads of the session again.
 #[test]
-fn the_memory_of_an_earlier_session_is_refused_after_the_first_write() {
+fn the_memory_image_of_an_earlier_session_is_refused_after_the_first_write() {
     let parts = in_caches();
     let mut machine = Powered::on(&parts);
     let mut left = vec![(machine.image(), "the blank memory")];
@@ -145,7 +145,7 @@ fn the_memory_of_an_earlier_session_is_refused_after_the_first_write() {
 /// A session writes no line to memory, though caches may have stores. Its battery dies at once, so recovery must refuse
 /// memory.
 #[test]
-fn stores_that_only_caches_held_are_not_lost_silently() {
+fn recovery_refuses_memory_if_the_battery_dies_with_unwritten_cached_stores() {
     let parts = in_caches();
     let machine = Powered::on(&parts);
     machine.write(3, 1);
@@ -162,7 +162,7 @@ fn stores_that_only_caches_held_are_not_lost_silently() {
 
 /// Flips one bit of a line of metadata while the battery works, and flips it back before recovery.
 #[test]
-fn tampering_while_the_battery_works_has_memory_refused() {
+fn a_metadata_bit_flipped_only_during_a_battery_drain_makes_recovery_refuse_memory() {
     let parts = in_caches();
     let scheme = parts.build(LINES, 1).unwrap();
     let metadata = |slot: Slot| slot.0 >= LINES;
@@ -197,7 +197,7 @@ fn tampering_while_the_battery_works_has_memory_refused() {
 }
 
 #[test]
-fn without_its_battery_memory_is_refused() {
+fn recovery_refuses_memory_if_durable_caches_lose_power_without_a_battery() {
     for lasted_once in [false, true] {
         let parts = in_caches();
         let machine = Powered::on(&parts);
@@ -215,7 +215,7 @@ fn without_its_battery_memory_is_refused() {
 
 /// A chip has a root only after a recovery without fault. On battery, it saves no other root.
 #[test]
-fn a_second_loss_before_recovery_or_after_a_refusal_keeps_the_register() {
+fn a_loss_of_power_without_a_successful_recovery_keeps_the_saved_root() {
     let parts = in_caches();
     let machine = Powered::on(&parts);
     machine.write(5, 1);
@@ -236,7 +236,7 @@ fn a_second_loss_before_recovery_or_after_a_refusal_keeps_the_register() {
 }
 
 #[test]
-fn durable_caches_cost_no_operation_of_memory_before_a_loss() {
+fn durable_caches_add_no_memory_operation_before_a_loss_of_power() {
     let operations = |parts: &Parts| {
         let machine = Powered::on(parts);
         (0..OVERFLOWS).for_each(|content| machine.write(5 + 100 * u64::from(content % 9), content));
@@ -250,7 +250,7 @@ fn durable_caches_cost_no_operation_of_memory_before_a_loss() {
 }
 
 #[test]
-fn a_battery_writes_lines_then_metadata_and_saves_the_root_last() {
+fn a_battery_drain_writes_data_then_metadata_and_saves_the_root_last() {
     let machine = Powered::on(&in_caches());
     machine.write(3, 1);
     machine.verbs.take_operations();
@@ -267,7 +267,7 @@ fn a_battery_writes_lines_then_metadata_and_saves_the_root_last() {
 }
 
 #[test]
-fn parts_that_do_not_fit_durable_caches_are_refused_with_a_way_out() {
+fn parts_that_are_incompatible_with_durable_caches_are_refused_with_a_remedy() {
     let changes: [(Change, &str); 10] = [
         (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
         (|parts| parts.counters = CounterChoice::PageRecord, "counters = \"sc64\""),
@@ -296,7 +296,7 @@ fn parts_that_do_not_fit_durable_caches_are_refused_with_a_way_out() {
 }
 
 #[test]
-fn lines_of_a_tuple_without_an_order_are_refused_with_a_way_out() {
+fn a_number_of_lines_per_tuple_without_a_tuple_order_is_refused_with_a_remedy() {
     let parts = durable(Persistence::at_controller(Order::None, 4));
     assert!(parts.check().unwrap_err().contains("set persistence.order = \"coalesced\""));
 }

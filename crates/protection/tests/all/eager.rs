@@ -1,4 +1,5 @@
-//! Reads that L2s begin: the place of each step, and that no L2 continues with counters that have changed.
+//! Reads that L2s begin: tests at which component each step is executed, and that no L2 continues with outdated
+//! counters.
 
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Parts, Persistence, SpeculationDesign, TagLocation,
@@ -96,7 +97,7 @@ fn hand_on_counters(scheme: &Scheme, line: LineAddr) {
 }
 
 #[test]
-fn counters_fetched_from_memory_are_verified_and_used_only_at_the_controller() {
+fn an_l2_decrypts_no_line_whose_counters_are_fetched_from_memory() {
     let bench = Bench::new();
     bench.write(5, 1);
     bench.write(6, 1);
@@ -112,7 +113,7 @@ fn counters_fetched_from_memory_are_verified_and_used_only_at_the_controller() {
 }
 
 #[test]
-fn an_l2_without_a_copy_requests_it_from_the_last_level_cache_and_keeps_it() {
+fn an_l2_without_a_copy_of_counters_requests_it_from_the_llc_and_caches_it() {
     let bench = Bench::new();
     bench.write(5, 1);
     hand_on_counters(&bench.scheme, LineAddr(5));
@@ -129,7 +130,7 @@ fn an_l2_without_a_copy_requests_it_from_the_last_level_cache_and_keeps_it() {
 }
 
 #[test]
-fn a_copy_dropped_by_a_write_counts_as_useless_if_no_read_used_it() {
+fn an_l2_counter_copy_invalidated_by_a_write_before_use_counts_as_useless() {
     let bench = Bench::new();
     for (used, useless) in [(false, 1), (true, 1)] {
         bench.write(5, 1);
@@ -145,7 +146,7 @@ fn a_copy_dropped_by_a_write_counts_as_useless_if_no_read_used_it() {
 }
 
 #[test]
-fn a_copy_displaced_before_its_use_counts_as_useless() {
+fn an_l2_counter_copy_evicted_before_use_counts_as_useless() {
     let bench = Bench::new();
     let each = bench.scheme.lines_per_counter_line().unwrap();
     for line in (0..10).map(|group| group * each) {
@@ -158,7 +159,7 @@ fn a_copy_displaced_before_its_use_counts_as_useless() {
 }
 
 #[test]
-fn a_request_for_absent_counters_is_useless_if_the_data_is_on_the_chip() {
+fn an_l2_request_for_absent_counters_counts_as_useless_if_the_data_is_on_the_chip() {
     let bench = Bench::new();
     bench.write(5, 1);
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
@@ -170,7 +171,7 @@ fn a_request_for_absent_counters_is_useless_if_the_data_is_on_the_chip() {
 }
 
 #[test]
-fn an_l2_that_begins_no_reads_drops_its_copies_and_later_fetches_new_ones() {
+fn an_l2_that_stops_decrypting_drops_its_counter_copies_and_refetches_them_later() {
     let bench = Bench::new();
     bench.write(5, 1);
     hand_on_counters(&bench.scheme, LineAddr(5));
@@ -189,7 +190,7 @@ fn an_l2_that_begins_no_reads_drops_its_copies_and_later_fetches_new_ones() {
 }
 
 #[test]
-fn a_write_back_drops_the_copies_of_its_counters_in_all_l2s() {
+fn a_write_back_invalidates_the_copies_of_its_counters_in_all_l2s() {
     let bench = Bench::new();
     bench.write(5, 1);
     for core in [0, 1, 1, 3] {
@@ -207,7 +208,7 @@ fn a_write_back_drops_the_copies_of_its_counters_in_all_l2s() {
 }
 
 #[test]
-fn no_copy_remains_after_an_overflow() {
+fn all_l2s_read_right_after_repeated_counter_overflows() {
     let bench = Bench::new();
     bench.write(5, 1);
     bench.write(6, 1);
@@ -220,7 +221,7 @@ fn no_copy_remains_after_an_overflow() {
 }
 
 #[test]
-fn an_l2_refuses_every_flipped_bit_of_a_line_and_of_its_tag() {
+fn decryption_in_an_l2_detects_every_flipped_bit_of_a_line_and_of_its_tag() {
     flips_are_refused(&Bench::new(), &[1000, 1001, 1055]);
     let mut wide = parts();
     wide.mac = MacDesign { place: TagLocation::Inline, ..wide.mac }.with_line_bits(128);
@@ -251,7 +252,7 @@ fn flips_are_refused(bench: &Bench, spare: &[usize]) {
 }
 
 #[test]
-fn an_l2_holds_no_more_copies_than_fit() {
+fn an_l2_has_no_more_counter_copies_than_its_capacity() {
     // 32 KB are 512 lines.
     let mut copies = Copies::new(Geometry { sets: 64, ways: 8 });
     for slot in 0..5_000 {
@@ -263,7 +264,7 @@ fn an_l2_holds_no_more_copies_than_fit() {
 }
 
 #[test]
-fn a_read_that_began_with_old_counters_is_notified_of_the_change() {
+fn a_read_in_an_l2_is_notified_if_its_counters_change_meanwhile() {
     let mut copies = Copies::new(Geometry { sets: 1, ways: 2 });
     let (begun, other) = (copies.begin(0, Slot(7)).unwrap(), copies.begin(0, Slot(8)).unwrap());
     copies.drop_all(Slot(7));
@@ -292,7 +293,7 @@ impl SecondLevel for Crowded {
 }
 
 #[test]
-fn counters_displaced_from_the_last_level_cache_by_an_l2_victim_reach_memory() {
+fn dirty_counters_evicted_from_the_llc_by_an_l2_victim_are_written_to_memory() {
     let bench = Bench::new();
     let other = bench.scheme.lines_per_counter_line().unwrap();
     [5, other].into_iter().for_each(|line| bench.write(line, 1));
@@ -309,7 +310,7 @@ fn counters_displaced_from_the_last_level_cache_by_an_l2_victim_reach_memory() {
 
 #[test]
 #[should_panic = "a machine's L2s are not copied"]
-fn copies_in_the_l2s_of_a_machine_are_not_twinned() {
+fn a_scheme_with_counter_copies_in_the_l2s_of_a_machine_cannot_be_cloned() {
     let bench = Bench::new();
     drop(bench.scheme.twin());
     bench.scheme.on_chip(|chip| chip.copies_lie_in(Box::new(Crowded(Cell::new(None)))));
@@ -317,7 +318,7 @@ fn copies_in_the_l2s_of_a_machine_are_not_twinned() {
 }
 
 #[test]
-fn parts_that_do_not_fit_reads_begun_in_l2s_are_refused_with_the_rule() {
+fn parts_that_are_incompatible_with_decryption_in_l2s_are_refused_with_the_rule() {
     let refused = |change: fn(&mut Parts), rule: &str| {
         let mut parts = parts();
         change(&mut parts);

@@ -1,5 +1,5 @@
-//! Checks that a forest is the same tree: after a fold of all its roots, root and memory are those of a plain tree
-//! after the same writes. No read accepts a node that a root does not vouch for.
+//! Checks that a forest is equivalent to a plain tree. After a fold of all its roots, root and memory equal those of a
+//! plain tree after the same writes. No read accepts a node that a root does not vouch for.
 
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, Persistence, SpeculationDesign,
@@ -124,7 +124,7 @@ fn run(memory: &mut Memory, steps: &[Step]) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn folding_all_roots_gives_the_root_and_the_memory_of_a_plain_tree(
+    fn folding_all_forest_roots_gives_the_root_and_memory_of_a_tree_without_forest(
         forest in forests(), seed in any::<u64>(), steps in steps(),
     ) {
         let mut memory = Memory::new(Some(forest), seed);
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flip_outside_the_roots_is_reported_when_the_node_is_used(
+    fn a_flipped_metadata_bit_under_a_forest_is_reported_when_the_line_is_used(
         forest in forests(), seed in any::<u64>(), steps in steps(), bit in 0usize..512,
     ) {
         let mut memory = Memory::new(Some(forest), seed);
@@ -181,7 +181,7 @@ fn hashes_of_a_write(forest: Option<ForestDesign>, line: u64) -> usize {
 }
 
 #[test]
-fn an_update_ends_at_the_nearest_root() {
+fn a_tree_update_ends_at_the_nearest_forest_root() {
     let at = |level| Some(ForestDesign::Static { level, entries: 128 });
     assert_eq!(hashes_of_a_write(None, 0), 4, "the counter and three nodes");
     assert_eq!(hashes_of_a_write(at(2), 0), 3);
@@ -194,7 +194,7 @@ fn an_update_ends_at_the_nearest_root() {
 }
 
 #[test]
-fn a_dynamic_forest_moves_its_roots_to_the_lines_that_are_written() {
+fn a_dynamic_forest_promotes_the_tree_nodes_above_frequently_written_lines() {
     let mut memory = Memory::new(Some(ForestDesign::Dynamic { entries: 3, period: 32, threshold: 16 }), 1);
     let path = |memory: &Memory, line: u64| {
         let levels = memory.scheme.layout().levels().to_vec();
@@ -214,7 +214,7 @@ fn a_dynamic_forest_moves_its_roots_to_the_lines_that_are_written() {
 }
 
 #[test]
-fn forests_that_make_no_sense_are_refused_with_a_way_out() {
+fn invalid_forests_are_refused_with_a_remedy() {
     let dynamic = |entries, period| Some(ForestDesign::Dynamic { entries, period, threshold: 16 });
     assert!(parts(dynamic(0, 32)).check().unwrap_err().contains("between 1 and 32768"));
     assert!(parts(dynamic(1, 0)).check().unwrap_err().contains("1 or more"));

@@ -23,7 +23,7 @@ impl Powered {
 }
 
 #[test]
-fn an_observer_is_blocked_until_memory_has_every_store_and_the_machine_continues() {
+fn an_observer_is_blocked_until_all_persist_buffer_entries_are_drained() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         LINES.iter().for_each(|line| machine.accept(*line, *line as u8));
@@ -40,7 +40,7 @@ fn an_observer_is_blocked_until_memory_has_every_store_and_the_machine_continues
 }
 
 #[test]
-fn an_observer_is_warned_exactly_while_memory_lacks_stores() {
+fn an_observer_is_warned_exactly_while_the_persist_buffer_has_entries() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         LINES.iter().for_each(|line| machine.accept(*line, *line as u8));
@@ -56,7 +56,7 @@ fn an_observer_is_warned_exactly_while_memory_lacks_stores() {
 
 /// The entry cannot leave because memory was forged. Memory stays behind, and the observer is warned.
 #[test]
-fn an_observer_of_a_tampered_memory_is_admitted_with_a_warning() {
+fn an_observer_is_warned_if_tampering_prevents_the_persist_buffer_drain() {
     for parts in schemes() {
         let machine = Powered::on(&parts);
         machine.accept(LINES[2], 1);

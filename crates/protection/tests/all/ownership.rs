@@ -62,7 +62,7 @@ const OTHERS: [Asker; 3] = [
 ];
 
 #[test]
-fn only_the_owner_at_its_guest_page_writes_a_page_and_reads_it_if_hidden() {
+fn only_the_owner_at_its_guest_page_may_write_a_page_or_read_a_hidden_page() {
     for ownership in [Ownership::Pages, Ownership::PagesHidden] {
         let memory = Memory::new(ownership);
         assert_eq!(memory.write([1; 64], TENANT), None);
@@ -77,7 +77,7 @@ fn only_the_owner_at_its_guest_page_writes_a_page_and_reads_it_if_hidden() {
 }
 
 #[test]
-fn other_software_reads_ciphertext_and_its_writes_to_a_page_it_owns_are_ciphertext() {
+fn other_software_reads_and_rewrites_a_page_of_the_tenant_as_ciphertext() {
     let memory = Memory::new(Ownership::Pages);
     memory.write([1; 64], TENANT);
     let stored = memory.verbs.media.borrow().read(memory.scheme.layout().data_slot(LINE).slot()).examine();
@@ -101,7 +101,7 @@ fn other_software_reads_ciphertext_and_its_writes_to_a_page_it_owns_are_cipherte
 }
 
 #[test]
-fn a_reassigned_page_is_inaccessible_until_its_new_owner_accepts_it() {
+fn a_reassigned_page_is_inaccessible_until_its_new_owner_validates_it() {
     let memory = Memory::new(Ownership::PagesHidden);
     memory.write([1; 64], TENANT);
     let neighbour = Asker { owner: Owner::NEIGHBOUR, ..TENANT };

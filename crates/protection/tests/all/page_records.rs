@@ -1,4 +1,4 @@
-//! Checks that a page record is a number and 64 marks, and that each line is written only once under a number.
+//! Checks that a page record consists of a number and 64 marks, and that each line is written only once under a number.
 
 use casemate_protection::counter::{CounterOrganisation, Counters, Overflow};
 use casemate_protection::planted::PlantedBug;
@@ -28,7 +28,7 @@ fn values(line: &Line) -> Vec<u128> {
 }
 
 #[test]
-fn a_record_is_a_number_and_a_mark_for_each_line_and_a_second_write_draws_another_number() {
+fn page_records_equal_a_naive_model_of_a_number_and_written_marks() {
     let mut random = Random::new(1);
     let mut line = ZERO_LINE;
     let mut plain = Plain { number: 0, written: [false; POSITIONS] };
@@ -58,7 +58,7 @@ fn a_record_is_a_number_and_a_mark_for_each_line_and_a_second_write_draws_anothe
 }
 
 #[test]
-fn a_page_that_was_renewed_never_looks_like_one_that_was_not() {
+fn a_renewed_page_record_is_never_blank() {
     let mut line = ZERO_LINE;
     assert!(records().advance(&mut line, 3).is_ok());
     let overflow = records().advance(&mut line, 3).unwrap_err();

@@ -77,7 +77,7 @@ impl Powered {
 }
 
 #[test]
-fn every_line_survives_a_loss_after_an_overflow() {
+fn every_line_survives_a_loss_of_power_after_a_counter_overflow() {
     for order in ORDERS {
         let before = Powered::on(order);
         let lines = [3, 4, 63, 64, 900];
@@ -107,7 +107,7 @@ const ALONG: [Change; 6] = [
 ];
 
 #[test]
-fn every_composition_with_tuples_survives_a_loss_after_overflows_and_evictions() {
+fn every_tuple_design_survives_a_loss_after_counter_overflows_and_evictions() {
     for (order, along) in ORDERS.into_iter().flat_map(|order| ALONG.map(|along| (order, along))) {
         let mut parts = parts(order);
         along(&mut parts);
@@ -132,7 +132,7 @@ fn every_composition_with_tuples_survives_a_loss_after_overflows_and_evictions()
 }
 
 #[test]
-fn aged_counters_survive_a_loss_whether_or_not_they_were_written() {
+fn written_and_unwritten_aged_counters_survive_a_loss_of_power() {
     const STARTED_WITH: LineAddr = LineAddr(300);
     for order in ORDERS {
         let fresh = || Powered::aged(order, StartingAge::Steady);
@@ -157,7 +157,7 @@ fn aged_counters_survive_a_loss_whether_or_not_they_were_written() {
 }
 
 #[test]
-fn a_memory_that_was_wiped_rolled_back_or_filled_while_power_was_off_is_refused() {
+fn recovery_refuses_memory_wiped_rolled_back_or_filled_while_power_was_off() {
     for order in ORDERS {
         let before = Powered::on(order);
         before.write(5, 1);
@@ -176,7 +176,7 @@ fn a_memory_that_was_wiped_rolled_back_or_filled_while_power_was_off_is_refused(
 /// Power fails when the tuple with the new counters is complete. The tuple holds the written line under its new
 /// version. So the old line is a replay, though the register knows the old counters.
 #[test]
-fn the_old_text_of_a_written_line_is_refused_in_the_middle_of_a_renewal_and_no_pad_hides_it() {
+fn after_a_loss_in_a_renewal_the_old_data_of_the_written_line_is_refused() {
     for order in ORDERS {
         let before = Powered::on(order);
         [3, 4].iter().for_each(|line| before.write(*line, *line as u8));
@@ -219,7 +219,7 @@ fn the_old_text_of_a_written_line_is_refused_in_the_middle_of_a_renewal_and_no_p
 
 /// A blank root would vouch for a blank memory, in which counters start at zero again.
 #[test]
-fn a_chip_that_refused_its_memory_writes_no_line() {
+fn a_chip_with_failed_recovery_writes_no_line() {
     for order in ORDERS {
         let before = Powered::on(order);
         before.write(5, 1);
@@ -233,7 +233,7 @@ fn a_chip_that_refused_its_memory_writes_no_line() {
 }
 
 #[test]
-fn parts_that_cannot_be_durable_are_refused_with_a_way_out() {
+fn parts_that_are_incompatible_with_persist_tuples_are_refused_with_a_remedy() {
     let changes: [(Change, &str); 8] = [
         (|parts| parts.tree = TreeKind::None.into(), "tree.kind = \"bonsai\""),
         (
@@ -281,7 +281,7 @@ fn all_come_back(order: Order, image: &[(Slot, Untrusted)], registers: &Register
 }
 
 #[test]
-fn an_aborted_renewal_halts_the_chip_and_is_finished_after_a_reboot() {
+fn an_aborted_counter_renewal_halts_the_chip_and_is_completed_after_a_reboot() {
     for order in ORDERS {
         let Powered { scheme, verbs } = before_an_overflow(order);
         let good = verbs.media.borrow().read(Slot(4));
@@ -298,7 +298,7 @@ fn an_aborted_renewal_halts_the_chip_and_is_finished_after_a_reboot() {
 }
 
 #[test]
-fn a_renewal_that_recovery_cannot_finish_stays_registered() {
+fn a_counter_renewal_that_recovery_cannot_complete_remains_registered() {
     for order in ORDERS {
         let before = before_an_overflow(order);
         let good = before.verbs.media.borrow().read(Slot(4));

@@ -69,7 +69,7 @@ impl Bench {
 }
 
 #[test]
-fn an_overflow_of_a_minor_counter_moves_the_other_lines_of_its_page_and_counts_them() {
+fn a_minor_counter_overflow_re_encrypts_and_counts_the_other_lines_of_its_group() {
     for (lines_per_tag, together) in [(1, 63), (4, 64)] {
         let bench = Bench::new(scheme(lines_per_tag, CounterChoice::Sc64, TreeKind::Bonsai));
         (0..127).for_each(|_| bench.write(5));
@@ -81,7 +81,7 @@ fn an_overflow_of_a_minor_counter_moves_the_other_lines_of_its_page_and_counts_t
 }
 
 #[test]
-fn an_overflow_in_a_tree_node_moves_its_children_in_memory_and_counts_them() {
+fn a_version_overflow_in_a_tree_node_renews_and_counts_its_children_in_memory() {
     let tree = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
     let bench = Bench::new(scheme(1, CounterChoice::Mono56, tree));
     // Eight lines to a line of counters, 128 lines of counters to a node, and 64 nodes to the root. A version has 3

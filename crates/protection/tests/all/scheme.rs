@@ -42,7 +42,7 @@ pub fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tre
 }
 
 #[test]
-fn a_report_names_the_caches_that_a_design_has_a_use_for() {
+fn the_layout_report_lists_only_metadata_caches_that_the_design_uses() {
     let caches_of = |parts: Parts| {
         let report = parts.layout_report(LINES, 0).unwrap();
         let caches = report.on_chip.into_iter().filter(|part| part.ways.is_some());
@@ -173,7 +173,7 @@ fn read(scheme: &Scheme, memory: &Functional, line: LineAddr) -> units::Line {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn a_protected_memory_returns_the_written_content(
+    fn random_accesses_read_the_written_content_in_every_composition(
         which in 0..compositions().len(), seed in any::<u64>(),
         steps in proptest::collection::vec((0u64..24, 0u64..6, any::<u8>(), 0u8..10), 1..600),
     ) {
@@ -225,7 +225,7 @@ fn a_page_is_re_encrypted_at_the_128th_write_of_one_line_and_stays_readable() {
 }
 
 #[test]
-fn children_in_memory_get_new_macs_when_their_parent_overflows() {
+fn tree_children_in_memory_get_new_macs_when_the_version_of_their_parent_overflows() {
     let levels = [CounterChoice::Sc128];
     let tree = counters(&levels, 1, Update::Lazy);
     let parts = parts(CipherChoice::Aes128Counter, CounterChoice::Mono56, MacChoice::Gmac, tree);
@@ -254,7 +254,7 @@ fn children_in_memory_get_new_macs_when_their_parent_overflows() {
 }
 
 #[test]
-fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
+fn incompatible_compositions_of_parts_are_refused_with_a_remedy() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
     for (parts, remedy) in [
         (parts(C::Aes128Counter, N::None, M::None, T::None), "counters = \"sc64\""),
@@ -298,7 +298,7 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
 }
 
 #[test]
-fn a_tag_that_does_not_fit_an_authenticated_cipher_is_refused_with_a_way_out() {
+fn a_tag_incompatible_with_an_authenticated_cipher_is_refused_with_a_remedy() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
     let mut shared = parts(C::TdesOcbChunks, N::Sc64, M::OcbChunks, T::None);
     shared.mac.tag_bits = Some(4);
@@ -312,7 +312,7 @@ fn a_tag_that_does_not_fit_an_authenticated_cipher_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn the_placement_of_tags_decides_the_lines_that_an_access_moves() {
+fn the_tag_placement_determines_the_lines_that_an_access_transfers() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let moved = |place, lines| {
         let scheme = tags(parts(C::Aes128Xts, N::None, M::HmacSha256, T::None), place, lines).build(LINES, 1).unwrap();
@@ -341,7 +341,7 @@ fn the_placement_of_tags_decides_the_lines_that_an_access_moves() {
 }
 
 #[test]
-fn weak_choices_are_named() {
+fn the_weaknesses_of_a_design_are_listed() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
     let weak = |parts: Parts| parts.weaknesses();
     assert_eq!(weak(parts(C::Aes256Counter, N::Sc64, M::Gmac, T::Bonsai)), [""; 0]);
@@ -367,7 +367,7 @@ fn weak_choices_are_named() {
 }
 
 #[test]
-fn a_flipped_bit_of_ciphertext_is_refused_by_every_code_over_either_text() {
+fn every_mac_over_plaintext_or_ciphertext_detects_a_flipped_ciphertext_bit() {
     for parts in compositions().iter().filter(|parts| parts.mac.code != MacChoice::None) {
         let scheme = parts.build(LINES, 3).unwrap();
         let memory = Functional::new(scheme.layout().total_lines());

@@ -46,7 +46,7 @@ pub fn long_tags() -> Vec<Parts> {
 }
 
 #[test]
-fn tags_that_do_not_fit_their_placement_are_refused_with_a_way_out() {
+fn tags_incompatible_with_their_placement_are_refused_with_a_remedy() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let bonsai = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
     for (parts, remedy) in [
@@ -67,7 +67,7 @@ fn tags_that_do_not_fit_their_placement_are_refused_with_a_way_out() {
 }
 
 #[test]
-fn tag_lengths_that_do_not_fit_code_or_placement_are_refused_with_the_nearest() {
+fn tag_lengths_invalid_for_mac_or_placement_are_refused_with_the_nearest_valid_one() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let of = |code, bits, place| of_line(tags(parts(C::Aes128Counter, N::Sc64, code, T::Bonsai), place, 1), bits);
     let chunks = |cipher, code, bits, place| of_chunk(tags(parts(cipher, N::Sc64, code, T::Bonsai), place, 1), bits);

@@ -5,7 +5,7 @@ use casemate_protection::design::{CipherChoice, CounterChoice, Covered, MacChoic
 use casemate_protection::tree::Update;
 
 #[test]
-fn parts_and_keys_that_no_other_part_uses_are_refused_with_a_way_out() {
+fn unused_parts_and_configuration_keys_are_refused_with_a_remedy() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TreeKind as T};
     let plain = parts(C::Aes128Xts, N::None, M::None, T::None);
     let with = |change: fn(&mut Parts)| {

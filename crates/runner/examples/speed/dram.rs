@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// Mean gaps between requests, in memory clocks.
 const GAPS: [u64; 4] = [0, 10, 20, 100];
 
-/// Offers `requests` requests of each stream to a channel; `found` gets the speed of each stream.
+/// Offers `requests` requests of each stream to a channel; calls `found` with the speed of each stream.
 pub fn measure_all(requests: usize, mut found: impl FnMut(Value)) {
     let plain = DramConfig::ddr4_3200();
     let bank_group_low = DramConfig { address_map: AddressMap::BankGroupLow, ..plain.clone() };

@@ -1,12 +1,12 @@
-//! Measures the speed on this host, as one JSON object a line: of whole runs, or only of the DRAM model.
+//! Measures the speed on this host, of whole runs or only of the DRAM model. Prints one JSON object per line.
 //!
 //! ```text
 //! speed run MACHINE WORKLOAD DESIGN MILLIONS [parameter=value ...] [machine.key=value ...]
 //! speed dram REQUESTS
 //! ```
 //!
-//! Speeds are per second of processor time of the simulating thread, so other programs on the host have little
-//! influence.
+//! Speeds are per second of processor time of the simulating thread, so other programs on the host hardly affect the
+//! speeds.
 
 mod dram;
 mod whole;

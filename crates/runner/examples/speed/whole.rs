@@ -7,11 +7,11 @@
 //! The overhead in memory is the peak memory of the process minus three parts: all data of the built-in program, its
 //! content in simulated memory, and its simulated metadata. For a trace of unknown program size, the pages that the run
 //! touched replace the first part. Pages that a program has not written yet count as its data, although the host has
-//! not allocated them. So the overhead is a lower bound if there are many of these pages.
+//! not allocated them. So the overhead is a lower bound if a program has many unwritten pages.
 //!
-//! The share of real cryptography is the time to repeat the cryptography of the run on this host, in a warm cache. It covers every
-//! encrypted or decrypted line, every tag and every hash of the tree, times the measured cost of one in the parts of the design. It
-//! includes lines with initial content. It excludes the cost of cold caches.
+//! The share of real cryptography is the time to repeat the cryptography of the run on this host, in a warm cache. It
+//! is the number of encrypted or decrypted lines, of tags and of tree hashes, each multiplied by the measured time of
+//! one operation in the design. The share includes lines with initial content, and excludes the cost of cold caches.
 
 use crate::timed;
 use casemate_runner::{Record, RunControl, RunError, RunOptions, run_together};
@@ -29,7 +29,7 @@ use units::{LINE_BYTES, Line, LineAddr, LineLength};
 use workload::broadcast::{BroadcastTap, broadcast};
 use workload::{Persistent, champsim, kernels, stored};
 
-/// Instructions of a trace before it starts again, as in the files of the reference.
+/// Instructions of a trace before it starts again, as in the trace files for ChampSim.
 const TRACE_INSTRUCTIONS: u64 = 4_000_000;
 
 /// Prefixes of parameters that change a key of the machine or of the design; all other parameters belong to the
@@ -101,7 +101,7 @@ fn simulate(options: &RunOptions, programs: Vec<BroadcastTap>) -> Result<Record,
     run_together(options, programs, |_| RunControl::GoOn)
 }
 
-/// Seconds that the cryptography of the run takes in the parts of the design.
+/// Returns the seconds of host time that the cryptography of the run takes with the ciphers and codes of the design.
 fn crypto_seconds(record: &Record, parts: &Parts, length: LineLength) -> Result<f64, String> {
     if parts.permutation.is_some() {
         return Ok(moving_seconds(record.host.computed));
@@ -121,7 +121,7 @@ fn crypto_seconds(record: &Record, parts: &Parts, length: LineLength) -> Result<
     Ok(seconds.iter().sum())
 }
 
-/// The same for a design that moves lines.
+/// Returns the same seconds for a design that permutes lines.
 fn moving_seconds(Computed { lines, tags, hashes, .. }: Computed) -> f64 {
     let cipher = ChunkCipher::new(&Key([1; 16]), &Key([2; 16]));
     let text = |n| [n as u8; CHUNK_LINE_BYTES];
@@ -137,7 +137,8 @@ fn moving_seconds(Computed { lines, tags, hashes, .. }: Computed) -> f64 {
     seconds.iter().sum()
 }
 
-/// A node as in a tree with two children, which leaves its end blank; other trees accept it as well.
+/// Returns a node as in a tree with two children per node: its last bytes are blank. Other trees accept this node as
+/// well.
 fn node(n: u64) -> Line {
     let mut node = [n as u8 | 1; LINE_BYTES];
     node[3 * LINE_BYTES / 4..].fill(0);

@@ -31,7 +31,7 @@ pub(super) struct Filling {
     lines: Vec<u8>,
     flags: Vec<u8>,
     contents: Vec<u8>,
-    /// Time and line of the previous crossing.
+    /// Time (in femtoseconds) and line of the previous crossing.
     before: Cell<(u64, u64)>,
 }
 

@@ -1,4 +1,5 @@
-//! Reads a file of crossings. A checksum covers every byte, and the end record must agree with the blocks.
+//! Reads a file of crossings. A checksum covers every byte, and the totals in the end record must equal those of the
+//! blocks.
 
 use super::block::BusBlock;
 use super::{BusError, BusTotals, KIND_BLOCK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, VERSION};

@@ -53,7 +53,7 @@ impl BusRecorder {
     /// Completes the file of crossings.
     ///
     /// # Errors
-    /// The error of the file, from now or before.
+    /// The first error in writing the file.
     pub fn finish(&self, memory: &TimedMemory) -> Result<(), BusError> {
         let Some(filled) = &self.0 else { return Ok(()) };
         memory.probe().into_iter().for_each(Probe::finish);

@@ -52,13 +52,14 @@ fn all(path: &Path) -> Result<(Vec<BusBlock>, BusTotals), BusError> {
 }
 
 #[test]
-fn a_bus_file_has_the_crossings_that_memory_counts_and_repeats_exactly() {
+fn a_bus_file_records_the_reads_and_writes_that_memory_counts_and_repeats_exactly() {
     let folder = Folder::new("counts");
     let [plain, again, bytes] = ["plain", "again", "bytes"].map(|name| folder.0.join(name));
     let record = run(&options(&plain, false), gups(), |_| RunControl::GoOn).unwrap();
     let (blocks, totals) = all(&plain).unwrap();
     let counted = record.dram;
-    // Memory has counted reads under way at the end of the program, but their lines have not crossed.
+    // The statistics of memory include reads that are under way at the end of the program, although their lines have
+    // not crossed the pins.
     let queue = 64;
     assert!(totals.reads <= counted.reads && counted.reads <= totals.reads + queue, "{totals:?} {counted:?}");
     assert_eq!((totals.writes, totals.merged), (counted.writes, counted.merged));
@@ -85,7 +86,7 @@ fn a_bus_file_has_the_crossings_that_memory_counts_and_repeats_exactly() {
 }
 
 #[test]
-fn reads_with_the_critical_word_first_are_ordered_by_their_last_word() {
+fn a_bus_file_orders_critical_word_first_reads_by_their_last_word() {
     let folder = Folder::new("first-word");
     let options = |name: &str, critical_word_first: bool| {
         let mut options = options(&folder.0.join(name), false);
@@ -116,7 +117,7 @@ fn writing_a_bus_file_changes_no_result() {
 }
 
 #[test]
-fn any_crossings_read_back_as_written() {
+fn random_bus_transfers_survive_a_bus_file() {
     let folder = Folder::new("written");
     let path = folder.0.join("file");
     let mut random = units::random::Random::new(1);
@@ -185,7 +186,7 @@ fn a_foreign_or_damaged_bus_file_is_refused_with_its_reason() {
 
 proptest! {
     #[test]
-    fn no_bytes_of_a_block_make_its_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), counts in any::<[u8; 4]>()) {
+    fn no_bytes_of_a_bus_file_block_make_its_decoder_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), counts in any::<[u8; 4]>()) {
         let _ = BusBlock::decode(&bytes);
         // Four sections of these lengths, so that the decoder reaches their content.
         let mut rest = &bytes[..];
@@ -213,7 +214,7 @@ fn an_unusable_path_is_refused_before_the_run_and_leaves_no_file() {
 }
 
 #[test]
-fn a_run_that_is_given_up_keeps_the_earlier_file() {
+fn a_stopped_run_keeps_the_earlier_bus_file() {
     let folder = Folder::new("given-up");
     let path = folder.0.join("file");
     std::fs::write(&path, "before").unwrap();

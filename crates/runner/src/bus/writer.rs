@@ -8,7 +8,7 @@ use std::path::Path;
 use units::Time;
 use zstd::bulk::Compressor;
 
-/// Level of zstd: at higher levels the simulation would wait for it.
+/// Compression level of zstd. At higher levels the simulation would wait for the compression.
 const LEVEL: i32 = 1;
 
 /// A bus file that is being written.

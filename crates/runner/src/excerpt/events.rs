@@ -2,8 +2,8 @@
 //!
 //! Times are microseconds, exact to the femtosecond; a start time has half a femtosecond added. Some readers, such as
 //! Perfetto, cut times to whole nanoseconds. The binary fraction of a start time is often slightly below the written
-//! decimal. Without the addition, these readers would move it to the nanosecond before, and two adjacent spans would
-//! overlap.
+//! decimal. Without the addition, these readers would move this start to the previous nanosecond, and two adjacent
+//! spans would overlap.
 
 use super::tracks::{TrackGroup, TrackSpan, Tracks};
 use crate::record::Configuration;
@@ -99,7 +99,7 @@ fn placed(Track { process, thread }: Track, event: &TrackSpan) -> String {
     )
 }
 
-/// The arrows from each span of an access to the next.
+/// The arrows from each span of an access to the next span of this access.
 fn tied(access: u64, events: &[(Track, &TrackSpan)]) -> Vec<String> {
     let last = events.len() - 1;
     let arrow = |(position, (Track { process, thread }, event)): (usize, &(Track, &TrackSpan))| {

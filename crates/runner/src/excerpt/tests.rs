@@ -1,4 +1,5 @@
-//! Tests of the file of a window, against the file of the whole run and against the capacity of the machine.
+//! Compares the file of a window with the file of the whole run, and with the number and latencies of the machine's
+//! units.
 
 use super::*;
 use crate::run::{RunControl, RunError, RunOptions, run};
@@ -111,7 +112,7 @@ fn of<'a>(found: &'a [Found], unit: &'a str) -> impl Iterator<Item = &'a Found> 
 }
 
 #[test]
-fn a_window_has_exactly_the_spans_of_the_run_that_meet_it() {
+fn a_trace_window_has_exactly_the_spans_of_the_run_that_overlap_it() {
     let folder = Folder::new("window");
     let (whole, part) = (folder.0.join("whole"), folder.0.join("part"));
     let all = options("sc64-bmt", &whole, 0, 1000 * US);
@@ -145,7 +146,7 @@ fn a_window_has_exactly_the_spans_of_the_run_that_meet_it() {
 }
 
 #[test]
-fn no_unit_exceeds_its_number_of_concurrent_operations() {
+fn no_engine_unit_in_an_excerpt_exceeds_its_number_of_concurrent_operations() {
     let folder = Folder::new("capacity");
     let path = folder.0.join("file");
     let mut all = options("sc64-bmt", &path, 0, 1000 * US);
@@ -187,7 +188,7 @@ fn a_bus_carries_one_line_at_a_time() {
 }
 
 #[test]
-fn a_burst_released_at_its_first_word_is_in_every_window_that_it_meets() {
+fn a_burst_released_at_its_first_word_is_in_every_trace_window_that_it_overlaps() {
     let folder = Folder::new("rest");
     let (whole, part) = (folder.0.join("whole"), folder.0.join("part"));
     let from = |path: &Path, from: u64, length: u64| {
@@ -208,7 +209,7 @@ fn a_burst_released_at_its_first_word_is_in_every_window_that_it_meets() {
 }
 
 #[test]
-fn the_spans_of_a_read_begin_after_its_request_and_its_release_precedes_its_arrival() {
+fn excerpt_spans_of_a_read_begin_after_its_request_and_release_precedes_arrival() {
     let folder = Folder::new("trips");
     let path = folder.0.join("file");
     run(&options("sc64-bmt", &path, 0, 1000 * US), gups(), |_| RunControl::GoOn).unwrap();
@@ -230,11 +231,11 @@ fn the_spans_of_a_read_begin_after_its_request_and_its_release_precedes_its_arri
 }
 
 #[test]
-fn the_spans_of_a_read_to_the_last_level_cache_and_back_leave_no_gap_at_its_ends() {
+fn excerpt_spans_of_a_read_between_core_and_llc_leave_no_gap_at_its_ends() {
     let folder = Folder::new("stops");
     let path = folder.0.join("file");
     let mut options = options("sc64-bmt", &path, 0, 1000 * US);
-    // Few enough buffers that reads wait for them.
+    // The machine has too few write-back buffers, so reads wait for them.
     options.machine.llc.writeback_buffers = 2;
     run(&options, gups(), |_| RunControl::GoOn).unwrap();
     let found = found(&path);
@@ -274,7 +275,7 @@ fn an_excerpt_changes_no_event_and_is_the_same_each_time() {
 }
 
 #[test]
-fn several_cores_have_separate_tracks() {
+fn each_core_has_a_separate_track_in_an_excerpt() {
     let folder = Folder::new("cores");
     let path = folder.0.join("file");
     let machine = catalogue::machine("emcc-4core").unwrap();
@@ -288,7 +289,7 @@ fn several_cores_have_separate_tracks() {
 }
 
 #[test]
-fn a_window_past_the_end_is_refused_and_keeps_only_the_record_and_the_bus_file() {
+fn a_trace_window_past_the_end_of_the_run_is_refused_and_keeps_the_other_outputs() {
     let folder = Folder::new("past");
     let path = folder.0.join("file");
     let requested = options("none", &path, 900 * US, US);

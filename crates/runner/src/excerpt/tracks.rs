@@ -1,5 +1,5 @@
-//! Sorts the work of all units onto tracks: one for each unit, with a lane for each operation that it does at the same
-//! time.
+//! Sorts the work of all units onto tracks: one track for each unit, with one lane for each of the unit's concurrent
+//! operations.
 
 use crate::record::Configuration;
 use machine::memory::{DeviceConfig, MemoryConfig};
@@ -44,15 +44,15 @@ pub(super) type Name = (TrackGroup, u32, String);
 /// Details of a span, shown by the viewer.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct SpanAbout {
-    /// Number of the access that the span belongs to.
+    /// Number of the access to which the span belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<u64>,
-    /// Address of the line that the span is about.
+    /// Address of the line on which the unit worked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_for: Option<Cause>,
-    /// Nanoseconds for which the unit worked for other accesses first, if that is known.
+    /// Nanoseconds for which the access waited while the unit worked for other accesses, if this time is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +107,7 @@ impl UnitNames {
         }
     }
 
-    /// The unit of a piece of work.
+    /// The name of the unit that did a piece of work.
     fn name(&self, piece: &UnitSpan) -> Name {
         let engine = |order, name: &str| (TrackGroup::Engines, order, name.to_owned());
         match piece.unit {
@@ -132,7 +132,8 @@ impl UnitNames {
         }
     }
 
-    /// The line of a slot that is requested last. Memory's answer is about this line.
+    /// The last requested line of a slot, since a slot may have several lines. The recorded answer of memory is that
+    /// for this line.
     fn last_line(&self, slot: Slot) -> LineAddr {
         let (first, second) = self.shape.lines(slot);
         second.unwrap_or(first)
@@ -274,7 +275,8 @@ impl Tracks {
     }
 }
 
-/// Puts the events of a unit in order, and each into the first lane that is free then: no two events of a lane overlap.
+/// Sorts the events of a unit by time, and assigns each to the first lane that is free at its start. So no two events
+/// of a lane overlap.
 fn lay(events: &mut [TrackSpan]) {
     events.sort_by_key(|event| (event.start, event.end));
     let mut free: Vec<Time> = Vec::new();
@@ -294,7 +296,7 @@ fn address(line: LineAddr) -> String {
     format!("{:#x}", line.0 * LINE_BYTES as u64)
 }
 
-/// Names the resource that an access waits for, if it is not a unit.
+/// Names the resource for which an access waits, if the resource is not a unit.
 fn waits(verb: Verb) -> &'static str {
     match verb {
         Verb::Lock => "for locks",

@@ -1,4 +1,4 @@
-//! The accesses that can be explained: the slots that each fetches, and the first steps of some.
+//! The kinds of accesses that can be explained: the slots that each kind fetches, and the first steps of some kinds.
 
 use protection::execution::{Explained, Timed};
 use protection::scheme::{Demand, Scheme};
@@ -6,8 +6,8 @@ use protection::slot::Slot;
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use units::{LineAddr, Word};
 
-/// The slots that an access fetches, a read's line last. The lines of a write wait in the queue of their controller in any state of the
-/// row.
+/// The slots that an access fetches; the line of a read is last. The lines that a write stores are not included: they
+/// wait in the queue of the memory controller, whatever the state of the row.
 pub(super) fn fetched(scheme: &Scheme, target: LineAddr, is_read: bool) -> Vec<Slot> {
     let mut slots = Vec::new();
     scheme.name_fetched(target, |slot| {

@@ -1,4 +1,4 @@
-//! The condition of a machine when an access is explained: the metadata on the chip, and a memory at rest.
+//! The condition of a machine when an access is explained: the metadata on the chip, and an idle memory.
 
 use catalogue::Machine;
 use machine::memory::DeviceConfig;
@@ -19,8 +19,8 @@ pub enum OnChipMetadata {
     Nothing,
     /// The nodes of the tree above the line's counter.
     Tree,
-    /// The tree, and the counter in the last-level cache. A design that does not keep counters in this cache has only
-    /// the tree on the chip.
+    /// The tree, and the counter in the last-level cache. Under a design that does not keep counters in this cache,
+    /// only the tree is on the chip.
     LastLevel,
     /// The tree and the counter, in the controller's cache.
     Counter,
@@ -38,8 +38,8 @@ pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
     scheme.lines_per_counter_line().unwrap_or(LINES_PER_PAGE as u64)
 }
 
-/// Loads exactly the required metadata by a read of another line. This line has a counter with the same parents, or
-/// shares the line of counters, or shares the line of tags.
+/// Loads exactly the required metadata by a read of another line. The other line shares the parents of the counter
+/// line, the counter line itself, or the line of tags with the target, as required.
 pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
     if let Some(moving) = scheme.moving() {
         return records(moving, memory, target, on_chip).await;
@@ -60,7 +60,8 @@ pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: L
     }
 }
 
-/// Loads the required records and nodes by a walk: for the page itself, or for a page whose record has the same nodes above it.
+/// Loads the required page records and tree nodes by a walk: for the page itself, or for another page with a record
+/// under the same nodes.
 async fn records(moving: &MovingLines, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
     let before = match on_chip {
         OnChipMetadata::Nothing => return,
@@ -71,8 +72,8 @@ async fn records(moving: &MovingLines, memory: &Rc<TimedMemory>, target: LineAdd
     let _ = moving.slot_of(&Timed::new(memory), LineAddr(before)).await;
 }
 
-/// A moment when the memory is idle and, if the device needs refresh, has just been refreshed, so that the next refresh
-/// is far.
+/// A moment at which the memory is idle. If the device needs refresh, it has just been refreshed, so the next refresh
+/// is not due soon.
 pub(super) fn at_rest(device: &DeviceConfig, now: Time) -> Time {
     let settled = now + Duration::from_ns(1_000);
     match device {

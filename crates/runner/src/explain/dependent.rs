@@ -1,5 +1,6 @@
-//! Timing of two dependent reads at the pins of memory: the content of the first line gives the address of the second. The time between the
-//! crossings of both lines is the time that the chip needs to release the first. An attacker on the bus learns only this time.
+//! Timing of two dependent reads at the pins of memory: the content of the first line gives the address of the second
+//! line. The time between the two crossings is the time that the chip needs to release the first line. An attacker on
+//! the bus learns only this time.
 //!
 //! The first line's metadata is on the chip, and no other access is under way, so only the line's content can change the time.
 
@@ -29,7 +30,7 @@ pub struct DependentReads {
     pub second: LineAddr,
 }
 
-/// The values that the table of a speculation of this size holds, the most frequent first, when reads are timed.
+/// The values in a table of frequent values of this size when reads are timed, the most frequent value first.
 pub fn frequent_values(values: usize) -> Vec<u64> {
     value::table(values)
 }

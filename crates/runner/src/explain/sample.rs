@@ -1,7 +1,8 @@
 //! The sample of lines that are measured when an access is explained, and the percentiles of their latencies.
 //!
-//! The lines are drawn evenly from all of the memory. Only the seed and the size of the memory decide the draws, so all designs use the
-//! same lines. The exception is a design whose last lines of counters are incomplete: it leaves out the last lines of memory.
+//! The lines are drawn evenly from all of the memory. The draws depend only on the seed and the size of the memory, so
+//! all designs are measured on the same lines. The exception is a design with incomplete last lines of counters: its
+//! sample excludes the last lines of memory.
 
 use protection::design::DataLines;
 use serde::{Deserialize, Serialize};
@@ -81,8 +82,8 @@ impl Lines {
         }
     }
 
-    /// The median measurement and the spread of all latencies. The function returns the first of several measurements
-    /// with the median latency.
+    /// The median measurement and the spread of all latencies. If several measurements have the median latency, the
+    /// function returns the first of them.
     ///
     /// # Panics
     /// If there are no measurements.
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_latencies_from_the_sample() {
+    fn latency_percentiles_of_explain_are_elements_of_the_sample() {
         let shuffled: Vec<u64> = (1..=999).map(|n| n * 7 % 1000).collect();
         let (median, spread) = spread_of(&shuffled);
         assert_eq!(
@@ -135,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_with_the_median_latency_is_drawn() {
+    fn explain_reports_the_first_sampled_line_with_the_median_latency() {
         let read = vec![(5, 'a'), (3, 'b'), (3, 'c'), (1, 'd'), (3, 'e')];
         let ((_, name), _) = sample(5, 1).median(read, |(fs, _)| Duration::from_fs(*fs));
         assert_eq!(name, 'b');
     }
 
     #[test]
-    fn a_sample_depends_only_on_its_seed_and_covers_the_whole_memory() {
+    fn the_lines_that_explain_samples_depend_only_on_the_seed_and_cover_the_whole_memory() {
         let drawn = sample(999, 7).targets(1 << 20).unwrap();
         assert_eq!(drawn, sample(999, 7).targets(1 << 20).unwrap());
         assert_ne!(drawn, sample(999, 8).targets(1 << 20).unwrap());

@@ -1,11 +1,13 @@
-//! The explained store: the state of the persist buffer when it arrives, and its steps in the buffer.
+//! The explained store: the state of the persist buffer when the store arrives, and the steps of the store in the
+//! buffer.
 //!
 //! ```text
 //! stores before it ─ caches of metadata emptied ─ chosen metadata read again ─ the store ─ the drain of its entry
 //! ```
-//! The earlier stores run through the scheme's code at once, while the clock does not advance: they leave entries and counters, but no
-//! metadata on the chip. The persist buffer of the simulated cores ([`machine::persist`]) decides which entry a store finds, whether it has
-//! room for one, and which entry leaves first.
+//! The scheme executes the earlier stores in functional mode, while the clock does not advance. These stores create
+//! entries in the buffer and counters in memory; the metadata caches are then emptied. The result of the look-up of
+//! each store and the order in which entries leave are those of the persist buffer of the simulated cores
+//! ([`machine::persist`]).
 
 use super::condition::lines_per_group;
 use catalogue::{Design, Machine};
@@ -29,21 +31,21 @@ const PURPOSE: u64 = 0x6675_6c6c_6275_6666;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Meets {
-    /// No entry of its line, and room for a new one.
+    /// The buffer has no entry of the line, but room for a new entry.
     #[default]
     NewEntry,
     /// The buffer has an entry of the line, which an earlier store has allocated.
     Entry,
-    /// Entries of other lines fill the buffer. The first of them begins to drain as the store arrives, and the store
-    /// waits until it has left.
+    /// Entries of other lines fill the buffer. The first of these entries begins to drain as the store arrives, and the
+    /// store waits until this entry has left.
     FullBuffer,
-    /// The buffer has room for a new entry, but the line's counter is at its end. The store renews the counters of the
-    /// group, and re-encrypts all its lines.
+    /// The buffer has room for a new entry, but the minor counter of the line is at its maximum. The store renews the
+    /// counters of the group, and re-encrypts all its lines.
     Overflow,
 }
 
 impl Meets {
-    /// The state that a store meets, by default room for a new entry; `None` for a read or a write.
+    /// The state of the buffer that a store finds, by default room for a new entry; `None` for other accesses.
     ///
     /// # Errors
     /// A sentence, if a state is requested for a read or a write.
@@ -69,12 +71,13 @@ pub(super) struct StorePath {
     content: Line,
     /// Number of lines, from the first, that may fill the buffer.
     lines: u64,
-    /// Writes of a line in an old group before the write that overflows its counter.
+    /// Number of writes of a line in an aged counter group before the write that overflows its counter.
     writes_left: u64,
 }
 
 impl StorePath {
-    /// Stores of this content under a design. A store can be explained for the first `lines` lines of memory.
+    /// Creates the path for stores of `content` under a design. A store can be explained for the first `lines` lines of
+    /// memory.
     ///
     /// # Errors
     /// A sentence, if the design has no persist buffer, keeps no entry, or has counters that never overflow; or if the memory has too few
@@ -152,7 +155,7 @@ pub(super) struct Arrival {
     line: LineAddr,
     /// Entries of earlier stores.
     entries: persist::PersistBuffer,
-    /// Entries among them that were chosen to leave, in that order.
+    /// Those of these entries that were chosen to drain, in the order of choice.
     leaving: Vec<LineAddr>,
 }
 
@@ -209,7 +212,7 @@ impl Arrival {
     }
 }
 
-/// Ages a line's group until its counters are near their end, and writes all its other lines.
+/// Ages the counter group of a line until its counters are near their maximum, and writes all other lines of the group.
 fn make_old<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, content: &Line) {
     run_now(scheme.age(verbs, line, Age::BeforeRenewal));
     let group = lines_per_group(scheme);
@@ -218,7 +221,7 @@ fn make_old<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, content: &Line
     others.for_each(|other| run_now(scheme.write(verbs, other, content)));
 }
 
-/// Number of writes to a line of an old group before the write that overflows its counter, found by trial.
+/// Number of writes to a line of an aged counter group before the write that overflows its counter, found by trial.
 fn writes_before_overflow(design: &Design, lines: u64, content: &Line) -> Result<u64, String> {
     let scheme = design.parts.build(lines, 1)?;
     let verbs = Functional::new(scheme.layout().total_lines());

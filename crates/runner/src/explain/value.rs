@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use units::{LINE_BYTES, Line, LineLength, WORD_BYTES};
 
-/// Words for lines: zeros, or a value from or outside the table of a speculation.
+/// Names for the content of lines: zeros, or a value from or outside the table of frequent values.
 const NAMED: [(&str, LineValue); 4] = [
     ("zeros", LineValue::of([0; LINE_BYTES])),
     ("frequent", LineValue { line: [0; LINE_BYTES], rank: Some(Rank::First) }),
@@ -15,7 +15,7 @@ const NAMED: [(&str, LineValue); 4] = [
     ("other", LineValue { line: LineValue::USUAL.line, rank: Some(Rank::Nowhere) }),
 ];
 
-/// Byte that fills the rarest value of a table.
+/// Byte that is repeated in the least frequent value of a table.
 const RAREST: u8 = 0x77;
 
 /// The values of a table of this size when an access is explained, the most frequent first.
@@ -24,7 +24,8 @@ pub(super) fn table(values: usize) -> Vec<u64> {
     (0..values.saturating_sub(1).max(1) as u64).chain([rarest]).take(values).collect()
 }
 
-/// The values of the table of this speculation: the given list for a fixed table, otherwise a default; empty without speculation.
+/// The values in the table of frequent values of this speculation: the given list for a fixed table, otherwise a
+/// default. Empty for a design without a table.
 pub(super) fn table_of(speculation: &SpeculationDesign) -> Vec<u64> {
     match speculation.tracking {
         Tracking::Fixed => speculation.list.iter().map(|value| value.cast_unsigned()).collect(),
@@ -41,12 +42,12 @@ enum Rank {
 }
 
 /// The content of a line. The user gives a whole line, a pattern that is repeated to fill the line, or a word. The
-/// words are `zeros`, and `frequent`, `rarest` and `other`, which refer to the table of a speculation. It is printed as
-/// the whole line.
+/// words are `zeros`, and `frequent`, `rarest` and `other`, which refer to the table of a speculation. The content is
+/// printed as the whole line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LineValue {
     line: Line,
-    /// Position of the value in a table, if the user gave it by that.
+    /// Position of the value in the table of frequent values, if the user gave the value by its position.
     rank: Option<Rank>,
 }
 
@@ -58,13 +59,13 @@ impl LineValue {
         LineValue { line, rank: None }
     }
 
-    /// The content for this table: replaces a position by the value at this position.
+    /// Returns the content for this table: replaces a position by the value at this position.
     pub(super) fn under(self, table: &[u64]) -> LineValue {
         let word = match self.rank {
             None => return self,
             Some(Rank::First) => table.first().copied(),
             Some(Rank::Last) => table.last().copied(),
-            // No table holds all the candidates, which repeat one byte.
+            // Each candidate repeats one byte. At least one candidate is not in the table.
             Some(Rank::Nowhere) => {
                 (self.line[0]..=u8::MAX).map(|byte| u64::from_le_bytes([byte; 8])).find(|word| !table.contains(word))
             }
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_repeated_over_the_line_and_a_whole_line_is_taken_as_it_is() {
+    fn a_short_hexadecimal_value_is_repeated_to_fill_an_explained_line() {
         assert_eq!(line("zeros").unwrap(), [0; LINE_BYTES]);
         assert_eq!(line("other").unwrap(), LineValue::USUAL.line());
         assert_eq!(line("A5").unwrap(), [0xa5; LINE_BYTES]);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn frequent_is_the_first_value_of_a_table_rarest_the_last_and_other_is_not_in_it() {
+    fn frequent_rarest_and_other_select_line_values_by_the_frequent_value_table() {
         let word = |text: &str, table: &[u64]| {
             let value = text.parse::<LineValue>().unwrap().under(table);
             u64::from_le_bytes(value.line()[..8].try_into().unwrap())
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_fills_no_line_is_refused_with_the_expected_forms() {
+    fn an_invalid_line_value_is_refused_with_the_valid_forms() {
         for (wrong, found) in [
             ("", "has 0 digits"),
             ("5", "has 1 digits"),

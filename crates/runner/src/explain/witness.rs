@@ -1,4 +1,5 @@
-//! The receiver of explained accesses, which replaces the chip: the latency between its components is the mean of a run.
+//! The receiver of explained accesses, which replaces the chip. Its latencies between the components of the chip are
+//! the mean latencies of a run.
 
 use catalogue::Machine;
 use chip::Distances;
@@ -35,7 +36,7 @@ impl Witness {
         Witness { clock, content, distances, way, look_up, released, whole }
     }
 
-    /// Forgets the releases so far.
+    /// Clears the recorded releases.
     pub fn forget(&self) {
         self.released.set(None);
     }

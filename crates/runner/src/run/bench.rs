@@ -25,7 +25,8 @@ use std::rc::Rc;
 use workload::deal::{Hand, deal};
 use workload::{Origin, Source};
 
-/// Power supply of the machine. If it may fail, the machine keeps the state that a loss of power needs.
+/// Power supply of the machine. If it may fail, the machine keeps the state that the simulation of a loss of power
+/// needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PowerScenario {
     /// Power does not fail.
@@ -122,7 +123,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
         Ok(AssembledMachine { executor, meters, sampler, pages, teams, programs, ends })
     }
 
-    /// Counts of the feeds; for each program the sum over its cores.
+    /// Statistics of the feeds: for each program, the sum over its cores.
     pub fn fed(&self) -> impl Iterator<Item = FeedCounters> + '_ {
         let of = |team: usize| self.programs.iter().skip(team).step_by(self.teams.len());
         (0..self.teams.len())
@@ -135,8 +136,8 @@ impl<S: Source + 'static> AssembledMachine<S> {
     }
 }
 
-/// Checks that a run of this machine can be sampled. No other core and no inclusion may take lines from the core during
-/// warming.
+/// Checks that a run of this machine can be sampled. During warming, no other core and no inclusive last-level cache
+/// may remove lines from the core's caches.
 fn check_sampled(machine: &Machine) -> Result<(), RunError> {
     let why = match (machine.cores, machine.llc.inclusion) {
         (1, Inclusion::Neither | Inclusion::Victim) => return Ok(()),
@@ -161,8 +162,8 @@ fn sampler(
     Ok(Some(Rc::new(RefCell::new(sampler))))
 }
 
-/// Deals the cores to the programs in turn, and each program to its cores. Returns the programs' teams and the cores'
-/// feeds.
+/// Assigns the cores to the programs in turn, and the strands of each program to its cores. Returns the programs' teams
+/// and the cores' feeds.
 fn enlist<S: Source>(
     sources: Vec<S>,
     cores: usize,

@@ -1,4 +1,4 @@
-//! Counting of a run: everything after its warm-up, and by interval if the options request intervals.
+//! Statistics of a run: everything after its warm-up, and per interval if the options request intervals.
 
 use super::intervals::{CountedMoment, Intervals, check_interval};
 use super::warm_up::{BaselineCounts, warm_up_of};
@@ -7,9 +7,10 @@ use crate::record::Interval;
 use chip::counts::Meters;
 use units::Clock;
 
-/// Takes the counts at the moment when the warm-up ends, and at the end of each interval.
+/// Reads the statistics at the end of the warm-up, and at the end of each interval.
 pub(super) struct IntervalCounter {
-    /// Number of instructions of all programs together at which the next moment is due; `None` after the last.
+    /// Number of instructions of all programs together at which the statistics must be read next; `None` if no further
+    /// reading is due.
     due: Option<u64>,
     /// Length of the warm-up in instructions of all programs together, until it ends.
     warm_up: Option<u64>,
@@ -43,13 +44,13 @@ impl IntervalCounter {
         Ok(counting)
     }
 
-    /// Begins to count, at the instruction `origin` where counting was due.
+    /// Begins to count, at the instruction `origin`, which ends the warm-up.
     fn begin(&mut self, origin: u64, now: impl FnOnce() -> CountedMoment) {
         self.intervals = self.length.map(|length| Intervals::new(length, self.clock, origin, now()));
         self.due = self.intervals.as_ref().map(|intervals| intervals.due(origin));
     }
 
-    /// Takes the counts if the event has reached the instruction where they are due.
+    /// Reads the statistics if the run has reached the instruction at which they are due.
     #[inline]
     pub fn look(&mut self, meters: &Meters) {
         if let Some(due) = self.due {
@@ -78,15 +79,15 @@ impl IntervalCounter {
         self.intervals.as_ref().filter(|intervals| intervals.is_full()).map(Intervals::overflow)
     }
 
-    /// Counts at the moment when counting began; zero if it has not begun, or if it began with the run.
+    /// Statistics at the moment when counting began; zero if counting has not begun, or if it began with the run.
     pub fn before(&self) -> &BaselineCounts {
         &self.before
     }
 
-    /// The counts by interval, until now.
+    /// The results per interval, until now.
     pub fn intervals(self, meters: &Meters) -> Option<Vec<Interval>> {
         self.length?;
-        // A run that ended in an alarm during its warm-up counts from its start.
+        // If a run ended in an alarm during its warm-up, its first interval begins at the start of the run.
         let intervals =
             self.intervals.unwrap_or_else(|| Intervals::new(u64::MAX, self.clock, 0, CountedMoment::default()));
         Some(intervals.until(CountedMoment::now(meters)))

@@ -56,7 +56,7 @@ pub enum RunError {
     Nothing {
         /// Name of the program.
         program: String,
-        /// The part of the program that was left out, if that may be all of it.
+        /// The part of the program that was skipped, if this part may be the whole program.
         why: String,
     },
     /// No store of a program wrote to the part of its memory that is persistent.
@@ -100,7 +100,7 @@ pub enum RunError {
         /// Number of units that were measured.
         units: usize,
     },
-    /// Power cannot fail in this run, or its loss cannot be judged.
+    /// A loss of power cannot be simulated in this run, or its result cannot be judged.
     #[error("{0}")]
     PowerLoss(String),
     /// The file of the lines that cross the pins cannot be written.
@@ -127,7 +127,7 @@ pub struct Unfinished {
     pub record: Record,
     /// The error of the file of the pins, if the options request the file.
     pub bus: Result<(), BusError>,
-    /// The error of the file of the window, likewise.
+    /// The error of the file of the window, if the options request the file.
     pub excerpt: Result<(), ExcerptError>,
 }
 

@@ -1,9 +1,10 @@
-//! A run by interval: the counts of every N instructions, for the phases of a program.
+//! Intervals of a run: statistics for every N instructions, which show the phases of a program.
 //!
-//! An interval ends like a warm-up, with the event in which the programs together reach its last instruction. The core does not stop for
-//! it, so that no event changes. One event may execute many instructions, so an interval may have some more than requested. The module
-//! counts the end of the next interval from the beginning, so that the excess does not add up. Each interval is the difference of the
-//! counts at its two ends, so that the sum of all intervals is the run.
+//! An interval ends like a warm-up, with the event in which the programs together reach its last instruction. The core
+//! does not stop at the end of an interval, so the division into intervals changes no event. One event may execute many
+//! instructions, so an interval may have more instructions than requested. The end of each interval is computed from
+//! the beginning of the run, so that these excesses do not add up. The statistics of an interval are the difference
+//! between the counts at its two ends, so that their sum over all intervals is that of the run.
 
 use super::{RunError, RunOptions};
 use crate::record::{CoreTime, Interval, ReadTimes, ipc, read_latency_ns};
@@ -11,7 +12,8 @@ use crate::sampling::Detail;
 use chip::counts::{Counts, Meters};
 use units::{Clock, Time};
 
-/// More intervals than a user would read in a table: each is a row, and stays in memory until the run ends.
+/// More intervals than a user would read in a table: each interval is one row of the table, and is kept in host memory
+/// until the run ends.
 const INTERVALS_MAX: u64 = 10_000;
 
 /// Checks all conditions for counting a run of `programs` programs by interval that are known before the run.
@@ -31,7 +33,8 @@ pub fn check_interval(options: &RunOptions, programs: usize) -> Result<(), RunEr
                     units in its record, or run it with every instruction in detail";
         return refused(rule.to_owned());
     }
-    // The length of a run with an unlimited budget is unknown in advance; such a run counts its intervals.
+    // The length of a run with an unlimited budget is unknown in advance; the number of intervals is then checked
+    // during the run.
     let counted = options.budget.saturating_sub(options.warm_up).saturating_mul(programs as u64);
     if options.budget != u64::MAX && counted / length > INTERVALS_MAX {
         return Err(too_many(length));
@@ -47,7 +50,7 @@ pub(super) fn too_many(length: u64) -> RunError {
     ))
 }
 
-/// Counts at one moment of the run.
+/// Statistics at one moment of the run.
 #[derive(Default)]
 pub(super) struct CountedMoment {
     counts: Counts,
@@ -55,14 +58,14 @@ pub(super) struct CountedMoment {
     at: Time,
     /// True if the design speculates on the content of lines.
     speculates: bool,
-    /// True if the design moves lines.
+    /// True if the design permutes lines.
     moves: bool,
     /// True if the stores of the design go through persist buffers.
     buffers: bool,
 }
 
 impl CountedMoment {
-    /// Takes the counts now.
+    /// Reads the statistics now.
     pub fn now(meters: &Meters) -> CountedMoment {
         let counts = meters.read();
         CountedMoment {
@@ -87,16 +90,17 @@ pub(super) struct Intervals {
     clock: Clock,
     /// Number of instructions at which the first interval was due to begin.
     origin: u64,
-    /// Counts at the start of the open interval.
+    /// Statistics at the start of the open interval.
     begun: CountedMoment,
-    /// Counts at the end of the open interval. The interval closes only if instructions follow, because events after
-    /// the last instruction are part of it.
+    /// Statistics at the end of the open interval. The interval is closed only if more instructions follow, because
+    /// events after the last instruction of the run belong to its last interval.
     ended: Option<CountedMoment>,
     closed: Vec<Interval>,
 }
 
 impl Intervals {
-    /// Intervals of `length` instructions. The first begins now, at instruction `origin` or at most a few instructions later.
+    /// Creates intervals of `length` instructions. The first begins now, at instruction `origin` or at most a few
+    /// instructions later.
     pub fn new(length: u64, clock: Clock, origin: u64, begun: CountedMoment) -> Intervals {
         Intervals { length, clock, origin, begun, ended: None, closed: Vec::new() }
     }
@@ -172,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_are_full_exactly_beyond_the_documented_maximum() {
+    fn the_number_of_run_intervals_is_limited_to_the_documented_maximum() {
         let clock = catalogue::machine("modern").unwrap().node.clock_mhz.clock();
         let mut intervals = Intervals::new(1, clock, 0, CountedMoment::default());
         // The first cut ends an interval, which stays open until another cut follows.

@@ -19,21 +19,22 @@ pub struct RunOptions {
     pub machine: Machine,
     /// The design that protects the machine's memory.
     pub design: Design,
-    /// Seeds keys, page placement and the counters of an aged machine.
+    /// Seed of the keys, of the page placement, and of the encryption counters of an aged machine.
     pub seed: u64,
-    /// Age of the counters of data at the start of the run.
+    /// Age of the encryption counters of data at the start of the run.
     pub age: StartingAge,
-    /// The most instructions of each program to run, on all its cores together.
+    /// Maximum number of instructions of each program, on all its cores together.
     pub budget: u64,
-    /// Instructions of each program to simulate before counting begins, as part of the budget.
+    /// Instructions of each program before the statistics begin (warm-up). They are part of the budget.
     pub warm_up: u64,
-    /// True if the ledger records and compares every pad: exact, but it needs much memory.
+    /// True if the ledger records and compares every pad: the check for reused pads is then exact, but needs much host
+    /// memory.
     pub ledger: bool,
     /// Part of the run to simulate in detail.
     pub detail: Detail,
-    /// Length of an interval in instructions of all programs together, if the run is to be counted by interval.
+    /// Length of an interval in instructions of all programs together, if the results are requested per interval.
     pub interval: Option<u64>,
-    /// Sizes of the tables of frequent values that watch the run, in values.
+    /// Sizes, in values, of the tables of frequent values that only observe the run.
     pub tables: Vec<usize>,
     /// File for the lines that cross the pins of memory, if requested.
     pub bus: Option<BusOptions>,
@@ -42,8 +43,8 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// A run of `budget` instructions of each program, all in detail and counted from the first instruction: with new counters, without a
-    /// ledger, and with seed 1.
+    /// Options for a run of `budget` instructions of each program, all in detail and without a warm-up: with new
+    /// encryption counters, without a ledger, and with seed 1.
     pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
         let (age, detail) = (StartingAge::New, Detail::All);
         let (seed, warm_up, ledger, tables) = (1, 0, false, Vec::new());

@@ -1,12 +1,13 @@
-//! A loss of power while programs run: the whole machine stops, the battery works, and a fresh chip recovers. The verdict then compares
-//! memory with the programs' accepted stores.
+//! A loss of power while programs run: the whole machine stops, the battery drains the durable lines, and a fresh chip
+//! recovers the memory. The verdict then compares the memory with the programs' accepted stores.
 //!
 //! ```text
 //! run ─ power fails ─ what is begun ends ─ the battery drains ─┬─ it lasts ──────────┬─ a fresh chip recovers ─ every line is read
 //!                     (where there is a battery)               └─ or dies on the way ┘   and compared with the account of stores
 //!                                                                   ─ more stores, a second loss, once more the same
 //! ```
-//! The account ([`chip::store_log`]) shares no code with the simulated parts: it contains the stores as the programs made them.
+//! The account ([`chip::store_log`]) shares no code with the simulated parts: it contains the stores as the programs
+//! executed them.
 //!
 //! | file | part |
 //! |---|---|
@@ -73,7 +74,7 @@ pub struct Moment {
 /// Stores of the programs at the loss of power.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct StoreCounts {
-    /// Number of stores that the cores had executed, including those executed ahead of the clock.
+    /// Number of stores that the cores had executed, including stores that were executed ahead of the clock.
     pub executed: u64,
     /// Number of these stores that were accepted: they are durable or will become durable.
     pub accepted: u64,
@@ -87,7 +88,7 @@ pub struct OnBattery {
     /// Energy that the work needs.
     #[serde(rename = "needed_nj", serialize_with = "in_nanojoules")]
     pub needed: Energy,
-    /// Number of operations before the battery died, if it died.
+    /// Number of operations that the battery powered before it was empty, if it did not last.
     pub died_after: Option<usize>,
 }
 
@@ -115,7 +116,7 @@ pub struct LossOutcome {
 }
 
 impl LossOutcome {
-    /// Returns true if no mismatch was found and no pad was used twice.
+    /// Returns true if the run found no mismatch and no pad that was used twice.
     pub fn passed(&self) -> bool {
         self.wrong == 0 && !self.pad_used_twice
     }
@@ -164,8 +165,8 @@ pub fn count_events<S: Source + 'static>(
     Ok(bench.executor.clock().event_count())
 }
 
-/// Runs programs on a machine under a design until power fails, and judges the recovered memory. `watch` gets the
-/// number of instructions so far, now and then.
+/// Runs programs on a machine under a design until power fails, and judges the recovered memory. `watch` is called
+/// repeatedly with the number of instructions so far.
 ///
 /// # Errors
 /// See [`RunError`]. Stores that recovery loses are results, not errors.

@@ -1,4 +1,4 @@
-//! Checks of programs before a run: the resources and properties that they need of the machine and of the design.
+//! Checks of programs before a run: the resources and properties of the machine and of the design that they need.
 
 use super::{RunError, RunOptions};
 use crate::sampling::Detail;
@@ -26,7 +26,7 @@ pub fn check_fits<S: Source>(programs: &[S], machine: &Machine) -> Result<(), Ru
     if needed > size { Err(RunError::TooLarge { needed, size }) } else { Ok(()) }
 }
 
-/// The part of memory that must survive a loss of power: all of it, unless a program requests less.
+/// The part of memory that must survive a loss of power: all memory, unless a program requests less.
 pub(super) fn persistent<S: Source>(programs: &[S]) -> Persistent {
     let said = programs.iter().map(|program| program.origin().persistent);
     said.reduce(|one, other| if one.is_all() { other } else { one }).unwrap_or_default()
@@ -56,8 +56,8 @@ pub(super) fn shadow<S: Source>(lines: u64, machine: &Machine, options: &RunOpti
     }
 }
 
-/// The same content with the state that a loss of power needs: an account of the programs' stores, and the stores that caches have
-/// accepted. `machine` is the machine with the persistence of the design.
+/// Adds the state that a simulated loss of power needs: an account of the programs' stores, and the stores that caches
+/// have accepted. `machine` is the machine with the persistence of the design.
 pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts) -> Shadow {
     let certain = match parts.persistence.has_battery() {
         true => Certain::Accepted,
@@ -68,8 +68,8 @@ pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts) -> Shadow
     if machine.node.reports_stores { shadow.accepted_by_caches(machine.cores) } else { shadow }
 }
 
-/// The pages of a machine, for programs or for requests. Requests have physical addresses, or virtual ones without
-/// page-table walks.
+/// The page table of a machine, for programs or for traces of requests. Requests have physical addresses, or virtual
+/// ones without page-table walks.
 pub(super) fn pages(machine: &Machine, seed: u64, requests: Option<RequestPace>) -> PageTable {
     let divided = Divided { page: machine.memory.page, line: machine.line_length() };
     let pages = PageTable::new(machine.memory.size, divided, machine.memory.placement, seed);
@@ -109,8 +109,9 @@ pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result
     Err(RunError::Requests { trace: trace.origin().program.join(" "), rule })
 }
 
-/// Checks that each program with only partly persistent memory has stored to the persistent part. If the design does not handle single
-/// stores, the program must have touched a shared file mapping. Many programs do that through libraries, which map tables to read them.
+/// Checks that each program with only partly persistent memory has stored to the persistent part. If the design does
+/// not handle single stores, the program must have touched a shared file mapping. Many programs touch shared file
+/// mappings only through libraries, which map tables to read them.
 ///
 /// # Errors
 /// [`RunError::NothingPersistent`] for the first program without such an access.

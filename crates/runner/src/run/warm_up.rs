@@ -1,7 +1,9 @@
-//! The warm-up: the first part of a run, simulated in detail but not counted, so that the figures are of caches in use.
+//! The warm-up: the first part of a run, simulated in detail but not counted, so that the results are those of warm
+//! caches.
 //!
-//! The record subtracts the counts of the warm-up at the end. The warm-up ends after the event in which the programs
-//! together reach its last instruction. A core may be ahead of the clock at that moment, like at any other.
+//! At the end of the run, the statistics of the warm-up are subtracted. The warm-up ends after the event in which the
+//! programs together reach its last instruction. At that moment, as at any other, a core may be ahead of the simulated
+//! clock.
 
 use super::{RunError, RunOptions};
 use crate::sampling::Detail;
@@ -22,24 +24,24 @@ pub fn check_warm_up(warm_up: u64, most: u64) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Counts at the moment when counting began.
+/// Statistics at the moment when counting began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BaselineCounts {
-    /// Counts of the whole machine.
+    /// Statistics of the whole machine.
     pub counts: Counts,
-    /// Counts of the tables of frequent values.
+    /// Statistics of the tables of frequent values.
     pub predicted: Predictions,
-    /// Counts of each core, if there was a warm-up.
+    /// Statistics of each core, if there was a warm-up.
     cores: Vec<NodeCounters>,
 }
 
 impl BaselineCounts {
-    /// Takes the counts now.
+    /// Reads the statistics now.
     pub fn now(meters: &Meters) -> BaselineCounts {
         BaselineCounts { counts: meters.read(), predicted: meters.predicted(), cores: meters.cores() }
     }
 
-    /// The counts of the cores since then.
+    /// The statistics of the cores since this moment.
     pub fn until(&self, now: Vec<NodeCounters>) -> Vec<NodeCounters> {
         let before = self.cores.iter().copied().chain(std::iter::repeat(NodeCounters::default()));
         now.into_iter().zip(before).map(|(now, before)| now - before).collect()

@@ -1,31 +1,33 @@
-//! Estimates a figure of the whole run from measured units, with its 95 % confidence interval.
+//! Estimates a result of the whole run from the measured units, with its 95 % confidence interval.
 //!
-//! Every figure is a ratio of two totals: instructions to cycles, bytes to instructions, latency to misses, one design's time to another's.
-//! The estimate is the ratio over all units. Its variance is that of the units' deviations from it (W. Cochran, *Sampling Techniques*, 3rd
-//! edition, section 6.4). If both totals vary together, like two designs' times of the same units, the deviations are small and so is the
-//! interval: this matches pairs without a further rule. Like SMARTS, the module treats a regular sample as a random one.
+//! Every result is a ratio of two totals: instructions to cycles, bytes to instructions, latency to misses, one
+//! design's time to another's. The estimate is the ratio of the sums over all units. Its variance is computed from the
+//! deviations of the units from this ratio (W. Cochran, *Sampling Techniques*, 3rd edition, section 6.4). If both
+//! totals vary together, as the times of the same units under two designs do, the deviations and the confidence
+//! interval are small. So the comparison of two designs uses matched pairs without a further rule. Like SMARTS, the
+//! module treats a regular sample as a random sample.
 
 use serde::Serialize;
 
-/// A figure and the ends of its 95 % interval.
+/// An estimated value and the ends of its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
-    /// The most likely value of the figure.
+    /// The estimated value of the ratio.
     pub value: f64,
-    /// The lower end of the interval.
+    /// The lower end of the confidence interval.
     pub low: f64,
-    /// The upper end of the interval.
+    /// The upper end of the confidence interval.
     pub high: f64,
 }
 
 impl Estimate {
-    /// The estimate of a figure that is `factor` times as large; `factor` is not negative.
+    /// The estimate of a value that is `factor` times as large; `factor` is not negative.
     #[must_use]
     pub fn times(self, factor: f64) -> Estimate {
         Estimate { value: self.value * factor, low: self.low * factor, high: self.high * factor }
     }
 
-    /// Half of the interval, as a fraction of the value.
+    /// Half the width of the confidence interval, as a fraction of the value.
     pub fn relative_error(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.value
     }
@@ -80,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_has_the_textbook_interval() {
+    fn the_confidence_interval_of_a_mean_equals_the_textbook_formula() {
         let ones = [1.0; 5];
         let Estimate { value, low, high } = ratio(&[1.0, 2.0, 3.0, 4.0, 5.0], &ones).unwrap();
         // Mean 3, variance 2.5, standard error sqrt(0.5), quantile for four degrees of freedom 2.776.
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_that_vary_together_have_a_narrow_ratio() {
+    fn the_ratio_of_correlated_samples_has_a_narrow_confidence_interval() {
         let below: Vec<f64> = (1..100).map(f64::from).collect();
         let above: Vec<f64> = below.iter().map(|below| below * 1.25).collect();
         let matched = ratio(&above, &below).unwrap();
@@ -100,15 +102,15 @@ mod tests {
     }
 
     #[test]
-    fn too_few_units_have_no_interval() {
+    fn too_few_sampling_units_have_no_confidence_interval() {
         assert_eq!(ratio(&[1.0], &[1.0]), None);
         assert_eq!(ratio(&[1.0, 1.0], &[0.0, 0.0]), None);
     }
 
-    /// Units with a skewed distribution, like cycles: the interval must contain the true mean about as often as it
-    /// claims.
+    /// Units with a skewed distribution, like cycles: the confidence interval must contain the true mean in about 95 %
+    /// of the samples.
     #[test]
-    fn the_interval_holds_the_truth_95_times_in_100() {
+    fn the_confidence_interval_contains_the_true_mean_in_95_of_100_samples() {
         let mut random = Random::new(5);
         let population: Vec<f64> = (0..40_000).map(|_| 0.5 - random.unit().ln()).collect();
         let truth = population.iter().sum::<f64>() / population.len() as f64;

@@ -9,13 +9,13 @@ use serde::Serialize;
 pub struct MeasuredUnit {
     /// Instructions before the start of the unit.
     pub start: u64,
-    /// Counts of the unit.
+    /// Statistics of the unit.
     pub counts: Counts,
     /// Duration of the unit, in femtoseconds.
     pub time_fs: u64,
 }
 
-/// The sample that a run's figures are estimated from.
+/// The sample from which the results of a run are estimated.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sampling {
     /// Number of units in the sample.
@@ -28,14 +28,15 @@ pub struct Sampling {
     pub warmed: u64,
     /// The instructions per cycle.
     pub ipc: Estimate,
-    /// True if the interval of the target figure is as narrow as requested.
+    /// True if the confidence interval of the target result is as narrow as requested.
     pub accurate: bool,
     /// All reads and writes of memory of the whole run, in bytes.
     pub dram_bytes: Estimate,
     /// Mean time from the last-level cache's miss to the released line, in nanoseconds; absent if the sample has no
     /// miss.
     pub read_latency_ns: Option<Estimate>,
-    /// Misses of the first-level data cache in 1000 instructions, without misses merged into an earlier one.
+    /// Misses of the first-level data cache in 1000 instructions, without accesses that waited for an earlier miss of
+    /// the same line.
     pub l1d_mpki: Estimate,
     /// Misses of the second-level cache in 1000 instructions.
     pub l2_mpki: Estimate,
@@ -67,15 +68,15 @@ pub struct SampleExtent {
     pub detailed: u64,
     /// Distance from one unit to the next, in instructions.
     pub distance: u64,
-    /// The figure that must reach the accuracy.
+    /// The result that must reach the accuracy.
     pub aim: Aim,
     /// The required relative error.
     pub error: f64,
 }
 
 impl Aim {
-    /// Estimates the figure from some of the units, as a ratio of two totals. Returns `None` if the units do not determine it: units
-    /// without a miss do not determine a latency.
+    /// Estimates the result from some of the units, as a ratio of two totals. Returns `None` if the units do not
+    /// determine the result: units without a miss do not determine a latency.
     pub fn estimate<'a>(self, units: impl Iterator<Item = &'a MeasuredUnit>) -> Option<Estimate> {
         let of = |MeasuredUnit { counts, .. }: &MeasuredUnit| match self {
             Aim::Ipc => (counts.node.instructions, counts.node.cycles),
@@ -87,8 +88,8 @@ impl Aim {
         ratio(&above, &below)
     }
 
-    /// Returns true if the relative error of the figure, estimated from some of the units, is at most `error`. A figure
-    /// of zero is accurate.
+    /// Returns true if the relative error of the result, estimated from some of the units, is at most `error`. A result
+    /// of zero counts as accurate.
     pub fn is_met<'a>(self, units: impl Iterator<Item = &'a MeasuredUnit>, error: f64) -> bool {
         self.estimate(units).is_some_and(|found| found.high == 0.0 || found.relative_error() <= error)
     }

@@ -4,9 +4,10 @@
 //! lead in ─ measure ─ come to rest ─ warm ─┐
 //!    ↑ └──────────────────────────────────┘
 //! ```
-//! A unit lasts from the entry of the last instruction before it into the core's window to the entry of the unit's last instruction. The
-//! times of adjacent units would thus add up to that of the whole run. The core runs ahead of the clock, so at both ends it waits until the
-//! clock has caught up and all earlier work is counted.
+//! A unit begins when the last instruction before the unit enters the core's window, and ends when the last instruction
+//! of the unit enters. The times of adjacent units would thus add up to the time of the whole run. The core may be
+//! ahead of the clock. So at both ends of a unit the core waits until the clock has reached its time and the statistics
+//! include all earlier work.
 
 use super::SamplingOptions;
 use super::report::{MeasuredUnit, SampleExtent, Sampling};
@@ -19,14 +20,16 @@ use std::rc::Rc;
 use units::{Duration, Time};
 use workload::Supplier;
 
-/// Instructions to warm in one event, so that the user who watches sees progress.
+/// Instructions to warm in one event, so that the progress display is updated in between.
 const WARMED_AT_ONCE: u64 = 2_000_000;
-/// The sampler does not thin out fewer units than this: figures other than the target need some units as well.
+/// Minimum number of units that remain when the sampler discards every other unit: results other than the target also
+/// need some units.
 const UNITS_MIN: usize = 1_000;
-/// The sampler thins out this many units at any accuracy. A very uneven program would otherwise run in detail to its end.
+/// Number of units at which the sampler discards half of them at any accuracy. A very uneven program would otherwise
+/// run in detail to its end.
 const UNITS_MAX: usize = 1 << 14;
-/// Share of the requested error that a sample of half the density must keep, because the units that follow may be less even than the
-/// measured ones.
+/// Fraction of the requested error that half of the units must reach before the sampler discards the other half,
+/// because later units may vary more than the measured ones.
 const MARGIN: f64 = 0.7;
 
 /// The next step of the core.
@@ -62,7 +65,7 @@ pub struct Sampler {
     /// Duration of one cycle of the core.
     cycle: Duration,
     phase: SamplingPhase,
-    /// Start of the unit, and the counts at that time.
+    /// Start of the unit, and the statistics at that time.
     before: (Time, Counts),
     /// Instruction at which the next unit starts.
     next: u64,
@@ -137,7 +140,7 @@ impl Sampler {
         self.thin_at = (self.units.len() + self.units.len() / 4).max(2 * UNITS_MIN);
     }
 
-    /// Waits until the chip is at rest, and warms up to the next lead-in.
+    /// Waits until no request of the chip is outstanding, and warms up to the next lead-in.
     fn rest<S: Supplier>(&mut self, program: &mut ProgramFeed<S>, now: Time) -> Result<Turn, FeedError> {
         let chip = &self.meters.chip;
         if chip.cores.nodes()[0].borrow().outstanding() > 0 || !self.uncore.is_at_rest() || !chip.has_persisted(0) {
@@ -163,7 +166,7 @@ impl Sampler {
         Ok(Turn::GoOn)
     }
 
-    /// Number of units that the figures are estimated from.
+    /// Number of units from which the results are estimated.
     pub fn units(&self) -> usize {
         self.units.len()
     }
@@ -173,7 +176,7 @@ impl Sampler {
         self.cycle
     }
 
-    /// The estimates from all units and the sum of their counts; `None` if there are too few units.
+    /// The estimates from all units, and the statistics of all units, summed; `None` if there are too few units.
     pub fn report(&self, instructions: u64) -> Option<(Sampling, Counts)> {
         let mut sum = Counts::default();
         self.units.iter().for_each(|unit| sum += unit.counts);

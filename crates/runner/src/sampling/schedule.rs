@@ -1,10 +1,10 @@
 //! Schedule of the units: at regular distances from a random start, with a distance that grows with the length of the program.
 //!
-//! The length of a live program is not known in advance, nor how much its units differ, so sampling begins dense.
-//! Discarding every other unit leaves a regular sample of the whole run so far. A random draw decides which half is
-//! kept, so that at any distance every start is equally likely. The draws depend only on the seed. Two designs that
-//! thin out at different times therefore keep units at the same instructions, and the sparser sample is a subset of the
-//! denser.
+//! The length of a live program and the variation of its units are not known in advance, so sampling begins with a
+//! short distance. Discarding every other unit leaves a regular sample of the whole run so far. A random draw decides
+//! which half is kept, so that for any distance every start of the sample is equally likely. The draws depend only on
+//! the seed. Two designs that thin out at different times therefore keep units at the same instructions, and the sample
+//! with the larger distance is a subset of the other sample.
 
 use units::random::Random;
 
@@ -18,7 +18,7 @@ pub struct Schedule {
     /// Distance from one possible unit to the next, in instructions.
     period: u64,
     offset: u64,
-    /// A unit is part of the sample if its number modulo `stride` is `residue`.
+    /// A possible unit is part of the sample if its number modulo `stride` is `residue`.
     stride: u64,
     residue: u64,
     /// Number of the next possible unit.
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_at_regular_distances_before_and_after_thinning() {
+    fn sampling_units_are_equidistant_before_and_after_thinning() {
         let mut schedule = Schedule::new(1000, 7);
         let mut kept = starts(&mut schedule, 10);
         for _ in 0..3 {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_that_is_thinned_out_later_keeps_the_same_units() {
+    fn thinning_a_sampling_schedule_earlier_or_later_keeps_the_same_units() {
         let (mut early, mut late) = (Schedule::new(1000, 3), Schedule::new(1000, 3));
         early.thin_out();
         let sparse = starts(&mut early, 50);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn every_start_is_equally_likely_at_any_distance() {
+    fn the_first_sampling_unit_is_uniformly_distributed_for_any_distance() {
         let firsts: Vec<u64> = (0..4000)
             .map(|seed| {
                 let mut schedule = Schedule::new(100, seed);

@@ -1,8 +1,8 @@
 //! Compares the whole machine with ChampSim, on the same traces, with the same warm-up.
 //!
-//! ChampSim and this simulator draw the placement of pages from different random generators, and the placement changes the misses of
-//! physically indexed caches. The reference has one placement. We measure several, and their spread gives the distance of a single one from
-//! their mean.
+//! ChampSim and this simulator draw the placement of pages from different random generators, and the placement changes
+//! the misses of physically indexed caches. The reference has one placement. We measure several placements, and their
+//! spread gives the expected distance of a single placement from their mean.
 
 use super::{ComparisonRow, ValidationError, ValidationExtent};
 use crate::run::RunControl;
@@ -30,11 +30,11 @@ struct ChampsimReference {
 struct ChampsimFigures {
     machine: String,
     trace: String,
-    /// Length of the trace, in instructions, after which it starts again.
+    /// Length of the trace in instructions; the trace restarts at its end.
     trace_instructions: u64,
     warmup_instructions: u64,
     instructions: u64,
-    /// Number of page placements, if the default does not show the spread of the figures.
+    /// Number of page placements, if the default number does not show the spread of the results.
     placements: Option<u64>,
     ipc: f64,
     // An absent figure is not compared.
@@ -52,14 +52,15 @@ impl ChampsimFigures {
         self.placements.unwrap_or(PLACEMENTS)
     }
 
-    /// Instructions to simulate for the window: those before it run twice, and all run under each placement.
+    /// Instructions to simulate for the window: the instructions before the window run twice, and all run under each
+    /// page placement.
     fn work(&self) -> u64 {
         self.placements() * (2 * self.warmup_instructions + self.instructions)
     }
 }
 
-/// The windows of the reference, each as a whole, because a part of a window has different figures. The brief ones are
-/// those with few instructions.
+/// The windows of the reference, each as a whole, because a part of a window has different figures. The brief
+/// validation uses only windows with few instructions.
 fn windows(extent: ValidationExtent) -> Result<Vec<ChampsimFigures>, ValidationError> {
     let reference: ChampsimReference =
         serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })?;
@@ -117,7 +118,8 @@ fn under_placements(
     measured.into_iter().map(|(_, window)| window.map_err(ValidationError::from)).collect()
 }
 
-/// A figure: its name, our value, the reference's value if the reference contains it, and its tolerance in percent.
+/// A compared quantity: its name, our value, the reference's value if the reference contains one, and its tolerance in
+/// percent.
 type Quantity = (&'static str, fn(&Window) -> f64, Option<f64>, f64);
 
 fn quantities(theirs: &ChampsimFigures) -> [Quantity; 8] {

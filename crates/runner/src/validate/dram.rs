@@ -1,7 +1,8 @@
-//! Compares one DRAM channel with two public DRAM simulators, which differ from each other: the nearer one counts.
+//! Compares one DRAM channel with two public DRAM simulators, which differ from each other: each result is compared
+//! with the nearer of the two.
 //!
-//! Near saturation, mean latency depends on the scheduling policy, so the module checks the mean and the tail only up to half of the
-//! saturated bandwidth.
+//! Near saturation, mean latency depends on the scheduling policy, so the mean and the 99th percentile of the latency
+//! are checked only up to half of the saturated bandwidth.
 
 use super::{ComparisonRow, ValidationError, ValidationExtent};
 use machine::dram::stream::{Pattern, Stream, measure};
@@ -11,7 +12,8 @@ use units::{Cycles, LineAddr};
 
 const FILE: &str = "reference/dram.json";
 const TEXT: &str = include_str!("../../../../reference/dram.json");
-/// Requests to simulate, of the million of the reference; further requests change the means by less than 1 %.
+/// Number of requests to simulate. The reference has a million requests; further requests change the mean latencies by
+/// less than 1 %.
 const REQUESTS: usize = 300_000;
 /// Number of reads whose latency is measured on an idle channel.
 const IDLE_READS: usize = 3;
@@ -110,7 +112,7 @@ impl ReferencePoint {
         let calm = |tolerance| is_calm.then_some(tolerance);
         found(self.row("bandwidth in GB/s", ours.bandwidth, |figures| figures.bandwidth_gbps, Some(5.0)));
         found(self.row("mean read latency in clocks", ours.mean, |figures| figures.mean_clocks, calm(latency)));
-        // A tail needs all requests of the reference.
+        // The 99th percentile can be compared only if all requests of a full validation were simulated.
         let tail = if requests == REQUESTS { calm(10.0) } else { None };
         found(self.row("99th percentile of it", ours.p99 as f64, |figures| figures.p99_clocks, tail));
         let hits = |figures: &DramFigures| 100.0 * figures.row_hit_rate;

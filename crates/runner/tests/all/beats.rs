@@ -1,5 +1,6 @@
-//! A line in beats: on the machine of 2005 the first word of a row hit arrives after 100 ns, and one more every 5 ns. The core gets the
-//! requested word or chunk when it is decrypted, and verified if it has a separate tag; the remaining words follow.
+//! A line in beats: on the machine of 2005 the first word of a row hit arrives after 100 ns, and one further word
+//! arrives every 5 ns. The core gets the requested word or chunk as soon as it is decrypted, and verified if it has a
+//! separate tag. The remaining words follow.
 
 use casemate_runner::explain::{Explanation, Lines, Of, OnChipMetadata, RowState, Scenario, explain};
 use catalogue::{Design, Machine};
@@ -56,13 +57,13 @@ fn an_unprotected_read_is_released_at_its_first_word() {
 }
 
 #[test]
-fn the_requested_chunk_is_decrypted_as_in_the_paper_and_later_ones_on_arrival() {
+fn critical_word_first_decrypts_the_requested_ocb_chunk_in_the_papers_time() {
     assert_eq!(steps(&read(CipherChoice::TdesOcbChunks, None, as_it_is)), (100 + 96, 135 + 96));
     assert_eq!(steps(&read(CipherChoice::Aes256OcbChunks, None, as_it_is)), (105 + 65, 135 + 65));
 }
 
 #[test]
-fn a_tag_over_a_chunks_plaintext_adds_a_block_and_one_over_its_ciphertext_at_most_a_period() {
+fn a_plaintext_chunk_tag_adds_a_block_and_a_ciphertext_tag_at_most_an_interval() {
     let (tdes, aes) = (CipherChoice::TdesOcbChunks, CipherChoice::Aes256OcbChunks);
     // The tag's block enters a unit after the decryption of its chunk; this holds for the last chunk as well.
     assert_eq!(steps(&read(tdes, Some(Over::Plaintext), as_it_is)), (196 + 96, 231 + 96));
@@ -81,7 +82,7 @@ fn a_tag_over_a_chunks_plaintext_adds_a_block_and_one_over_its_ciphertext_at_mos
 }
 
 #[test]
-fn the_links_of_cryptopages_cbc_mac_follow_the_blocks_as_they_arrive() {
+fn the_cbc_mac_of_cryptopage_processes_blocks_as_they_arrive() {
     let machine = catalogue::machine("cryptopage-2006").unwrap();
     let cryptopage = catalogue::design("cryptopage-fixed").unwrap();
     let scenario = Scenario { on_chip: OnChipMetadata::All, ..Scenario::default() };
@@ -90,13 +91,14 @@ fn the_links_of_cryptopages_cbc_mac_follow_the_blocks_as_they_arrive() {
         change(&mut machine);
         steps(&explain(&machine, &cryptopage, scenario, ONE_LINE).unwrap())
     };
-    // The paper's equations on a line of two blocks (its Fig. 6): its words arrive at 80, 85, 90 and 95 ns, and H(0) with the pads.
+    // The paper's equations on a line of two blocks (its Fig. 6): its words arrive at 80, 85, 90 and 95 ns, and H(0) is
+    // computed with the pads.
     assert_eq!(verified(as_it_is), (107, 107));
     assert_eq!(107, 85 + 2 * 11, "the second block is there when the link of the first is done");
     // If a link takes less time than a block, it waits for the last block.
     assert_eq!(verified(|machine| machine.engines.aes.latency_ns = 9.0), (95 + 9, 95 + 9));
-    // H(0) depends only on the counter, and the only unit computes it after two pads. If that takes longer than the arrival of the words,
-    // the links wait for it.
+    // H(0) depends only on the counter, and the only AES unit computes H(0) after two pads. If H(0) is complete after
+    // the words have arrived, the links of the chain wait for H(0).
     let (known, pads, block) = (1, 2, 200);
     let late = known + pads + block + 2 * block;
     assert_eq!(verified(|machine| machine.engines.aes.latency_ns = 200.0), (late, late));
@@ -113,7 +115,7 @@ fn chained(base: &str, lines: u64, of: Of, block_ns: f64) -> Explanation {
     explain(&machine, &design, scenario, ONE_LINE).unwrap()
 }
 
-/// The distance of two moments, in blocks: the extra time when a block takes 1000 ns more.
+/// Length of a chain in blocks: the additional latency if each block takes 1000 ns more, divided by 1000 ns.
 fn blocks(of: impl Fn(f64) -> u64) -> u64 {
     let [short, long] = [1_000.0, 2_000.0].map(of);
     (long - short + 500_000_000) / 1_000_000_000
@@ -125,14 +127,14 @@ fn last(explanation: &Explanation, verb: Verb) -> u64 {
 }
 
 #[test]
-fn a_chain_over_one_line_or_several_begins_with_the_block_of_the_nonce() {
+fn a_read_under_a_chained_mac_takes_five_block_latencies_per_line_of_the_tag() {
     let read = |lines| blocks(|ns| chained("sc64-bmt-mac4", lines, Of::Read, ns).latency_fs);
     // The nonce's block and four blocks of the line; the next line under the same tag has as many.
     assert_eq!([1, 4].map(read), [5, 2 * 5]);
 }
 
 #[test]
-fn a_write_under_a_tag_of_several_lines_verifies_and_computes_it_in_chains_from_the_nonce() {
+fn a_write_under_a_chained_mac_over_several_lines_takes_the_computed_latency() {
     let written = blocks(|ns| chained("sc64-bmt-mac4", 4, Of::Write, ns).latency_fs);
     // One other line is in memory and must be verified: its nonce's block and its four blocks. Then follow the new nonce's block, in
     // parallel with the pad, and the blocks of both lines with the other line's nonce between them.
@@ -140,7 +142,7 @@ fn a_write_under_a_tag_of_several_lines_verifies_and_computes_it_in_chains_from_
 }
 
 #[test]
-fn the_chain_of_a_speculatively_released_line_takes_its_nonces_block_with_the_pad() {
+fn a_chained_mac_encrypts_its_nonce_block_in_parallel_with_the_pad() {
     let window = blocks(|ns| {
         let read = chained("sc64-bmt-speculative", 1, Of::Read, ns);
         last(&read, Verb::Settle) - last(&read, Verb::Release)
@@ -149,7 +151,7 @@ fn the_chain_of_a_speculatively_released_line_takes_its_nonces_block_with_the_pa
 }
 
 #[test]
-fn a_chain_in_another_cipher_waits_for_its_nonce_block_and_not_for_the_pad() {
+fn an_aes_chained_mac_with_triple_des_pads_waits_only_for_its_own_nonce_block() {
     let access = |of: Of, tdes: f64, aes: f64| {
         let mut machine = catalogue::machine("simplescalar-2005").unwrap();
         machine.engines.aes.latency_ns = aes;
@@ -168,7 +170,7 @@ fn a_chain_in_another_cipher_waits_for_its_nonce_block_and_not_for_the_pad() {
 }
 
 #[test]
-fn the_mask_of_a_tag_uses_aes_and_no_block_of_triple_des_waits_for_it() {
+fn a_gmac_mask_is_encrypted_by_aes_and_delays_no_triple_des_block() {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     machine.engines.aes.latency_ns = 300.0;
     let mut masked = design(CipherChoice::TdesOcbChunks, Some(Over::Ciphertext));
@@ -188,7 +190,7 @@ fn the_mask_of_a_tag_uses_aes_and_no_block_of_triple_des_waits_for_it() {
 }
 
 #[test]
-fn a_checked_chunk_is_released_first_unless_lines_stay_whole() {
+fn a_verified_chunk_is_released_before_the_rest_of_its_line_only_with_critical_word_first() {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     let tdes = machine.engines.tdes.as_mut().unwrap();
     (tdes.units, tdes.interval_ns) = (1, 12.0);
@@ -219,12 +221,13 @@ fn a_cipher_without_a_nonce_does_not_wait_for_the_mask_of_its_tag() {
 }
 
 #[test]
-fn only_steps_that_need_the_block_of_the_nonce_wait_for_it() {
+fn only_cipher_steps_that_need_the_encrypted_nonce_wait_for_it() {
     // The initial vector takes two encryptions in a chain, and is available when the first block leaves the unit.
     assert_eq!(steps(&read(CipherChoice::TdesCbc, None, as_it_is)), (100 + 96, 135 + 96));
     let longer = |machine: &mut Machine| machine.engines.tdes.as_mut().unwrap().latency_ns = 110.0;
     assert_eq!(steps(&read(CipherChoice::TdesCbc, None, longer)), (LOOK_UP + 2 * 110, 135 + 110));
-    // The pad takes as long, and the words arrive before it; a tag over ciphertext waits for neither.
+    // The pad takes as long as a decryption, and all words arrive before the pad is complete. A tag over ciphertext
+    // waits for neither.
     assert_eq!(steps(&read(CipherChoice::TdesCounter, None, as_it_is)), (LOOK_UP + 2 * 96, LOOK_UP + 2 * 96));
     let mut tagged = design(CipherChoice::TdesCounter, Some(Over::Ciphertext));
     tagged.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
@@ -234,7 +237,7 @@ fn only_steps_that_need_the_block_of_the_nonce_wait_for_it() {
 }
 
 #[test]
-fn latencies_periods_and_clocks_move_the_steps_by_the_computed_times() {
+fn engine_latencies_intervals_and_clocks_shift_the_release_by_computed_times() {
     let tdes = |change: fn(&mut CipherEngine)| {
         steps(&read(CipherChoice::TdesOcbChunks, None, |machine| change(machine.engines.tdes.as_mut().unwrap())))
     };

@@ -41,7 +41,7 @@ fn counted(record: &Record) -> (MovingCounters, f64) {
 }
 
 #[test]
-fn every_line_stays_right_with_any_number_of_context_buffers() {
+fn every_line_reads_right_with_any_number_of_context_buffers() {
     let mut permuted = Vec::new();
     for buffers in 1..=PROCESSES {
         let contexts = ContextsDesign { buffers, outside: 4 };
@@ -57,7 +57,7 @@ fn every_line_stays_right_with_any_number_of_context_buffers() {
 }
 
 #[test]
-fn a_switch_empties_the_records_and_causes_more_walks() {
+fn context_switches_cause_more_chunk_record_walks() {
     let through = |contexts| counted(&ran(machine(), with_contexts(contexts), processes(), 60_000).unwrap());
     let (apart, switching) = through(Some(ContextsDesign { buffers: PROCESSES, outside: 0 }));
     let (shared, none) = through(None);
@@ -74,7 +74,7 @@ fn a_single_process_is_never_switched() {
 }
 
 #[test]
-fn a_clock_interrupts_at_its_interval_and_takes_its_cycles() {
+fn clock_interrupts_occur_at_their_interval_and_take_their_configured_cycles() {
     let away = 2_000;
     for name in ["none", "cryptopage-os"] {
         let mut machine = machine();

@@ -1,4 +1,5 @@
-//! The use of the cores' cycles: waiting grows by the slowdown of a design, and a slower unit lengthens only its part.
+//! The cores' cycles by use: the slowdown of a design appears as additional waiting cycles, and a slower unit lengthens
+//! only the waiting for this unit.
 
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use crate::common::{kernel, machine_for, record, record_on};
@@ -24,8 +25,9 @@ fn check(name: &str, record: &Record) {
     assert!(parts < *cycles as f64, "{name}");
 }
 
-/// Checks that the slowdown of designs equals their additional waiting. A core's work stays nearly the same: only in `bfs` do longer waits
-/// hide more of it, up to 4 in 100 cycles. The parts of each read must also add up to its latency.
+/// Checks that the slowdown of designs equals their additional waiting. A core's work stays nearly the same: only in
+/// `bfs`, longer waits hide more of the work, up to 4 in 100 cycles. The parts of each read must also add up to its
+/// latency.
 fn check_slowdown(workload: &str, designs: &[Design], instructions: u64) {
     let mut unprotected: BTreeMap<String, CoreTime> = BTreeMap::new();
     for Design { name: design, .. } in designs {
@@ -49,7 +51,7 @@ fn check_slowdown(workload: &str, designs: &[Design], instructions: u64) {
 }
 
 #[test]
-fn every_design_is_slower_by_the_additional_waits_for_lines() {
+fn the_slowdown_of_a_sample_of_designs_equals_their_additional_waiting_cycles() {
     let designs = an_eighth(swept(), share_of_tests());
     let of_workload = |turn: usize| designs.iter().skip(turn).step_by(WORKLOADS.len()).cloned().collect();
     let shares: Vec<(usize, Vec<Design>)> = (0..WORKLOADS.len()).map(|turn| (turn, of_workload(turn))).collect();
@@ -58,13 +60,13 @@ fn every_design_is_slower_by_the_additional_waits_for_lines() {
 
 #[test]
 #[ignore = "two hundred runs: in make test-long"]
-fn every_design_is_slower_by_the_additional_waits_for_lines_on_every_workload() {
+fn the_slowdown_of_every_design_on_every_workload_equals_its_additional_waiting_cycles() {
     side_by_side(WORKLOADS.to_vec(), |workload| check_slowdown(workload, &catalogue::designs(), 100_000));
 }
 
 /// The additional time of each cause on a changed machine, in thousandths of all cycles. The function lists only
-/// changes of at least ten, and at least a tenth of the largest. Refreshes and rows differ in a longer run, and a
-/// longer wait hides other waits.
+/// changes of at least ten thousandths that are also at least a tenth of the largest change. Refreshes and rows differ
+/// in a longer run, and a longer wait hides other waits.
 fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
     // A chain of reads, so that no wait is hidden.
     let [plain, changed] = [record("chase", design, 40_000, |_| ()), record("chase", design, 40_000, change)];
@@ -78,7 +80,7 @@ fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
 }
 
 #[test]
-fn a_planted_delay_shows_only_in_its_part_of_the_lost_cycles() {
+fn a_lengthened_latency_increases_only_the_waiting_cycles_of_its_part() {
     let slow_aes = longer("ecb", |machine| machine.engines.aes.latency_ns += 25.0);
     assert!(matches!(slow_aes[..], [(ReadPart::Engine, 100..)]), "{slow_aes:?}");
     let half_rate = |interval_ns: f64| {
@@ -104,7 +106,7 @@ fn in_beats(design: &str, change: impl Fn(&mut Machine)) -> CoreTime {
 }
 
 #[test]
-fn later_first_words_count_as_waiting_and_not_as_work() {
+fn delayed_critical_words_count_as_waiting_cycles_and_not_as_work() {
     for (design, part) in [("none", ReadPart::OnChip), ("ctr-only", ReadPart::OnChip)] {
         let [plain, longer] = [0.0, 100.0].map(|more| in_beats(design, |machine| machine.memory.path_ns += more));
         let slower = longer.cycles as f64 - plain.cycles as f64;
@@ -115,7 +117,7 @@ fn later_first_words_count_as_waiting_and_not_as_work() {
 }
 
 #[test]
-fn the_path_to_the_controller_has_its_share_of_the_waiting_cycles() {
+fn the_on_chip_path_has_its_share_of_the_waiting_cycles() {
     // The look-up in the last-level cache is most of a trip, and trips overlap.
     let record = record("gups", "none", 60_000, |machine| machine.llc.latency_ns = 120.0);
     let waits = &record.core_time.waiting_cycles;
@@ -127,7 +129,7 @@ fn the_path_to_the_controller_has_its_share_of_the_waiting_cycles() {
 }
 
 #[test]
-fn lines_that_wait_for_a_write_back_buffer_lose_that_time_to_write_backs() {
+fn waits_for_a_write_back_buffer_count_as_waiting_cycles_of_write_backs() {
     let buffers = |buffers: usize| {
         record("gups", "none", 60_000, |machine| {
             (machine.node.l2.size, machine.llc.size) = (units::Bytes(64 << 10), units::Bytes(128 << 10));
@@ -147,7 +149,7 @@ fn threads(source: Box<dyn Source>, instructions: u64) -> Record {
 }
 
 #[test]
-fn threads_on_four_cores_have_all_their_cycles() {
+fn the_cycles_of_threads_on_four_cores_are_accounted_for_completely() {
     let record = threads(Threads::of("gups", &[("footprint", "1 MB")], 4), 200_000);
     check("four threads", &record);
     assert!(record.cores.iter().all(|core| core.cycles > 10_000), "{:?}", record.cores);
@@ -155,7 +157,7 @@ fn threads_on_four_cores_have_all_their_cycles() {
 
 #[test]
 fn a_thread_that_waits_for_a_slower_one_is_idle() {
-    // One thread finds all its lines in L1, the other never.
+    // One thread finds all its lines in L1, the other thread never finds a line.
     let gups = |footprint| kernel("gups", &[("footprint", footprint)], 1);
     let record = threads(Threads::among(vec![gups("16 KB"), gups("64 MB")]), 3_000_000);
     check("two threads", &record);

@@ -1,4 +1,5 @@
-//! Several cores: do they share memory as they should, repeat exactly, and get what their network can carry?
+//! Several cores: do they share memory coherently, do their runs repeat exactly, and do they reach the bandwidth of
+//! their network?
 
 use crate::common::kernel;
 use crate::threads::Threads;
@@ -47,7 +48,7 @@ fn four_copies_of_a_program_read_the_values_that_they_wrote() {
 }
 
 #[test]
-fn threads_that_write_to_the_same_lines_lose_no_store() {
+fn threads_that_share_lines_lose_no_store_under_any_llc_inclusion() {
     for inclusion in [Inclusion::Neither, Inclusion::Inclusive, Inclusion::Victim] {
         let record = threads(of_inclusion(inclusion), "sc64-bmt");
         assert!(record.checks.passed, "{inclusion:?}: {:?}", record.checks);
@@ -58,7 +59,7 @@ fn threads_that_write_to_the_same_lines_lose_no_store() {
 }
 
 #[test]
-fn several_cores_repeat_exactly() {
+fn equal_multi_core_runs_have_equal_records() {
     let (first, second) = (threads(machine(), "sc64-bmt"), threads(machine(), "sc64-bmt"));
     assert_eq!((&first.event_hash, first.cycles), (&second.event_hash, second.cycles));
     assert_eq!(Record { host: second.host.clone(), ..first }, second);
@@ -90,7 +91,7 @@ fn other_programs_on_the_machine_slow_a_program_down() {
 }
 
 #[test]
-fn a_core_gets_a_line_in_the_time_of_its_link_and_no_faster() {
+fn the_transfer_time_of_a_mesh_link_bounds_the_rate_of_llc_hits() {
     let cycles = |line_ns: f64| {
         let mut machine = machine();
         if let Some(noc) = &mut machine.noc {
@@ -123,7 +124,7 @@ fn a_line_in_flight_to_memory_at_the_end_of_a_run_is_not_lost() {
 }
 
 #[test]
-fn threads_that_reach_memory_in_another_order_are_reported_and_no_error() {
+fn load_differences_from_thread_order_are_reported_and_are_no_error() {
     let settings = [("footprint", "1 MB"), ("load_values", "yes")];
     let options = options(machine(), "none", 200_000);
     let record = run(&options, Threads::of("gups", &settings, 4), |_| RunControl::GoOn).unwrap();

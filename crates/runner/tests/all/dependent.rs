@@ -33,7 +33,7 @@ fn released(design: &Design, value: &str) -> u64 {
 }
 
 #[test]
-fn the_second_fetch_begins_with_the_clock_of_the_bus_after_the_first_is_released() {
+fn a_dependent_fetch_begins_at_the_next_bus_clock_after_the_release_of_the_first() {
     let clock_after = |fs: u64| fs.div_ceil(CLOCK_FS) * CLOCK_FS;
     for (name, values) in [("fvs-tdes", 8), ("fvs-tdes", 0), ("fvs-aes-plain", 8), ("fvs-counter", 8), ("sc64-bmt", 0)]
     {
@@ -48,7 +48,7 @@ fn the_second_fetch_begins_with_the_clock_of_the_bus_after_the_first_is_released
 }
 
 #[test]
-fn a_rarer_value_is_released_later_and_a_value_outside_the_table_last() {
+fn rarer_frequent_values_are_released_later_and_other_values_last() {
     // A pair of the rarest value is the last of 64 candidates; four units encrypt one candidate each in 6.4 ns.
     let table = frequent_values(8);
     let filled = |word: u64| std::array::from_fn(|byte| word.to_le_bytes()[byte % 8]);
@@ -57,7 +57,7 @@ fn a_rarer_value_is_released_later_and_a_value_outside_the_table_last() {
 }
 
 #[test]
-fn lines_that_are_not_two_of_the_memory_are_refused() {
+fn dependent_reads_need_two_different_lines_within_memory() {
     let (machine, parts) = (catalogue::machine("simplescalar-2005").unwrap(), design("fvs-tdes", 8).parts);
     let lines = 1 << 24;
     for (first, second) in [(5, 5), (lines, 5), (5, lines)] {

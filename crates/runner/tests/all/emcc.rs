@@ -133,7 +133,7 @@ fn figures(machine: &Machine, decoded: bool, read: Read) -> [(&'static str, f64,
 const PRINTED: [f64; 8] = [47.0, 66.0, 30.0, 36.0, 20.0, 6.0, 16.0, 22.0];
 
 #[test]
-fn the_figures_of_the_paper_follow_from_the_machine_file() {
+fn explained_latencies_of_the_emcc_machine_equal_the_papers_figures() {
     for ((figure, sum, found), printed) in figures(&machine(), true, read).into_iter().zip(PRINTED) {
         assert!((found - sum).abs() < CLOCK_NS + 1e-6, "figure {figure}: {found} ns, and the sum is {sum}");
         assert!((found - printed).abs() < 1.0, "figure {figure}: {found} ns, and the paper prints {printed}");
@@ -141,7 +141,7 @@ fn the_figures_of_the_paper_follow_from_the_machine_file() {
 }
 
 #[test]
-fn the_median_line_takes_the_time_that_the_paper_prints_despite_turns_of_ranks() {
+fn median_latencies_of_the_emcc_machine_equal_the_papers_figures() {
     for ((figure, _, found), printed) in figures(&machine(), true, median).into_iter().zip(PRINTED) {
         assert!((found - printed).abs() < 1.0, "figure {figure}: {found} ns, and the paper prints {printed}");
     }
@@ -170,7 +170,7 @@ fn counters_are_decoded_before_their_pad_begins_at_the_controller_and_in_l2s() {
 }
 
 #[test]
-fn a_changed_latency_moves_the_figures_by_the_computed_sums() {
+fn changed_machine_latencies_shift_the_emcc_latencies_by_computed_sums() {
     type Change = fn(&mut Machine);
     let changes: [(&str, Change); 7] = [
         ("controller to last level", |machine| machine.llc.controller_latency_ns = Some(29.0)),
@@ -195,7 +195,7 @@ fn a_changed_latency_moves_the_figures_by_the_computed_sums() {
 }
 
 #[test]
-fn the_patience_of_an_l2_equals_the_time_saved_in_the_timelines() {
+fn the_maximum_aes_wait_of_an_l2_equals_the_time_that_its_decryption_saves() {
     type Change = fn(&mut Machine);
     let changes: [Change; 4] = [
         |_| {},

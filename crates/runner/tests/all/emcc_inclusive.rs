@@ -1,5 +1,5 @@
-//! Reads that L2s begin over an inclusive last-level cache (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy"). This cache holds
-//! the lines encrypted until an L2 gives it a copy.
+//! Reads that L2s decrypt and verify over an inclusive last-level cache (EMCC, MICRO 2022, section IV-F, "Inclusive
+//! Cache Hierarchy"). This cache holds these lines encrypted until an L2 writes a decrypted copy back.
 
 use crate::common::kernel;
 use crate::threads::Threads;
@@ -50,7 +50,7 @@ fn assert_consistent(record: &Record) {
 }
 
 #[test]
-fn an_inclusive_run_verifies_every_line_once() {
+fn with_an_inclusive_llc_every_line_is_verified_once_in_l2s_or_at_the_controller() {
     for (cores, llc) in [(1, SMALL), (1, LARGE), (4, SMALL), (4, LARGE)] {
         let record = copies(machine(cores, llc), "emcc");
         assert_consistent(&record);
@@ -60,7 +60,7 @@ fn an_inclusive_run_verifies_every_line_once() {
 }
 
 #[test]
-fn a_miss_that_hits_an_unverified_line_is_served_by_the_l2_that_has_it() {
+fn an_unverified_llc_line_is_served_by_the_l2_that_decrypted_it() {
     for llc in [SMALL, LARGE] {
         let record = threads(machine(4, llc), "emcc");
         assert_consistent(&record);
@@ -95,7 +95,7 @@ fn a_clean_copy_of_an_unverified_line_is_written_back() {
 }
 
 #[test]
-fn a_victim_cache_has_no_unverified_line() {
+fn a_victim_llc_has_no_unverified_line() {
     let mut machine = machine(4, SMALL);
     machine.llc.inclusion = Inclusion::Victim;
     let llc = threads(machine, "emcc").llc;
@@ -104,7 +104,7 @@ fn a_victim_cache_has_no_unverified_line() {
 }
 
 #[test]
-fn an_inclusive_run_repeats_event_by_event() {
+fn equal_emcc_runs_with_an_inclusive_llc_have_equal_event_hashes() {
     let [first, second] = [(); 2].map(|()| threads(machine(4, SMALL), "emcc"));
     assert_eq!((&first.event_hash, first.cycles, first.llc), (&second.event_hash, second.cycles, second.llc));
 }

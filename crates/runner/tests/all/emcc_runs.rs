@@ -1,5 +1,5 @@
-//! Reads that L2s begin, in runs of four cores: the bytes are right, and the component that the design names verifies
-//! each line once.
+//! Reads that L2s decrypt and verify, in runs of four cores: the bytes are correct, and the component that the design
+//! names verifies each line once.
 
 use crate::common::kernel;
 use casemate_runner::{Record, RunControl, RunOptions, StartingAge, run_together};
@@ -39,7 +39,7 @@ fn every_line_from_memory_is_verified_once_in_an_l2_or_at_the_controller() {
     assert_eq!(record.checks.lines.lines_checked, record.llc.misses);
     assert_eq!(work.released_unverified, 0);
     assert!(work.released_in_l2 > record.llc.misses / 10 && work.released_in_l2 < record.llc.misses, "{work:?}");
-    // An L2 computes pads in vain if a write-back invalidates the counters meanwhile.
+    // An L2 computes pads in vain if a write-back invalidates the encryption counters before the line arrives.
     assert!(work.aes_blocks_in_l2 >= 5 * work.released_in_l2 && work.aes_blocks_in_l2 < 6 * work.released_in_l2);
 }
 
@@ -62,14 +62,14 @@ fn aged_counters_overflow_in_runs_without_overflows_of_new_ones() {
 }
 
 #[test]
-fn writes_invalidate_copies_while_cores_use_them() {
+fn writes_invalidate_l2_counter_copies_that_cores_use() {
     let copies = four(machine(), "emcc").counters_in_l2.unwrap();
     assert!(copies.invalidated > 100 && copies.invalidated <= copies.entered, "{copies:?}");
     assert!(copies.hits > 0 && copies.last_level_hits > 0, "{copies:?}");
 }
 
 #[test]
-fn copies_and_data_displace_each_other_in_l2s() {
+fn counter_copies_and_data_evict_each_other_in_l2s() {
     let [eager, serial] = ["emcc", "morphable-llc"].map(|design| four(machine(), design));
     let copies = eager.counters_in_l2.unwrap();
     assert!(copies.displaced > 1_000 && copies.displaced + copies.invalidated < copies.entered, "{copies:?}");
@@ -79,7 +79,7 @@ fn copies_and_data_displace_each_other_in_l2s() {
 }
 
 #[test]
-fn an_l2_without_patience_leaves_more_to_the_controller() {
+fn an_l2_with_a_shorter_maximum_aes_wait_leaves_more_reads_to_the_controller() {
     let with = |patience_ns| {
         let mut machine = machine();
         machine.at_l2.as_mut().unwrap().patience_ns = Some(patience_ns);
@@ -92,7 +92,7 @@ fn an_l2_without_patience_leaves_more_to_the_controller() {
 }
 
 #[test]
-fn a_line_that_the_chip_has_costs_an_l2_no_aes() {
+fn llc_hits_cause_no_aes_operations_in_l2s() {
     // All data fits in the last-level cache: L2s compute pads only for first reads, which memory serves.
     let mut machine = machine();
     (machine.llc.size, machine.node.l2.size) = (Bytes(8 << 20), Bytes(64 << 10));
@@ -109,7 +109,7 @@ fn found(design: &str) -> ([u64; 4], Record) {
 }
 
 #[test]
-fn each_line_from_memory_counts_once_by_the_source_of_its_counters() {
+fn statistics_count_each_line_from_memory_once_by_the_source_of_its_counters() {
     for (design, places) in [
         ("emcc", [true; 4]),
         ("morphable-llc", [false, true, true, true]),
@@ -135,8 +135,9 @@ fn l2s_request_counters_early_and_a_controller_only_after_its_cache_misses() {
 }
 
 #[test]
-fn an_l2_miss_is_fastest_unprotected_and_faster_if_the_l2_begins_it() {
-    // In an L2 of 128 KB, copies take a quarter of the entries, which costs more than it saves.
+fn l2_miss_latency_is_lowest_unprotected_and_lower_with_decryption_in_l2s() {
+    // In an L2 of 128 KB, copies of counters occupy a quarter of the entries, which costs more time than the copies
+    // save.
     let mut machine = machine();
     machine.node.l2.size = Bytes(512 << 10);
     let [none, eager, serial] = ["none", "emcc", "morphable-llc"].map(|design| {
@@ -151,14 +152,14 @@ fn an_l2_miss_is_fastest_unprotected_and_faster_if_the_l2_begins_it() {
 }
 
 #[test]
-fn lines_that_l2s_release_had_their_counters_in_an_l2_or_the_last_level_cache() {
+fn lines_decrypted_in_l2s_are_at_most_those_with_counters_in_an_l2_or_the_llc() {
     let ([in_l2, _, in_last_level, _], record) = found("emcc");
     let released = record.protection.released_in_l2;
     assert!(released > 0 && released <= in_l2 + in_last_level, "{released} of {in_l2} and {in_last_level}");
 }
 
 #[test]
-fn an_l2_that_expects_memory_has_its_line_sooner_and_a_wrong_guess_is_dropped() {
+fn llc_miss_prediction_shortens_reads_and_wrong_predictions_are_dropped() {
     for design in ["none", "sc64-bmt-speculative", "morphable-llc", "emcc"] {
         // A last-level cache that holds a large part of the data.
         let with = |miss_prediction| {
@@ -209,7 +210,7 @@ fn an_l2_whose_misses_rarely_reach_memory_leaves_most_reads_to_the_controller() 
 }
 
 #[test]
-fn a_run_repeats_event_by_event() {
+fn equal_emcc_runs_have_equal_event_hashes() {
     assert_eq!(four(machine(), "emcc").event_hash, four(machine(), "emcc").event_hash);
 }
 

@@ -16,7 +16,7 @@ fn record(workload: &str, settings: &[(&str, &str)], design: &str) -> Record {
 }
 
 #[test]
-fn fences_cost_more_the_later_memory_receives_the_line() {
+fn fences_take_longer_under_designs_that_make_lines_durable_later() {
     let time = |design, order| record("log", &[("order", order)], design).cycles;
     let fenced = ["none", "sc64-bmt", "plp-coalesced"].map(|design| time(design, "record-first"));
     assert!(fenced.is_sorted_by(|less, more| less < more), "a tuple later than a write: {fenced:?}");
@@ -39,7 +39,7 @@ fn under_strict_persistency_each_store_drains_and_flushes_and_fences_have_no_eff
 
 /// The controller's buffers limit the entries under way, and a line has one entry at a time, for stores of all cores.
 #[test]
-fn stores_of_several_cores_go_through_to_lines_that_they_share() {
+fn stores_of_several_cores_to_shared_lines_complete_under_strict_persistency() {
     for (design, cores) in [("plp-sp", 2), ("plp-pipelined", 4), ("plp-sp-dbmf", 2)] {
         for footprint in ["4 KB", "64 KB"] {
             let machine = Machine { cores, ..catalogue::machine("secpb-pcm").unwrap() };
@@ -57,7 +57,7 @@ fn stores_of_several_cores_go_through_to_lines_that_they_share() {
 /// level apart. A second store to the same line waits for the whole tuple of the first. At most eight tuples are under way, so a level is
 /// not the only limit.
 #[test]
-fn each_store_takes_a_path_of_the_tree_in_strict_order_and_a_level_in_a_pipeline() {
+fn a_store_takes_a_tree_path_under_strict_persistency_and_a_level_if_pipelined() {
     let of = |design, per_line| {
         let record = record("stores", &[("rate", "474"), ("per_line", per_line)], design);
         record.cycles as f64 / record.persist_buffer.unwrap().stores as f64
@@ -93,7 +93,7 @@ fn durable_caches_ignore_flushes_and_fences() {
 }
 
 #[test]
-fn every_fence_is_held_by_its_flushes_and_nearly_every_flush_finds_a_dirty_line() {
+fn every_fence_waits_for_its_flushes_and_nearly_every_flush_writes_a_dirty_line() {
     for (workload, settings) in [("log", vec![]), ("btree", vec![("persistent", "yes")])] {
         let record = record(workload, &settings, "plp-coalesced");
         let EpochCounters { flushes, fences, fences_held } = record.epochs.unwrap();
@@ -106,7 +106,7 @@ fn every_fence_is_held_by_its_flushes_and_nearly_every_flush_finds_a_dirty_line(
 
 /// The stores of this machine leave a write buffer when their miss has an MSHR.
 #[test]
-fn behind_a_write_buffer_every_flush_finds_its_line_dirty_too() {
+fn with_a_write_buffer_every_flush_writes_a_dirty_line() {
     for design in ["none", "plp-coalesced"] {
         let record = on(catalogue::machine("champsim-default").unwrap(), "log", &[], design);
         let (flushes, written) = (record.epochs.unwrap().flushes, record.llc.writebacks);
@@ -129,7 +129,7 @@ fn fences_wait_longer_under_a_slower_durable_design() {
 }
 
 #[test]
-fn emccs_l2s_flush_lines_that_the_last_level_cache_has_unverified() {
+fn a_persistent_program_runs_right_on_emcc_with_flushes_of_unverified_lines() {
     let record = on(machine_for("emcc"), "btree", &[("persistent", "yes")], "emcc");
     assert!(record.checks.passed && record.epochs.is_some(), "{:?}", record.checks);
 }

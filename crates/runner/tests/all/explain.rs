@@ -24,7 +24,7 @@ fn read(gigabytes: u64, scenario: Scenario, lines: Lines) -> Explanation {
 }
 
 #[test]
-fn the_median_read_does_not_depend_on_the_alignment_of_regions() {
+fn the_explained_median_read_latency_does_not_depend_on_the_memory_size() {
     // All memories have the same number of tree levels.
     for on_chip in [OnChipMetadata::Nothing, OnChipMetadata::Tree, OnChipMetadata::Counter] {
         let scenario = Scenario { on_chip, ..Scenario::default() };
@@ -35,7 +35,7 @@ fn the_median_read_does_not_depend_on_the_alignment_of_regions() {
 }
 
 #[test]
-fn single_lines_differ_and_the_reported_line_has_the_median_latency() {
+fn the_line_that_explain_reports_has_the_median_latency_of_its_sample() {
     let scenario = Scenario::default();
     let all = read(4, scenario, Lines::default());
     let spread = all.spread.unwrap();
@@ -53,7 +53,7 @@ fn single_lines_differ_and_the_reported_line_has_the_median_latency() {
 }
 
 #[test]
-fn another_seed_samples_different_lines_with_nearly_the_same_median() {
+fn explain_with_another_seed_samples_other_lines_with_nearly_the_same_median() {
     let sample = |seed| read(4, Scenario::default(), Lines::Sample { lines: 499, seed });
     let (first, again, other) = (sample(1), sample(1), sample(2));
     assert_eq!(first, again);
@@ -63,7 +63,7 @@ fn another_seed_samples_different_lines_with_nearly_the_same_median() {
 }
 
 #[test]
-fn an_explained_line_finds_its_row_in_the_requested_state() {
+fn an_explained_read_is_faster_for_a_row_hit_than_for_a_closed_or_conflicting_row() {
     let at =
         |row| read(4, Scenario { row, on_chip: OnChipMetadata::All, ..Scenario::default() }, Lines::At(0x1234_5640));
     let [hit, closed, conflict] = [RowState::Hit, RowState::Closed, RowState::Conflict].map(|row| at(row).latency_fs);
@@ -89,7 +89,7 @@ fn slots(layout: &Layout, line: u64) -> Vec<Slot> {
 /// the bank of another region's first lines. But other address bits decide the bank of a line of metadata than that of the data line. On
 /// average over the memory, two accesses of a read share a bank no more often than with random banks.
 #[test]
-fn the_accesses_of_a_read_share_a_bank_no_more_often_than_by_chance() {
+fn data_and_metadata_accesses_of_a_read_share_a_dram_bank_only_by_chance() {
     const LINES: usize = 20_000;
     for (name, gigabytes) in [("modern", 2), ("modern", 3), ("modern", 4), ("modern-ddr5", 3), ("modern-ddr5", 4)] {
         let machine = machine(name, gigabytes);
@@ -131,7 +131,7 @@ fn done(write: &Explanation, verb: Verb) -> u64 {
 }
 
 #[test]
-fn every_design_explains_a_write_with_its_spans_and_one_store_of_the_line() {
+fn every_design_explains_a_write_with_exactly_one_store_of_the_line() {
     for design in catalogue::designs() {
         let scenario = Scenario { of: Of::Write, ..Scenario::default() };
         let machine = machine("modern", 4);
@@ -158,7 +158,7 @@ fn store(design: &str) -> Explanation {
 }
 
 #[test]
-fn a_store_waits_for_its_early_steps_and_its_entry_drains_behind_that() {
+fn an_explained_store_waits_for_its_early_steps_and_its_entry_drains_afterwards() {
     let found = ["cobcm", "obcm", "bcm", "cm", "m", "nogap"].map(|scheme| store(&format!("secpb-{scheme}")));
     let latencies = found.each_ref().map(|store| store.latency_fs);
     assert_eq!(latencies[0], 500_000, "nothing is early but the buffer's look-up, of two cycles at 4 GHz");
@@ -174,7 +174,7 @@ fn a_store_waits_for_its_early_steps_and_its_entry_drains_behind_that() {
 }
 
 #[test]
-fn a_store_without_a_buffer_and_a_write_with_one_are_refused_naming_the_other() {
+fn explain_refuses_a_store_without_a_persist_buffer_and_a_write_with_one() {
     let refused = |design: &str, of| {
         let scenario = Scenario { of, ..Scenario::default() };
         explain(&machine("secpb-pcm", 4), &catalogue::design(design).unwrap(), scenario, FEW).unwrap_err()
@@ -184,7 +184,7 @@ fn a_store_without_a_buffer_and_a_write_with_one_are_refused_naming_the_other() 
 }
 
 #[test]
-fn a_write_without_protection_takes_no_time_and_metadata_on_the_chip_shortens_one_with_it() {
+fn an_explained_write_is_shorter_the_more_metadata_is_on_the_chip() {
     assert_eq!(write("none", OnChipMetadata::Nothing).latency_fs, 0);
     let latencies = [OnChipMetadata::Nothing, OnChipMetadata::Tree, OnChipMetadata::Counter, OnChipMetadata::All]
         .map(|on_chip| write("sc64-bmt", on_chip).latency_fs);
@@ -206,7 +206,7 @@ fn a_write_is_durable_when_its_tuple_is_complete_and_no_earlier() {
 }
 
 #[test]
-fn the_content_of_a_line_changes_no_latency_and_is_recorded() {
+fn the_content_of_an_explained_line_changes_no_latency_without_speculation() {
     let of = |value: &str, of: Of| {
         let scenario = Scenario { of, value: value.parse().unwrap(), ..Scenario::default() };
         explain(&machine("modern", 4), &catalogue::design("sc64-bmt").unwrap(), scenario, Lines::At(64)).unwrap()
@@ -219,14 +219,14 @@ fn the_content_of_a_line_changes_no_latency_and_is_recorded() {
 }
 
 #[test]
-fn a_write_from_an_l2_is_refused() {
+fn explain_refuses_a_write_that_starts_in_an_l2() {
     let scenario = Scenario { of: Of::Write, start: TimelineStart::L2, ..Scenario::default() };
     let refused = explain(&machine("modern", 4), &catalogue::design("none").unwrap(), scenario, FEW).unwrap_err();
     assert!(refused.contains("no L2 waits for it"), "{refused}");
 }
 
 #[test]
-fn a_pad_begins_when_its_counter_is_decoded_and_has_waited_for_no_unit() {
+fn an_explained_pad_begins_when_its_counter_is_decoded() {
     let mut machine = machine("modern", 4);
     machine.engines.counter_decode_ns = Some(50.0);
     let scenario = Scenario { on_chip: OnChipMetadata::All, ..Scenario::default() };

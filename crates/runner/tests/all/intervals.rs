@@ -85,7 +85,7 @@ fn without_intervals(record: Record, host: &Record) -> Record {
 }
 
 #[test]
-fn a_run_by_interval_is_the_same_run_to_the_last_event() {
+fn counting_a_run_by_interval_changes_no_event() {
     for (with, without) in [
         (one(&options("modern", "sc64-bmt", Some(10_000))), one(&options("modern", "sc64-bmt", None))),
         (one(&options("modern", "none", Some(20))), one(&options("modern", "none", None))),
@@ -134,7 +134,7 @@ proptest! {
 }
 
 #[test]
-fn the_length_of_an_interval_differs_by_at_most_the_lead_of_a_core() {
+fn interval_lengths_differ_from_the_requested_one_by_at_most_the_lead_of_a_core() {
     let record = one(&options("modern", "none", Some(20_000)));
     let all = intervals(&record);
     assert_eq!(all.len(), 6);
@@ -145,7 +145,7 @@ fn the_length_of_an_interval_differs_by_at_most_the_lead_of_a_core() {
 }
 
 #[test]
-fn a_whole_run_as_one_interval_has_the_figures_of_its_record() {
+fn a_single_interval_over_the_whole_run_has_the_figures_of_the_record() {
     let record = one(&options("modern", "sc64-bmt", Some(BUDGET)));
     let [all] = intervals(&record) else { panic!("{} intervals", intervals(&record).len()) };
     assert_eq!((all.ipc, all.read_latency_ns), (record.ipc, record.read_latency_ns));

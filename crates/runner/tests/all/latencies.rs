@@ -1,5 +1,5 @@
-//! Every latency between L2 and memory, and of the protection's engines: a longer latency lengthens a dependent read by exactly the
-//! difference.
+//! Every latency between L2 and memory, and of the protection's engines: if it is increased, a dependent read takes
+//! longer by exactly the increase.
 
 use casemate_runner::explain::{Lines, OnChipMetadata, RowState, Scenario, explain};
 use casemate_runner::{Record, RunControl, RunOptions, run};
@@ -37,7 +37,7 @@ fn read_on(design: &str, on_chip: OnChipMetadata, change: impl Fn(&mut Machine))
 }
 
 #[test]
-fn a_nanosecond_of_engine_latency_delays_a_waiting_read_by_a_nanosecond() {
+fn each_ns_of_engine_latency_delays_a_read_bound_by_that_engine_by_one_ns() {
     type Latency = fn(&mut Engines) -> &mut f64;
     // Each latency is so large that the read waits only for this engine.
     let cases: [(&str, Latency, &str, OnChipMetadata); 5] = [
@@ -54,7 +54,7 @@ fn a_nanosecond_of_engine_latency_delays_a_waiting_read_by_a_nanosecond() {
 }
 
 #[test]
-fn a_tweak_is_encrypted_during_the_fetch_and_the_blocks_wait_for_both() {
+fn an_xts_tweak_is_encrypted_during_the_fetch_and_the_blocks_wait_for_both() {
     let xts = |ns: f64| read("xts", OnChipMetadata::All, |engines| engines.aes.latency_ns = ns);
     // A closed row takes 30 ns. A shorter tweak adds no time; a longer one delays the blocks.
     assert_eq!([11.0, 29.0, 30.0].map(xts), [1, 19, 20].map(|more| xts(10.0) + 1_000 * more));
@@ -148,7 +148,7 @@ fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: im
 }
 
 #[test]
-fn every_miss_pays_the_latencies_of_the_last_level_cache_and_of_the_path_once() {
+fn every_llc_miss_includes_the_llc_and_path_latencies_exactly_once() {
     // Both clocks, of 0.25 and 0.625 ns, tick in steps of 1.25 ns, so a change shifts all later events together. Both runs end before the
     // first refresh, and the difference cancels their common part.
     let later = |change: fn(&mut Machine)| {
@@ -172,7 +172,7 @@ fn every_miss_pays_the_latencies_of_the_last_level_cache_and_of_the_path_once() 
 }
 
 #[test]
-fn every_hit_of_the_last_level_cache_pays_its_latency_once() {
+fn every_llc_hit_includes_the_llc_latency_exactly_once() {
     // The chase walks through data that fits in the last-level cache but not in L2.
     let around = |instructions, latency_ns: f64| {
         chase_through("2 MB", 1, instructions, |machine| machine.llc.latency_ns += latency_ns)
@@ -189,7 +189,7 @@ fn every_hit_of_the_last_level_cache_pays_its_latency_once() {
 }
 
 #[test]
-fn a_fill_waits_while_all_write_back_buffers_are_in_use_and_no_longer() {
+fn fewer_llc_write_back_buffers_delay_fills_and_enough_buffers_do_not() {
     let run = |buffers| stores(|machine| machine.llc.writeback_buffers = buffers);
     let records = [1, 2, 3, 256, 512].map(run);
     let [one, two, three, many, more] = records.each_ref().map(|record| record.time_fs);
@@ -199,7 +199,7 @@ fn a_fill_waits_while_all_write_back_buffers_are_in_use_and_no_longer() {
 }
 
 #[test]
-fn four_chains_need_five_registers_of_the_last_level_cache() {
+fn four_pointer_chains_need_five_llc_mshrs() {
     // The fifth MSHR is for a line of code at the start of the chains.
     let time = |mshrs| chase(4, 20_000, |machine| machine.llc.mshrs = mshrs).time_fs;
     let [three, four, five, many] = [3, 4, 5, 64].map(time);

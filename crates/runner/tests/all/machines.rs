@@ -1,5 +1,5 @@
-//! Every built-in machine runs a program, unprotected and protected, and reads every line right. `--nocapture` shows
-//! the cost.
+//! Every built-in machine runs a program, unprotected and protected, and every line that is read has the right content.
+//! `--nocapture` shows the cost.
 
 use casemate_runner::explain::{Lines, OnChipMetadata, RowState, Scenario, explain};
 use casemate_runner::{Record, RunControl, RunOptions, run};
@@ -30,7 +30,7 @@ fn every_machine_runs_gups_and_protection_costs_time() {
 }
 
 #[test]
-fn prefetchers_make_a_stream_faster_and_their_lines_are_right_too() {
+fn prefetchers_speed_up_the_stream_kernel_and_all_lines_read_right() {
     for (machine, design) in
         [("emcc-4core", "none"), ("emcc-4core", "sc64-bmt"), ("modern", "none"), ("modern", "sc64-bmt")]
     {

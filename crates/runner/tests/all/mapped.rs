@@ -157,7 +157,7 @@ fn stores(workload: &str, is_mapped: IsMapped) -> (u64, u64) {
 }
 
 #[test]
-fn only_stores_to_mapped_lines_pass_the_persist_buffer() {
+fn only_stores_to_mapped_persistent_lines_enter_the_persist_buffer() {
     for workload in ["gups", "stream", "btree"] {
         let (mapped, all) = stores(workload, every_third);
         assert!(mapped > 100 && all > 2 * mapped, "{workload}: {mapped} of {all}");
@@ -170,7 +170,7 @@ fn only_stores_to_mapped_lines_pass_the_persist_buffer() {
 }
 
 #[test]
-fn unmapped_dirty_lines_are_written_back_from_the_last_level_cache() {
+fn dirty_lines_outside_persistent_mappings_are_written_back_from_the_llc() {
     for design in SCHEMES {
         let record = mapping("gups", every_third, design).unwrap();
         assert!(record.checks.passed, "{design}: {:?}", record.checks);
@@ -179,7 +179,7 @@ fn unmapped_dirty_lines_are_written_back_from_the_last_level_cache() {
 }
 
 #[test]
-fn a_run_with_all_lines_mapped_equals_one_with_a_persistent_memory() {
+fn a_run_with_all_lines_in_persistent_mappings_equals_one_with_persistent_memory() {
     for design in SCHEMES {
         let (mapped, all) = (mapping("btree", |_| true, design), tried(kernel("btree", &[], 1), design, 1));
         assert_eq!(mapped.unwrap().event_hash, all.unwrap().event_hash, "{design}");
@@ -188,7 +188,7 @@ fn a_run_with_all_lines_mapped_equals_one_with_a_persistent_memory() {
 
 /// From the mapping on, the last-level cache drops their dirty lines, although their content passed no buffer.
 #[test]
-fn lines_that_are_mapped_after_a_store_lose_no_store() {
+fn lines_mapped_persistent_after_a_store_lose_no_store() {
     for design in SCHEMES {
         let gups = kernel("gups", &[("footprint", "256 KB")], 1);
         let record = tried(Late::of(gups, 2), design, 1).unwrap();
@@ -199,7 +199,7 @@ fn lines_that_are_mapped_after_a_store_lose_no_store() {
 }
 
 #[test]
-fn cores_that_share_mapped_and_unmapped_lines_read_every_store_right() {
+fn cores_that_share_persistent_and_volatile_lines_read_every_store_right() {
     for design in SCHEMES {
         let threads = Threads::of("gups", &[("footprint", "64 KB")], 2);
         let record = tried(Mapping::of(threads, every_third), design, 2).unwrap();
@@ -210,7 +210,7 @@ fn cores_that_share_mapped_and_unmapped_lines_read_every_store_right() {
 }
 
 #[test]
-fn programs_without_mapped_stores_and_designs_unfit_for_partial_persistence_are_refused() {
+fn partial_persistence_is_refused_without_persistent_stores_or_a_suitable_design() {
     for design in ["secpb-cobcm", "none"] {
         let refused = mapping("stream", |_| false, design).unwrap_err().to_string();
         assert!(refused.contains("'stream' did not store to a file that it maps shared"), "{refused}");

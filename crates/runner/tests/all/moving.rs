@@ -1,5 +1,5 @@
-//! Whole runs of designs that move lines: does each slot cross the bus once each way between two permutations, for all programs, and does
-//! the simulation reproduce the paper's cycles?
+//! Whole runs of designs that permute lines: does each slot cross the bus once each way between two permutations, for
+//! all programs, and does the simulation reproduce the paper's cycles?
 
 use crate::common::kernel;
 use casemate_runner::explain::{Lines, Of, OnChipMetadata, Scenario, Until, explain};
@@ -35,7 +35,7 @@ fn counted(record: &Record) -> MovingCounters {
 }
 
 #[test]
-fn an_epoch_that_has_ended_has_read_and_written_each_slot_once_on_every_kind_of_program() {
+fn each_completed_permutation_epoch_reads_and_writes_every_slot_exactly_once() {
     let small: &[_] = &[("footprint", "8MB")];
     for (workload, settings) in [("stream", small), ("chase", small), ("gups", small), ("btree", &[])] {
         for name in ["cryptopage", "hide"] {
@@ -52,7 +52,7 @@ fn an_epoch_that_has_ended_has_read_and_written_each_slot_once_on_every_kind_of_
 
 /// A stream fetches each line once, and causes one permutation of each page.
 #[test]
-fn a_stream_in_its_steady_state_has_256_fills_a_permutation() {
+fn the_stream_kernel_causes_one_permutation_per_256_fills() {
     let settings = [("footprint", "16MB")];
     let through = |instructions| counted(&ran(machine(), design("hide").unwrap(), "stream", &settings, instructions));
     let (before, after) = (through(400_000), through(800_000));
@@ -62,7 +62,7 @@ fn a_stream_in_its_steady_state_has_256_fills_a_permutation() {
 }
 
 #[test]
-fn free_permutations_are_the_same_without_their_time() {
+fn zero_time_permutations_have_the_counts_of_charged_ones_and_take_less_time() {
     let ran_with = |time| {
         // TLBs that hold all pages, so that no access waits for a second walk.
         let mut machine = machine();
@@ -78,7 +78,7 @@ fn free_permutations_are_the_same_without_their_time() {
 }
 
 #[test]
-fn every_tlb_miss_walks_to_a_record_and_a_permutation_only_for_an_evicted_page() {
+fn chunk_record_walks_are_caused_only_by_tlb_misses_and_permutations() {
     let record = ran(machine(), design("hide").unwrap(), "gups", &[("footprint", "8MB")], 20_000);
     let (misses, MovingCounters { records, permutations, .. }) = (record.node.stlb.misses, counted(&record));
     assert!(misses > 1_000, "{misses}");
@@ -100,7 +100,7 @@ fn explained(design: &Design, of: Of, on_chip: OnChipMetadata) -> (u64, Until, u
 
 /// Figure 6: 80 cycles to the first word and 5 for each further one, 11 for a block of AES, one to add a pad.
 #[test]
-fn rule_6_a_line_is_decrypted_at_96_cycles_and_verified_at_107() {
+fn rule_6_cryptopage_decrypts_a_line_at_96_cycles_and_verifies_it_at_107() {
     let cycles = |name: &str| explained(&design(name).unwrap(), Of::Read, OnChipMetadata::All).0;
     assert_eq!(["hide", "cryptopage", "cryptopage-basic"].map(cycles), [95, 96, 107]);
 }
@@ -108,7 +108,7 @@ fn rule_6_a_line_is_decrypted_at_96_cycles_and_verified_at_107() {
 /// A walk takes 115 cycles to the first pair, then 19 hashes of 80 cycles, or 28 if each block of 64 bytes counts. With the nodes above the
 /// record on the chip, it takes ten lines of two records and one hash.
 #[test]
-fn rule_8_a_walk_takes_19_hashes_or_stops_at_the_nodes_on_the_chip() {
+fn rule_8_a_chunk_record_walk_takes_19_hashes_or_stops_at_an_on_chip_node() {
     let cryptopage = design("cryptopage").unwrap();
     assert_eq!(explained(&cryptopage, Of::Page, OnChipMetadata::Nothing), (115 + 19 * 80, Until::OnChip, 19));
     let by_blocks =
@@ -122,7 +122,7 @@ fn rule_8_a_walk_takes_19_hashes_or_stops_at_the_nodes_on_the_chip() {
 
 /// The error for a machine that does not support a design names the wrong key.
 #[test]
-fn machines_that_do_not_support_moving_lines_are_refused_by_key() {
+fn machines_unsuitable_for_permuted_lines_are_refused_with_the_key() {
     let refused = |change: fn(&mut Machine)| {
         let mut machine = machine();
         change(&mut machine);
@@ -146,7 +146,7 @@ fn machines_that_do_not_support_moving_lines_are_refused_by_key() {
 /// Section 3.3: a tag over two or four slots. The requested line follows other lines of its tag, and the verdict waits for all blocks: 85 +
 /// 11 cycles for the first, 11 for each further one.
 #[test]
-fn a_tag_over_two_or_four_slots_is_verified_11_cycles_a_block_later() {
+fn a_tag_over_several_slots_is_verified_11_cycles_later_per_additional_block() {
     let design =
         |name: &str, slots| changed(name, |design| design.parts.permutation.as_mut().unwrap().slots_per_tag = slots);
     for (slots, verified) in [(1, 107), (2, 129), (4, 173)] {
@@ -168,7 +168,7 @@ fn a_tag_over_two_or_four_slots_is_verified_11_cycles_a_block_later() {
 }
 
 #[test]
-fn with_several_slots_under_a_tag_no_group_is_fetched_more_often_than_it_has_lines() {
+fn each_fill_under_a_tag_over_several_slots_fetches_all_lines_of_the_tag() {
     for (slots, workload, instructions) in
         [(2, "gups", 20_000), (4, "gups", 20_000), (2, "stream", 100_000), (4, "stream", 400_000)]
     {
@@ -185,7 +185,7 @@ fn with_several_slots_under_a_tag_no_group_is_fetched_more_often_than_it_has_lin
 
 /// Cycles that a core loses to walks for its TLBs count only for the tree.
 #[test]
-fn cycles_that_a_core_waits_for_records_count_for_the_tree() {
+fn waits_for_chunk_records_count_as_waiting_cycles_of_the_tree() {
     let core_time = |name: &str, entries| {
         let mut machine = machine();
         machine.node.dtlb.entries = entries;

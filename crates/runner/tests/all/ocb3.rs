@@ -60,7 +60,7 @@ fn slow_mac(machine: &mut Machine) {
 }
 
 #[test]
-fn the_tag_of_a_line_that_is_opened_is_an_encryption_after_the_last_block_s_decryption() {
+fn reading_an_ocb3_line_encrypts_its_tag_after_the_last_block_is_decrypted() {
     assert_eq!(read(as_it_is), 135_000 + 65_000 + 65_000);
     assert_eq!(read(with_aes(65.0, 90.0)), 135_000 + 90_000 + 65_000);
     assert_eq!(read(with_aes(90.0, 65.0)), 135_000 + 65_000 + 90_000);
@@ -76,7 +76,7 @@ fn the_tag_of_a_line_that_is_opened_is_an_encryption_after_the_last_block_s_decr
 }
 
 #[test]
-fn the_tag_of_a_line_that_is_sealed_is_encrypted_in_parallel_with_its_blocks() {
+fn writing_an_ocb3_line_encrypts_its_tag_in_parallel_with_its_blocks() {
     // Five blocks after the offset: in parallel through five units, or one after another through four or one.
     let units = |units: usize| move |machine: &mut Machine| machine.engines.aes.units = units;
     let (offset, block, interval) = (1_000 + 65_000, 65_000, 6_400);
@@ -112,7 +112,7 @@ fn ocb3_without_a_tag_encrypts_no_block_for_it() {
 }
 
 #[test]
-fn a_line_released_as_a_whole_waits_one_encryption_for_its_tag() {
+fn an_ocb3_line_released_as_a_whole_waits_one_encryption_for_its_tag() {
     let mut machine = catalogue::machine("modern").unwrap();
     let latency = (machine.engines.aes.latency_ns * 1e6) as u64;
     machine.engines.aes.decrypt_latency_ns = Some(2.0 * machine.engines.aes.latency_ns);
@@ -126,7 +126,7 @@ fn a_line_released_as_a_whole_waits_one_encryption_for_its_tag() {
 }
 
 #[test]
-fn a_line_that_is_released_before_its_verdict_is_settled_an_encryption_later() {
+fn a_speculatively_released_ocb3_line_is_verified_one_encryption_later() {
     let mut design = ocb3();
     design.parts.release = catalogue::design("sc64-bmt-speculative").unwrap().parts.release;
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();

@@ -1,4 +1,4 @@
-//! Losses of power on the whole machine: recovered memory against an account that knows only the programs.
+//! Losses of power on the whole machine: compares the recovered memory with an account of the programs' stores.
 
 use crate::common::swept::{an_eighth, every_one, share_of_tests, side_by_side};
 use crate::common::{kernel, machine_for};
@@ -119,7 +119,7 @@ fn a_fence_makes_earlier_flushed_lines_durable() {
 }
 
 #[test]
-fn at_the_end_of_its_program_every_store_is_accepted() {
+fn every_store_is_accepted_at_the_end_of_a_program_under_persistent_designs() {
     for (design, workload) in pairs() {
         let end = Cuts::of(named(design), workload, 1).cut(At::Time(Time::NEVER), None);
         assert!(end.passed() && end.stores.accepted == end.stores.executed, "{design}, {workload}: {end:?}");
@@ -128,7 +128,7 @@ fn at_the_end_of_its_program_every_store_is_accepted() {
 
 #[test]
 #[ignore = "an hour: `make campaign`"]
-fn a_hundred_thousand_losses_lose_no_accepted_store() {
+fn a_hundred_thousand_power_losses_in_runs_lose_no_accepted_store() {
     let (pairs, mut losses) = (pairs(), 0);
     for seed in 1.. {
         losses += nothing_is_lost(pairs.clone(), 100, seed);
@@ -140,7 +140,7 @@ fn a_hundred_thousand_losses_lose_no_accepted_store() {
 
 /// A loss has no effect for a store of the value that memory already has, and for a store that a later one overwrites.
 #[test]
-fn a_battery_that_is_an_operation_short_loses_a_store() {
+fn a_battery_energy_one_operation_too_small_loses_a_store() {
     let (mut short, mut losing) = (0, 0);
     for design in BATTERIES {
         let mut cuts = Cuts::of(named(design), "gups", 1);
@@ -161,7 +161,7 @@ fn a_battery_that_is_an_operation_short_loses_a_store() {
 }
 
 #[test]
-fn the_recoverability_gap_shows() {
+fn the_persist_buffer_without_metadata_drain_shows_the_recoverability_gap() {
     let mut cuts = Cuts::of(named("bbb-gap"), "stores", 1);
     let at: Vec<At> = (0..4).map(|_| cuts.somewhere()).collect();
     let losses: Vec<LossOutcome> = at.into_iter().map(|at| cuts.cut(at, None)).collect();

@@ -1,4 +1,4 @@
-//! The time of reads: the parts add up to the whole, and a slower unit lengthens only its part.
+//! The latency of reads: its parts add up to the whole latency, and a slower unit lengthens only the part of this unit.
 
 use crate::common::record;
 use casemate_runner::{ReadTimes, Record};
@@ -34,7 +34,7 @@ fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
 }
 
 #[test]
-fn a_slower_unit_lengthens_only_its_part_of_a_read() {
+fn a_slower_unit_lengthens_only_its_part_of_the_mean_read_time() {
     assert_eq!(longer("ecb", |machine| machine.engines.aes.latency_ns += 25.0), [(ReadPart::Engine, 25)]);
     assert_eq!(longer("sc64-bmt", |machine| machine.engines.mac.latency_ns += 25.0), [(ReadPart::Engine, 25)]);
     let hashed = longer("sc64-bmt", |machine| machine.engines.hash.latency_ns += 25.0);
@@ -61,14 +61,14 @@ fn a_slower_unit_lengthens_only_its_part_of_a_read() {
 }
 
 #[test]
-fn a_longer_decoding_of_counters_does_not_lengthen_the_engine_queue() {
+fn longer_counter_decoding_does_not_lengthen_the_engine_queue_part_of_reads() {
     let longer = longer("morphable", |machine| machine.engines.counter_decode_ns = Some(13.0));
     let parts: Vec<_> = longer.iter().map(|(part, _)| *part).collect();
     assert!(!parts.is_empty() && !parts.contains(&ReadPart::EngineQueue), "{longer:?}");
 }
 
 #[test]
-fn waits_for_room_in_the_memory_queue_count_for_the_queue_and_not_for_data() {
+fn waits_for_a_full_dram_queue_count_as_memory_queue_and_not_as_data_time() {
     let with = |entries: usize| {
         let record = record("gups", "none", 40_000, |machine| machine.dram.as_mut().unwrap().read_queue = entries);
         [ReadPart::MemoryQueue, ReadPart::Data].map(|part| reads(&record).parts_ns[part])

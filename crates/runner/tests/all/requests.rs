@@ -67,7 +67,7 @@ fn each_line_of_a_trace_is_one_request_at_memory_under_any_design() {
 }
 
 #[test]
-fn requests_arrive_at_the_clocks_of_the_trace() {
+fn requests_of_a_dramsim3_trace_arrive_at_the_clocks_in_the_trace() {
     // DDR4-3200: a clock of the memory is 0.625 ns.
     for apart in [100, 1_000] {
         let text = lines(50, |n| format!("{:#x} READ {}", scattered(n), 500 + n * apart));
@@ -81,7 +81,7 @@ fn requests_arrive_at_the_clocks_of_the_trace() {
 }
 
 #[test]
-fn a_cpu_trace_waits_for_its_instructions_and_its_window() {
+fn a_ramulator_cpu_trace_is_limited_by_its_instructions_and_the_reorder_buffer() {
     let trace = |between: u64| record("cpu", &lines(200, |n| format!("{between} {}", scattered(n))), "none");
     let (dense, sparse) = (trace(0), trace(4_000));
     let node = catalogue::machine("modern").unwrap().node;
@@ -99,7 +99,7 @@ fn a_cpu_trace_waits_for_its_instructions_and_its_window() {
 }
 
 #[test]
-fn a_read_sees_the_write_before_it_and_a_write_waits_for_the_read_before_it() {
+fn requests_to_one_line_of_a_request_trace_keep_their_order() {
     for design in ["none", "sc64-bmt"] {
         let line = |n: u64| 0x4000 + n / 2 % 7 * 64;
         let then_read = lines(2_000, |n| format!("{:#x} {}", line(n), if n % 2 == 0 { "W" } else { "R" }));
@@ -112,7 +112,7 @@ fn a_read_sees_the_write_before_it_and_a_write_waits_for_the_read_before_it() {
 }
 
 #[test]
-fn a_later_line_of_another_form_ends_the_run_with_its_number() {
+fn an_invalid_line_of_a_request_trace_ends_the_run_with_its_number() {
     let text =
         lines(
             20_000,

@@ -22,7 +22,7 @@ fn gups(design: &str) -> Record {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run_to_the_last_event() {
+fn equal_runs_have_equal_event_hashes_and_cycles() {
     let (first, second) = (gups("sc64-bmt"), gups("sc64-bmt"));
     assert_eq!((&first.event_hash, first.cycles), (&second.event_hash, second.cycles));
     assert_eq!(Record { host: second.host.clone(), ..first }, second);
@@ -39,7 +39,7 @@ fn every_design_returns_the_written_values_and_reuses_no_pad() {
 }
 
 #[test]
-fn the_host_memory_of_a_run_holds_its_program_only_once() {
+fn the_host_memory_of_a_run_contains_the_simulated_memory_only_once() {
     for (design, metadata) in [("none", 1.0), ("sc64-bmt", 1.15)] {
         let options = RunOptions { ledger: false, ..options(design, 400_000) };
         let record = run(&options, kernel("gups", &[("footprint", "64MB")], 1), |_| RunControl::GoOn).unwrap();
@@ -59,7 +59,7 @@ fn protection_costs_time_and_traffic_in_the_order_of_its_strength() {
 }
 
 #[test]
-fn a_run_that_is_stopped_has_no_result() {
+fn a_stopped_run_has_no_record() {
     let stopped = run(&options("none", 10_000_000), kernel("gups", &[], 1), |_| RunControl::Stop);
     assert!(matches!(stopped, Err(RunError::Stopped)));
 }
@@ -92,7 +92,7 @@ fn an_unprotected_read_takes_the_latency_of_its_dram_row() {
 }
 
 #[test]
-fn a_counter_on_the_chip_hides_the_cipher_behind_the_fetch() {
+fn an_on_chip_counter_hides_the_pad_latency_behind_the_fetch() {
     // The pad is complete after 14 ns, the fetch after at least 16.25 ns: the pad adds no time.
     assert_eq!(explained("ctr-only", OnChipMetadata::All, RowState::Hit), 26 * 625);
     // XTS computes its tweak meanwhile; its blocks, one for each of four pipelines, can only start when the data
@@ -101,14 +101,14 @@ fn a_counter_on_the_chip_hides_the_cipher_behind_the_fetch() {
 }
 
 #[test]
-fn a_longer_walk_takes_longer() {
+fn a_read_with_more_tree_levels_to_verify_takes_longer() {
     let times = [OnChipMetadata::All, OnChipMetadata::Counter, OnChipMetadata::Nothing]
         .map(|held| explained("sc64-bmt", held, RowState::Closed));
     assert!(times.is_sorted() && times[0] < times[2], "{times:?}");
 }
 
 #[test]
-fn the_pad_is_made_while_its_counter_is_still_being_verified() {
+fn the_pad_is_computed_during_the_verification_of_its_counter() {
     let (machine, design) = (catalogue::machine("modern").unwrap(), catalogue::design("sc64-bmt").unwrap());
     let scenario = Scenario { on_chip: OnChipMetadata::Nothing, row: RowState::Closed, ..Scenario::default() };
     let spans = explain(&machine, &design, scenario, Lines::default()).unwrap().spans;
@@ -119,7 +119,7 @@ fn the_pad_is_made_while_its_counter_is_still_being_verified() {
 }
 
 #[test]
-fn lines_used_before_their_verdict_are_faster_and_the_record_has_the_window() {
+fn speculative_release_is_faster_and_the_record_has_the_unverified_window() {
     let [plain, ahead] = ["sc64-bmt", "sc64-bmt-speculative"].map(gups);
     assert!(ahead.checks.passed && ahead.read_latency_ns < plain.read_latency_ns && ahead.cycles < plain.cycles);
     let window = ahead.unverified_window.unwrap();
@@ -150,7 +150,7 @@ fn the_placement_of_tags_and_counters_changes_traffic_and_time() {
 }
 
 #[test]
-fn a_look_up_of_a_line_in_flight_is_merged_and_each_miss_fetches_a_line() {
+fn metadata_look_ups_of_lines_in_flight_are_merged_and_each_miss_fetches_a_line() {
     for workload in ["gups", "stream"] {
         let record =
             run(&options("sc64-bmt", 150_000), kernel(workload, &[("footprint", "32MB")], 1), |_| RunControl::GoOn);
@@ -167,7 +167,7 @@ fn a_look_up_of_a_line_in_flight_is_merged_and_each_miss_fetches_a_line() {
 }
 
 #[test]
-fn nodes_of_the_tree_follow_counters_to_the_last_level_cache_if_the_design_says_so() {
+fn tree_nodes_are_cached_in_the_last_level_cache_only_if_configured() {
     let with = |nodes_in_llc| {
         let mut options = options("sc64-bmt-llc", 150_000);
         let caches = &mut options.design.parts.caches;

@@ -1,5 +1,5 @@
-//! Does a sampled run cover the whole program, check every line, contain the true figure in its interval, and repeat
-//! exactly?
+//! Does a sampled run cover the whole program, check every line, contain the true result in its confidence interval,
+//! and repeat exactly?
 
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use casemate_runner::sampling::{Aim, Detail, SamplingOptions, ratio};
@@ -39,7 +39,7 @@ fn assert_units_wait_as_the_run_does(sampled: &Record, full: &Record) {
 }
 
 #[test]
-fn the_sampled_intervals_contain_the_figures_of_full_detail() {
+fn confidence_intervals_of_sampled_runs_contain_the_figures_of_detailed_runs() {
     for (kernel, design) in [("btree", "none"), ("btree", "sc64-bmt"), ("gups", "sc64-bmt"), ("stream", "none")] {
         let full = record(kernel, &[], design, Detail::All);
         let sampled = record(kernel, &[], design, Detail::Sampled(SAMPLING));
@@ -54,7 +54,7 @@ fn the_sampled_intervals_contain_the_figures_of_full_detail() {
 }
 
 #[test]
-fn lines_read_while_warming_are_checked_too() {
+fn lines_read_in_functional_warming_are_checked_too() {
     // Designs that need several cores are not sampled.
     let modern = catalogue::machine("modern").unwrap();
     let designs =
@@ -69,7 +69,7 @@ fn lines_read_while_warming_are_checked_too() {
 
 /// A core behind a persist buffer: in detail and in warming, the buffer accepts every store in order, with its bytes.
 #[test]
-fn a_persist_buffer_accepts_every_store_across_warming_and_detail() {
+fn a_sampled_persist_buffer_accepts_every_store_in_warming_and_in_detail() {
     let of = |design: &str, kernel: &str, detail| {
         let settings = BTreeMap::from([("load_values".to_owned(), "yes".to_owned())]);
         let source = kernels::open(kernel, &settings, 1).unwrap();
@@ -88,21 +88,21 @@ fn a_persist_buffer_accepts_every_store_across_warming_and_detail() {
 }
 
 #[test]
-fn loads_see_stored_values_across_warming_and_detail() {
+fn loads_of_a_sampled_run_return_values_stored_in_warming_and_in_detail() {
     let settings = [("footprint", "4MB"), ("load_values", "yes")];
     let record = record("gups", &settings, "sc64-bmt", Detail::Sampled(SAMPLING));
     assert_eq!((record.feed.load_values_wrong, record.feed.load_values_checked > 50_000), (0, true));
 }
 
 #[test]
-fn the_same_sampled_run_twice_is_the_same_to_the_last_event() {
+fn equal_sampled_runs_have_equal_records() {
     let once = || record("hashjoin", &[], "sc64-bmt", Detail::Sampled(SAMPLING));
     let (first, second) = (once(), once());
     assert_eq!(Record { host: second.host.clone(), ..first }, second);
 }
 
 #[test]
-fn two_designs_measure_the_same_units_and_their_ratio_is_narrow() {
+fn sampled_designs_share_their_units_so_that_the_slowdown_has_a_narrow_interval() {
     let [none, bmt] = ["none", "sc64-bmt"].map(|design| record("btree", &[], design, Detail::Sampled(SAMPLING)));
     let [none, bmt] = [none, bmt].map(|record| record.sampling.unwrap());
     assert_eq!(none.series.start, bmt.series.start);
@@ -133,7 +133,7 @@ fn every_machine_of_one_core_can_be_sampled_unless_its_last_level_cache_is_inclu
 }
 
 #[test]
-fn an_l2_that_has_copies_of_counters_is_warmed_with_them() {
+fn functional_warming_fills_l2s_with_counter_copies() {
     let mut machine = catalogue::machine("emcc-4core").unwrap();
     machine.cores = 1;
     machine.noc.as_mut().unwrap().core_tiles.truncate(1);
@@ -177,7 +177,7 @@ fn a_program_too_short_for_two_units_is_refused_with_its_length() {
 }
 
 #[test]
-fn sampling_lengths_without_room_for_warming_are_refused_with_the_minimum() {
+fn sampling_periods_too_short_for_warming_are_refused_with_the_minimum() {
     let crowded = SamplingOptions { period: 4_000, ..SAMPLING };
     assert!(crowded.check().unwrap_err().contains("at least 7096"));
     assert!(SamplingOptions { unit: 0, ..SAMPLING }.check().unwrap_err().contains("unit has 0"));
@@ -186,7 +186,7 @@ fn sampling_lengths_without_room_for_warming_are_refused_with_the_minimum() {
 }
 
 #[test]
-fn a_sample_is_accurate_if_the_chosen_figure_is_within_the_error() {
+fn a_sample_counts_as_accurate_if_the_relative_error_of_the_target_figure_is_small_enough() {
     let aimed_at = |aim, error| {
         let detail = Detail::Sampled(SamplingOptions { aim, error, ..SAMPLING });
         let sample = record_of(200_000, "gups", &[("footprint", "32MB")], "sc64-bmt", detail).sampling.unwrap();

@@ -31,7 +31,7 @@ fn record(workload: &'static str, design: &'static str) -> Arc<Record> {
 }
 
 #[test]
-fn reads_return_accepted_stores_and_no_pad_is_reused() {
+fn runs_with_a_persist_buffer_read_right_and_reuse_no_pad() {
     for workload in WORKLOADS {
         for design in SCHEMES.into_iter().chain(["bbb", "bbb-gap"]) {
             let record = record(workload, design);
@@ -56,14 +56,14 @@ fn a_run_is_slower_the_more_steps_are_early() {
 }
 
 #[test]
-fn the_same_stores_enter_under_every_scheme() {
+fn every_persist_buffer_scheme_accepts_equally_many_stores() {
     let stores = SCHEMES.map(|design| record("btree", design).persist_buffer.unwrap().stores);
     assert!(stores.iter().all(|one| *one == stores[0]), "{stores:?}");
 }
 
 /// SecPB, section IV-A: one update of the root serves all stores of a residency. A store or a few drains may be under way at the end.
 #[test]
-fn the_root_is_updated_once_per_entry_early_or_at_the_drain() {
+fn the_root_is_updated_once_per_persist_buffer_entry_early_or_at_the_drain() {
     for design in SCHEMES {
         let record = record("stream", design);
         let (roots, buffer) = (record.protection.root_updates, record.persist_buffer.unwrap());
@@ -74,7 +74,7 @@ fn the_root_is_updated_once_per_entry_early_or_at_the_drain() {
 }
 
 #[test]
-fn a_larger_buffer_gathers_more_stores_per_entry_if_lines_are_stored_to_again() {
+fn a_larger_persist_buffer_merges_more_stores_per_entry_with_store_locality() {
     let per_entry = |entries| {
         let buffer = changed("btree", "secpb-cm", |design| design.parts.persistence.entries = entries);
         let buffer = buffer.persist_buffer.unwrap();
@@ -85,7 +85,7 @@ fn a_larger_buffer_gathers_more_stores_per_entry_if_lines_are_stored_to_again() 
 }
 
 #[test]
-fn a_buffer_that_drains_early_finds_room_for_every_store() {
+fn a_lower_drain_watermark_causes_no_more_stalls_of_a_full_persist_buffer() {
     let waited = |from, to| {
         let record = changed("stream", "secpb-cobcm", |design| {
             let persistence = &mut design.parts.persistence;
@@ -97,7 +97,7 @@ fn a_buffer_that_drains_early_finds_room_for_every_store() {
 }
 
 #[test]
-fn stores_wait_for_an_answer_only_in_schemes_with_early_steps() {
+fn stores_wait_for_persist_answers_exactly_in_schemes_with_early_steps() {
     for design in SCHEMES {
         let record = record("stream", design);
         let early = catalogue::design(design).unwrap().parts.persistence.early;
@@ -109,7 +109,7 @@ fn stores_wait_for_an_answer_only_in_schemes_with_early_steps() {
 /// SecPB, section VI-B: the paper derives IPC from the rate of stores, the share of stores to an existing entry, and the time of a root and
 /// a tag. The first store of an entry computes its tag in parallel with its root.
 #[test]
-fn a_store_bound_program_takes_the_sum_of_its_store_latencies() {
+fn the_run_time_of_a_store_bound_kernel_is_the_sum_of_its_store_latencies() {
     let machine = machine_for("secpb-cm");
     let cycle_fs = machine.node.clock_mhz.clock().period().as_fs();
     let scenario = Scenario { of: Of::Store, on_chip: OnChipMetadata::All, ..Scenario::default() };
@@ -147,7 +147,7 @@ const FORESTS: [(Option<ForestDesign>, u64, u64); 3] = [
 ];
 
 #[test]
-fn a_store_completes_sooner_the_nearer_its_root_is() {
+fn a_store_is_faster_the_nearer_its_forest_root_is() {
     let machine = machine_for("secpb-cm");
     let over = |forest| {
         let mut design = catalogue::design("secpb-cm").unwrap();
@@ -179,7 +179,7 @@ fn a_forest_makes_a_run_faster_than_a_single_tree() {
 }
 
 #[test]
-fn durable_caches_take_the_time_of_volatile_ones_to_the_last_event() {
+fn durable_caches_have_the_cycles_and_event_hash_of_volatile_caches() {
     for design in ["eadr", "secure-eadr"] {
         let durable = record("btree", design);
         let volatile = changed("btree", design, |design| design.parts.persistence = Persistence::default());
@@ -189,7 +189,7 @@ fn durable_caches_take_the_time_of_volatile_ones_to_the_last_event() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run_to_the_last_event() {
+fn equal_runs_have_equal_event_hashes_and_cycles() {
     let (first, second) = (record("gups", "secpb-m"), changed("gups", "secpb-m", |_| ()));
     assert_eq!((&first.event_hash, first.cycles), (&second.event_hash, second.cycles));
 }
@@ -219,7 +219,7 @@ fn cores_that_store_to_the_same_lines_read_every_store_right() {
 /// other core, which still has stores to make. Small buffers and few lines cause this case. After each step, the chip
 /// checks that a line has only one entry.
 #[test]
-fn entries_that_move_between_cores_are_in_one_buffer_and_keep_the_store_order() {
+fn persist_buffer_entries_that_move_between_cores_keep_the_store_order() {
     for (workload, footprint, entries, cores) in
         [("gups", "4 KB", 32, 2), ("gups", "4 KB", 4, 4), ("gups", "64 KB", 16, 2), ("stores", "1 KB", 4, 4)]
     {
@@ -234,7 +234,7 @@ fn entries_that_move_between_cores_are_in_one_buffer_and_keep_the_store_order() 
 
 /// An entry keeps the results of its early steps when it moves to another core's buffer.
 #[test]
-fn the_pad_of_an_entry_that_moves_to_another_core_is_not_computed_again() {
+fn a_persist_buffer_entry_keeps_its_pad_when_it_moves_to_another_core() {
     let settings = [("footprint", "64 B")];
     let record = shared("stores", &settings, "secpb-bcm", 2);
     let buffers = record.persist_buffer.unwrap();
@@ -243,13 +243,13 @@ fn the_pad_of_an_entry_that_moves_to_another_core_is_not_computed_again() {
 }
 
 #[test]
-fn cores_with_buffers_repeat_exactly() {
+fn equal_multi_core_runs_with_persist_buffers_have_equal_event_hashes() {
     let of = || shared("gups", &[("footprint", "64 KB")], "secpb-m", 2);
     assert_eq!(of().event_hash, of().event_hash);
 }
 
 #[test]
-fn a_machine_that_does_not_support_a_buffer_is_refused_with_a_way_out() {
+fn a_machine_unsuitable_for_a_persist_buffer_is_refused_with_a_remedy() {
     let options = RunOptions::new(catalogue::machine("modern").unwrap(), catalogue::design("secpb-cm").unwrap(), 1_000);
     match run(&options, kernel("stream", &[], 1), |_| RunControl::GoOn) {
         Err(error @ RunError::Design { .. }) => assert!(error.to_string().contains("take 'secpb-pcm'"), "{error}"),

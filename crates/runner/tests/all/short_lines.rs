@@ -1,4 +1,4 @@
-//! Memory lines of 32 bytes: does a whole run move, check and return them correctly?
+//! Memory lines of 32 bytes: does a whole run transfer, check and return these lines correctly?
 
 use crate::common::kernel;
 use casemate_runner::explain::{Lines, OnChipMetadata, Scenario, explain};
@@ -33,7 +33,7 @@ fn bytes_of(record: &Record) -> u64 {
 }
 
 #[test]
-fn every_design_that_supports_short_lines_returns_the_written_values() {
+fn every_design_that_supports_32_byte_lines_reads_the_written_values() {
     let mut able = Vec::new();
     for design in catalogue::designs() {
         let options = options(&design.name, 60_000);
@@ -62,7 +62,7 @@ fn every_design_that_supports_short_lines_returns_the_written_values() {
 
 /// 95 cycles to the last word of a line, as in the paper, and 107 to the end of its code, for each word that the core may request.
 #[test]
-fn the_core_gets_a_short_line_whole_whichever_word_it_requests() {
+fn a_32_byte_line_arrives_whole_for_any_requested_word() {
     for (name, cycles) in [("none", 95), ("cryptopage-fixed", 107)] {
         for word in 0..4 {
             let design = catalogue::design(name).unwrap();
@@ -74,7 +74,7 @@ fn the_core_gets_a_short_line_whole_whichever_word_it_requests() {
 }
 
 #[test]
-fn all_kinds_of_accesses_go_through_short_lines_and_larger_pages() {
+fn all_kinds_of_kernels_read_right_with_32_byte_lines_and_larger_pages() {
     // Sums along rows, pointers, a tree with inserts, and stores that bypass the caches.
     for workload in ["stream", "chase", "btree", "bfs"] {
         let record = ran(&options("cryptopage-fixed", 80_000), workload, &[]);
@@ -84,7 +84,7 @@ fn all_kinds_of_accesses_go_through_short_lines_and_larger_pages() {
 }
 
 #[test]
-fn a_stream_of_short_lines_asks_for_twice_as_many_as_one_of_whole_lines() {
+fn the_stream_kernel_has_twice_as_many_misses_with_32_byte_lines() {
     let misses = |line: u64| {
         let mut options = options("none", 150_000);
         let machine = &mut options.machine;
@@ -102,7 +102,7 @@ fn a_stream_of_short_lines_asks_for_twice_as_many_as_one_of_whole_lines() {
 }
 
 #[test]
-fn parts_that_need_whole_lines_are_refused_on_a_machine_with_short_ones() {
+fn parts_that_need_64_byte_lines_are_refused_on_a_machine_with_32_byte_lines() {
     let refused = |change: fn(&mut Parts)| {
         let mut options = options("sc64-bmt", 1_000);
         change(&mut options.design.parts);

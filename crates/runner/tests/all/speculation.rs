@@ -139,7 +139,7 @@ fn fvs_rule_3_a_late_candidate_still_releases_the_chunk_until_its_verification()
 }
 
 #[test]
-fn fvs_rule_4_the_requested_position_is_first_and_resolved_ones_are_given_up() {
+fn fvs_rule_4_candidates_of_the_requested_chunk_are_first_and_resolved_ones_are_cancelled() {
     let read = read_on(&machine(|_| ()), &design("fvs-aes-plain", |_| ()), "frequent");
     let spans = candidates(&read);
     assert_eq!(spans.len(), 4);
@@ -152,7 +152,7 @@ fn fvs_rule_4_the_requested_position_is_first_and_resolved_ones_are_given_up() {
 }
 
 #[test]
-fn re_ordering_puts_two_separate_frequent_words_into_one_block() {
+fn re_ordering_lets_speculation_match_two_separate_frequent_words_in_one_block() {
     // Every other word is frequent, and the request is for the first. In this order, no block of two words is a
     // candidate.
     let alternating = "00000000000000005a5a5a5a5a5a5a5a";
@@ -169,7 +169,7 @@ fn re_ordering_puts_two_separate_frequent_words_into_one_block() {
 }
 
 #[test]
-fn candidates_wait_for_offsets_that_are_not_cached() {
+fn candidates_wait_for_the_computation_of_ocb_offsets_that_are_not_cached() {
     let mut anew = design("fvs-aes-plain", |_| ());
     anew.parts.caches.offsets = false;
     let read = read_on(&machine(|_| ()), &anew, "frequent");
@@ -206,7 +206,7 @@ fn fvs_rule_3_a_hit_is_late_if_the_chunk_arrived_before_its_candidate() {
 }
 
 #[test]
-fn the_candidates_of_one_line_in_a_thousand_are_encrypted_and_agree() {
+fn encrypting_the_candidates_of_one_in_a_thousand_lines_confirms_the_fast_matching() {
     for name in ["fvs-aes-plain", "fvs-aes-loose"] {
         let program = kernel("chase", &[("footprint", "16 MB")], 1);
         let options = RunOptions::new(machine(|_| ()), design(name, |_| ()), 60_000);

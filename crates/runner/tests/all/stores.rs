@@ -1,5 +1,5 @@
-//! An explained store waits for different work, depending on the state of the persist buffer: its early steps, the drain of another entry,
-//! or the renewal of its group.
+//! An explained store waits for different work, depending on the state of the persist buffer: its early steps, the
+//! drain of another entry, or the renewal of its counter group.
 
 use casemate_runner::explain::{Explanation, Lines, Meets, Of, OnChipMetadata, Scenario, explain};
 use catalogue::Design;
@@ -40,7 +40,7 @@ fn waited_for(store: &Explanation) -> usize {
 }
 
 #[test]
-fn a_second_store_to_an_entry_does_less_than_the_first_under_each_scheme_with_early_steps() {
+fn an_explained_second_store_to_a_buffer_entry_takes_fewer_early_steps() {
     for design in SCHEMES {
         let [first, second] = [Meets::NewEntry, Meets::Entry].map(|meets| store(design, meets));
         if design == "secpb-cobcm" {
@@ -63,7 +63,7 @@ fn a_second_store_to_an_entry_does_less_than_the_first_under_each_scheme_with_ea
 }
 
 #[test]
-fn a_store_that_meets_a_full_buffer_waits_until_the_oldest_entry_has_left() {
+fn an_explained_store_to_a_full_persist_buffer_waits_until_the_oldest_entry_has_drained() {
     for design in SCHEMES {
         let [alone, held] = [Meets::NewEntry, Meets::FullBuffer].map(|meets| store(design, meets));
         let oldest: Vec<_> = held.spans.iter().filter(|span| is_oldest(span)).collect();
@@ -80,7 +80,7 @@ fn a_store_that_meets_a_full_buffer_waits_until_the_oldest_entry_has_left() {
 }
 
 #[test]
-fn the_tuple_of_an_overflowing_store_completes_before_its_group_is_renewed() {
+fn the_tuple_of_a_store_with_counter_overflow_completes_before_its_group_is_renewed() {
     for design in SCHEMES {
         let [usual, renewing] = [Meets::NewEntry, Meets::Overflow].map(|meets| store(design, meets));
         let data = |store: &Explanation| {
@@ -99,7 +99,7 @@ fn the_tuple_of_an_overflowing_store_completes_before_its_group_is_renewed() {
 }
 
 #[test]
-fn the_metadata_of_the_entry_and_of_the_line_is_on_the_chip_exactly_if_that_is_chosen() {
+fn an_explained_store_fetches_metadata_exactly_if_none_is_chosen_on_chip() {
     let design = catalogue::design("secpb-cobcm").unwrap();
     for (meets, own_lines, oldest_lines) in
         [(Meets::NewEntry, 8, 0), (Meets::Entry, 8, 0), (Meets::FullBuffer, 8, 8), (Meets::Overflow, 8, 0)]
@@ -130,7 +130,7 @@ fn an_explained_store_is_the_same_each_time() {
 }
 
 #[test]
-fn a_state_that_no_store_of_a_design_can_meet_is_refused_with_the_nearest() {
+fn explain_refuses_a_store_condition_that_the_design_cannot_have() {
     let of = |of, design: &str| {
         let scenario = Scenario { of, meets: Some(Meets::Entry), ..Scenario::default() };
         let machine = catalogue::machine("secpb-pcm").unwrap();

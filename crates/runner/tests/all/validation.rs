@@ -4,7 +4,7 @@
 use casemate_runner::validate::{ValidationExtent, validate_dram};
 
 #[test]
-fn the_dram_channel_is_within_tolerance_of_the_nearer_reference_on_every_stream() {
+fn dram_figures_are_within_tolerance_of_the_nearer_reference_simulator() {
     let report = validate_dram(ValidationExtent::Full, |_| {}).unwrap();
     let off: Vec<_> = report.rows.iter().filter(|row| !row.ok).collect();
     assert!(off.is_empty(), "{off:#?}");

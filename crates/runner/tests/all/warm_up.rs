@@ -32,7 +32,7 @@ fn words(refused: Result<Record, RunError>) -> String {
 }
 
 #[test]
-fn a_run_counted_after_a_warm_up_is_the_difference_of_two_runs() {
+fn statistics_after_a_warm_up_equal_the_difference_of_two_runs() {
     // All data is in L1 by then, so that no access is under way when counting begins.
     let counted = one("16 KB", 200_000, BUDGET);
     let whole = one("16 KB", 0, BUDGET);
@@ -49,7 +49,7 @@ fn a_run_counted_after_a_warm_up_is_the_difference_of_two_runs() {
 }
 
 #[test]
-fn tables_of_values_count_only_the_lines_after_the_warm_up() {
+fn frequent_value_tables_count_only_the_lines_after_the_warm_up() {
     let watched = |warm_up| {
         let options = RunOptions { tables: vec![8], ..options("modern", "sc64-bmt", warm_up, BUDGET) };
         run(&options, gups("8 MB"), |_| RunControl::GoOn).unwrap()
@@ -62,7 +62,7 @@ fn tables_of_values_count_only_the_lines_after_the_warm_up() {
 }
 
 #[test]
-fn waits_before_counting_began_are_not_in_the_time_of_cores() {
+fn waits_within_the_warm_up_do_not_count_as_waiting_cycles() {
     // The cores wait only for the first fills; afterwards all data is in L1.
     let (counted, whole) = (one("16 KB", 200_000, BUDGET), one("16 KB", 0, BUDGET));
     let waited = |record: &Record| record.core_time.waiting_cycles.values().sum::<f64>();
@@ -73,7 +73,7 @@ fn waits_before_counting_began_are_not_in_the_time_of_cores() {
 }
 
 #[test]
-fn a_warm_up_cuts_a_run_within_the_lines_in_flight() {
+fn statistics_after_a_warm_up_are_exact_up_to_the_lines_in_flight() {
     let (counted, whole) = (one("32 MB", 200_000, BUDGET), one("32 MB", 0, BUDGET));
     let head = one("32 MB", 0, BUDGET - counted.instructions);
     assert_eq!((counted.node.loads, counted.node.stores), {
@@ -96,7 +96,7 @@ fn a_warm_up_changes_no_event_and_no_check() {
 }
 
 #[test]
-fn counting_begins_when_the_programs_together_have_executed_the_warm_up() {
+fn the_warm_up_of_several_programs_ends_when_their_total_instructions_reach_it() {
     let counted = four(30_000, 60_000).unwrap();
     assert!(counted.instructions <= 120_000 && counted.instructions > 119_000, "{}", counted.instructions);
     assert_eq!(counted.cores.iter().map(|core| core.instructions).sum::<u64>(), counted.instructions);

@@ -1,10 +1,11 @@
-//! Idle work: work that a pipe performs in gaps, and that can be given up.
+//! Idle work: work that a pipe performs while no other item needs a unit, and that the requester can cancel.
 //!
-//! Work on demand has priority. An idle item enters a unit only if the unit is free, and not reserved for a demand item
-//! or a link of a chain. An idle item delays a demand item by at most one interval, if it has just entered the unit. A
-//! demand item of the same instant enters first. (If work on demand is announced for later, idle items may enter until
-//! then.) Idle items enter in the order in which they were offered. Items that are given up before they enter cost no
-//! time, in the units or in the simulator. The simulator handles an item when it enters and not while it waits.
+//! Work on demand has priority. An idle item enters a unit only if the unit is free, and is not reserved for a demand
+//! item or a link of a chain. An idle item delays a demand item by at most one interval, if it has just entered the
+//! unit. A demand item of the same instant enters first. (If a demand item is announced for a later time, idle items
+//! may enter until that time.) Idle items enter in the order in which they were offered. Items that are cancelled
+//! before they enter cost no time, in the units or in the simulator. The simulator handles an item when the item enters
+//! and not while it waits.
 
 use super::Pipe;
 use std::cell::{Cell, RefCell};
@@ -22,7 +23,7 @@ struct Items {
     ready: Time,
     /// Number of items that have not entered, as far as is known.
     waiting: Cell<u32>,
-    /// Times at which the other items entered.
+    /// Times at which the items entered that have entered.
     starts: RefCell<Vec<Time>>,
 }
 
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_items_enter_once_per_interval_and_demand_waits_for_the_latest() {
+    fn demand_items_of_a_pipelined_unit_wait_at_most_for_the_latest_idle_priority_item() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
         let batch = pipe.offer(at(0), at(0), 100);
         // At 8 a third idle item would enter: a demand item of that instant enters first, and one a nanosecond later
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_items_leave_room_for_the_links_of_a_chain() {
+    fn idle_priority_items_leave_the_reserved_intervals_of_a_chain_free() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
         assert_eq!(pipe.pass_chained(at(0), 2).done, at(20));
         let batch = pipe.offer(at(0), at(0), 10);
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_was_given_up_is_not_visited_again() {
+    fn a_cancelled_batch_of_idle_priority_items_is_not_scheduled_again() {
         let pipe = Pipe::new(1, NS * 10, NS);
         let batches: Vec<IdleBatch> = (0..10).map(|_| pipe.offer(at(0), at(0), u32::MAX)).collect();
         assert!(batches.iter().all(|batch| pipe.give_up(at(0), batch) == u32::MAX));
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn fvs_rule_4_both_classes_enter_as_in_a_ticking_model_of_the_units() {
+    fn fvs_rule_4_demand_and_idle_items_start_as_in_a_cycle_by_cycle_model() {
         let mut random = Random::new(7);
         for round in 0..400 {
             let (units, interval) = (1 + random.below(4) as usize, 1 + random.below(6));

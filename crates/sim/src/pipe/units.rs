@@ -8,7 +8,8 @@ pub(super) struct PipeUnits {
     interval: Duration,
     /// Time from which each unit is free.
     next_free: Vec<Time>,
-    /// Reserved start times of links of chains, later than their units are free. Other items may enter before them.
+    /// Reserved start times of links of chains, at which their units are free anyway. Other items may enter before
+    /// these times.
     reserved: Vec<(usize, Time)>,
 }
 
@@ -65,7 +66,7 @@ impl PipeUnits {
         &self.reserved
     }
 
-    /// Returns the earliest start of an item that is ready at `ready`, and the first unit that can take it.
+    /// Returns the earliest start of an item that is ready at `ready`, and the first unit that can accept the item.
     pub fn earliest(&self, ready: Time) -> (Time, usize) {
         let free = self.next_free.iter().enumerate();
         free.map(|(unit, free)| (self.between_reserved(unit, ready.max(*free)), unit)).min().unwrap_or((ready, 0))

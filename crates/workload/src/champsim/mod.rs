@@ -1,4 +1,5 @@
-//! Traces of ChampSim, the trace-driven simulator that we compare this one with: read from files, or generated here.
+//! Traces of ChampSim, the trace-driven simulator with which we compare this machine: read from files, or generated
+//! here.
 //!
 //! | file | part |
 //! |---|---|
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_the_same_program_as_the_records_in_it() {
+    fn a_champsim_file_is_the_same_program_as_its_records() {
         let records: Vec<InstructionRecord> = Synthetic::new("mix", 7_000, 1).unwrap().collect();
         let path = file("mix", &records.iter().flat_map(InstructionRecord::to_bytes).collect::<Vec<u8>>());
         let stored = steps(open(&path, 1, None).unwrap());
@@ -144,14 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_starts_again_at_its_end() {
+    fn a_champsim_trace_restarts_at_its_end() {
         let twice = steps(synthetic("stream", 50, 1, 100).unwrap());
         assert_eq!(twice.len(), 100);
         assert_eq!(twice[0].2, twice[50].2);
     }
 
     #[test]
-    fn a_source_counts_how_often_its_trace_started_again() {
+    fn a_champsim_source_counts_the_restarts_of_its_trace() {
         let records: Vec<InstructionRecord> = Synthetic::new("stream", 50, 1).unwrap().collect();
         let path = file("restarts", &records.iter().flat_map(InstructionRecord::to_bytes).collect::<Vec<u8>>());
         let restarts = |mut source: Box<dyn Source>| {
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instruction_that_follows_itself_is_executed_as_often_as_the_trace_says() {
+    fn repeated_records_of_one_instruction_in_a_champsim_trace_are_each_executed() {
         let record = InstructionRecord { pc: 0x1000, loads: [0x5000, 0, 0, 0], ..InstructionRecord::default() };
         let path = file("repeated", &record.to_bytes().repeat(5));
         let repeated = steps(open(&path, 1, None).unwrap());
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packed_file_is_the_same_program_and_one_cut_off_is_refused() {
+    fn a_compressed_champsim_file_is_the_same_program_and_a_truncated_one_is_refused() {
         let records: Vec<InstructionRecord> = Synthetic::new("mix", 7_000, 1).unwrap().collect();
         let plain = file("plain", &records.iter().flat_map(InstructionRecord::to_bytes).collect::<Vec<u8>>());
         let packed = std::process::Command::new("gzip").arg("-c").arg(&plain).output().unwrap().stdout;

@@ -134,7 +134,7 @@ mod tests {
 
     /// Compares with the numbers of `default_rng(1)` in NumPy 2.
     #[test]
-    fn the_generator_gives_the_numbers_of_numpy() {
+    fn the_pcg64_generator_gives_the_numbers_of_numpy() {
         let mut generator = Pcg64::new(1);
         let units: Vec<f64> = (0..3).map(|_| generator.unit()).collect();
         assert_eq!(units, [0.511_821_624_700_256_7, 0.950_463_696_325_935_3, 0.144_159_612_719_633_73]);

@@ -159,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_record_reads_back_as_written(bytes in proptest::array::uniform32(0..2u8), pc in 1..1u64 << 47, address in any::<u64>()) {
+        fn a_champsim_record_survives_encoding(bytes in proptest::array::uniform32(0..2u8), pc in 1..1u64 << 47, address in any::<u64>()) {
             let record = InstructionRecord {
                 pc,
                 branch: bytes[0] != 0,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_break_a_rule_are_no_record() {
+    fn bytes_that_violate_the_champsim_format_are_no_record() {
         let good = InstructionRecord { pc: 0x40_1000, ..InstructionRecord::default() }.to_bytes();
         let with = |at: usize, bytes: &[u8]| {
             let mut changed = good;

@@ -5,7 +5,7 @@
 //! | `chase1` | follows one chain of pointers over 256 MB, 20 instructions a hop |
 //! | `chase4` | follows four chains in turn: four misses may overlap |
 //! | `chase8` | follows eight chains in turn, over 64 MB |
-//! | `stream` | copies 32 bytes at a time from 32 MB to another 32 MB |
+//! | `stream` | copies arrays, 32 bytes at a time, from 32 MB to another 32 MB |
 //! | `stream_512k`, `stream_128k` | the same between two arrays of 512 KB and of 128 KB, repeatedly |
 //! | `mix` | blocks of seven instructions: a quarter loads, a tenth stores; 95 % of the accesses in 16 KB |
 //! | `hot` | the same with predictable branches and nearly all accesses in 16 KB |
@@ -307,7 +307,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_trace_is_the_scripts_bit_for_bit() {
+    fn every_synthetic_champsim_trace_has_the_checksums_of_the_original_script() {
         for (name, length, first, last) in CHECKSUMS {
             let records: Vec<InstructionRecord> = Synthetic::new(name, 150_000, 1).unwrap().collect();
             assert_eq!(records.len(), length, "{name}");

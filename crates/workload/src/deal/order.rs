@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_follows_the_call_that_started_it_and_then_its_own_chunks() {
+    fn a_thread_is_ordered_after_the_system_call_that_started_it() {
         let mut order = ChunkOrder::default();
         let start = [word::control(Control::Syscall, 0, STARTS[0])];
         let mut number = |process, thread, words: &[u64]| {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_overlap_unless_one_was_published_before_the_other_began() {
+    fn recorded_chunks_overlap_unless_one_was_published_before_the_other_began() {
         let stretch = |after, number| Stretch { after, number };
         assert!(stretch(1, 5).overlaps(&stretch(2, 3)) && stretch(2, 3).overlaps(&stretch(1, 5)));
         assert!(!stretch(1, 2).overlaps(&stretch(2, 3)) && !stretch(2, 3).overlaps(&stretch(1, 2)));

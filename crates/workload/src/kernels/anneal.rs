@@ -1,11 +1,12 @@
-//! Simulated annealing of a chip's placement: random pairs of elements swap locations if that makes their nets shorter.
+//! Simulated annealing of a chip's placement: random pairs of elements swap locations if the swap makes their nets
+//! shorter.
 //!
 //! Source: canneal of PARSEC (Bienia, Kumar, Singh and Li, PACT 2008), one thread of it. An element points to its
-//! neighbours and to its location, as in canneal. Each net of a pair therefore takes three loads; each of the last two
-//! depends on the one before. The second element of a pair is the first of the next. A net between the two is valued as
-//! if only one of them moved. The kernel accepts longer nets with the probability of Metropolis et al., 1953; the
-//! temperature falls by a third after a fixed number of pairs. The netlist is random: each element receives the same
-//! number of nets from other elements.
+//! neighbours and to its location, as in canneal. Each net of a pair therefore requires three loads; each of the last
+//! two depends on the previous load. The second element of a pair is the first element of the next pair. The length of
+//! a net between the two elements is computed as if only one of them moved. The kernel accepts longer nets with the
+//! probability of Metropolis et al., 1953; the temperature falls by a third after a fixed number of pairs. The netlist
+//! is random: each element receives the same number of nets from other elements.
 
 mod code;
 

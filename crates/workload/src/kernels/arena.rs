@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_values_share_a_word_without_touching_each_other() {
+    fn neighbouring_small_values_of_an_arena_are_stored_independently() {
         let mut arena = Arena::new(64, 1);
         let values = arena.array::<u32>(16);
         for index in 0..16 {

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_search_is_right_on_a_uniform_graph() {
+    fn the_bfs_kernel_equals_a_naive_search_on_a_uniform_graph() {
         let (edges, mut random) = (4 << 8, Random::new(13));
         let list: Vec<_> = uniform_edges(1 << 8, edges, &mut random).collect();
         let root = list.concat()[random.below(2 * edges) as usize];
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_those_of_the_textbook_search() {
+    fn the_bfs_kernel_equals_a_naive_search_on_a_kronecker_graph() {
         for record in ["all", "search"] {
             let given = [("scale", "8"), ("degree", "4"), ("searches", "3"), ("record", record)];
             assert_eq!(run(&INFO, &given, 13).answer, expected(8, 4 << 8, 3, 13), "record {record}");

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn lookups_find_the_values_of_an_ordered_map() {
+    fn b_tree_look_ups_find_the_values_of_an_ordered_map() {
         for (preload, operations, insert_percent) in [(1, 3000, 60), (5000, 3000, 10), (300, 500, 0), (1, 500, 100)] {
             for (persistent, said) in [(false, "no"), (true, "yes")] {
                 let tree = BTree { preload, operations, insert_percent, persistent };
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persistent_insert_has_two_fences_and_flushes_whole_nodes_and_the_root() {
+    fn a_persistent_b_tree_insert_has_two_fences_and_flushes_nodes_and_root() {
         let given = [("preload", "1"), ("operations", "200"), ("inserts", "100"), ("persistent", "yes")];
         let seen = run(&INFO, &given, 3);
         assert_eq!(seen.fences, 2 * 200);

@@ -1,15 +1,16 @@
 //! Pointer chase: the value of each load is the address of the next one.
 //!
-//! Each chain is a random cycle through all lines of a separate part of memory. Prefetchers therefore do not help, a
-//! chain visits every line once per round, and the chains share no line. One chain measures latency; several chains
-//! measure how much of the latency overlaps.
+//! Each chain is a random cycle through all lines of a separate part of memory. Prefetchers therefore cannot predict
+//! the lines. A chain visits every line once per round, and the chains share no line. One chain measures latency;
+//! several chains measure how much of the latency overlaps.
 //!
 //! Between two loads of a chain the kernel executes `work` dependent instructions, which fold the loaded value into a
 //! checksum. By default a step of one chain has twenty instructions, a usual amount in published chases; with `work=0`
 //! the kernel only chases.
 //!
-//! The host would suffer from the same latency. The kernel therefore keeps the order of each cycle and takes the
-//! address of the next load from it, without waiting for the pointer. Debug builds check that the pointer is equal.
+//! The host itself would wait for the same dependent loads. The kernel therefore keeps the order of each cycle and
+//! takes the address of the next load from it, without waiting for the pointer. Debug builds check that the pointer is
+//! equal.
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chase_ends_at_the_line_given_by_the_permutation() {
+    fn the_chase_kernel_ends_at_the_line_given_by_its_permutation() {
         let given = [("footprint", "60 KB"), ("chains", "3"), ("steps", "1000"), ("work", "0")];
         let mut random = Random::new(5);
         let plain = (0..3).map(|_| {
@@ -162,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn one_round_touches_every_line_and_ends_at_its_start() {
+    fn one_round_of_the_chase_kernel_loads_every_line_once_and_ends_at_its_start() {
         let Checked { answer, lines, loads, .. } =
             run(&INFO, &[("footprint", "64 KB"), ("steps", "1024"), ("work", "0")], 9);
         assert_eq!((answer, lines, loads), (0, 1024, 1024));
     }
 
     #[test]
-    fn the_work_of_a_step_changes_the_loaded_value() {
+    fn the_work_setting_of_the_chase_kernel_changes_its_answer() {
         assert_eq!(fold(1, 6, 3), ((1 ^ 6) + 6) ^ 6);
         let given = |work| [("footprint", "64 KB"), ("steps", "100"), ("work", work)];
         assert_ne!(run(&INFO, &given("17"), 9).answer, run(&INFO, &given("16"), 9).answer);

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_colouring_is_proper_and_the_greedy_one() {
+    fn the_colouring_kernel_computes_the_greedy_proper_colouring() {
         let edges: Vec<_> = kronecker_edges(8, 4 << 8, &mut Random::new(13)).collect();
         let colours = plain(&edges, 1 << 8);
         let proper = |&[from, to]: &[u32; 2]| from == to || colours[from as usize] != colours[to as usize];

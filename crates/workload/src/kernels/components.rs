@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_the_lowest_vertices_of_disjoint_sets() {
+    fn the_components_kernel_labels_each_component_with_its_lowest_vertex() {
         for (scale, degree, record) in [(8, 4, "all"), (8, 1, "label"), (10, 1, "label"), (3, 1, "label")] {
             let edges: Vec<_> = kronecker_edges(scale, degree << scale, &mut Random::new(13)).collect();
             let labels = plain(&edges, 1 << scale);

@@ -1,8 +1,8 @@
 //! Turns the work of a kernel into the stream of a recorded program.
 //!
-//! The kernel declares its basic blocks once. It then names each block that it enters and makes the block's accesses in
-//! order. The emitter knows from the listing which instruction makes the next access, and the access's width. A kernel
-//! thus cannot attribute an access to the wrong instruction: debug builds check each one.
+//! The kernel declares its basic blocks once. It then calls the emitter for each block that it enters, and for the
+//! block's accesses in order. The emitter knows from the listing which instruction makes the next access, and the
+//! access's width. A kernel thus cannot attribute an access to the wrong instruction: debug builds check each one.
 //!
 //! Like a recorder, the emitter sends the content of a line just before the first access to it. From then on, the
 //! stores keep every consumer's copy up to date.
@@ -16,8 +16,8 @@ use thiserror::Error;
 use units::VirtAddr;
 use wire::word::{self, Birth, Control, LineCause};
 
-/// Number of words after which a chunk is sent. It is large enough to make the hand-over cheap, small enough for the
-/// consumer's first-level cache not to matter and its second-level cache to hold a few.
+/// Number of words after which a chunk is sent. The number is large enough that passing a chunk to the consumer costs
+/// little. It is small enough that the second-level cache of the host holds a few chunks.
 pub const CHUNK_WORDS: usize = 8 << 10;
 /// Words beyond [`CHUNK_WORDS`] that the last block of a chunk may need.
 const BLOCK_SLACK_WORDS: usize = 256;

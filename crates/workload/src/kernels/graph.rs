@@ -3,8 +3,8 @@
 //! The default graph is Graph500's: R-MAT edges (Chakrabarti, Zhan and Faloutsos, 2004) with the benchmark's
 //! probabilities and relabelled vertices. A few vertices have very many neighbours, so caches hold them. The other
 //! graph has uniformly drawn ends, like the second kind of the GAP benchmark suite (Beamer, Asanovic and Patterson,
-//! 2015). A cache holds only the share of these vertices that its size permits. The program builds compressed sparse
-//! rows by counting. Every phase after the edge list is part of the program.
+//! 2015). A cache then holds only a fraction of the vertices: its size divided by the size of the data. The program
+//! builds compressed sparse rows by counting. Every phase after the edge list is part of the program.
 
 pub mod code;
 

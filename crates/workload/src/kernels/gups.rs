@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_ends_as_in_a_plain_loop() {
+    fn the_gups_table_ends_as_in_a_naive_loop() {
         let mut table: Vec<u64> = (0..512).collect();
         let mut number = Random::new(3).word() | 1;
         for _ in 0..10_000 {

@@ -194,7 +194,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn the_join_finds_the_payloads_of_a_map() {
+    fn the_hash_join_kernel_finds_the_payloads_of_an_ordered_map() {
         let mut random = Random::new(21);
         let build: BTreeMap<u32, u32> =
             build_relation(1000, &mut random).map(|[key, payload]| (key, payload)).collect();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_of_the_probes_contains_no_stores() {
+    fn the_probe_phase_of_the_hash_join_kernel_contains_no_stores() {
         let stores = |record| run(&INFO, &[("build", "8000"), ("probe", "8000"), ("record", record)], 21).stores;
         assert_eq!((stores("probe"), stores("all")), (0, 2 * 1000));
     }

@@ -161,7 +161,8 @@ impl Listing {
         listing.at_address(&[reg::RSP]).also_writes(reg::RSP)
     }
 
-    /// Writes a line back and keeps it (CLWB). The instruction takes a slot; the machine determines all other costs.
+    /// Writes a line back and keeps it (CLWB). The instruction occupies an entry of the window; the machine determines
+    /// all other costs.
     pub fn flush(self, address: &[Reg]) -> Listing {
         self.effect(Effect::Flush).plain(Class::Nop, 5, &[], &[]).at_address(address)
     }
@@ -235,14 +236,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instructions_follow_each_other_without_gaps() {
+    fn instructions_of_a_kernel_listing_are_contiguous() {
         let (code, _) = Listing::new().load(8, RAX, &[RAX]).alu(RCX, &[RCX]).branch().lay_out(VirtAddr(0x400));
         assert_eq!(code[0].pc, VirtAddr(0x400));
         assert!(code.windows(2).all(|pair| pair[0].fall_through() == pair[1].pc));
     }
 
     #[test]
-    fn a_wide_access_is_several_of_eight_bytes_and_an_update_reads_before_it_writes() {
+    fn a_kernel_listing_splits_wide_accesses_into_8_bytes_and_updates_into_load_and_store() {
         let (_, operands) =
             Listing::new().lea(RAX, &[]).load(16, xmm(0), &[RAX]).update(4, &[RCX], &[RAX]).lay_out(VirtAddr(0));
         let flat: Vec<_> = operands.iter().map(|operand| (operand.instruction, operand.effect)).collect();

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_record_is_flushed_and_fenced_before_its_commit_word_and_that_before_the_next_record() {
+    fn the_log_kernel_has_two_fences_per_record_in_both_orders_and_none_unfenced() {
         let records = 300;
         let given = |order| [("footprint", "4 KB"), ("records", "300"), ("longest", "20"), ("order", order)];
         let [right, wrong, unfenced] =
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_to_flush_are_all_that_a_record_touches() {
+    fn the_log_kernel_flushes_every_line_that_a_record_touches() {
         assert_eq!(lines(0x1000..0x1040).collect::<Vec<_>>(), [0x1000]);
         assert_eq!(lines(0x1038..0x1048).collect::<Vec<_>>(), [0x1000, 0x1040]);
     }

@@ -2,7 +2,7 @@
 //!
 //! A kernel is a real algorithm on real data. While it computes, it emits the instruction stream that its compiled form
 //! would execute: instructions with their registers, addresses, values of stores, and lines at their first touch.
-//! Compared with a recording, it lacks the code around the algorithm: a C library, system calls, other threads.
+//! Compared with a recording, the stream lacks the code around the algorithm: a C library, system calls, other threads.
 
 mod anneal;
 mod arena;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kernel_has_small_settings_here() {
+    fn the_list_of_small_test_settings_covers_every_kernel() {
         assert!(list().iter().map(|kernel| kernel.name).eq(SMALL.iter().map(|(name, _)| *name)));
     }
 
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_returns_the_chunks_of_the_kernel_and_then_ends() {
+    fn a_kernel_source_returns_all_chunks_of_its_kernel_and_then_ends() {
         for (name, settings) in SMALL {
             let mut source = open(name, &given(settings), 3).unwrap();
             let mut chunks = Vec::new();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_leads_to_the_instruction_that_is_executed_next() {
+    fn the_next_address_of_every_kernel_step_is_that_of_the_next_instruction() {
         for (name, settings) in SMALL {
             let mut walker = Walker::new(open(name, &given(settings), 3).unwrap());
             let (mut steps, mut announced) = (0, None);

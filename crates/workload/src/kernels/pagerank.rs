@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_are_those_of_pushing_along_every_edge() {
+    fn the_pagerank_kernel_equals_a_naive_push_along_every_edge() {
         let edges: Vec<_> = kronecker_edges(8, 4 << 8, &mut Random::new(13)).collect();
         let ranks = plain(&edges, 1 << 8, 3);
         for record in ["all", "iterate"] {

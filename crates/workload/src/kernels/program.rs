@@ -1,8 +1,8 @@
 //! Runs a kernel as a plain function on a separate thread, and reads its chunks through a bounded channel.
 //!
 //! A kernel is thus ordinary code with loops, not a state machine that can stop at any point. The channel keeps the
-//! kernel at most a few chunks ahead of its consumer. The chunks do not depend on scheduling, so a run is as repeatable
-//! as without the thread. If the consumer drops the channel, the next send fails and the kernel returns.
+//! kernel at most a few chunks ahead of its consumer. The chunks do not depend on thread scheduling, so two runs of a
+//! kernel are identical. If the consumer drops the channel, the next send fails and the kernel returns.
 
 use super::arena::Arena;
 use super::durable::Recovery;

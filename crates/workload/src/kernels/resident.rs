@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_of_the_last_product_is_that_of_plain_matrices() {
+    fn the_resident_kernel_equals_naive_matrix_products() {
         const N: usize = 26;
         let mut random = Random::new(8);
         let (mut a, mut b) = ([[0.0; N]; N], [[0.0; N]; N]);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_stays_in_sixteen_kilobytes() {
+    fn the_resident_kernel_uses_at_most_16_kb_by_default() {
         assert!(run(&INFO, &[("rounds", "2")], 8).lines <= 256);
     }
 }

@@ -1,9 +1,9 @@
 //! Minimum-cost flow by the primal network simplex method, like mcf.
 //!
-//! Source: Löbel, "Solving large-scale real-world minimum-cost flow problems by a network simplex method", 1996;
-//! mcf of SPEC CPU is its code. The tree consists of node records with links to parent, child and siblings. Every few
-//! pivots a walk over all nodes by these links computes all potentials anew: each step is a dependent load to another
-//! page. The constants are those of 181.mcf of CPU2000. mcf's arcs have a capacity of one, its networks are
+//! Source: Löbel, "Solving large-scale real-world minimum-cost flow problems by a network simplex method", 1996; mcf of
+//! SPEC CPU is its code. The tree consists of node records with links to parent, child and siblings. Every few pivots,
+//! a walk along these links over all nodes recomputes all potentials. Each step of the walk is a dependent load from
+//! another page. The constants are those of 181.mcf of CPU2000. mcf's arcs have a capacity of one, its networks are
 //! timetables, and it generates arcs between solutions. In this kernel capacities vary, the network is random, and all
 //! arcs exist from the start.
 

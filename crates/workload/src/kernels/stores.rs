@@ -1,11 +1,11 @@
-//! Stores at a given rate, with a given number of stores to each line. These two numbers, and the time until a line is
-//! stored to again, determine the cost of a program in a persist buffer.
+//! Stores at a given rate, with a given number of stores to each line. The overhead of a persist buffer depends on
+//! these two numbers and on the time until the program stores to a line again.
 //!
 //! The kernel has no algorithm. SecPB (HPCA 2023, section VI-B) states two numbers for its programs: stores per
 //! thousand instructions (PPTI) and stores per entry of the buffer (NWPE). They are 47.4 and 2.1 for gamess, 38.8 and
-//! 17.6 for povray. The kernel stores to the lines of its footprint in turn, and then from the first line again. A
-//! footprint larger than the buffer streams through it; in a smaller one, stores hit their entries. All other
-//! instructions are integer work with few dependencies.
+//! 17.6 for povray. The kernel stores to the lines of its footprint in turn, and then from the first line again. If the
+//! footprint is larger than the persist buffer, each line allocates a new entry; if it is smaller, stores hit existing
+//! entries. All other instructions are integer work with few dependencies.
 
 use super::KernelInfo;
 use super::emitter::{ClosedStream, Emitter};
@@ -15,9 +15,10 @@ use super::program::Program;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES, WORDS_PER_LINE};
 
-/// Number of instructions that the rate of stores refers to: PPTI's thousand, times ten for a decimal place.
+/// Number of instructions to which the parameter for the rate of stores refers: the 1000 of PPTI, times ten for one
+/// decimal place.
 const INSTRUCTIONS: u64 = 10_000;
-/// Number of lines that `per_line` refers to: one, times ten for a decimal place.
+/// Number of lines to which `per_line` refers: one, times ten for one decimal place.
 const LINES: u64 = 10;
 /// Instructions of a store, with its index and its branch.
 const OF_A_STORE: u64 = 3;
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_gets_the_requested_mean_number_of_stores_before_the_next() {
+    fn the_stores_kernel_makes_the_requested_mean_number_of_stores_per_line() {
         let stores = StoresKernel { lines: 512, rate: 474, per_line: 21, stores: 0 };
         let lines: Vec<u64> = (0..2100).map(|store| stores.word_of(store) / WORDS_PER_LINE as u64).collect();
         let visits = 1 + lines.windows(2).filter(|pair| pair[0] != pair[1]).count();

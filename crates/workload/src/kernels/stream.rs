@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vectors_end_as_in_plain_loops() {
+    fn the_stream_kernel_vectors_end_as_in_naive_loops() {
         let checked = run(&INFO, &[("footprint", "24 KB"), ("passes", "3")], 11);
         assert_eq!(f64::from_bits(checked.answer), plain(1024, 3, 11));
     }

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_recorded_program_whose_ring_is_gone_counts_as_left_over() {
+    fn only_a_recorded_program_whose_ring_no_longer_exists_is_swept() {
         let ring = ring::Ring::create(ring::RecordingSettings::default()).unwrap();
         assert!(!writes_to_nowhere(&arguments(&ring.path().unwrap())));
         assert!(writes_to_nowhere(&arguments(&PathBuf::from("/proc/0/fd/3"))));

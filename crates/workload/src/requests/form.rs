@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_have_no_form() {
+    fn text_lines_outside_all_request_trace_formats_are_not_recognised() {
         for line in [
             "",
             "17",

@@ -1,4 +1,4 @@
-//! Traces of requests behind the caches: the text traces of Ramulator and DRAMsim3.
+//! Traces of memory requests, recorded behind the caches: the text traces of Ramulator and DRAMsim3.
 //!
 //! A trace of this kind has no instructions of a program. It reads and writes lines, and its requests go to the memory
 //! controller without a cache; [`RequestPace`] determines their time. Each line of the file is one step of the machine's

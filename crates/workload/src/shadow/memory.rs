@@ -1,8 +1,8 @@
 //! Memory of all processes of a recording, page by page: an independent model of the recording's events.
 //!
-//! Several addresses may share a page: a process and its copy do until one of them gets a separate page, and so do all
-//! mappings of an object. The model has no frames and never reuses a page, so it shares no code with a machine's page
-//! tables.
+//! Several addresses may share a page. A process and its copy share a page until one of them gets a separate page, and
+//! all mappings of an object share its pages. The model has no frames and never reuses a page, so it shares no code
+//! with a machine's page tables.
 
 use crate::stream::{Birth, PageKind};
 use crate::walker::{Event, ShownPage};

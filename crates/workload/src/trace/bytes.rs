@@ -9,7 +9,7 @@ pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a number that is as likely negative as positive.
+/// Appends a signed number; numbers of small absolute value take few bytes.
 pub fn put_signed(out: &mut Vec<u8>, value: i64) {
     put_varint(out, (value << 1 ^ value >> 63) as u64);
 }

@@ -1,7 +1,7 @@
 //! Encodes a chunk as bytes and decodes it.
 //!
-//! The bytes have four sections: code, decisions, values, lines. Each decision is the number of words that were guessed
-//! correctly, followed by one word that was not.
+//! The bytes have four sections: code, decisions, values, lines. Each decision is the number of consecutive words that
+//! were guessed correctly, followed by the next word, which was not.
 
 use super::bytes::{ByteReader, put_signed, put_varint};
 use super::predictor::{ADDRESS, WordPredictor};
@@ -16,11 +16,12 @@ use wire::word::{self, Control, TraceWord};
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum EscapeCode {
-    /// The guessed access at another address: distance from the guessed address.
+    /// The guessed access, but at another address. Encoded as the distance from the guessed address.
     Elsewhere = 0,
     /// A block: its number and the number of its executed instructions.
     Block = 1,
-    /// An access unlike the guess: its upper 16 bits, and the distance from the previous access.
+    /// An access of another kind than guessed. Encoded as the upper 16 bits of its word, and the distance from the
+    /// previous access.
     Access = 2,
     /// A line: its detail, and the distance of its address from the previous access.
     Line = 3,
@@ -30,7 +31,8 @@ enum EscapeCode {
     End = 5,
 }
 
-/// State of an encoder or a decoder. Both learn in the same way, so each direction needs a separate state.
+/// State of an encoder or a decoder. Encoder and decoder update their state in the same way, so each direction needs a
+/// separate state.
 #[derive(Default)]
 pub struct Codec {
     predictors: FxHashMap<Strand, WordPredictor>,
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn code_beyond_the_end_of_the_address_space_is_refused() {
+    fn the_trace_codec_refuses_code_beyond_the_end_of_the_address_space() {
         let reads_back = |pc| {
             let new_blocks = vec![crate::testing::block(0, pc, &[&[0x90], &[0x48, 0x87, 0xdb]])];
             let chunk = Chunk { strand: Strand { process: 1, thread: 0 }, new_blocks, words: Vec::new() };
@@ -282,7 +284,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_chunks_read_back_as_written(chunks in prop::collection::vec((0..3_u32, prop::collection::vec(record(), 0..60)), 1..6)) {
+        fn random_trace_chunks_survive_the_codec(chunks in prop::collection::vec((0..3_u32, prop::collection::vec(record(), 0..60)), 1..6)) {
             let (mut encoder, mut decoder) = (Codec::default(), Codec::default());
             for (thread, records) in chunks {
                 let new_blocks = vec![crate::testing::block(thread, 0x4000, &[&[0x90], &[0x48, 0x87, 0xdb]])];

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unmapped_pages_do_not_count_as_used() {
+    fn unmapped_pages_do_not_count_in_the_footprint_of_a_trace() {
         let mut pages = PageFootprint::default();
         let mut follow = |process, which, operand, words: &[u64]| {
             pages.follow(process, (which, operand), words);

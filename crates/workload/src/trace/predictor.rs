@@ -1,8 +1,8 @@
 //! Guesses the next word of a strand from the last word at the same position.
 //!
-//! A position is the k-th record after the entry of a block. If the last record at this position was an access, the
-//! guess is the same access with its last stride added to the address. If it was the entry of a block, the guess is the
-//! same block.
+//! A position is the k-th record after the entry of a block. If the previous record at this position was an access, the
+//! guess is the same access with the latest stride added to its address. If the previous record was the entry of a
+//! block, the guess is the same block.
 
 use rustc_hash::FxHashMap;
 use wire::word::{self, TraceWord};

@@ -1,4 +1,4 @@
-//! Reads a trace: a checksum covers every byte, and the end record must agree with the content.
+//! Reads a trace: a checksum covers every byte, and the totals in the end record must equal those of the content.
 
 use super::codec::Codec;
 use super::{

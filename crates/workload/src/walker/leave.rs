@@ -1,5 +1,5 @@
-//! Handles the entry of a block after another: determines if the strand left the first block, and which of its
-//! instructions ran.
+//! Handles the entry of a block after another block: determines whether the strand left the first block, and which of
+//! the first block's instructions ran.
 
 use super::{PIECE_ACCESSES, StrandPosition, Successor, WalkItem};
 use crate::stream::Block;

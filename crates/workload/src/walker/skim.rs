@@ -1,7 +1,7 @@
 //! Skimming: walks through a program block by block, without returning its instructions.
 //!
 //! Caches and predictors that stay warm between two detailed windows need only blocks, accesses and the directions of
-//! branches. Skimming passes these several times as fast as stepping returns instructions. Skimming and stepping may
+//! branches. Skimming is several times as fast as stepping, which returns each instruction. Skimming and stepping may
 //! alternate: both share one position and count the same instructions.
 
 use super::damage::{not_due, unknown};

@@ -32,14 +32,14 @@ fn a_zeroing_idiom_has_no_sources() {
 }
 
 #[test]
-fn a_partial_or_conditional_write_needs_the_old_value() {
+fn a_partial_or_conditional_register_write_has_the_old_value_as_source() {
     assert_eq!(decode(&[0xb0, 1]).sources.as_slice(), [RAX]); // mov al, 1
     assert!(decode(&[0xb8, 1, 0, 0, 0]).sources.is_empty()); // mov eax, 1
     assert!(decode(&[0x48, 0x0f, 0x44, 0xc3]).sources.contains(&RAX)); // cmove rax, rbx
 }
 
 #[test]
-fn every_kind_of_flow_is_recognised() {
+fn every_kind_of_control_flow_is_decoded() {
     let cases: [(&[u8], Flow); 7] = [
         (&[0x75, 0x10], Flow::Conditional),
         (&[0xeb, 0x10], Flow::Jump),
@@ -56,7 +56,7 @@ fn every_kind_of_flow_is_recognised() {
 }
 
 #[test]
-fn each_instruction_is_decoded_to_its_unit() {
+fn each_instruction_is_decoded_to_its_functional_unit_class() {
     let cases: [(&[u8], Class); 9] = [
         (&[0x48, 0x0f, 0xaf, 0xc3], Class::IntMul),
         (&[0x48, 0xf7, 0xf3], Class::IntDiv),

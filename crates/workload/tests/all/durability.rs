@@ -217,7 +217,7 @@ fn stores_and_flushes_outside_the_recorded_region_are_not_recorded() {
 
 /// The flushes use all forms of addresses: relative to the instruction, base with index, and a thread's segment.
 #[test]
-fn a_program_that_flushes_by_itself_flushes_the_lines_that_it_names() {
+fn flush_instructions_of_a_recorded_program_flush_the_lines_that_they_address() {
     let body = "
         static _Alignas(LINE) char fixed[2 * LINE];
         static _Thread_local _Alignas(LINE) char own[LINE];
@@ -235,7 +235,7 @@ fn a_program_that_flushes_by_itself_flushes_the_lines_that_it_names() {
 }
 
 #[test]
-fn a_line_that_is_stored_to_past_the_caches_is_flushed_once_when_the_next_begins_or_at_a_fence() {
+fn non_temporal_stores_flush_their_line_once_at_the_next_line_or_fence() {
     let body = "
         uint64_t *at = aligned_alloc(LINE, 4 * LINE);
         past_caches(at, 1); past_caches(at + 1, 2); past_caches(at + 8, 3); store((char *)(at + 16), 4); sfence();
@@ -247,7 +247,7 @@ fn a_line_that_is_stored_to_past_the_caches_is_flushed_once_when_the_next_begins
 
 /// Two threads step through the same code at once, and every loaded value must be right.
 #[test]
-fn threads_that_flush_at_once_do_not_mix_up_their_lines_or_values() {
+fn concurrent_flushes_of_threads_are_recorded_with_their_own_lines_and_values() {
     const EACH: u64 = 4000;
     let Some(recorder) = recorder() else { return };
     let program = Compiled::new(

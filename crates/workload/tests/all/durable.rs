@@ -64,7 +64,7 @@ fn recovered(
 }
 
 #[test]
-fn after_each_commit_a_program_finds_exactly_the_operations_until_then() {
+fn recovery_after_each_commit_finds_exactly_the_committed_operations() {
     for (name, settings) in PROGRAMS {
         memories(name, settings, |program, commits, shadow| {
             let (operations, held) = recovered(program, shadow, None).unwrap();
@@ -76,7 +76,7 @@ fn after_each_commit_a_program_finds_exactly_the_operations_until_then() {
 }
 
 #[test]
-fn a_flipped_bit_is_seldom_missed_by_a_tree_and_never_by_a_log_with_checksums() {
+fn log_recovery_detects_every_flipped_bit_by_checksum_and_b_tree_recovery_most() {
     let mut random = Random::new(5);
     for (name, settings) in PROGRAMS {
         let mut noticed = 0;
@@ -100,7 +100,7 @@ fn a_flipped_bit_is_seldom_missed_by_a_tree_and_never_by_a_log_with_checksums() 
 }
 
 #[test]
-fn recovery_reports_a_line_that_memory_refuses() {
+fn program_recovery_reports_a_line_that_memory_refuses() {
     let program = open_durable("log", &given(&[]), 1).unwrap();
     let found = program.recovery.recover(&mut Image::new(&mut |_| None));
     assert_eq!(found, Err(Damage::Refused(program.arena.start)));

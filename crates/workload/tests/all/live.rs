@@ -40,7 +40,7 @@ fn finish_of(mut live: Live) -> Result<Finish, WorkloadError> {
 }
 
 #[test]
-fn every_load_finds_its_recorded_value() {
+fn every_load_of_a_live_recording_finds_its_recorded_value() {
     let script = "for n in 1 2 3; do echo $n; done | sort -r | gzip -c | gzip -dc | od -c; ls /";
     let Some(report) = checked(&["sh", "-c", script]) else { return };
     assert_eq!(report.wrong, 0, "{report:?}");
@@ -92,7 +92,7 @@ fn threads_that_end_do_not_corrupt_the_values_of_other_threads() {
 }
 
 #[test]
-fn two_recordings_of_a_program_are_the_same() {
+fn two_recordings_of_a_program_have_the_same_instructions() {
     let Some(options) = options(&["gzip", "-c", "/bin/true"]) else { return };
     let pcs = || {
         let mut walker = Walker::new(Live::start(options.clone()).unwrap());
@@ -108,7 +108,7 @@ fn two_recordings_of_a_program_are_the_same() {
 }
 
 #[test]
-fn a_window_is_recorded_up_to_a_block_and_the_program_is_ended() {
+fn a_recording_window_ends_at_a_block_boundary_and_ends_the_program() {
     let Some(options) = options(&["gzip", "-9", "-c", "/dev/zero"]) else { return };
     let live = Live::start(LiveOptions { skip: 300_000, limit: Some(200_000), ..options }).unwrap();
     let path = scratch("window");
@@ -121,7 +121,7 @@ fn a_window_is_recorded_up_to_a_block_and_the_program_is_ended() {
 }
 
 #[test]
-fn a_recording_names_the_status_or_the_signal_that_ended_the_program() {
+fn a_recording_states_the_exit_status_or_the_signal_of_the_program() {
     let Some(failing) = options(&["sh", "-c", "exit 7"]) else { return };
     assert_eq!(finish_of(Live::start(failing).unwrap()).unwrap(), Finish::Exited(7));
     let Some(dying) = options(&["sh", "-c", "kill -TERM $$"]) else { return };
@@ -140,7 +140,7 @@ fn a_recording_that_is_dropped_leaves_no_process() {
 }
 
 #[test]
-fn a_daemon_belongs_to_the_program_that_started_it_and_ends_with_it() {
+fn a_daemon_of_a_recorded_program_is_ended_with_the_program() {
     let daemon = "setsid sh -c 'trap : TERM; while :; do sleep 1; : daemon-of-ours; done' & exit 3";
     let Some(options) = options(&["sh", "-c", daemon]) else { return };
     let mut live = Live::start(options).unwrap();

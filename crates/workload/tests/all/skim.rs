@@ -109,7 +109,7 @@ fn go_through(chunks: Vec<Chunk>, turns: &[(u64, u64)]) -> (HandedOver, u64) {
 
 proptest! {
     #[test]
-    fn alternate_stepping_and_skimming_gives_the_events_of_stepping_alone(
+    fn alternating_detailed_steps_and_skimming_of_a_trace_gives_equal_events(
         script in proptest::collection::vec((any::<u8>(), 0..40u8), 1..1500),
         chunk_records in 1..300usize,
         turns in proptest::collection::vec((1..90u64, BLOCK..2 * BLOCK), 1..6),
@@ -126,7 +126,7 @@ proptest! {
 const BLOCK: u64 = word::BLOCK_INSTRUCTIONS as u64;
 
 #[test]
-fn a_skim_stops_before_the_block_that_exceeds_its_limit() {
+fn skimming_a_trace_stops_before_the_block_that_exceeds_its_limit() {
     let chunks = execution(&[(0, 0); 1000], 100);
     let mut walker = Walker::new(Listed::new(chunks));
     let mut handed_over = HandedOver::default();

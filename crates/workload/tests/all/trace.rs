@@ -58,7 +58,7 @@ fn a_device_is_not_replaced_by_a_trace() {
 }
 
 #[test]
-fn a_trace_has_its_name_only_when_it_is_whole() {
+fn a_trace_file_appears_under_its_name_only_when_complete() {
     let path = scratch("partial");
     let mut writer = TraceWriter::create(&path, &origin()).unwrap();
     writer.write(&chunks()[0]).unwrap();
@@ -76,7 +76,7 @@ fn a_truncated_trace_is_refused_with_its_file_name() {
 }
 
 #[test]
-fn bytes_behind_the_end_of_a_trace_are_found() {
+fn a_trace_with_bytes_after_its_end_record_is_refused() {
     for garbage in [&b"x"[..], &[0; 100], b"{\"totals\"}"] {
         let said = complaint("longer", |bytes| bytes.extend_from_slice(garbage));
         assert!(said.contains("the file continues after the end record"), "{said}");
@@ -84,7 +84,7 @@ fn bytes_behind_the_end_of_a_trace_are_found() {
 }
 
 #[test]
-fn a_changed_byte_is_found_in_its_chunk() {
+fn a_corrupted_byte_of_a_trace_is_reported_with_its_chunk() {
     let mut end = 0;
     // The end record is JSON, and the byte before its header is the last byte of chunk 2.
     let said = complaint("changed", |bytes| {

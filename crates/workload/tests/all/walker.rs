@@ -33,7 +33,7 @@ fn steps(chunks: Vec<Chunk>) -> Vec<(u32, u64, usize, Option<u64>)> {
 }
 
 #[test]
-fn each_step_has_the_accesses_of_its_instruction_and_the_next_address() {
+fn each_trace_step_has_the_accesses_of_its_instruction_and_the_next_address() {
     let blocks = vec![block(0, 0x100, &[NOP, LOAD, RETURN]), block(1, 0x200, &[NOP])];
     let words = vec![word::block(0, 3), load(1, 0x8000), load(2, 0x9000), word::block(1, 1)];
     assert_eq!(
@@ -43,7 +43,7 @@ fn each_step_has_the_accesses_of_its_instruction_and_the_next_address() {
 }
 
 #[test]
-fn a_step_waits_for_the_next_chunk_of_its_thread() {
+fn a_trace_step_continues_in_the_next_chunk_of_its_thread() {
     let blocks = vec![block(0, 0x100, &[LOAD, RETURN])];
     let chunks = vec![
         chunk(0, blocks, vec![word::block(0, 2)]),
@@ -57,7 +57,7 @@ fn a_step_waits_for_the_next_chunk_of_its_thread() {
 }
 
 #[test]
-fn a_repeated_string_instruction_is_one_instruction_in_pieces() {
+fn a_repeated_string_instruction_counts_as_one_instruction_of_a_trace() {
     let blocks = vec![block(0, 0x100, &[NOP, REP_MOVSB]), block(1, 0x101, &[REP_MOVSB]), block(2, 0x103, &[NOP])];
     let iterations = 20;
     let mut words = vec![word::block(0, 2)];
@@ -75,7 +75,7 @@ fn a_repeated_string_instruction_is_one_instruction_in_pieces() {
 }
 
 #[test]
-fn a_block_cut_by_a_fault_ends_after_its_last_certain_instruction() {
+fn a_recorded_block_cut_by_a_fault_ends_after_its_last_certain_instruction() {
     let blocks = vec![block(0, 0x100, &[LOAD, LOAD, RETURN]), block(1, 0x200, &[NOP])];
     let words = vec![word::block(0, 3), load(0, 0x8000), word::control(Control::Cut, 0, 1), word::block(1, 1)];
     let pcs: Vec<_> = steps(vec![chunk(0, blocks, words)]).iter().map(|step| step.1).collect();
@@ -83,7 +83,7 @@ fn a_block_cut_by_a_fault_ends_after_its_last_certain_instruction() {
 }
 
 #[test]
-fn a_block_left_for_one_of_its_instructions_ends_before_that() {
+fn a_recorded_block_ends_before_the_instruction_that_the_next_block_repeats() {
     let blocks = vec![block(0, 0x100, &[NOP, LOAD, NOP]), block(1, 0x101, &[LOAD]), block(2, 0x104, &[NOP])];
     let words = vec![word::block(0, 3), word::block(1, 1), load(0, 0x8000), word::block(2, 1)];
     let pcs: Vec<_> = steps(vec![chunk(0, blocks, words)]).iter().map(|step| step.1).collect();
@@ -139,7 +139,7 @@ fn a_redefined_block_is_executed_in_its_latest_form_and_only_by_its_process() {
 }
 
 #[test]
-fn words_that_make_no_sense_are_an_error_and_not_a_panic() {
+fn invalid_trace_words_are_an_error_and_not_a_panic() {
     let blocks = || vec![block(0, 0x100, &[LOAD])];
     let cut_off = vec![word::control(Control::Page, 0, 0x1000), 0, 0];
     for words in [
@@ -156,7 +156,7 @@ fn words_that_make_no_sense_are_an_error_and_not_a_panic() {
 }
 
 #[test]
-fn a_line_is_announced_early_if_it_follows_soon_in_the_same_chunk() {
+fn a_recorded_line_is_delivered_early_if_it_follows_soon_in_the_same_chunk() {
     let line = |addr| [word::control(Control::Line, 0, addr)].into_iter().chain([7; 8]);
     let loop_once = |times| (0..times).flat_map(|_| [word::block(0, 2), load(0, 0x8000)]);
     let first = line(0x8000).chain(loop_once(3)).chain(line(0x9000)).chain(loop_once(30)).chain(line(0xa000));

@@ -68,7 +68,7 @@ def _only_one(context: click.Context, parameter: click.Parameter, rows: tuple[st
     "--trials",
     type=click.IntRange(1, 10**12),
     metavar="N",
-    help="Trials of each attack; some attacks, such as those on addresses, have a quarter, of 24 games each.  "
+    help="Trials of each attack; some attacks, such as those on addresses, run a quarter, of 24 games each.  "
     "[default: 100; with --budget, as many as fit]",
 )
 @options.seed
@@ -129,7 +129,7 @@ def command(
             context,
         )
     if changes and (is_long or exhaustive or print_claims):
-        raise click.UsageError("--with is for one short run: give --log and the others a file of the changed design")
+        raise click.UsageError("--with is for one short run: otherwise give a file of the changed design")
     options.check_changes_of_designs(context, changes, "attacked")
     from rich.console import Group
 
@@ -172,8 +172,8 @@ def command(
     if results.log is not None:
         stopped = f"stopped by {interruption.cause()}; " if results.interrupted else ""
         screen.notices().print(
-            f"{stopped}{results.log}: {amounts.count(results.resumed)} trials were there, "
-            f"{amounts.count(results.added)} are new; the same command goes on"
+            f"{stopped}{results.log}: {amounts.count(results.resumed)} trials were in the log, "
+            f"{amounts.count(results.added)} are new; the same command continues"
         )
     if results.log is not None and not results.reports:
         screen.notices().print("no trial of any attack is complete yet")

@@ -299,7 +299,7 @@ def other_cores(path: Path, flow: "Flow") -> "list[CoreCost]":
     from casemate.hardware import tools
     from casemate.results.hardware import HardwareCost
 
-    expected = "expected what `casemate cost rtl --json` printed"
+    expected = "expected the output of `casemate cost rtl --json`"
     try:
         found = HardwareCost.model_validate_json(path.read_bytes())
     except OSError as error:

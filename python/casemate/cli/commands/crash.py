@@ -62,7 +62,7 @@ def _check_what_short_workloads_see(context: click.Context, changes: dict[str, s
     for key in changes if program is None else ():
         if key.endswith(tuple(f"parts.persistence.{name}" for name in BUFFER_KEYS)):
             raise click.UsageError(
-                f"--with {key}: short workloads have persist buffers of one or two entries, whatever a design has: "
+                f"--with {key}: short workloads have persist buffers of one or two entries under any design: "
                 "expected --program log or --program btree, which go through its own",
                 context,
             )

@@ -196,10 +196,10 @@ def command(
         raise click.UsageError(f"--from l2 is for reads: no L2 waits for a {of}, which begins beyond it")
     if meets is not None and of != "store":
         raise click.UsageError(
-            f"--meets is what a store finds in a persist buffer, to which no {of} comes: add --of store"
+            f"--meets is the state of a persist buffer before a store, and a {of} enters none: add --of store"
         )
     if predicted and start != "l2":
-        raise click.UsageError("--predicted is what an L2 expects of its misses: add --from l2")
+        raise click.UsageError("--predicted is an L2's prediction of its misses: add --from l2")
     scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
     rows: dict[str, Row] = {name: name for name in get_args(Row)}
     meetings: dict[str, Meets] = {name: name for name in get_args(Meets)}

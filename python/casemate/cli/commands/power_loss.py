@@ -78,7 +78,9 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
     def with_loss(*given: Any, power_loss: str | None, losses: int | None, battery: str | None, **options: Any) -> int:
         lonely = "--losses" if losses else "--battery" if battery else None
         if power_loss is None and lonely:
-            raise click.UsageError(f"{lonely} is about losses of power: add --power-loss AT, as in --power-loss random")
+            raise click.UsageError(
+                f"{lonely} applies to losses of power: add --power-loss AT, as in --power-loss random"
+            )
         loss = RequestedLoss(power_loss, losses or 1, battery) if power_loss is not None else None
         return command(*given, loss=loss, **options)
 
@@ -98,7 +100,7 @@ def check(context: click.Context, **other: object) -> None:
         if given:
             option = {"folder": "--output"}.get(name, f"--{name.replace('_', '-')}")
             raise click.UsageError(
-                f"{option} is for runs that end by themselves: leave it out of --power-loss", context
+                f"{option} is for runs without a loss of power: leave it out of --power-loss", context
             )
 
 

@@ -247,9 +247,9 @@ def command(
     if sampling and detail != "sampled":
         raise click.UsageError(f"--{next(iter(sampling))} is for sampled runs: add --detail sampled", context)
     if bus_bytes and not bus:
-        raise click.UsageError("--bus-bytes is about what crosses the pins of memory: add --bus FILE", context)
+        raise click.UsageError("--bus-bytes adds the bytes of lines to the bus file: add --bus FILE", context)
     if trace_window is not None and trace_file is None:
-        raise click.UsageError("--trace-window needs a file for what it finds: add -o FILE", context)
+        raise click.UsageError("--trace-window needs a file for its excerpt: add -o FILE", context)
     if trace_file is not None and trace_window is None:
         raise click.UsageError(
             "-o is the file of a window of the run: add --trace-window FROM:LENGTH; records go to --output FOLDER",
@@ -257,7 +257,8 @@ def command(
         )
     if interval is not None and not (table or folder or as_json):
         raise click.UsageError(
-            "--interval needs a place for what it finds: add --intervals FILE.csv, --output FOLDER or --json", context
+            "--interval needs a file for its counts: add --intervals FILE.csv, --output FOLDER or --json",
+            context,
         )
     if table is not None and interval is None:
         raise click.UsageError("--intervals is the table of a run by interval: add --interval N, as in 1M", context)

@@ -12,16 +12,16 @@ from casemate.reproduce.cryptopage.trends import TRENDS
 from casemate.reproduce.study import Study
 
 CONDITIONS = (
-    "Programs of this computer are recorded from the midst of their work: each case skips as many instructions as its "
-    "row in python/casemate/reproduce/programs.py says. The network simplex, for the paper's mcf, starts at its first "
+    "Programs of this computer are recorded in the middle of their work: each case skips the number of instructions in "
+    "its row of python/casemate/reproduce/programs.py. The network simplex, for the paper's mcf, starts at its first "
     "pivot. The paper has SPEC 2000 integer programs and skips 1.5 G instructions.",
     "A program warms the caches for 2 M instructions and is counted for 1 M, a kernel for fewer, in full detail. The "
     "paper counts 200 M.",
     "The machine is cryptopage-2006: the paper's Table 1. Permutations share its memory bus with fills.",
     "With free permutations the same lines move at the same moments, and memory and engines take no time for them.",
-    "The published 1.3 %, 3 % and less than 1 % hold where L2 seldom misses: a permutation moves 512 lines, which "
-    "take 15,360 cycles of this bus with their tags, so the bus alone takes 60 cycles more for each fill at the very "
-    "least. The last trend names the programs within 3 %.",
+    "The published 1.3 %, 3 % and less than 1 % hold where L2 seldom misses: a permutation moves 512 lines with their "
+    "tags in 15,360 cycles of this bus, so the bus adds at least 60 cycles to each fill. The last trend names the "
+    "programs within 3 %.",
 )
 
 STUDY = Study(

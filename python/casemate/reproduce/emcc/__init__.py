@@ -10,14 +10,14 @@ from casemate.reproduce.emcc.trends import TRENDS
 from casemate.reproduce.study import Study
 
 CONDITIONS = (
-    "Workloads are built-in kernels and programs of this computer, four copies each in memory of its own, 2 MB pages. "
+    "Workloads are built-in kernels and programs of this computer, four copies each in separate memory, 2 MB pages. "
     "The paper has GraphBIG with four threads on a graph of Facebook's kind, and four copies of SPEC's and PARSEC's.",
-    "Graphs have four million vertices each, with ends of edges drawn uniformly, and kernels are counted in the midst "
-    "of their work. The LLC misses 91 % of what it is asked for in the paper; figure 16c has ours.",
-    "Each core runs 0.4 to 5 M instructions, of which the last 0.15 to 4 M are counted. The paper counts 20 ms, after "
+    "Graphs have four million vertices each, with ends of edges drawn uniformly, and kernels are counted in the middle "
+    "of their work. In the paper 91 % of requests miss the LLC; figure 16c has ours.",
+    "Each core runs 0.4 to 5 M instructions, and the last 0.15 to 4 M are counted. The paper counts 20 ms, after "
     "25 G instructions that warm counters; here counters begin in the middle of a life that writes all lines equally "
-    "often (--age steady), and those of tree nodes new.",
-    "Figures that need settings of their own (7, 11, 12 and 18 to 22) are of four workloads, one of each kind: a "
+    "often (--age steady), and those of tree nodes are new.",
+    "Figures that need separate settings (7, 11, 12 and 18 to 22) are of four workloads, one of each kind: a "
     "search in a graph, a join, an annealer and a database.",
     "L2s predict misses (XPT), which the paper expects in the common case; its methodology does not say whether they "
     "do. The gain without it is in figure 16b.",

@@ -146,8 +146,8 @@ def _latency_saved_ns(under: Under) -> float:
 
 
 _PINTOOL = (
-    "The paper's is of a model without time in Pintool, so no L2 leaves a line to the controller. In a timed run it "
-    "does, and both ask for that line's counters."
+    "The paper's is from a Pintool model without time, so no L2 leaves a line to the controller. In a timed run an L2 "
+    "does, and both request that line's counters."
 )
 
 SOME = ("bfs", "hashjoin", "anneal", "sqlite3")
@@ -227,8 +227,8 @@ FIGURES = (
             of_run("bandwidth in use", _in_use, "morphable"),
         ),
         ("morphable", "emcc"), groups=(IRREGULAR,),
-        note="Not the paper's. In this order: of speed, lines asked of the LLC, reads, reads, L2's data misses, copies "
-        "that entered L2s, the peak; but for what EMCC adds, under Morphable.",
+        note="Not the paper's. Shares, in this order, of: speed, lines requested from the LLC, reads, reads, L2's data "
+        "misses, copies that entered L2s, the peak; under Morphable, except for rows that only EMCC has.",
     ),
     Figure(
         "17", "Latency of L2's data misses", "ns",

@@ -12,13 +12,13 @@ from casemate.reproduce.fvs.trends import TRENDS
 from casemate.reproduce.study import Study
 
 CONDITIONS = (
-    "Workloads are programs of this computer, each recorded from its midst, and built-in kernels. The paper has SPEC "
-    "2000, of which it shows those that miss L2 often; which these are is in its figures alone.",
-    "Each runs 0.2 to 4 M instructions, of which the last 0.1 to 2 M are counted; caches and the table of values warm "
+    "Workloads are programs of this computer, each recorded in the middle of its work, and built-in kernels. The paper "
+    "shows the SPEC 2000 programs that miss L2 often; only its figures name them.",
+    "Each runs 0.2 to 4 M instructions, and the last 0.1 to 2 M are counted; caches and the table of values warm "
     "in those before. The paper counts 400 M after as much warming as it takes.",
-    "Lines that a run never writes lie in memory as they were there when it began: under re-ordering in their order.",
-    "What the paper does not say: each chunk has a tag of 32 bits over its plaintext, in a region with a cache; the "
-    "table learns by rules of ours; tags vouch for bitmaps, so that they wait for them. The paper's counters are "
+    "Lines that a run never writes keep their initial content, which is not re-ordered.",
+    "The paper leaves open: each chunk has a tag of 32 bits over its plaintext, in a region with a cache; the "
+    "table learns by rules of ours; tags cover bitmaps, so that tags wait for bitmaps. The paper's counters are "
     "always on the chip: here in a cache of 8 MB, which fetches each line of them once.",
     "A block of a candidate and the block of its tag go through the same pipelines: 8 for Triple-DES that take a block "
     "every 2 ns, 4 for AES that take one every 6.4 ns (20 Gbit/s, section 4). The paper does not say how many it has.",

@@ -141,13 +141,13 @@ FIGURES = (
             of_run(f"{values} values", _predictable(values), WATCHED, 40.0 if values == 8 else None)
             for values in TABLES
         ),
-        (WATCHED,), note="The paper's conclusion has over 40 % on average, and says of how many values nowhere.",
+        (WATCHED,), note="The paper's conclusion has over 40 % on average, for an unstated number of values.",
     ),
     Figure(
         "6", "Predictable words that lie in a 128-bit block with another", "% of predictable words", _COVERED,
         (WATCHED,),
-        note="The paper: few as they lie, over 95 % re-ordered. Here re-ordered as if by the table of the moment of "
-        "the miss; what designs find was ordered when it was written.",
+        note="The paper: few as they lie, over 95 % re-ordered. Here re-ordered as if by the table at the moment of "
+        "the miss; designs order a line when they write it.",
     ),
     Figure(
         "6b", "What there is to be re-ordered, eight values", "% of lines, or words",
@@ -157,8 +157,8 @@ FIGURES = (
             of_run("lines of nothing else", _whole_lines, WATCHED),
         ),
         (WATCHED,),
-        note="Not the paper's. Re-ordered, a line with an odd number has one word that is next to none. A line of "
-        "nothing else would take 24 bits instead of 512 (section 3.2.2).",
+        note="Not the paper's. Re-ordered, a line with an odd number has one word without a partner. A line of only "
+        "predictable words would take 24 bits instead of 512 (section 3.2.2).",
     ),
     _gains(
         "7", "IPC that speculation gains, by cipher and size of L2",
@@ -188,8 +188,8 @@ FIGURES = (
             of_run("memory bus in use", _bus, "ocb-tdes"),
         ),
         ("ocb-tdes", "fvs-tdes"),
-        note="Not the paper's. Lines: from memory. Awaited: cycles fewer, of the time that all reads together are "
-        "shorter; the rest overlaps, or was of lines that no instruction waited for.",
+        note="Not the paper's. Lines: from memory. Awaited: cycles saved by the run, of the time saved by all reads "
+        "together; the remaining time overlaps, or was of lines that no instruction waited for.",
     ),
     _gains(
         "7d", "IPC with a table of values that no program has",
@@ -198,7 +198,7 @@ FIGURES = (
             _Gain("Triple-DES, engines never saturate", "fvs-tdes-vain-engines", "ocb-tdes-engines"),
             _Gain("AES, engines never saturate", "fvs-aes-vain-engines", "ocb-aes-engines"),
         ),
-        note="Not the paper's. All candidates are in vain: what is lost is contention.",
+        note="Not the paper's. All candidates are in vain: the loss is contention.",
     ),
     _gains(
         "7e", "IPC that speculation gains under AES, with and without re-ordering",
@@ -207,8 +207,8 @@ FIGURES = (
             _Gain("re-ordered, 8 MB for bitmaps", "fvs-aes-bitmaps", "ocb-aes"),
             _gain("as they lie", "fvs-aes-plain"),
         ),
-        note="Not the paper's, which has AES with re-ordering alone. Loose, as in the paper: nothing vouches for "
-        "bitmaps, so that no tag waits for one. But for the third, bitmaps have the paper's cache of 8 KB.",
+        note="Not the paper's, which has AES only with re-ordering. Loose, as in the paper: no tag covers a bitmap, "
+        "so that no tag waits for one. Except in the third, bitmaps have the paper's cache of 8 KB.",
     ),
     _gains(
         "7g", "The same with engines that never saturate",
@@ -237,7 +237,7 @@ FIGURES = (
             of_run("counter mode", _won, "fvs-counter"),
         ),
         ("fvs-tdes", "fvs-aes", "fvs-aes-stages", "fvs-counter"),
-        note="Not the paper's. The others were decrypted and verified before their candidate was out.",
+        note="Not the paper's. The other chunks were decrypted and verified before their candidate was ready.",
     ),
     _gains(
         "8", "IPC that speculation on tags gains in counter mode, by size of L2",

@@ -15,7 +15,7 @@ from casemate.results.derivation import Derivation, DerivedTable
 
 PAPER = "a thesis on AES-GCM for memory in software, FPGA and ASIC (supervised by Lizy K. John)"
 CONDITIONS = (
-    "Parameters are what the thesis measured, what its tools reported and what it takes from others; every other "
+    "Parameters are the thesis's measurements, reports of its tools and figures from other work; every other "
     "figure is computed from them.",
     "As printed: rounded, or cut off, to the digits that the thesis prints; after a ~ (its approximately) rounded.",
     "Figures are missing in our copy, and the row of throughputs in Table 6.1 cannot be read.",
@@ -44,20 +44,20 @@ PARAMETERS = (
 )
 EXAMPLES = """\b
 Examples:
-  casemate reproduce gcm                                  all tables, and what 25.6 GB/s take
-  casemate reproduce gcm --bandwidth 51.2                 what another memory takes
-  casemate reproduce gcm --lanes 16 --clock 300           what sixteen engines carry at 300 MHz
+  casemate reproduce gcm                                  all tables, and engines for 25.6 GB/s
+  casemate reproduce gcm --bandwidth 51.2                 engines for another memory
+  casemate reproduce gcm --lanes 16 --clock 300           bandwidth of sixteen engines at 300 MHz
   casemate reproduce gcm --table 6.1 --table section-6.1  only these tables
   casemate reproduce gcm --json > gcm.json                everything, to work on
 
 \b
 How to read it:
-  computed  what follows from the thesis's parameters by the formula
-  printed   what the thesis prints of it
-  off       by how much ours is larger; nothing if it is printed so, rounded or cut off to the printed digits
+  computed  the result of the formula for the thesis's parameters
+  printed   the same figure as the thesis prints it
+  off       by how much ours is larger; empty if both are the same, rounded or cut off to the printed digits
   [1]       a remark below the table: why the two differ, or what contradicts
-The last table is for the bandwidths, numbers of engines and the clock that are asked for. Power at another clock: its
-dynamic part goes with the clock, its static part stays.
+The last table is for the requested bandwidths, numbers of engines and clock. Power at another clock: its dynamic part
+is proportional to the clock, its static part is constant.
 """
 
 

@@ -13,7 +13,7 @@ from casemate.results.derivation import DerivedTable
 LINE_BITS = LINE_BYTES * BITS
 ELSEWHERE = (
     "Intel measured it on a Westmere server (TDP of 35 to 130 W) on buffers of 16 KB, four blocks at once; Table 6.1 "
-    "puts it beside lines of 64 B, at the other processor's clock and TDP"
+    "compares it with lines of 64 B, at the other processor's clock and TDP"
 )
 FPGA_MAX, FPGA = "FPGA at 212 MHz", "FPGA at 200 MHz"
 HARDWARE = (
@@ -68,7 +68,7 @@ def _software(rows: Rows) -> None:
         )  # fmt: skip
         mbps = software_mbps(software.clock_hz, mean)
         alpha = (
-            f"the text of section 4.3 has less than its own {mean:g} cycles per byte give; Table 6.1's Mbps/mW follow "
+            f"the text of section 4.3 states less than its {mean:g} cycles per byte give; Table 6.1's Mbps/mW follow "
             "from these"
         )
         rows.add(
@@ -98,7 +98,7 @@ def bandwidths() -> DerivedTable:
         rows.add(name, "their power [mW]", 1e3 * power, f"equation 5.3 at {modules}")
         rows.add(name, "their area [mm2]", area, f"equation 5.5 at {modules}")
     return rows.table(
-        "6.2", "memory bandwidths, and the modules that carry them", "The thesis prints the bandwidths alone."
+        "6.2", "memory bandwidths, and the modules that carry them", "The thesis prints only the bandwidths."
     )
 
 

@@ -8,9 +8,9 @@ scales with the clock and static power stays. An FPGA has the static power once 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from casemate.crypto import regression
 from casemate.crypto.feasibility import BITS, engine_mbps, instances, software_mbps
-from casemate.hardware import regression
-from casemate.hardware.regression import Line
+from casemate.crypto.regression import Line
 from casemate.reproduce.derivation import Requirements
 from casemate.reproduce.gcm import parameters as given
 from casemate.results.derivation import EngineNeed
@@ -106,5 +106,5 @@ def _of_software(bandwidth: float) -> Iterator[EngineNeed]:
         yield EngineNeed(
             implementation=software.name, clock_mhz=software.clock_hz / MHZ, asked="bandwidth", bandwidth_gbs=bandwidth,
             lanes=cores, power_w=cores * software.power_w, area_mm2=None,
-            remark=f"the processor's TDP for each core, of which it has {given.X86_CORES}" if whole else None,
+            remark=f"the processor's whole TDP for each of its {given.X86_CORES} cores" if whole else None,
         )  # fmt: skip

@@ -5,7 +5,7 @@ This file contains no derived value. The printed derived values are in `printed`
 
 from dataclasses import dataclass
 
-from casemate.hardware.regression import EnginePoint, Line
+from casemate.crypto.regression import EnginePoint, Line
 
 BLOCK_BITS = 128
 LINE_BLOCKS = 4

@@ -5,7 +5,7 @@ implementations.
 from pathlib import Path
 from typing import Any
 
-from casemate.hardware.regression import Line
+from casemate.crypto.regression import Line
 from casemate.plots import picture
 from casemate.reproduce.gcm import comparison
 from casemate.reproduce.gcm import parameters as given

@@ -4,9 +4,9 @@ core.
 
 from itertools import combinations
 
+from casemate.crypto import regression
 from casemate.crypto.feasibility import engine_mbps, software_mbps
-from casemate.hardware import regression
-from casemate.hardware.regression import Line
+from casemate.crypto.regression import Line
 from casemate.reproduce.derivation import Rows, agreement
 from casemate.reproduce.gcm import parameters as given
 from casemate.reproduce.gcm.printed import PRINTED
@@ -77,7 +77,7 @@ def cores() -> DerivedTable:
     rows.add(
         "open source, key kept", "line and tag [clocks]", steps.line(overlapping) - steps.startup,
         f"{steps.line(overlapping)} - {steps.startup}",
-        "the hash key depends on the key alone: all but the first line under one key can do without the startup, "
+        "the hash key depends only on the key: all but the first line under one key can do without the startup, "
         f"{100 * (given.LINE_CLOCKS / (given.LINE_CLOCKS - steps.startup) - 1):.0f} % more throughput, which no table "
         "counts",
     )  # fmt: skip
@@ -114,8 +114,8 @@ def fits() -> DerivedTable:
         line, alone = given.FITS[name], given.POWER[name].total_mw
         rows.add(
             name, "power of 1 [mW]", line.at(1), f"{line.slope} x 1 + {line.intercept}",
-            f"the line is {100 * (line.at(1) / alone - 1):.0f} % above Table 5.2's single module; its points are in "
-            "Figure 5.1 alone, so it cannot be fitted again",
+            f"the line is {100 * (line.at(1) / alone - 1):.0f} % above Table 5.2's single module; its points are "
+            "only in Figure 5.1, so it cannot be fitted again",
         )  # fmt: skip
     _asic_power(rows)
     _asic_area(rows)
@@ -159,7 +159,7 @@ def _asic_area(rows: Rows) -> None:
         within = "within" if abs(computed - theirs) <= most else "beyond"
         rows.add(
             "ASIC", f"area, {name}", computed, "least squares of Table 5.3",
-            f"Table 5.3 has areas in thousands: that alone moves it by up to {most:.0f}, and the difference is "
+            f"Table 5.3 has areas in thousands: rounding moves it by up to {most:.0f}, and the difference is "
             f"{within} this",
         )  # fmt: skip
 

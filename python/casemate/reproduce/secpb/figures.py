@@ -98,7 +98,7 @@ FIGURES = (
     Figure(
         "6b", "Stores in 1000 instructions (PPTI), stores an entry (NWPE)", "stores",
         (of_run("PPTI", measures.ppti, "secpb-cobcm"), of_run("NWPE", measures.nwpe, "secpb-cobcm")), ("secpb-cobcm",),
-        groups=_WORKLOADS, note="The paper says 47.4 and 2.1 of gamess, 38.8 and 17.6 of povray, and calls that much.",
+        groups=_WORKLOADS, note="The paper: 47.4 and 2.1 for gamess, 38.8 and 17.6 for povray, called high.",
     ),
     Figure(
         "6c", "What stores wait for", "% of cycles; of banks, of their time",
@@ -142,8 +142,8 @@ FIGURES = (
             of_run(FELT, measures.felt, "secpb-cm"),
         ),
         ("bbb", "secpb-cobcm", *(design(scheme) for scheme in MODELLED)), groups=_WORKLOADS,
-        note="The model of section VI-B, with this machine's latencies. What the core does not feel of waits passes in "
-        "the store queue, behind its back.",
+        note="The model of section VI-B, with this machine's latencies. The store queue hides the waits that the core "
+        "does not feel.",
     ),
     Figure(
         "6g", "IPC of gamess under NoGap (section VI-B)", "instructions a cycle",
@@ -190,7 +190,7 @@ FIGURES = (
     Figure(
         "7", "Execution time under CM, by entries", _TIMES,
         _by_size(None, {8: 2.123, 32: 1.713, 512: 1.24}), ("bbb", *_SIZED), groups=_WORKLOADS, mean="geometric",
-        note="The baseline has 32 entries, whatever CM has: the paper does not say.",
+        note="The baseline has 32 entries with any number for CM; the paper does not state its own.",
     ),
     Figure(
         "7b", "The same of stores that stream", _TIMES,
@@ -203,7 +203,7 @@ FIGURES = (
     Figure(
         "8", "Root updates under CM, by entries", "% of stores",
         _by_size(measures.root_updates, {8: 12.7, 512: 1.8}), _SIZED, groups=_WORKLOADS,
-        note="Of those of a cache that writes every store through (sec_wt), as many as stores: see figure 8c.",
+        note="Of those of a cache that writes every store through (sec_wt), one for each store: see figure 8c.",
     ),
     Figure(
         "8b", "Root updates for an entry", "root updates",
@@ -221,7 +221,7 @@ FIGURES = (
     Figure(
         "8d", "Execution time of strict persistency at the controller", _TIMES,
         (_times("CM", "secpb-cm"), _times(SP, "sp")), ("bbb", "secpb-cm", "sp"), groups=_WORKLOADS, mean="geometric",
-        note="Under SP each store persists by itself, one after the other.",
+        note="Under SP each store persists separately, one after the other.",
     ),
     Figure(
         "9", "Execution time over forests", _TIMES,
@@ -241,12 +241,12 @@ FIGURES = (
         "9c", "Execution time under SP by the linear model", _TIMES,
         tuple(_written_through(f"SP, {forest}", setting) for forest, setting, _ in _FORESTS),
         ("bbb", *(setting for _, setting, _ in _FORESTS)), groups=_WORKLOADS, mean="geometric",
-        note="Not the paper's, nor run: with the hashes of figure 9b for each store, and nothing else of its tuple.",
+        note="Not the paper's, nor simulated: each store takes only the hashes of figure 9b, no other step.",
     ),
     Figure(
         "V", "Supercapacitor with 32 entries", "mm³",
         tuple(of_run(scheme, measures.battery_mm3, design(scheme), _BATTERIES[scheme]) for scheme in SCHEMES),
-        tuple(design(scheme) for scheme in SCHEMES), cases=("gamess",), note="It is the same for all.",
+        tuple(design(scheme) for scheme in SCHEMES), cases=("gamess",), note="It is the same for all workloads.",
     ),
     Figure(
         "Vb", "The same, of drains that were carried out", "mm³",

@@ -1,4 +1,5 @@
-//! A core that runs a program until power fails: how its stores reach memory, and which of them are durable then.
+//! A core that runs a program until power fails: the path of its stores to memory, and the stores that are durable at
+//! the failure.
 //!
 //! * With a **persist buffer** and with **durable caches**, stores are durable in program order, flushed or not.
 //! * At the controller under **strict** persistency each store goes to memory in program order; flushes and fences have no
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn under_epochs_only_lines_flushed_before_a_fence_are_certainly_durable() {
+    fn under_epoch_persistency_only_stores_flushed_before_a_fence_are_certainly_durable() {
         let store = |line| ScriptStep::Store(line, [1; 64]);
         let [flushed, later] = [LINES[0], LINES[1]];
         let reached = |steps: &[ScriptStep]| {

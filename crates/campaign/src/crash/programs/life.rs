@@ -1,10 +1,11 @@
-//! The life of a program and of its memory: power fails again and again, and each time the program continues with the state that
-//! it finds.
+//! The life of a program and of its memory: power fails repeatedly, and each time the program continues with the
+//! recovered state.
 //!
-//! A machine over blank memory gets the program's first content. The core stores until power fails. A fresh chip recovers from the
-//! memory that is left, and the program's recovery reads this memory. The program then continues behind the last operation found,
-//! over the same memory, until all operations are done. Every second life has tiny metadata caches, so that metadata leaves the
-//! chip all the time. In every fourth life the first counters are just before their overflow.
+//! A machine over blank memory gets the program's first content. The core stores until power fails. A fresh chip
+//! recovers from the memory that is left, and the program's recovery reads this memory. The program then continues
+//! after the last operation found, over the same memory, until all operations are done. Every second life has tiny
+//! metadata caches, so that metadata leaves the chip all the time. In every fourth life the first counters are just
+//! before their overflow.
 //!
 //! If stores are durable in a persist buffer, the program also crashes while the machine continues. The machine admits the
 //! program's recovery when the buffer has drained. The recovery must find the same operations in memory only, which a fresh chip
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_judge_accepts_exactly_the_committed_number_of_operations() {
+    fn the_checker_accepts_a_recovery_only_if_it_finds_the_committed_number_of_operations() {
         for name in ["log", "btree"] {
             let script = script(name, 3);
             let all = script.operations() as u64;
@@ -300,13 +301,13 @@ mod tests {
     /// Memory is consistent, and the same program wrote it with other inputs. A log finds its records in it. A tree would not,
     /// since its pointers are addresses, which are drawn with the inputs.
     #[test]
-    fn the_judge_compares_recovered_records_with_the_requested_ones() {
+    fn the_checker_reports_recovered_log_records_of_other_inputs_as_garbled() {
         let (verdict, story) = judged(&script("log", 3), &script("log", 4), 0..=48).unwrap_err();
         assert!(verdict == Verdict::Garbled && story.ends_with("differs from the requested one"), "{story}");
     }
 
     #[test]
-    fn recovered_records_must_have_the_numbers_of_the_last_operations_in_order() {
+    fn recovered_log_records_must_be_the_last_committed_operations_in_order() {
         let expected_words = |number: u64| vec![100 + number];
         let wrong = |numbers: &[u64], operations| {
             let held: Vec<RecoveredOperation> = numbers
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_of_a_life_survives_losses_if_its_keys_do() {
+    fn the_ledger_of_used_pads_survives_a_loss_of_power_only_if_the_keys_do() {
         let script = script("btree", 3);
         let pads = |under: &str| {
             let mut life = Life::new(&catalogue::design(under).unwrap(), &script, 0, PlantedBug::NONE);
@@ -346,7 +347,7 @@ mod tests {
 
     /// The core decides which operations are committed; memory is then replaced by a new one.
     #[test]
-    fn under_epochs_a_committed_operation_that_memory_has_lost_is_stale() {
+    fn under_epoch_persistency_a_committed_operation_missing_from_memory_is_stale() {
         let script = script("log", 3);
         let mut life = Life::new(&catalogue::design("plp-coalesced").unwrap(), &script, 0, PlantedBug::NONE);
         let verdicts = (0..8).map(|_| {

@@ -1,12 +1,13 @@
-//! Programs that outlive losses of power, if the machine lets them. Their recovery code is the judge.
+//! Programs that are written to survive losses of power. Their recovery code is the judge of the design.
 //!
 //! * [`script`]: the stores, flushes and fences of a kernel, in program order, and its recovery.
 //! * [`core`]: how these steps reach memory, which depends on a design's persist point and order.
 //! * [`life`]: one program over one memory, under repeated losses of power.
 //!
-//! The campaigns of short workloads compare memory with the writes. Here the judge compares only the program's findings: every
-//! committed operation must be found, whole and in order, and no other. So the campaign also catches an error of the program,
-//! and a program catches an error of the scheme. Only a pad that hides two texts escapes programs, and the ledger catches it.
+//! The campaigns of short workloads compare memory with the writes. Here the judge compares only the operations that
+//! the program's recovery finds: exactly the committed operations, whole and in order. So the campaign also detects an
+//! error of the program, and a program detects an error of the scheme. Programs cannot detect a pad that hides two
+//! texts; the ledger detects it.
 
 mod core;
 mod life;

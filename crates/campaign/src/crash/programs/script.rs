@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_is_committed_once_and_a_store_follows() {
+    fn program_resumption_after_n_committed_operations_begins_with_a_store() {
         for name in ["log", "btree"] {
             let script = script(name, &[]);
             assert_eq!(script.operations(), 48, "{name}");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_flushed_and_fenced_before_its_commit_unless_the_program_is_wrong() {
+    fn only_the_correct_log_program_flushes_and_fences_a_record_before_its_commit() {
         let before_commit = |order: &str| {
             let script = script("log", &[("order", order)]);
             let first = &script.steps[..script.behind(0)];

@@ -1,10 +1,11 @@
 //! The crowd: many accesses in flight at once, over few lines, on a machine where every transfer takes time.
 //!
-//! The scene is as hard as possible. Thirty-two tasks access few lines, so that they meet on lines, on tags and on groups that overflow.
-//! Caches have one line each, so that every look-up fetches one line and evicts another. Pages that were never written get their start-up
-//! content during the run, and a task flushes sometimes. Four cores read, each through its L2. The delay of each request, reply and copy is
-//! drawn anew. Some requests are predicted, and some find their line on the chip, so that the work of an L2 serves no read. If stores
-//! are durable before memory has them, a few remain ([`Holding`]) until power fails.
+//! The crowd has as many conflicts as possible. Thirty-two tasks access few lines, so that they compete for lines, for
+//! tags and for groups that overflow. Caches have one line each, so that every look-up fetches one line and evicts
+//! another. Pages that were never written get their start-up content during the run, and a task flushes sometimes. Four
+//! cores read, each through its L2. The delay of each request, reply and copy is drawn anew. Some requests are
+//! predicted, and some find their line on the chip, so that the work of an L2 serves no read. If stores are durable
+//! before memory has them, a few remain ([`Holding`]) until power fails.
 //!
 //! The order is exact: the lock of a line serves accesses in order of arrival, and an access requests it first. So a read must return the
 //! content of the last write of its line that was issued before it.

@@ -1,4 +1,4 @@
-//! Losses of power of built-in designs, as `casemate crash` tries them.
+//! Losses of power under built-in designs, as in `casemate crash`.
 
 use casemate_campaign::crash::crash;
 use casemate_campaign::{CrashOptions, CrashReport};

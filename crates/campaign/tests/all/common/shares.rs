@@ -1,4 +1,5 @@
-//! Shares of a sweep, for tests with the same result under most designs. `make test-long` sweeps over all.
+//! Share of the designs of a sweep, for tests with the same result under most designs. `make test-long` tests all
+//! designs.
 
 use super::swept::{every_one, swept};
 use catalogue::Design;

@@ -1,4 +1,5 @@
-//! Bugs in lines that move: bugs that let addresses show which lines of a chunk are accessed, and two further bugs.
+//! Bugs in permuted lines: bugs by which addresses on the bus reveal the accessed lines of a chunk, and two further
+//! bugs.
 
 use super::Case;
 use super::checks::Check::Row;

@@ -30,7 +30,7 @@ fn ends(name: &str, loss: Loss, bug: Bug) -> End {
 }
 
 #[test]
-fn a_battery_loss_that_is_not_registered_or_checked_stays_unnoticed() {
+fn a_planted_bug_that_skips_the_battery_loss_register_admits_stale_memory() {
     for bug in [Bug::LossNotRegistered, Bug::LossForgotten] {
         assert_eq!(ends("secpb-cobcm", Loss::TamperingOnBattery, bug), Verdict::Stale, "{bug:?}");
         assert_eq!(ends("secpb-cobcm", Loss::PowerLoss, bug), Verdict::Harmless, "{bug:?}: nothing is lost");
@@ -39,7 +39,7 @@ fn a_battery_loss_that_is_not_registered_or_checked_stays_unnoticed() {
 }
 
 #[test]
-fn a_root_that_is_saved_after_a_fault_admits_a_memory_without_its_stores() {
+fn a_root_saved_despite_faults_on_battery_lets_tampering_pass() {
     let bug = Bug::RootSavedDespiteFaults;
     let found = ends("secure-eadr", Loss::TamperingOnBattery, bug);
     assert!(found.is_worse_than(End::from(Verdict::Detected)), "{found}");
@@ -47,7 +47,7 @@ fn a_root_that_is_saved_after_a_fault_admits_a_memory_without_its_stores() {
 }
 
 #[test]
-fn a_root_that_outlives_its_session_admits_the_previous_session() {
+fn a_root_kept_after_its_session_lets_the_memory_of_the_previous_session_pass() {
     let bug = Bug::RootOutlivesSession;
     assert_eq!(ends("secure-eadr", Loss::BatteryLost, bug), End::from(Verdict::Stale).leaking(true));
     assert_eq!(ends("secure-eadr", Loss::PowerLoss, bug), Verdict::Harmless);
@@ -55,7 +55,7 @@ fn a_root_that_outlives_its_session_admits_the_previous_session() {
 
 /// Only a session that follows another has a register that was set.
 #[test]
-fn a_root_valid_until_memory_changes_admits_a_memory_without_cached_stores() {
+fn a_root_valid_until_the_first_memory_write_lets_a_lost_battery_pass_unnoticed() {
     let bug = Bug::RootValidUntilWritten;
     assert_eq!(ends("secure-eadr", Loss::BatteryLost, bug), Verdict::Stale);
     assert_eq!(ends("secure-eadr", Loss::PowerLoss, bug), Verdict::Harmless);
@@ -63,7 +63,7 @@ fn a_root_valid_until_memory_changes_admits_a_memory_without_cached_stores() {
 }
 
 #[test]
-fn a_line_that_boots_again_after_recovery_is_garbled_and_reuses_a_pad() {
+fn initialising_a_line_again_after_recovery_garbles_it_and_reuses_a_pad() {
     let bug = Bug::BootsAfterRecovery;
     for name in ["plp-sp", "plp-coalesced", "secpb-cobcm", "secure-eadr"] {
         let found = ends(name, Loss::TamperingWhileOff, bug);

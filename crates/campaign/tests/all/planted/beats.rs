@@ -110,21 +110,21 @@ fn designs() -> impl Iterator<Item = Design> {
 }
 
 #[test]
-fn no_word_leaves_the_controller_before_it_has_crossed_the_pins() {
+fn no_word_is_released_to_the_core_before_it_has_crossed_the_memory_pins() {
     for design in designs() {
         assert!(in_time(&design, PlantedBug::NONE), "{}", design.name);
     }
 }
 
 #[test]
-fn words_that_are_not_awaited_leave_before_their_arrival() {
+fn the_planted_bug_that_ignores_word_arrival_releases_words_too_early() {
     let caught = designs().filter(|design| !in_time(design, PlantedBug::new(Bug::WordsNotAwaited))).count();
     // A cipher or a tag that takes longer than the burst hides the bug.
     assert!(caught >= 2, "{caught}");
 }
 
 #[test]
-fn a_block_that_is_chained_to_the_one_before_it_waits_until_that_has_crossed_the_pins() {
+fn a_cbc_block_is_decrypted_only_after_the_previous_block_has_crossed_the_pins() {
     // The ciphers take almost no time, so that the core waits only for words.
     let at_once = || CipherEngine::from(Engine { units: 16, latency_ns: 0.001, interval_ns: 0.001 });
     let engines = Engines { aes: at_once(), tdes: Some(at_once()), ..engines() };

@@ -75,7 +75,7 @@ fn reordered(release: Release) -> Parts {
 }
 
 #[test]
-fn re_ordered_lines_keep_their_order_in_a_crowd_also_when_they_are_renewed() {
+fn re_ordered_lines_read_right_under_concurrent_accesses_and_renewals() {
     assert_eq!(wrongs(PlantedBug::NONE), Vec::<String>::new());
     assert!(!wrongs(PlantedBug::new(Bug::BitmapDepartureUnchecked)).is_empty());
 }
@@ -184,7 +184,7 @@ fn alternating(random: &mut Random) -> Line {
 }
 
 #[test]
-fn a_bitmap_that_changes_during_a_read_moves_no_words_of_an_accepted_line() {
+fn a_frequent_value_bitmap_tampered_during_a_read_never_misplaces_accepted_words() {
     for release in [Release::Verified, Release::Speculative] {
         let (wrong, refused) = wrong_and_refused(release, 1, PlantedBug::NONE);
         assert!(wrong == 0 && refused > 20, "{release:?}: {wrong} wrong, {refused} refused");

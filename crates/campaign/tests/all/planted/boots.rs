@@ -1,4 +1,4 @@
-//! Bugs in the way in which the machine's start-up content gets into memory.
+//! Bugs in the steps that put the machine's start-up content into memory.
 
 use casemate_campaign::bus::Structure;
 use casemate_campaign::oracle::Wish;
@@ -35,13 +35,13 @@ fn first_read_under_forged_counters(planted: PlantedBug) -> (bool, bool) {
 }
 
 #[test]
-fn counters_forged_during_a_first_read_leave_no_line_under_their_pad() {
+fn a_first_read_under_forged_counters_writes_no_line_encrypted_with_them() {
     assert_eq!(first_read_under_forged_counters(PlantedBug::NONE), (false, false));
     assert_eq!(first_read_under_forged_counters(PlantedBug::new(Bug::BootTrustsMemory)), (true, true));
 }
 
 #[test]
-fn a_boot_that_trusts_memory_is_found_by_the_row_that_forges_and_not_without_an_attacker() {
+fn unverified_counters_on_a_first_read_leak_only_under_the_forged_boot_attack() {
     let planted = PlantedBug::new(Bug::BootTrustsMemory);
     let design = catalogue::design("sc64-bmt").unwrap();
     let forged = |planted| attack(&design, Attack::ForgedBoot, &Options { trials: 60, seed: 1, planted }).worst;
@@ -51,7 +51,7 @@ fn a_boot_that_trusts_memory_is_found_by_the_row_that_forges_and_not_without_an_
 }
 
 #[test]
-fn a_tag_over_blank_lines_reuses_their_masks_when_they_boot() {
+fn a_grouped_tag_over_unwritten_lines_reuses_their_masks_on_first_read() {
     for lines in [2, 4] {
         let mut parts = catalogue::design("sc64-bmt-mac4").unwrap().parts;
         parts.mac.lines = lines;
@@ -80,7 +80,7 @@ fn tampered_during_a_boot(lines: u64, planted: PlantedBug) -> Verdict {
 }
 
 #[test]
-fn a_forgery_gets_a_valid_tag_if_the_boot_of_a_neighbour_does_not_check_it() {
+fn a_first_read_that_skips_checking_a_grouped_neighbour_gives_its_forgery_a_valid_tag() {
     let planted = PlantedBug::new(Bug::BootDuringForgery);
     for lines in [2, 4] {
         assert_eq!(tampered_during_a_boot(lines, PlantedBug::NONE), Verdict::Detected, "{lines}");

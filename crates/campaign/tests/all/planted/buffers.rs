@@ -29,7 +29,7 @@ fn alarms(name: &str, bug: Bug) -> bool {
 }
 
 #[test]
-fn early_ciphertexts_and_tags_must_be_recomputed_by_each_store() {
+fn early_ciphertexts_and_tags_of_a_buffer_entry_must_be_recomputed_by_each_store() {
     let bug = Bug::CiphertextOfOlderText;
     assert_eq!(ends("secpb-m", Loss::PowerLoss, bug), Verdict::Stale);
     assert_eq!(ends("secpb-cm", Loss::PowerLoss, bug), Verdict::Harmless, "no ciphertext is early there");
@@ -38,7 +38,7 @@ fn early_ciphertexts_and_tags_must_be_recomputed_by_each_store() {
 }
 
 #[test]
-fn a_counter_must_advance_exactly_once_per_residency() {
+fn a_counter_must_advance_exactly_once_per_residency_of_a_persist_buffer_entry() {
     assert_eq!(ends("secpb-obcm", Loss::PowerLoss, Bug::CountedOnceMore), Verdict::Unrecoverable);
     assert_eq!(
         ends("secpb-cobcm", Loss::PowerLoss, Bug::CountedOnceMore),
@@ -58,7 +58,7 @@ fn a_counter_must_advance_exactly_once_per_residency() {
 }
 
 #[test]
-fn an_entry_that_is_used_for_two_tuples_loses_a_store_or_reuses_a_pad() {
+fn using_one_persist_buffer_entry_for_two_tuples_loses_a_store_or_reuses_a_pad() {
     assert_eq!(ends("secpb-obcm", Loss::PadReuseAfterLoss, Bug::EntryOutlivesTuple), Verdict::Leaked);
     let again = Workload::of_one_core(vec![LINES[0], LINES[1], LINES[0]], true, false);
     let again = all().iter().position(|work| *work == again).unwrap();
@@ -67,13 +67,13 @@ fn an_entry_that_is_used_for_two_tuples_loses_a_store_or_reuses_a_pad() {
 }
 
 #[test]
-fn a_drain_must_update_the_root_unless_the_store_did() {
+fn a_drain_that_skips_a_late_root_update_raises_a_false_alarm() {
     assert!(alarms("secpb-bcm", Bug::EntryDrainedBeforeRoot));
     assert_eq!(ends("secpb-cm", Loss::PowerLoss, Bug::EntryDrainedBeforeRoot), Verdict::Harmless);
 }
 
 #[test]
-fn an_overflow_loses_no_store_and_no_resident_line() {
+fn overflow_bugs_that_lose_a_store_or_skip_resident_lines_are_found() {
     for name in ["secpb-cobcm", "secpb-bcm", "secpb-nogap"] {
         for loss in [Loss::PowerLoss, Loss::TamperingWhileOff] {
             assert_eq!(ends(name, loss, Bug::OverflowLosesStore), Verdict::Stale, "{name}: {loss}");

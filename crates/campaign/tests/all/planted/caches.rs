@@ -67,7 +67,7 @@ fn a_battery_that_saves_an_unrecovered_root_loses_memory_and_accepts_forged_memo
 
 /// Compares the memory with that of a complete drain: the wrong kinds of lines, and whether the root is right.
 #[test]
-fn each_planted_cache_bug_leaves_out_exactly_its_lines_or_the_root() {
+fn each_planted_battery_bug_of_caches_omits_exactly_its_kind_of_lines_or_the_root() {
     let (history, whole) = left(None);
     let map = Map::new(&history.layout);
     for (bug, lacks_data, lacks_metadata, has_root) in [

@@ -1,4 +1,4 @@
-//! Bugs in tags, in their comparison, and in the reaction to it.
+//! Bugs in tags, in their comparison, and in the reaction to a mismatch.
 
 use super::Case;
 use super::checks::Check::{

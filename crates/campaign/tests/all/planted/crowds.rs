@@ -44,7 +44,7 @@ fn wrongs(bug: Bug, planted: PlantedBug) -> Vec<String> {
 }
 
 #[test]
-fn a_crowd_notices_changes_to_lines_that_are_in_flight() {
+fn concurrent_accesses_expose_planted_bugs_that_ignore_changes_of_lines_in_flight() {
     for bug in BUGS {
         let found = wrongs(bug, PlantedBug::new(bug));
         assert!(found.len() as u64 > SEEDS / 2, "{bug:?}: {} of {SEEDS}", found.len());
@@ -56,14 +56,14 @@ fn a_crowd_notices_changes_to_lines_that_are_in_flight() {
 }
 
 #[test]
-fn crowds_without_a_bug_run_correctly_on_the_same_designs() {
+fn concurrent_accesses_without_a_planted_bug_read_right_on_the_same_designs() {
     for bug in [Bug::BootUnderNextCounter, Bug::OutdatedCopyEnters, Bug::FoldLosesNews, Bug::UnreadyGathered] {
         assert_eq!(wrongs(bug, PlantedBug::NONE), Vec::<String>::new());
     }
 }
 
 #[test]
-fn bugs_of_concurrency_do_not_show_in_sequential_accesses() {
+fn planted_concurrency_bugs_remain_unnoticed_in_sequential_accesses() {
     for bug in [Bug::OutdatedCopyEnters, Bug::VoidCountersServe, Bug::FoldLosesNews] {
         assert_eq!(honest(&parts(bug), 2_000, 1, PlantedBug::new(bug)).unwrap().finding, None, "{bug:?}");
     }

@@ -1,4 +1,4 @@
-//! Redundant work: no attack finds it, but the breakdown of read time shows its cause.
+//! The planted bug of redundant fetches: no attack finds it, but the breakdown of read latency shows its cause.
 
 use crate::common::{DATA_LINES, Machine};
 use catalogue::Design;
@@ -64,7 +64,7 @@ fn parts_of(design: &Design, planted: PlantedBug) -> Vec<(ReadPart, f64)> {
 }
 
 #[test]
-fn a_node_that_is_fetched_twice_shows_as_time_for_the_tree_and_no_other_part_grows() {
+fn fetching_tree_nodes_twice_lengthens_only_the_tree_share_of_the_read_time() {
     let [once, twice] = [PlantedBug::default(), PlantedBug::new(Bug::NodesFetchedTwice)].map(parts);
     let longer: Vec<_> = once.iter().zip(&twice).map(|((part, once), (_, twice))| (*part, twice - once)).collect();
     for (part, ns) in &longer {
@@ -77,7 +77,7 @@ fn a_node_that_is_fetched_twice_shows_as_time_for_the_tree_and_no_other_part_gro
 }
 
 #[test]
-fn the_second_line_of_a_fetch_counts_its_wait_for_the_first_as_data() {
+fn the_wait_of_a_second_fetched_line_for_the_first_counts_as_data_time() {
     let parts = parts_of(&catalogue::design("sc64-bmt-beside").unwrap(), PlantedBug::NONE);
     let of = |part| parts.iter().find(|(of, _)| *of == part).map(|(_, ns)| *ns).unwrap();
     // A single line arrives 30 ns after its row was closed, and another burst takes 2.5 ns.

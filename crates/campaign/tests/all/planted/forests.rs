@@ -24,7 +24,7 @@ fn ends(row: Attack, planted: PlantedBug) -> End {
 }
 
 #[test]
-fn a_tree_without_a_bug_detects_every_attack_and_raises_no_false_alarm() {
+fn a_tree_without_a_planted_bug_detects_replays_spoofs_and_flips_without_false_alarms() {
     for row in [Attack::ReplayDataTagCounter, Attack::ReplayBelowLevel, Attack::SpoofNode, Attack::FlipNode] {
         assert_eq!(ends(row, PlantedBug::NONE), Verdict::Detected, "{row}");
     }
@@ -32,7 +32,7 @@ fn a_tree_without_a_bug_detects_every_attack_and_raises_no_false_alarm() {
 }
 
 #[test]
-fn a_root_dropped_without_folding_loses_its_updates() {
+fn dropping_a_forest_root_without_folding_raises_a_false_alarm() {
     let planted = PlantedBug::new(Bug::RootDropped);
     // An older copy of the root returns, and passes; its later updates do not match it.
     let expected = [Finding::FalseAlarmOfCounter, Finding::FalseAlarmOfNode(0), Finding::FalseAlarmOfNode(1)];
@@ -41,7 +41,7 @@ fn a_root_dropped_without_folding_loses_its_updates() {
 }
 
 #[test]
-fn roots_that_ignore_updates_raise_a_false_alarm() {
+fn forest_roots_or_parents_without_updates_raise_a_false_alarm() {
     for bug in [Bug::ParentNotUpdated, Bug::RootNotUpdated] {
         assert_ne!(goes_wrong(PlantedBug::new(bug)), None, "{bug:?}");
     }

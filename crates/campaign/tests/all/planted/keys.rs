@@ -1,4 +1,4 @@
-//! Keys in memory: the row of stolen modules finds them, whatever their size, expanded or not.
+//! The planted bugs that store a key in memory: the cold-boot attack finds keys of every size, expanded or not.
 
 use casemate_campaign::{Options, attack};
 use catalogue::{Attack, Verdict};
@@ -28,7 +28,7 @@ fn round_keys_in_memory_are_found_for_every_size_of_aes() {
 }
 
 #[test]
-fn a_key_in_memory_is_found_also_if_it_is_not_expanded_or_not_one_of_aes() {
+fn the_attack_finds_an_unexpanded_key_of_aes_or_triple_des_in_memory() {
     let aes = [CipherChoice::Aes128Counter, CipherChoice::Aes192Counter, CipherChoice::Aes256Counter];
     for cipher in aes.into_iter().chain([CipherChoice::TdesCounter]) {
         let found = |planted| stolen(cipher, planted, "keys found");
@@ -38,7 +38,7 @@ fn a_key_in_memory_is_found_also_if_it_is_not_expanded_or_not_one_of_aes() {
 }
 
 #[test]
-fn rows_that_tamper_do_not_find_a_key_in_memory() {
+fn the_data_and_tag_replay_attack_does_not_find_a_key_in_memory() {
     for bug in BUGS {
         let design = catalogue::design("sc64-bmt").unwrap();
         let options = Options { trials: TRIALS, seed: 1, planted: PlantedBug::new(bug) };
@@ -49,7 +49,7 @@ fn rows_that_tamper_do_not_find_a_key_in_memory() {
 /// The ledger survives the reset if the keys do: in the new boot each pad serves only once, so a new ledger would not show
 /// the reuse.
 #[test]
-fn keys_that_survive_a_reset_reuse_the_pads_of_the_previous_boot() {
+fn keys_kept_across_a_reset_reuse_the_pads_of_the_previous_boot() {
     let design = catalogue::design("ctr-only").unwrap();
     let leaks = |planted| {
         attack(&design, Attack::RollbackThenReboot, &Options { trials: TRIALS, seed: 1, planted }).worst.leaks()

@@ -1,4 +1,5 @@
-//! Bugs that appear only at a loss of power. The row meant for each bug finds it, and another row passes.
+//! Bugs that appear only at a loss of power. For each bug, one row of the crash campaign finds it, and another row
+//! passes.
 
 use casemate_campaign::{CrashOptions, Histogram, crash};
 use catalogue::{End, Loss, Verdict};
@@ -33,7 +34,7 @@ fn histogram(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> Hist
 }
 
 #[test]
-fn a_design_without_a_bug_ends_every_row_as_claimed() {
+fn a_design_without_a_planted_bug_ends_every_tried_power_loss_as_claimed() {
     use Loss::{LossInRecovery, PadReuseAfterLoss, PowerLoss, QueueLost, TamperingWhileOff};
     for design in ["plp-sp", "plp-pipelined", "plp-coalesced"] {
         assert_eq!(ends(design, PowerLoss, None), Verdict::Harmless);
@@ -46,14 +47,14 @@ fn a_design_without_a_bug_ends_every_row_as_claimed() {
 }
 
 #[test]
-fn a_fence_that_is_missing_shows_only_when_lines_arrive_torn_or_out_of_order() {
+fn a_missing_fence_is_found_only_if_lines_may_arrive_torn_or_out_of_order() {
     let ends = |in_order| ends_with("plp-sp", Loss::PowerLoss, Some(Bug::FenceDropped), in_order);
     assert_eq!([true, false].map(ends), [Verdict::Harmless, Verdict::Unrecoverable]);
 }
 
 /// The old text of the written line fits its old version, which the register of the renewal still contains.
 #[test]
-fn recovery_that_re_encrypts_a_written_line_admits_old_text_and_reuses_a_pad() {
+fn recovery_that_re_encrypts_an_already_written_line_admits_stale_data_and_reuses_a_pad() {
     let bug = Some(Bug::RecoveryRenewsWritten);
     let found = histogram("plp-sp", Loss::TamperingWhileOff, bug, false);
     assert!([Verdict::Leaked, Verdict::Stale].iter().all(|evil| found.contains_key(&End::from(*evil))), "{found:?}");
@@ -62,14 +63,14 @@ fn recovery_that_re_encrypts_a_written_line_admits_old_text_and_reuses_a_pad() {
 }
 
 #[test]
-fn a_blank_root_after_a_refusal_lets_a_pad_be_reused() {
+fn resetting_the_root_after_refused_recovery_lets_a_pad_be_reused() {
     let bug = Some(Bug::RefusalLeavesBlankRoot);
     assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, bug), Verdict::Leaked);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Harmless, "but without an attacker nothing is refused");
 }
 
 #[test]
-fn a_tuple_out_of_order_or_incomplete_cannot_be_recovered() {
+fn out_of_order_or_incomplete_persist_tuples_make_memory_unrecoverable() {
     for bug in [Bug::FenceDropped, Bug::CompleteBeforePersist, Bug::CounterNotPersisted, Bug::TagNotPersisted] {
         assert_eq!(ends("plp-sp", Loss::PowerLoss, Some(bug)), Verdict::Unrecoverable, "{bug:?}");
     }
@@ -78,34 +79,34 @@ fn a_tuple_out_of_order_or_incomplete_cannot_be_recovered() {
 }
 
 #[test]
-fn a_renewal_that_no_register_records_loses_the_lines_not_yet_re_encrypted() {
+fn an_unregistered_counter_renewal_makes_memory_unrecoverable_after_a_power_loss() {
     let bug = Some(Bug::RenewalNotRegistered);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, bug), Verdict::Hidden, "though no pad is used again");
 }
 
 #[test]
-fn a_renewal_that_its_register_drops_early_is_lost_when_power_fails_again() {
+fn clearing_the_renewal_register_early_loses_data_in_a_second_power_loss() {
     let bug = Some(Bug::RenewalForgottenEarly);
     assert_eq!(ends("plp-sp", Loss::LossInRecovery, bug), Verdict::Unrecoverable);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Harmless, "but not when it fails once");
 }
 
 #[test]
-fn counters_that_leave_within_a_tuple_make_memory_unrecoverable() {
+fn counters_evicted_within_a_persist_tuple_make_memory_unrecoverable() {
     let bug = Some(Bug::LeavesAmongTuples);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Unrecoverable);
 }
 
 #[test]
-fn tuples_that_share_nodes_make_pipelined_memory_unrecoverable() {
+fn pipelined_persist_tuples_that_share_tree_nodes_make_memory_unrecoverable() {
     let bug = Some(Bug::StagesShareNodes);
     assert_eq!(ends("plp-pipelined", Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Harmless, "but not where they follow one by one");
 }
 
 #[test]
-fn old_images_pass_if_recovery_accepts_any_root() {
+fn recovery_that_accepts_any_root_admits_old_memory_images() {
     let bug = Some(Bug::RecoveryAcceptsAnyRoot);
     let both = End::from(Verdict::Stale).leaking(true);
     assert_eq!(ends("plp-sp", Loss::TamperingWhileOff, bug), both, "and the counters of then bring their pads back");
@@ -113,7 +114,7 @@ fn old_images_pass_if_recovery_accepts_any_root() {
 }
 
 #[test]
-fn old_nodes_raise_false_alarms_if_recovery_keeps_them() {
+fn recovery_that_keeps_old_tree_nodes_makes_memory_unrecoverable() {
     let bug = Some(Bug::RecoveryKeepsNodes);
     assert_eq!(ends("plp-sp", Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends("plp-sp", Loss::TamperingWhileOff, bug), Verdict::Detected);

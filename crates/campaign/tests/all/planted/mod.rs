@@ -94,7 +94,7 @@ fn every_planted_bug_is_caught_for_the_expected_reason() {
 
 /// The sweep over all attacks (`campaigns.rs`) runs these rows with these options, under every design.
 #[test]
-fn a_sweep_with_its_usual_trials_complains_about_every_bug_that_a_row_catches() {
+fn default_trials_of_an_attack_suffice_to_find_every_planted_bug_that_it_covers() {
     let usual = Options::default();
     let mut caught = 0;
     for case in cases() {
@@ -110,7 +110,7 @@ fn a_sweep_with_its_usual_trials_complains_about_every_bug_that_a_row_catches() 
 }
 
 #[test]
-fn every_planted_bug_passes_a_check_meant_for_other_bugs() {
+fn each_planted_bug_remains_unnoticed_by_a_check_of_other_properties() {
     for case in cases() {
         let found = run(case.passes, &case.design(), PlantedBug::new(case.bug));
         assert_eq!(found, Found::Nothing, "{:?}: {:?}", case.bug, case.passes);
@@ -127,7 +127,7 @@ fn the_design_without_a_bug_passes_the_same_checks() {
 }
 
 #[test]
-fn every_planted_bug_is_in_a_test_of_this_folder() {
+fn every_planted_bug_of_the_crates_has_a_test_that_catches_it() {
     let here = cases()
         .into_iter()
         .map(|case| case.bug)

@@ -90,7 +90,7 @@ fn forged_with_the_first_pad(planted: PlantedBug) -> bool {
 }
 
 #[test]
-fn a_known_pad_is_the_hash_key_of_the_tags_if_one_key_does_both() {
+fn one_key_for_encryption_and_gmac_reveals_the_hash_key_as_a_pad() {
     assert!(!forged_with_the_first_pad(PlantedBug::NONE));
     assert!(forged_with_the_first_pad(PlantedBug::new(Bug::OneKeyForDataAndTags)));
 }

@@ -162,7 +162,7 @@ fn caught(bug: Bug, each: u64, goes_wrong: impl Fn(PlantedBug, Duration) -> bool
 
 /// A line is read from memory while a store to it arrives.
 #[test]
-fn a_read_during_a_store_sees_it_once_its_entry_holds_it() {
+fn a_read_concurrent_with_an_accepted_store_returns_the_stored_data() {
     caught(Bug::ContentBeforeLock, 1, |planted, delay| {
         let mut scene = Scene::of(&design("secpb-cobcm"), planted);
         scene.alone(async |access| {
@@ -178,7 +178,7 @@ fn a_read_during_a_store_sees_it_once_its_entry_holds_it() {
 
 /// An entry drains while a store to its line arrives.
 #[test]
-fn a_drain_computes_its_early_values_from_the_newest_text() {
+fn early_ciphertext_and_tag_follow_a_store_that_arrives_during_the_drain() {
     caught(Bug::ValueWithoutLock, 1, |planted, delay| {
         let mut scene = Scene::of(&design("secpb-cm"), planted);
         scene.alone(async |access| access.accept(5, 1).await);
@@ -195,7 +195,7 @@ fn a_drain_computes_its_early_values_from_the_newest_text() {
 
 /// While an entry drains, a store to another line advances their counters. The counters then lose their entries in both caches.
 #[test]
-fn counters_that_advanced_during_a_drain_stay_dirty_until_they_reach_memory() {
+fn counters_advanced_during_a_drain_remain_dirty_in_the_metadata_cache() {
     let mut parts = design("secpb-bcm");
     parts.caches.counters_in_llc = true;
     caught(Bug::NewerLineMarkedClean, 5, |planted, delay| {
@@ -222,7 +222,7 @@ fn counters_that_advanced_during_a_drain_stay_dirty_until_they_reach_memory() {
 
 /// Two lines under one tag are written.
 #[test]
-fn writes_of_lines_under_one_tag_exclude_each_other() {
+fn concurrent_writes_of_two_lines_under_one_tag_are_serialised() {
     caught(Bug::GroupedLineLockedAlone, 5, |planted, delay| {
         let mut scene = Scene::of(&design("sc64-bmt-mac4"), planted);
         scene.alone(async |access| {
@@ -243,7 +243,7 @@ fn writes_of_lines_under_one_tag_exclude_each_other() {
 /// More lines are stored at once than the memory's queue can hold. While the store of the last line waits, its earlier fetched
 /// content is requested, as by a read that fetched early.
 #[test]
-fn a_fetched_line_is_outdated_while_a_store_to_it_waits_for_the_queue() {
+fn fetched_data_is_outdated_while_a_store_to_its_line_waits_for_the_memory_queue() {
     const STORES: u64 = 200;
     const LAST: Slot = Slot(STORES - 1);
     let store = |slot: Slot, content: u8| {
@@ -304,7 +304,7 @@ fn writes_left(parts: &Parts) -> [usize; 2] {
 /// One group is renewed, and another waits for this. Its counters lose their entry to the last-level cache, and an L2 copies them
 /// from this cache.
 #[test]
-fn a_copy_of_counters_taken_while_a_renewal_waits_does_not_outlive_it() {
+fn an_l2_copy_of_counters_made_before_a_waiting_renewal_is_invalidated() {
     // An organisation of counters that is renewed after few writes.
     let parts = Parts { counters: CounterChoice::Sc64Mac, ..design("emcc") };
     let left = writes_left(&parts);

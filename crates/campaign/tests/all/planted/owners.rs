@@ -12,7 +12,7 @@ fn ends(row: Attack, planted: PlantedBug) -> End {
 }
 
 #[test]
-fn a_page_mapped_as_another_passes_if_only_its_owner_is_checked() {
+fn a_remapped_page_passes_if_only_the_owner_of_the_page_is_checked() {
     let planted = PlantedBug::new(Bug::GuestPageUnchecked);
     assert_eq!(ends(Attack::RemapPage, planted), Verdict::Forged);
     assert_eq!(ends(Attack::RemapPage, PlantedBug::NONE), Verdict::Refused);

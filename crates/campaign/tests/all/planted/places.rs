@@ -1,4 +1,4 @@
-//! Bugs that occur only with some places of tags and caches.
+//! Bugs that occur only with some places of tags and some locations of caches.
 
 use crate::common::{DATA_LINES, Machine};
 use casemate_campaign::bus::Structure;
@@ -34,7 +34,7 @@ fn tampered_during_a_write(planted: PlantedBug) -> Verdict {
 }
 
 #[test]
-fn a_forgery_gets_a_valid_tag_if_a_write_to_a_neighbour_does_not_check_it() {
+fn a_write_that_skips_checking_a_grouped_neighbour_gives_its_forgery_a_valid_tag() {
     let planted = PlantedBug::new(Bug::OthersUnchecked);
     assert_eq!(tampered_during_a_write(PlantedBug::NONE), Verdict::Detected);
     assert_eq!(tampered_during_a_write(planted), Verdict::Forged);
@@ -45,7 +45,7 @@ fn a_forgery_gets_a_valid_tag_if_a_write_to_a_neighbour_does_not_check_it() {
 }
 
 #[test]
-fn counters_that_the_last_level_cache_drops_return_old_and_reuse_their_pads() {
+fn dirty_counters_dropped_by_the_last_level_cache_cause_pad_reuse() {
     let planted = PlantedBug::new(Bug::DisplacedCountersDropped);
     let parts = catalogue::design("sc64-bmt-llc").unwrap().parts;
     assert_eq!(honest(&parts, 2_000, 1, PlantedBug::NONE).unwrap().finding, None);
@@ -55,7 +55,7 @@ fn counters_that_the_last_level_cache_drops_return_old_and_reuse_their_pads() {
 }
 
 #[test]
-fn an_l2_that_keeps_its_copy_of_old_counters_believes_old_data() {
+fn an_l2_copy_of_counters_that_outlives_a_write_admits_stale_data() {
     let planted = PlantedBug::new(Bug::CopiesOutliveWrites);
     let emcc = catalogue::design("emcc").unwrap();
     let replayed = |planted| attack(&emcc, Attack::StaleCopy, &Options { trials: 60, seed: 1, planted }).worst;
@@ -68,7 +68,7 @@ fn an_l2_that_keeps_its_copy_of_old_counters_believes_old_data() {
 }
 
 #[test]
-fn an_l2_whose_masks_omit_the_address_accepts_the_reply_for_another_line() {
+fn an_l2_whose_tags_omit_the_address_accepts_crossed_replies() {
     let planted = PlantedBug::new(Bug::TagWithoutAddress);
     let emcc = catalogue::design("emcc").unwrap();
     let crossed = |planted| attack(&emcc, Attack::CrossedReplies, &Options { trials: 200, seed: 1, planted }).worst;
@@ -142,7 +142,7 @@ fn verdict_and_write(planted: PlantedBug, forged: bool) -> ReadAndWrite {
 }
 
 #[test]
-fn a_write_that_waits_for_a_verdict_is_discarded_if_the_line_is_refused() {
+fn a_write_that_awaits_the_verdict_of_a_speculative_read_is_discarded_if_it_fails() {
     let honest = verdict_and_write(PlantedBug::NONE, false);
     assert_eq!((honest.write.is_some(), honest.faults), (true, vec![]));
     let forged = verdict_and_write(PlantedBug::NONE, true);
@@ -153,7 +153,7 @@ fn a_write_that_waits_for_a_verdict_is_discarded_if_the_line_is_refused() {
 }
 
 #[test]
-fn a_write_computed_from_an_unverified_line_leaves_if_verdicts_are_not_awaited() {
+fn a_write_derived_from_an_unverified_line_precedes_the_verdict_only_with_the_planted_bug() {
     let ReadAndWrite { verdict, write, .. } = verdict_and_write(PlantedBug::NONE, false);
     assert!(write >= Some(verdict));
     let planted = PlantedBug::new(Bug::VerdictsNotAwaited);

@@ -1,4 +1,5 @@
-//! Bugs in the recovery of a machine after power returns. The row meant for each bug finds it, and another row passes.
+//! Bugs in the recovery of a machine after power returns. For each bug, one row of the crash campaign finds it, and
+//! another row passes.
 
 use casemate_campaign::{CrashOptions, Options, attack, crash};
 use catalogue::{Attack, End, Loss, Verdict};
@@ -24,7 +25,7 @@ fn rolled_back(planted: PlantedBug) -> End {
 }
 
 #[test]
-fn old_counters_pass_below_the_half_of_the_root_that_is_not_compared() {
+fn recovery_that_compares_half_of_the_root_admits_old_counters() {
     let bug = Bug::RecoveryComparesHalf;
     let both = End::from(Verdict::Stale).leaking(true);
     assert_eq!(ends(Loss::TamperingWhileOff, bug), both, "and their pads serve again");
@@ -33,21 +34,21 @@ fn old_counters_pass_below_the_half_of_the_root_that_is_not_compared() {
 }
 
 #[test]
-fn old_nodes_raise_false_alarms_if_recovery_stores_only_the_lowest() {
+fn recovery_that_stores_only_the_lowest_tree_level_makes_memory_unrecoverable() {
     let bug = Bug::RecoveryStoresLowestNodes;
     assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends(Loss::TamperingWhileOff, bug), Verdict::Detected);
 }
 
 #[test]
-fn memory_is_unrecoverable_if_recovery_compares_the_root_but_does_not_keep_it() {
+fn recovery_that_verifies_the_root_without_keeping_it_makes_memory_unrecoverable() {
     let bug = Bug::RecoveryForgetsRoot;
     assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends(Loss::TamperingWhileOff, bug), Verdict::Detected, "so nobody can use it");
 }
 
 #[test]
-fn a_renewal_that_recovery_does_not_finish_loses_the_lines_not_yet_re_encrypted() {
+fn recovery_that_skips_an_unfinished_renewal_makes_memory_unrecoverable() {
     let bug = Bug::RecoverySkipsRenewal;
     assert_eq!(ends(Loss::PowerLoss, bug), Verdict::Unrecoverable);
     assert_eq!(ends(Loss::PadReuseAfterLoss, bug), Verdict::Hidden, "though no pad is used again");

@@ -36,7 +36,7 @@ fn lost(name: &str, forest: ForestDesign, bug: Bug) -> End {
 }
 
 #[test]
-fn a_design_without_a_bug_ends_every_row_as_claimed() {
+fn a_design_without_a_planted_bug_ends_every_tried_power_loss_as_claimed() {
     let names = ["plp-sp", "plp-pipelined", "plp-coalesced", "secpb-cm"];
     let forests = names.iter().flat_map(|name| [(name, STATIC), (name, DYNAMIC)]);
     for (name, forest) in an_eighth(forests.collect(), share_of_tests()) {
@@ -54,7 +54,7 @@ fn a_design_without_a_bug_ends_every_row_as_claimed() {
 }
 
 #[test]
-fn a_tuple_sets_the_registers_of_the_roots_that_it_has_changed() {
+fn a_tuple_must_update_the_registers_of_all_forest_roots_that_it_changes() {
     for name in ["plp-sp", "plp-coalesced", "secpb-cobcm"] {
         assert_eq!(lost(name, STATIC, Bug::ForestNotRegistered), Verdict::Unrecoverable, "{name}");
     }
@@ -63,7 +63,7 @@ fn a_tuple_sets_the_registers_of_the_roots_that_it_has_changed() {
 }
 
 #[test]
-fn a_tuple_sets_the_root_registers_to_its_values_and_not_to_those_of_later_tuples() {
+fn pipelined_tuples_must_set_root_registers_to_their_own_values() {
     assert_eq!(lost("plp-pipelined", STATIC, Bug::RootsAsOnChip), Verdict::Unrecoverable);
     assert_eq!(
         lost("plp-sp", STATIC, Bug::RootsAsOnChip),
@@ -73,7 +73,7 @@ fn a_tuple_sets_the_root_registers_to_its_values_and_not_to_those_of_later_tuple
 }
 
 #[test]
-fn a_node_becomes_a_root_with_the_content_of_complete_tuples() {
+fn a_dynamic_forest_must_promote_nodes_with_the_content_of_complete_tuples_only() {
     for name in ["plp-sp", "plp-pipelined"] {
         assert_eq!(lost(name, DYNAMIC, Bug::ReshapedAmongTuples), Verdict::Unrecoverable, "{name}");
         assert_eq!(lost(name, STATIC, Bug::ReshapedAmongTuples), Verdict::Harmless, "{name}");
@@ -81,7 +81,7 @@ fn a_node_becomes_a_root_with_the_content_of_complete_tuples() {
 }
 
 #[test]
-fn a_root_is_blank_in_its_parent_and_a_blank_child_has_a_register() {
+fn bugs_in_promoting_dropping_or_folding_a_forest_root_make_memory_unrecoverable() {
     for bug in [Bug::PromotedStaysInParent, Bug::RootDropped, Bug::FoldedStaysRegistered] {
         assert_eq!(lost("plp-sp", DYNAMIC, bug), Verdict::Unrecoverable, "{bug:?}");
         assert_eq!(lost("plp-sp", STATIC, bug), Verdict::Harmless, "{bug:?}: where roots stay what they are");
@@ -89,7 +89,7 @@ fn a_root_is_blank_in_its_parent_and_a_blank_child_has_a_register() {
 }
 
 #[test]
-fn recovery_compares_every_root_and_the_chip_keeps_all_of_them() {
+fn recovery_must_verify_and_keep_every_root_of_a_forest() {
     let design = over("plp-sp", Some(STATIC));
     let bug = Some(Bug::RecoveryComparesOwnRoot);
     let both = End::from(Verdict::Stale).leaking(true);

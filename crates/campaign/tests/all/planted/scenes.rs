@@ -45,7 +45,7 @@ fn with_and_without<T>(bug: Bug, scene: impl Fn(PlantedBug) -> T) -> [T; 2] {
 
 /// A garbled line halts the chip in the middle of a renewal, while a line of another group is in the buffer.
 #[test]
-fn observers_of_a_halted_chip_are_warned() {
+fn observers_of_a_chip_halted_by_a_fault_are_warned_of_undrained_entries() {
     let sight = |planted| {
         let machine = Machine::of("secpb-cobcm", planted);
         machine.write(4, [4; 64]);
@@ -65,7 +65,7 @@ fn observers_of_a_halted_chip_are_warned() {
 
 /// The versions in the root are exhausted, so that no node below it can leave the chip.
 #[test]
-fn a_dirty_line_that_cannot_leave_the_chip_is_kept() {
+fn a_dirty_line_is_kept_if_exhausted_versions_prevent_its_write_back() {
     let read = |planted| {
         let machine = Machine::of("mono-tree", planted);
         machine.write(5, [1; 64]);
@@ -82,7 +82,7 @@ fn a_dirty_line_that_cannot_leave_the_chip_is_kept() {
 
 /// An attacker garbles a line again and again. The results of speculation on other lines must not depend on that.
 #[test]
-fn refused_lines_do_not_change_the_table_of_frequent_values() {
+fn lines_that_fail_verification_do_not_change_speculation_on_frequent_values() {
     let resolved = |planted| {
         let after = |garbles: bool| {
             let machine = Machine::of("fvs-aes", planted);
@@ -103,7 +103,7 @@ fn refused_lines_do_not_change_the_table_of_frequent_values() {
 
 /// Eight lines of two tags are in memory when the counter of one overflows.
 #[test]
-fn the_ledger_contains_the_pads_of_a_renewal_under_a_tag_of_several_lines() {
+fn the_ledger_records_all_pads_of_a_renewal_under_a_tag_over_several_lines() {
     let spent = |planted| {
         let machine = Machine::of("sc64-bmt-mac4", planted);
         (0..8).for_each(|line| machine.write(line, [line as u8; 64]));

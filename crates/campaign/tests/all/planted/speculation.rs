@@ -152,7 +152,7 @@ const TAMPERINGS: [(Tampering, Bug, Verdict); 6] = [
 const DESIGNS: [&str; 2] = ["fvs-tdes", "fvs-aes-plain"];
 
 #[test]
-fn tampered_lines_of_frequent_values_are_refused() {
+fn tampered_lines_of_frequent_values_are_detected_despite_speculation() {
     for name in DESIGNS.into_iter().chain(["fvs-counter"]) {
         for (number, (tamper, ..)) in TAMPERINGS.into_iter().enumerate() {
             assert_eq!(verdict(name, PlantedBug::NONE, tamper), Verdict::Detected, "{name}, tampering {number}");
@@ -163,7 +163,7 @@ fn tampered_lines_of_frequent_values_are_refused() {
 
 /// Most lines of a timed run are matched this way: the controller encrypts no candidate.
 #[test]
-fn tampered_lines_are_refused_also_if_the_permutation_finds_the_matching_candidates() {
+fn tampered_lines_are_detected_if_candidates_are_matched_without_encrypting_them() {
     // The controller always computes the matches of the first line.
     let prepare = |victim: &Victim| {
         victim.read(NEIGHBOUR);
@@ -180,7 +180,7 @@ fn tampered_lines_are_refused_also_if_the_permutation_finds_the_matching_candida
 }
 
 #[test]
-fn fvs_rule_5_each_faulty_comparison_admits_exactly_one_kind_of_tampering() {
+fn fvs_rule_5_each_planted_comparison_bug_admits_exactly_one_kind_of_tampering() {
     for name in DESIGNS {
         for (bug, expected) in TAMPERINGS.map(|(_, bug, expected)| (bug, expected)) {
             for (tamper, of, _) in TAMPERINGS {
@@ -208,7 +208,7 @@ fn spliced(name: &str, planted: PlantedBug, trials: u64) -> (End, Vec<String>) {
 }
 
 #[test]
-fn a_spliced_chunk_is_released_if_candidates_have_its_position_line_or_version() {
+fn a_spliced_chunk_passes_only_candidates_of_its_old_position_line_or_version() {
     for name in DESIGNS {
         let old = "chunks of an earlier time that came out under its counters";
         assert_eq!(spliced(name, PlantedBug::NONE, 20), (Verdict::Stale.into(), vec![old.to_owned()]), "{name}");
@@ -237,7 +237,7 @@ fn wrongs(planted: PlantedBug) -> Vec<String> {
 }
 
 #[test]
-fn a_candidate_has_the_value_that_the_table_held_at_the_miss() {
+fn speculation_uses_the_frequent_values_of_the_time_of_the_miss() {
     assert_eq!(wrongs(PlantedBug::NONE), Vec::<String>::new());
     let found = wrongs(PlantedBug::new(Bug::CandidateOfLaterTable));
     assert!(found.len() > 2 && found.iter().all(|wrong| wrong.contains("another version")), "{found:?}");
@@ -297,7 +297,7 @@ fn offered(scheme: &Scheme) -> u64 {
 }
 
 #[test]
-fn units_stop_candidates_that_no_chunk_needs() {
+fn aes_units_skip_candidates_that_no_chunk_needs_any_more() {
     // Four values, eight chunks, ciphertext and tag.
     let (offered, taken) = offered_and_taken(PlantedBug::NONE);
     assert!(offered == 4 * 8 * 2 && taken < offered, "{taken} of {offered}");
@@ -328,7 +328,7 @@ fn read_in_vain(values: usize, planted: PlantedBug) -> u64 {
 }
 
 #[test]
-fn useless_candidates_delay_each_block_of_a_read_by_at_most_an_interval() {
+fn useless_candidates_delay_each_aes_block_of_a_read_by_at_most_one_interval() {
     let (without, with) = (read_in_vain(0, PlantedBug::NONE), read_in_vain(4, PlantedBug::NONE));
     // Sixteen blocks decrypt and verify the line, and each may have to wait for a block that has just entered.
     assert!(with <= without + 16 * INTERVAL_NS, "{with} ns, {without} without candidates");
@@ -337,7 +337,7 @@ fn useless_candidates_delay_each_block_of_a_read_by_at_most_an_interval() {
 }
 
 #[test]
-fn a_table_of_values_that_is_spilled_to_memory_shows_at_the_pins() {
+fn a_frequent_value_table_spilled_to_memory_is_visible_at_the_memory_pins() {
     for name in DESIGNS.into_iter().chain(["fvs-counter"]) {
         let [(one, _), (other, _)] = [0, 1].map(|lot| seen_after(name, lot, PlantedBug::new(Bug::TableSpilled)));
         let differing: Vec<_> = one.iter().zip(&other).filter(|(one, other)| one != other).collect();
@@ -347,7 +347,7 @@ fn a_table_of_values_that_is_spilled_to_memory_shows_at_the_pins() {
 }
 
 #[test]
-fn the_search_for_passing_chunks_finds_each_bug_of_comparison() {
+fn random_forged_chunks_find_each_planted_bug_of_the_candidate_comparison() {
     for name in DESIGNS {
         for bug in [
             Bug::CandidateTagNotCompared,

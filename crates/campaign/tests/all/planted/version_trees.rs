@@ -57,7 +57,7 @@ fn replay_before_a_renewal(planted: PlantedBug) -> Verdict {
 }
 
 #[test]
-fn a_tree_without_a_bug_detects_every_attack_and_raises_no_false_alarm() {
+fn a_tree_without_a_planted_bug_detects_replays_spoofs_and_flips_without_false_alarms() {
     for row in [Attack::ReplayDataTagCounter, Attack::ReplayBelowLevel, Attack::SpoofNode, Attack::FlipNode] {
         assert_eq!(ends(row, PlantedBug::NONE).0, Verdict::Detected, "{row}");
     }
@@ -66,21 +66,21 @@ fn a_tree_without_a_bug_detects_every_attack_and_raises_no_false_alarm() {
 }
 
 #[test]
-fn an_old_line_of_counters_passes_if_its_mac_does_not_name_the_version() {
+fn an_old_counter_line_passes_if_its_mac_does_not_cover_the_version() {
     let planted = PlantedBug::new(Bug::MacWithoutVersion);
     assert_eq!(ends(Attack::ReplayDataTagCounter, planted).0, Verdict::Stale);
     assert_eq!(ends(Attack::SpoofNode, planted).0, Verdict::Detected, "but a forged one does not");
 }
 
 #[test]
-fn an_old_line_gets_a_new_mac_if_a_renewal_does_not_check_it() {
+fn a_renewal_that_does_not_verify_old_lines_gives_a_replay_a_valid_mac() {
     let planted = PlantedBug::new(Bug::RenewalTrustsMemory);
     assert_eq!(replay_before_a_renewal(planted), Verdict::Stale);
     assert_eq!(ends(Attack::ReplayBelowLevel, planted).0, Verdict::Detected, "but without a renewal it is found out");
 }
 
 #[test]
-fn a_child_that_a_renewal_leaves_out_raises_a_false_alarm() {
+fn a_tree_child_skipped_by_a_renewal_raises_a_false_alarm() {
     let planted = PlantedBug::new(Bug::FirstChildNotRenewed);
     let found: Vec<Finding> =
         (0..8).filter_map(|seed| honest(&design().parts, 4_000, seed, planted).unwrap().finding).collect();
@@ -90,7 +90,7 @@ fn a_child_that_a_renewal_leaves_out_raises_a_false_alarm() {
 }
 
 #[test]
-fn parents_that_are_not_notified_are_found_and_unverified_counters_admit_a_replay() {
+fn version_trees_need_parent_updates_and_counter_verification() {
     // In a tree of tags this is a false alarm; here the child is sealed under a version that does not advance.
     let planted = PlantedBug::new(Bug::ParentNotUpdated);
     assert_ne!(goes_wrong(&design().parts, planted), None);
@@ -120,7 +120,7 @@ fn exchanged_before_a_write(distance: u64, planted: PlantedBug) -> (bool, bool) 
 }
 
 #[test]
-fn distant_lines_of_counters_are_interchangeable_if_macs_truncate_the_address() {
+fn counter_lines_4096_apart_can_be_swapped_if_their_macs_truncate_the_address() {
     let planted = PlantedBug::new(Bug::MacAddressTruncated);
     for distance in [1, 8, 4096, 8192] {
         assert_eq!(exchanged_before_a_write(distance, PlantedBug::NONE), (true, false), "{distance}");

@@ -202,7 +202,7 @@ fn compared(chunks: VecDeque<Chunk>, page: u64, plant: impl Fn(u64, &mut PageTab
 
 proptest! {
     #[test]
-    fn every_load_returns_the_value_of_the_recording_oracle(all in prop::collection::vec(said(), 1..120), huge in any::<bool>()) {
+    fn every_load_of_a_recording_with_shared_pages_returns_the_value_of_an_oracle(all in prop::collection::vec(said(), 1..120), huge in any::<bool>()) {
         // A recorder sends moved lines again before their next access, so a large page need not move with its part.
         let moves = |said: &&Said| !huge || !matches!(said, Said::Move { .. });
         let mut recording = Recording::default();
@@ -223,7 +223,7 @@ fn two_views() -> Recording {
 }
 
 #[test]
-fn a_wrong_byte_in_the_shadow_and_a_wrong_page_in_the_page_table_are_found() {
+fn comparing_load_values_finds_a_wrong_shadow_byte_and_a_wrong_page_mapping() {
     assert_eq!(compared(two_views().chunks(), 4096, |_, _, _| {}), (1, 0));
     let wrong_byte = |at, pages: &mut PageTable, shadow: &mut Shadow| {
         if at == 1 {

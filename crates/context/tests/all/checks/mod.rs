@@ -1,7 +1,7 @@
-//! Checks of one promise each, on a unit with or without a planted bug.
+//! Checks of a context unit with or without a planted bug. Each check tests one property, called a promise.
 //!
-//! A check returns the reason why the promise does not hold. Without a bug every check passes; `planted.rs` holds each bug
-//! against its check.
+//! A check returns the reason why the promise does not hold. Without a bug every check passes; `planted.rs` runs each
+//! bug against its check.
 
 mod roots;
 mod seen;
@@ -58,7 +58,7 @@ fn ends<T: PartialEq + Debug>(found: Result<T, ContextError>, expected: Result<T
 }
 
 #[test]
-fn every_check_passes_on_a_unit_without_bugs() {
+fn every_check_passes_on_a_context_unit_without_planted_bugs() {
     for (name, check) in CHECKS {
         assert!(check(PlantedContextBug::NONE).is_ok(), "{name}: {:?}", check(PlantedContextBug::NONE));
     }

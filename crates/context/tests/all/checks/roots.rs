@@ -48,7 +48,7 @@ fn start_other(unit: &mut context::ContextUnit, process: &context::InitialContex
 }
 
 #[test]
-fn a_process_that_is_outside_has_no_keys_on_the_chip() {
+fn a_process_whose_context_is_exported_has_no_keys_on_the_chip() {
     let mut unit = unit(1, 1, PlantedContextBug::NONE);
     let process = ProcessNumber(0);
     assert_eq!(unit.find(process), Err(ContextError::NotOnChip { process }));

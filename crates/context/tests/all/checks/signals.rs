@@ -63,7 +63,7 @@ fn a_signal_without_a_handler_is_refused() {
 }
 
 #[test]
-fn a_signal_that_ends_a_system_call_passes_the_result_of_the_call() {
+fn a_signal_at_the_end_of_a_system_call_preserves_the_result_of_the_call() {
     let mut random = Random::new(8);
     let mut unit = unit(1, 0, PlantedContextBug::NONE);
     start(&mut unit, &initial(&mut random)).unwrap();

@@ -1,7 +1,7 @@
 //! Levels below the cores of the tests: only memory, or an inclusive last-level cache before encrypted memory.
 //!
-//! The model tracks the marks of the cache and its real content, so the tests find answers with ciphertext. L2s verify
-//! some lines and the controller the other ones, depending on the test program.
+//! The model tracks both the marks of the last-level cache and its real content, so the tests detect an answer that
+//! contains ciphertext. The test program decides whether an L2 or the controller verifies a line.
 
 use super::*;
 use crate::cache::Replacement;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// A last-level cache with fewer lines than the test uses.
 pub(super) struct LastLevel {
     tags: Llc,
-    /// Lines that the cache holds as ciphertext, marked or not.
+    /// Lines that the cache holds as ciphertext, with or without the mark `unverified`.
     encrypted: BTreeSet<LineAddr>,
 }
 
@@ -20,7 +20,7 @@ impl LastLevel {
         LastLevel { tags: Llc::new(2, 4, Replacement::Lru, Inclusion::Inclusive), encrypted: BTreeSet::new() }
     }
 
-    /// Returns true if the cache answers a request that no core supplies, and false if memory must.
+    /// Returns true if the cache answers a request that no core supplies, and false if memory must answer it.
     fn answers(&mut self, line: LineAddr) -> Result<bool, String> {
         if self.tags.is_unverified(line) {
             return Err(format!("{line} is below as ciphertext, and no L2 has it"));
@@ -31,7 +31,7 @@ impl LastLevel {
         }
     }
 
-    /// Enters a line, decrypted or not; returns the line that it displaces.
+    /// Enters a line into the cache, decrypted or encrypted; returns the line that it displaces.
     fn enter(
         &mut self,
         line: LineAddr,
@@ -53,7 +53,7 @@ impl Harness {
         self
     }
 
-    /// Returns true if memory answers a request that was claimed.
+    /// Returns true if memory answers a claimed request, and false if the chip answers it.
     pub(super) fn comes_from_memory(&mut self, line: LineAddr, supplier: LineSupplier) -> Result<bool, String> {
         let Some(below) = &mut self.last_level else { return Ok(false) };
         match supplier {
@@ -108,7 +108,7 @@ impl Harness {
         }
     }
 
-    /// Drops a line below the cores.
+    /// Drops a line from the last-level cache.
     pub(super) fn is_dropped(&mut self, line: LineAddr) {
         let Some(below) = &mut self.last_level else { return };
         below.encrypted.remove(&line);
@@ -129,22 +129,22 @@ fn run_over_last_level(cores: usize, short_lines: bool, planted: Planted, action
 
 proptest! {
     #[test]
-    fn two_cores_over_lines_that_l2s_verify_agree_with_a_flat_memory(actions in some_actions(2)) {
+    fn two_cores_whose_l2s_verify_lines_read_as_a_flat_memory(actions in some_actions(2)) {
         prop_assert_eq!(run_over_last_level(2, false, Planted::Nothing, &actions), Ok(()));
     }
 
     #[test]
-    fn four_cores_over_lines_that_l2s_verify_agree_with_a_flat_memory(actions in some_actions(4)) {
+    fn four_cores_whose_l2s_verify_lines_read_as_a_flat_memory(actions in some_actions(4)) {
         prop_assert_eq!(run_over_last_level(4, false, Planted::Nothing, &actions), Ok(()));
     }
 
     #[test]
-    fn one_core_over_lines_that_its_l2_verifies_agrees_with_a_flat_memory(actions in some_actions(1)) {
+    fn one_core_whose_l2_verifies_lines_reads_as_a_flat_memory(actions in some_actions(1)) {
         prop_assert_eq!(run_over_last_level(1, false, Planted::Nothing, &actions), Ok(()));
     }
 
     #[test]
-    fn cores_with_short_lines_in_l1d_over_lines_that_l2s_verify_agree_with_a_flat_memory(actions in some_actions(2)) {
+    fn cores_with_32_byte_l1d_lines_whose_l2s_verify_lines_read_as_a_flat_memory(actions in some_actions(2)) {
         prop_assert_eq!(run_over_last_level(2, true, Planted::Nothing, &actions), Ok(()));
     }
 }
@@ -158,7 +158,7 @@ fn found(cores: usize, planted: Planted) -> Option<String> {
 }
 
 #[test]
-fn a_clean_copy_that_is_not_written_back_is_found_with_one_core_and_with_several() {
+fn the_coherence_test_finds_a_skipped_write_back_of_the_only_decrypted_copy() {
     for cores in [1, 2] {
         let why = found(cores, Planted::CleanVictimForgotten).unwrap();
         assert!(why.contains("as ciphertext, and no L2 has it"), "{cores} cores: {why}");
@@ -166,16 +166,16 @@ fn a_clean_copy_that_is_not_written_back_is_found_with_one_core_and_with_several
 }
 
 #[test]
-fn a_needless_write_back_of_a_clean_copy_is_found() {
+fn the_coherence_test_finds_a_needless_write_back_of_a_clean_copy() {
     assert!(found(2, Planted::CleanVictimRemembered).unwrap().contains("nobody waited for it"));
 }
 
 #[test]
-fn an_encrypted_line_that_is_not_marked_is_found() {
+fn the_coherence_test_finds_an_llc_ciphertext_line_not_marked_as_unverified() {
     assert!(found(2, Planted::MarkForgotten).unwrap().contains("answered with ciphertext"));
 }
 
 #[test]
-fn a_mark_that_remains_after_the_copy_in_an_l2_is_found() {
+fn the_coherence_test_finds_an_unverified_mark_kept_after_the_l2_copy_is_gone() {
     assert!(found(2, Planted::MarkKept).unwrap().contains("as ciphertext, and no L2 has it"));
 }

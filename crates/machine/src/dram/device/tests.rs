@@ -54,7 +54,7 @@ fn a_row_is_closed_trtp_after_a_read_and_twr_after_the_last_written_data() {
 }
 
 #[test]
-fn columns_of_one_kind_keep_tccd_long_in_a_group_and_short_between_groups() {
+fn column_commands_are_tccd_l_apart_in_a_bank_group_and_tccd_s_otherwise() {
     for kind in [Kind::Read, Kind::Write] {
         let (mut device, now) = open(1, &[BANK, SAME, OTHER]);
         device.column(BANK, kind, now, T().burst_clocks);
@@ -81,7 +81,7 @@ fn a_write_waits_until_the_data_bus_has_turned_around() {
 }
 
 #[test]
-fn activates_keep_trrd_long_in_a_group_and_short_between_groups() {
+fn activates_are_trrd_l_apart_in_a_bank_group_and_trrd_s_between_groups() {
     let (mut device, now) = open(1, &[]);
     device.activate(BANK, 7, now);
     assert_eq!(device.activate_at(SAME), now + T().trrd_l);
@@ -110,7 +110,7 @@ fn a_refresh_waits_for_closed_banks_and_holds_them_for_trfc() {
 }
 
 #[test]
-fn ranks_share_only_the_data_bus() {
+fn dram_ranks_delay_each_other_only_by_the_shared_data_bus() {
     let (mut device, now) = open(2, &[BANK, FAR]);
     device.column(BANK, Kind::Read, now, T().burst_clocks);
     assert_eq!(device.column_at(FAR, Kind::Read), now + 4 + 2);
@@ -126,7 +126,7 @@ fn ranks_share_only_the_data_bus() {
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "is too early")]
-fn a_command_one_clock_too_early_is_refused() {
+fn a_dram_command_one_clock_too_early_is_refused() {
     let (mut device, now) = open(1, &[]);
     device.activate(BANK, 7, now);
     device.column(BANK, Kind::Read, now + T().trcd - 1, T().burst_clocks);

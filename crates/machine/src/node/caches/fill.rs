@@ -15,13 +15,13 @@ fn not_requested(line: LineAddr) -> ! {
 }
 
 impl Caches {
-    /// Records an answer to the core at `cycle`. Later requests of the core leave at `cycle` or after.
+    /// Records that the core received a line at `cycle`. Later requests of the core leave at or after `cycle`.
     pub(in crate::node) fn answered(&mut self, cycle: u64) {
         self.latest_fill = self.latest_fill.max(cycle);
     }
 
     /// Enters an arrived line into the caches that want it, and returns the list of its waiters. If the permission is
-    /// shared, stores among them must request it again.
+    /// shared, waiting stores must request write permission.
     pub(in crate::node) fn filled(
         &mut self,
         line: LineAddr,
@@ -66,7 +66,8 @@ impl Caches {
         served
     }
 
-    /// Counts the cycles until the first words arrive, for the access to data that requested the line.
+    /// Adds the cycles from the request to the arrival of the first words to the miss statistics, if an access to data
+    /// requested the line.
     fn count_miss(&mut self, register: usize, cycle: u64) {
         if let Some(sent) = self.outstanding[register].sent_for_data.take() {
             self.l2_data_misses.lines += 1;
@@ -74,13 +75,13 @@ impl Caches {
         }
     }
 
-    /// Removes the next waiter from the list. Returns it with the earliest cycle at which it can have its data.
+    /// Removes the next waiter from the list. Returns the waiter with the earliest cycle at which it can have its data.
     pub(in crate::node) fn next_waiter(&mut self, list: &mut List) -> Option<(Waiter, u64)> {
         self.waiters.pop(list).map(|(waiter, earliest, _)| (waiter, earliest))
     }
 
-    /// Enters a line of L1D, which L2 holds or receives with the permission `granted`. If L1D holds the line already,
-    /// the request was for write permission only.
+    /// Enters a line into L1D. L2 holds the line, or receives it at the same time with the permission `granted`. If L1D
+    /// holds the line already, the request was for write permission only.
     pub(in crate::node) fn fill_l1d(
         &mut self,
         word: WordAddr,
@@ -145,7 +146,7 @@ impl Caches {
         }
     }
 
-    /// Sends a request; returns its cycle.
+    /// Sends a request; returns the cycle at which it leaves.
     pub(in crate::node) fn send(
         &mut self,
         word: WordAddr,

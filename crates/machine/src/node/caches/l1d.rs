@@ -1,15 +1,15 @@
-//! Admission to L1D: the number of look-ups that its tags and the data TLB can take.
+//! Admission to L1D: limits on the look-ups of its tags and of the data TLB.
 //!
-//! An access looks up both in parallel. If the translation is late, because the TLB was busy or missed, the look-up of the
-//! cache ends before it. The access is then *replayed*: it passes the cache once more and takes another look-up. Accesses
-//! to one page share a TLB look-up that has not begun. An access that finds no miss register keeps its entry until one is
-//! free. Without limits, only TLB misses make a translation late.
+//! An access looks up L1D and the TLB in parallel. If the TLB was busy or missed, the look-up of L1D ends before the
+//! translation is known. The access is then *replayed*: it passes L1D once more and needs another look-up. Accesses to
+//! one page share a TLB look-up that has not begun. An access that finds no free miss register keeps its entry in L1D
+//! until a register is free. Without limits on look-ups, only TLB misses delay a translation.
 
 use crate::node::config::{FunctionalUnit, NodeConfig};
 use crate::node::interface::PageKey;
 use crate::pool::Pool;
 
-/// Number of recent TLB look-ups that are kept for sharing: more than can wait at once.
+/// Number of recent TLB look-ups that are kept for sharing: more than the number of look-ups that can wait at once.
 const REMEMBERED: usize = 8;
 
 /// One look-up of the data TLB: cycle of the request and cycle at which it begins.
@@ -38,7 +38,7 @@ pub(in crate::node) struct TlbReply {
     pub(in crate::node) start: u64,
     /// Cycle of the translation if the TLB hits.
     pub(in crate::node) answer: u64,
-    /// True if an earlier access booked the look-up.
+    /// True if an earlier access to the same page booked the look-up.
     pub(in crate::node) shared: bool,
 }
 
@@ -87,14 +87,14 @@ impl L1dLookUps {
         }
     }
 
-    /// Returns true if neither L1D nor the TLB limits look-ups. Accesses then enter at once and are looked up when they
-    /// are translated.
+    /// Returns true if neither L1D nor the TLB limits look-ups. In that case an access enters at once and is looked up
+    /// when its translation is known.
     #[inline]
     pub(in crate::node) fn are_unlimited(&self) -> bool {
         self.cache.is_none() && self.tlb.is_none()
     }
 
-    /// Returns the cycle at which an access that arrives at `cycle` enters.
+    /// Returns the cycle at which an access that arrives at `cycle` enters L1D.
     #[inline]
     pub(in crate::node) fn enter(&mut self, cycle: u64) -> u64 {
         match &mut self.cache {
@@ -112,7 +112,8 @@ impl L1dLookUps {
         }
     }
 
-    /// Returns the cycle of the last look-up of an access that entered at `entered` and is translated at `translated`.
+    /// Returns the cycle of the last look-up of an access that entered at `entered` and has its translation at
+    /// `translated`.
     #[inline]
     pub(in crate::node) fn translated(&mut self, entered: u64, translated: u64) -> u64 {
         if self.are_unlimited() {
@@ -129,7 +130,7 @@ impl L1dLookUps {
         self.cache.as_ref().map(Pool::count)
     }
 
-    /// Makes an access that entered at `entered` keep its entry as if it had entered at `until`.
+    /// Extends the stay of an access that entered at `entered`: it occupies its entry as if it had entered at `until`.
     pub(in crate::node) fn hold(&mut self, entered: u64, until: u64) {
         if let Some(cache) = &mut self.cache {
             cache.hold(entered, until);
@@ -162,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn a_third_access_waits_until_one_of_two_has_been_looked_up() {
+    fn a_third_l1d_access_waits_for_one_of_two_ports() {
         let mut lookups = limited(Some(FunctionalUnit { count: 2, latency_cycles: 3, pipelined: false }), None);
         assert_eq!([5, 5, 5].map(|cycle| access(&mut lookups, 0, cycle)), [5, 5, 8]);
     }
 
     #[test]
-    fn an_access_with_a_late_translation_looks_up_l1d_again() {
+    fn an_l1d_access_with_a_late_translation_repeats_its_look_up() {
         let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
         assert_eq!(access(&mut lookups, 0, 5), 5);
         assert_eq!(access(&mut lookups, 1, 6), 6 + 2 + 1, "its translation comes one cycle after the cache's look-up");
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_translation_serves_every_access_to_its_page_that_has_entered() {
+    fn a_tlb_look_up_serves_all_concurrent_accesses_to_its_page() {
         let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
         assert_eq!([5, 5].map(|entered| lookups.ask(PageKey(0), entered).shared), [false, true]);
         let later = lookups.ask(PageKey(0), 6);
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_that_is_held_up_occupies_its_port() {
+    fn a_delayed_l1d_access_occupies_its_port() {
         let mut lookups = limited(Some(FunctionalUnit { count: 1, latency_cycles: 3, pipelined: false }), None);
         let entered = lookups.enter(5);
         lookups.hold(entered, 20);

@@ -1,9 +1,10 @@
-//! Lines of metadata in L2. They compete for entries with data of the program.
+//! Lines of metadata in L2. They compete with data of the program for the entries of L2.
 //!
 //! A protection engine may keep copies of its metadata lines in an L2 (EMCC, MICRO 2022, section IV-C). Each copy is an
-//! ordinary clean line under the replacement policy of L2; its line number is above all data. So accesses of the core never
-//! hit it, coherence never probes other cores for it, and L2 does not send it to the last-level cache as a victim. When data
-//! needs its entry, L2 drops the copy and reports it at the next call of [`Node::displaced_metadata`].
+//! ordinary clean line under the replacement policy of L2, with a line number above all lines of data. So accesses of
+//! the core never hit the copy, coherence never probes other cores for it, and L2 does not send it to the last-level
+//! cache as a victim. When a line of data needs the entry, L2 drops the copy and reports the eviction at the next call
+//! of [`Node::displaced_metadata`].
 
 use crate::cache::MesiState;
 use crate::node::Node;
@@ -21,13 +22,13 @@ impl Node {
         self
     }
 
-    /// Enters a line of metadata into L2 as the most recent use. An eviction of data is appended to `out`, as in a fill
-    /// of data.
+    /// Enters a line of metadata into L2 as the most recently used line. If L2 evicts a line of data for it, the
+    /// eviction is appended to `out`, as in a fill of data.
     pub fn enter_metadata(&mut self, line: LineAddr, out: &mut Vec<Request>) {
         self.core.caches.enter_metadata(line, out);
     }
 
-    /// Reads a line of metadata in L2; returns true if L2 holds it.
+    /// Looks up a line of metadata in L2, as a use of the line; returns true if L2 holds it.
     pub fn use_metadata(&mut self, line: LineAddr) -> bool {
         let caches = &mut self.core.caches;
         caches.l2.lookup(caches.l2_lines.key(WordAddr::of(line, 0))).is_some()

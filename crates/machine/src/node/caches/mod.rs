@@ -2,9 +2,9 @@
 //!
 //! A hit in either level returns the cycle of its data at once. An L2 miss, or a store to a line that other cores may
 //! hold, appends a request to the output. The caches keep the waiter until the line is [filled](Caches::filled). The
-//! permission to write a line applies to all copies of a core. The caches write back and allocate on writes. L2 is
-//! neither inclusive nor exclusive of L1, and takes the lines that L1D writes back. Tags change in the order in which
-//! accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
+//! permission to write a line applies to all copies of a core. The caches are write-back caches and allocate lines on
+//! writes. L2 is neither inclusive nor exclusive of L1, and receives the lines that L1D writes back. Tags change in the
+//! order in which accesses are *scheduled*, which is nearly program order, not in the order of their cycles.
 
 pub(super) mod access;
 mod contents;
@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 use timed::TimedTags;
 use units::{Clock, LineAddr, Words};
 
-/// An access that found no free register.
+/// An access that found no free miss register.
 #[derive(Clone, Copy, Debug)]
 struct Stalled {
     word: WordAddr,
@@ -64,7 +64,7 @@ pub(in crate::node) struct Caches {
     l1d_in_order: bool,
     pub(in crate::node) l1d_mshrs: Mshrs,
     pub(in crate::node) l2_mshrs: Mshrs,
-    /// Indexed by the register number of L2.
+    /// State of each line outstanding beyond L2, indexed by the line's miss register of L2.
     pub(in crate::node) outstanding: Box<[Outstanding]>,
     /// Waiters for outstanding lines, each with its earliest possible cycle and the words that it needs.
     pub(in crate::node) waiters: Lists<(Waiter, u64, Words)>,
@@ -83,11 +83,11 @@ pub(in crate::node) struct Caches {
     pub(in crate::node) sends_clean_victims: bool,
     /// Clean lines that L2 sends even if `sends_clean_victims` is false: see [`Node::owe`](super::Node::owe).
     pub(in crate::node) owed: FxHashSet<LineAddr>,
-    /// First line of metadata. L2 may hold lines from here on, L1 may not.
+    /// Number of the first line of metadata. L2 may hold lines of metadata, L1 may not.
     pub(in crate::node) data_lines: LineAddr,
     /// Metadata lines that L2 evicted since the protection engine last read this list.
     pub(in crate::node) displaced_metadata: Vec<LineAddr>,
-    /// True after any line was filled or downgraded to read only.
+    /// True once any line has been filled with shared permission or downgraded to read only.
     pub(in crate::node) has_shared: bool,
     /// Stores to lines that the core held without write permission.
     pub(in crate::node) upgrades: u64,
@@ -142,13 +142,13 @@ impl Caches {
         }
     }
 
-    /// Returns the key in L1I of the code line that contains `word`.
+    /// Returns the key of the L1I line that contains `word`.
     #[inline]
     pub(in crate::node) fn code_key(&self, word: WordAddr) -> u64 {
         self.l1i_lines.key(word)
     }
 
-    /// Returns the key in L1D of the data line that contains `word`.
+    /// Returns the key of the L1D line that contains `word`.
     #[inline]
     pub(in crate::node) fn data_key(&self, word: WordAddr) -> u64 {
         self.l1d_lines.key(word)
@@ -179,7 +179,7 @@ impl Caches {
         !self.l1d_in_order || self.stalled.is_empty() || self.lookups.places().is_none_or(|places| inside() < places)
     }
 
-    /// Retries the access that has stalled for longest; `None` if no access has stalled or it stalls again.
+    /// Retries the access that has stalled for longest; `None` if no access has stalled or this access stalls again.
     pub(in crate::node) fn retry(&mut self, cycle: u64, out: &mut Vec<Request>) -> Option<(Waiter, Answer)> {
         let first = *self.stalled.front()?;
         let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
@@ -199,7 +199,7 @@ impl Caches {
             Waiter::Load(..) | Waiter::SharedLoad(..) | Waiter::Walk(_) => {
                 self.data(word, cycle, cycle + self.l1d_latency, waiter, out)
             }
-            // A write that hits is done in the cycle in which it is written.
+            // A write that hits is complete one cycle after its start, whatever the latency of a read.
             Waiter::Store(_) | Waiter::Merge(_) => self.data(word, cycle, cycle + 1, waiter, out),
         }
     }
@@ -228,8 +228,8 @@ impl Caches {
         if let Some(register) = self.under_way(word) {
             return self.join(register, word, cycle, waiter);
         }
-        // In order, an access waits for a register after its look-up has ended; otherwise its look-up starts when a
-        // register is free.
+        // With `l1d_in_order`, an access waits for a miss register after its look-up has ended. Otherwise its look-up
+        // starts when a register is free.
         let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
         let Some(vacancy) = self.l1d_mshrs.vacancy(cycle + looked_up_first) else { return Answer::Stalled };
         let cycle = self.held(cycle, vacancy.start - looked_up_first);
@@ -330,15 +330,15 @@ impl Caches {
         self.l1d.tags.probe(self.l1d_lines.key(word)).is_some()
     }
 
-    /// Returns the register that awaits `word`, or the memory line of `word` if L2 does not hold `word`.
+    /// Returns the register of the memory line of `word`, if L2 awaits `word` or does not hold it.
     pub(in crate::node) fn under_way(&self, word: WordAddr) -> Option<usize> {
         let register = self.l2_mshrs.find(word.line().0)?;
         let wanted = self.outstanding[register].second.overlap(self.l2_lines.covered(word));
         (wanted || self.l2.probe(self.l2_lines.key(word)).is_none()).then_some(register)
     }
 
-    /// Returns the cycle at which an access enters that arrives at `cycle` and gets a register as if at `start`. It keeps
-    /// its entry until then.
+    /// Returns the cycle at which an access that arrives at `cycle` enters L1D, if its miss register is free from
+    /// `start` on. With `l1d_in_order`, the access keeps its L1D entry until `start`.
     fn held(&mut self, cycle: u64, start: u64) -> u64 {
         if start > cycle && self.l1d_in_order {
             self.lookups.hold(cycle, start);
@@ -361,7 +361,7 @@ impl Caches {
         Some(self.l2.state(slot))
     }
 
-    /// Requests the line of `word` from beyond L2, if a register is free; returns the index of the register.
+    /// Requests the line of `word` from beyond L2, if a miss register is free; returns the index of the register.
     fn ask(
         &mut self,
         word: WordAddr,
@@ -388,7 +388,7 @@ impl Caches {
         Some(register)
     }
 
-    /// Returns true if a line is requested and has not arrived.
+    /// Returns true if a line was requested and has not arrived.
     pub(in crate::node) fn awaits(&self, line: LineAddr) -> bool {
         self.l2_mshrs.find(line.0).is_some()
     }

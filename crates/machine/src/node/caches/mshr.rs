@@ -1,17 +1,18 @@
 //! Miss-status holding registers, which limit the number of concurrent misses of a cache.
 //!
-//! A line from the next level takes a register for a known time, a line from further away until it arrives. Accesses are
-//! scheduled in program order but happen out of order: a store that is written late must not keep a register from an
-//! earlier load. So a calendar keeps the known times; it contains the number of busy registers in each cycle.
+//! A line from the next level occupies a register for a known time. A line from beyond the next level occupies a
+//! register until the line arrives. Accesses are scheduled in program order but take place out of order: a store that
+//! is written late must not block a register for a load at an earlier cycle. So a calendar contains the number of
+//! registers that are busy for known times in each cycle.
 //!
-//! While lines are awaited, at most two accesses are booked one after the other on the free registers. By then another
-//! register may be free, but that is known only when its line has arrived.
+//! While registers wait for lines, the model books at most two successive accesses in advance on the other registers.
+//! Later accesses stall: a line may arrive and free its register earlier, and its arrival time is not known yet.
 
 /// Stored as the key of a register that waits for no line.
 const NO_LINE: u64 = u64::MAX;
 /// Number of hash buckets of lines, indexed by the low bits of the key.
 const SHARES: u64 = 64;
-/// Cycles in one word of the calendar.
+/// Number of cycles that one word of the calendar covers.
 const WORD: u64 = 64;
 /// Number of calendar words; older words are overwritten.
 const WORDS: u64 = 64;
@@ -23,19 +24,19 @@ pub(in crate::node) struct Mshrs {
     lines: Box<[(u64, u64)]>,
     shares: Box<[Share; SHARES as usize]>,
     outstanding: usize,
-    /// Latest cycle since which any register has waited. From this cycle on, all waiting registers are busy.
+    /// Latest cycle at which a waiting register began to wait. From this cycle on, all waiting registers are busy.
     since: u64,
     calendar: Box<[BusyCounts; WORDS as usize]>,
-    /// Latest end of a known busy time.
+    /// Latest cycle at which a known busy time ends.
     latest: u64,
     /// The latest arrival of a line.
     arrival: u64,
-    /// The least time for which a register is taken.
+    /// The least number of cycles for which an access occupies a register.
     shortest: u64,
 }
 
-/// Hash bucket of the registers that wait for lines with equal low key bits. Consecutive lines fall into different
-/// buckets, so they are found without a search.
+/// Hash bucket of the registers that wait for lines with equal low key bits. Up to 64 consecutive lines are in
+/// different buckets, so their registers are found without a search.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     count: usize,
@@ -43,12 +44,12 @@ struct Share {
     sum: usize,
 }
 
-/// Numbers of busy registers in each cycle of a stretch.
+/// One word of the calendar: the number of busy registers in each of its cycles.
 #[derive(Clone, Debug)]
 struct BusyCounts {
     number: u64,
-    /// Number of registers that are busy in all cycles of the word. It saves updating `taken` for lines that are
-    /// outstanding for many words.
+    /// Number of registers that are busy in all cycles of the word. This number saves updates of `taken` for lines that
+    /// are outstanding for many words.
     throughout: u16,
     /// Number of additional busy registers in each cycle.
     taken: [u16; WORD as usize],
@@ -77,7 +78,7 @@ pub(in crate::node) struct Vacancy {
 }
 
 impl Mshrs {
-    /// Creates `count` registers; each use takes a register for at least `shortest` cycles.
+    /// Creates `count` registers; each use occupies a register for at least `shortest` cycles.
     pub(in crate::node) fn new(count: usize, shortest: u64) -> Mshrs {
         Mshrs {
             lines: vec![(NO_LINE, 0); count].into(),
@@ -91,8 +92,8 @@ impl Mshrs {
         }
     }
 
-    /// Returns the earliest known vacancy at or after `cycle`. Returns `None` if it depends on the arrival of an
-    /// outstanding line.
+    /// Returns the earliest known vacancy at or after `cycle`. Returns `None` if the vacancy depends on the arrival of
+    /// an outstanding line.
     #[inline]
     pub(in crate::node) fn vacancy(&self, cycle: u64) -> Option<Vacancy> {
         let all = self.lines.len();
@@ -100,7 +101,8 @@ impl Mshrs {
             return None;
         }
         let mut start = cycle;
-        // Searches from the end: the access cannot start before the last full cycle of a stretch.
+        // Searches backwards: the access needs a register throughout the stretch, so it must start after the last cycle
+        // in which all are busy.
         while let Some(full) = (start..self.latest.min(start + self.shortest)).rfind(|&at| self.takes(at, all)) {
             start = full + 1;
         }
@@ -117,7 +119,7 @@ impl Mshrs {
         another.then_some(Vacancy { start: cycle })
     }
 
-    /// Takes a register until `end`.
+    /// Occupies a register until `end`.
     pub(in crate::node) fn take(&mut self, vacancy: Vacancy, end: u64) {
         self.latest = self.latest.max(end);
         let mut cycle = vacancy.start.max(end.saturating_sub(WORD * WORDS));
@@ -135,7 +137,7 @@ impl Mshrs {
         }
     }
 
-    /// Takes a register until the line with this key arrives; returns its index.
+    /// Occupies a register until the line with this key arrives; returns its index.
     pub(in crate::node) fn take_for(&mut self, vacancy: Vacancy, key: u64) -> usize {
         let Some(register) = self.first(NO_LINE) else { unreachable!("there was a vacancy") };
         self.lines[register] = (key, vacancy.start);
@@ -176,7 +178,7 @@ impl Mshrs {
     /// Returns true if at least `registers` registers are known to be busy in a cycle.
     #[inline]
     fn takes(&self, cycle: u64, registers: usize) -> bool {
-        // The first test is an upper bound that mostly fails, so the exact count is rarely needed.
+        // The first test uses an upper bound of the count. It mostly fails, so the exact count is rarely needed.
         self.known(cycle) + self.outstanding >= registers && self.taken(cycle) >= registers
     }
 
@@ -209,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_is_booked_for_later_is_free_before_its_booking() {
+    fn an_mshr_booked_for_later_is_free_before_its_booking() {
         let mut registers = Mshrs::new(1, 10);
         registers.take(Vacancy { start: 100 }, 110);
         assert_eq!([90, 91, 109, 110].map(|cycle| start(&registers, cycle)), [90, 110, 110, 110].map(Some));
     }
 
     #[test]
-    fn no_more_registers_are_taken_at_once_than_exist() {
+    fn no_more_mshrs_are_occupied_at_once_than_exist() {
         let mut registers = Mshrs::new(2, 10);
         registers.take(Vacancy { start: 50 }, 70);
         assert_eq!(start(&registers, 60), Some(60));
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_is_taken_for_long_is_taken_in_every_cycle_of_it() {
+    fn an_mshr_occupied_for_long_is_unavailable_in_each_of_these_cycles() {
         let mut registers = Mshrs::new(1, 10);
         registers.take(Vacancy { start: 10 }, 300);
         assert_eq!(
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefetch_gets_no_register_that_is_the_last_one_for_a_known_time() {
+    fn a_prefetch_does_not_get_the_last_free_mshr() {
         let mut registers = Mshrs::new(2, 10);
         registers.take(Vacancy { start: 50 }, 200);
         assert_eq!(
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_are_booked_only_a_bounded_time_in_advance_while_a_line_is_awaited() {
+    fn mshrs_are_booked_only_a_bounded_time_in_advance_while_a_line_is_awaited() {
         let mut registers = Mshrs::new(2, 10);
         registers.take_for(Vacancy { start: 0 }, 7);
         for expected in [0, 10, 20] {
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_of_lines_whose_keys_end_alike_are_distinct() {
+    fn mshrs_of_lines_with_equal_low_address_bits_are_distinct() {
         let mut registers = Mshrs::new(4, 10);
         let keys = [7, 7 + SHARES, 8, 7 + 3 * SHARES];
         assert_eq!(keys.map(|key| registers.take_for(Vacancy { start: 0 }, key)), [0, 1, 2, 3]);
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_register_that_waits_for_its_line_is_free_at_its_arrival() {
+    fn an_mshr_that_awaits_its_line_is_free_at_the_arrival() {
         let mut registers = Mshrs::new(1, 10);
         let vacancy = registers.vacancy(5).unwrap();
         registers.take_for(vacancy, 7);

@@ -1,6 +1,7 @@
 //! State of a line that is outstanding beyond L2: the parts that each cache wants, and the waiters.
 //!
-//! A part is *ahead* of its use if only a prefetcher has requested it. A demand request from the level above ends that.
+//! A part of the line is *ahead* of its use while only a prefetcher has requested it. A demand request from the level
+//! above makes it an ordinary part.
 
 use crate::node::counters::PrefetchCounters;
 use crate::node::waiting::List;
@@ -9,13 +10,15 @@ use units::Words;
 /// A line outstanding beyond L2.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Outstanding {
-    /// Words that L1D wants. `written` and `data_prefetched` are the words among them to write and to prefetch.
+    /// Words that L1D wants. `written` and `data_prefetched` are the subsets that a store will write and that only the
+    /// prefetcher requested.
     pub(in crate::node) data: Words,
     pub(in crate::node) written: Words,
     data_prefetched: Words,
     /// Words that L1I wants.
     pub(in crate::node) code: Words,
-    /// Words that L2 wants (for itself or for a first-level cache). `second_prefetched` are the prefetched words among them.
+    /// Words that L2 wants (for itself or for a first-level cache). `second_prefetched` is the subset that only the
+    /// prefetcher requested.
     pub(in crate::node) second: Words,
     second_prefetched: Words,
     /// Cycle of the request, if an access to data sent it.

@@ -1,11 +1,11 @@
 //! Prefetchers: predict the next lines that a cache requests from the accesses that it sees.
 //!
-//! The kinds are next-line, stride and stream. *Next-line* expects the lines after the current one, on every access (the
-//! "always prefetch" of Smith, ACM Computing Surveys 14(3), 1982). *Stride* keeps the reference prediction table of Chen and
-//! Baer (IEEE Transactions on Computers 44(5), 1995). For each instruction that accesses data, the table contains the latest
-//! address, the stride to it, and the state of a confidence automaton. If the stride of an instruction changes twice in a row,
-//! the prefetcher ignores the instruction until a stride repeats. *Stream* follows pages that are accessed in one direction by
-//! any instructions (`stream`).
+//! The kinds are next-line, stride and stream. *Next-line* predicts the lines after the current line, on every access
+//! (the "always prefetch" of Smith, ACM Computing Surveys 14(3), 1982). *Stride* uses the reference prediction table of
+//! Chen and Baer (IEEE Transactions on Computers 44(5), 1995). For each instruction that accesses data, the table
+//! contains the latest address, the stride to it, and the state of a confidence automaton. If the stride of an
+//! instruction changes twice in a row, the prefetcher ignores the instruction until a stride repeats. *Stream* follows
+//! pages that are accessed in one direction by any instructions (`stream`).
 //!
 //! Strides below the size of a line are rounded up to one line in their direction, since the current line is in the cache
 //! already. Prefetchers predict no address beyond the 4 KB frame of the access, because the next physical frame may
@@ -35,7 +35,7 @@ pub enum PrefetcherConfig {
         /// Number of lines ahead.
         degree: u32,
     },
-    /// The lines at multiples of an instruction's stride.
+    /// The lines at multiples of an instruction's stride from its latest address.
     Stride {
         /// Number of strides ahead.
         degree: u32,
@@ -81,7 +81,7 @@ impl Seen {
     }
 }
 
-/// Confidence in the stride of an instruction.
+/// Confidence in the stride of an instruction: states of the automaton of Chen and Baer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Trust {
     Initial,
@@ -103,7 +103,7 @@ impl Reference {
         Reference { address, stride: 0, trust: Trust::Initial }
     }
 
-    /// Takes in the next address.
+    /// Updates the stride and the confidence with the next address.
     fn learn(&mut self, address: u64) {
         let stride = address.wrapping_sub(self.address) as i64;
         let right = stride == self.stride;
@@ -134,7 +134,7 @@ impl ReferenceTable {
         ReferenceTable { references: vec![Reference::new(0); tags.slots()].into(), tags }
     }
 
-    /// Returns the stride to expect after this access, or zero without a prediction.
+    /// Returns the predicted stride after this access, or zero without a prediction.
     fn stride_after(&mut self, seen: Seen) -> i64 {
         let Some(slot) = self.tags.lookup(seen.origin) else {
             let (slot, _) = self.tags.insert(seen.origin, false);
@@ -177,7 +177,7 @@ impl Prefetcher {
         Prefetcher { kind, degree: config.degree(), line_bytes }
     }
 
-    /// Returns the addresses that are expected after this access, the nearest first.
+    /// Returns the predicted addresses after this access, the nearest first.
     pub(in crate::node) fn expect(&mut self, seen: Seen) -> impl Iterator<Item = u64> + use<> {
         let (from, stride, steps) = match &mut self.kind {
             PrefetcherKind::NextLine => (seen.address, self.line_bytes, self.degree),

@@ -1,12 +1,13 @@
 //! Prefetching into L1D and L2: the caches fetch the lines that the prefetchers predict, while miss registers are free.
 //!
-//! The prefetcher of L1D sees every load that is looked up and every store with a generated address. The L2 prefetcher
-//! sees the requests of L1D to L2, prefetches included. If an instruction has several loads or stores, the prefetchers see
-//! the first of each kind. Most later ones are the second half of an access across a line boundary, which would hide the
-//! stride.
+//! The prefetcher of L1D is trained with every load that is looked up, and with every store when its address is
+//! generated. The prefetcher of L2 is trained with the requests of L1D to L2, prefetches included. If an instruction
+//! has several loads or stores, the prefetchers are trained with its first load and its first store. Most later
+//! accesses are the second half of an access across a line boundary. These halves would hide the stride.
 //!
-//! A prefetch takes the path of a miss and a register at each level, but only while another register stays free for
-//! demand accesses. It needs no translation, since it stays within its page, and takes no look-up of L1D.
+//! A prefetch follows the path of a miss and occupies a miss register at each level, but only if another register stays
+//! free for demand accesses. It needs no translation, since it stays within its page, and does not occupy a look-up of
+//! L1D.
 
 use crate::node::caches::Caches;
 use crate::node::caches::access::Waiter;
@@ -26,7 +27,7 @@ pub(in crate::node) struct PrefetchTrigger {
 }
 
 impl Caches {
-    /// Looks a load up, and prefetches the lines that are expected after it.
+    /// Looks a load up, and prefetches the lines that are predicted after it.
     #[inline]
     pub(in crate::node) fn load(
         &mut self,
@@ -63,7 +64,7 @@ impl Caches {
         }
     }
 
-    /// Trains L1D's prefetcher with an access, and that of L2 if it missed.
+    /// Trains the prefetcher of L1D with an access, and the prefetcher of L2 if the access missed L1D.
     fn see(&mut self, origin: PrefetchTrigger, touch: &Touch, missed: bool, cycle: u64, out: &mut Vec<Request>) {
         let latest = &mut self.latest_seen[usize::from(touch.store)];
         if *latest == origin.number {
@@ -91,7 +92,7 @@ impl Caches {
     }
 
     /// Prefetches the line of `word` into L1D if it is neither in L1D nor requested, and registers are free. Returns
-    /// true if it did.
+    /// true if a prefetch was started.
     fn prefetch_l1d(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> bool {
         let (data, second) = (self.l1d_lines.covered(word), self.l2_lines.covered(word));
         let register = self.under_way(word);
@@ -131,7 +132,7 @@ impl Caches {
         self.l2_counters.prefetches.issued += 1;
     }
 
-    /// Requests the line of `word` from beyond L2, if a register can be spared; returns the index of the register.
+    /// Requests the line of `word` from beyond L2, if a second register stays free; returns the index of the register.
     fn request_prefetch(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> Option<usize> {
         let vacancy = self.l2_mshrs.spare(cycle)?;
         let register = self.l2_mshrs.take_for(vacancy, word.line().0);

@@ -1,9 +1,9 @@
 //! Effects of other cores on the private caches: invalidations, downgrades and clean-ups.
 //!
 //! A line has one of three states in all private caches of a core: shared, exclusive or modified. The coherence
-//! directory (`crate::coherence`) decides in each event which core holds which line with which permission. It notifies
-//! the node through [`Node::answered`], [`Node::downgrade`] and [`Node::invalidate`]. The node sends a request before
-//! it writes to a shared line.
+//! directory (`crate::coherence`) decides the permission of each core on each line, event by event. The directory
+//! notifies the node through [`Node::answered`], [`Node::downgrade`] and [`Node::invalidate`]. The node sends a request
+//! before it writes to a shared line.
 
 use crate::cache::{MesiState, TagArray};
 use crate::node::Node;
@@ -14,16 +14,16 @@ use units::{LineAddr, Time};
 use crate::node::interface::Permission;
 
 impl Node {
-    /// Returns the node with an L2 that also sends the clean lines that it evicts, for a victim cache.
+    /// Returns the node with an L2 that also sends its clean victims to the next level, for a last-level victim cache.
     #[must_use]
     pub fn sending_clean_victims(mut self) -> Node {
         self.core.caches.sends_clean_victims = true;
         self
     }
 
-    /// Announces a line that is encrypted and unverified below L2. If L2 evicts it clean, L2 sends it nevertheless, unless
-    /// another request for the line arrives first. Source: EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy": a
-    /// bit for each line of L2.
+    /// Announces a line that is encrypted and unverified below L2. If L2 evicts the line clean, L2 nevertheless sends
+    /// it to the next level, unless another core's request for the line arrives first. Source: EMCC, MICRO 2022,
+    /// section IV-F, "Inclusive Cache Hierarchy": a bit for each line of L2.
     pub fn owe(&mut self, line: LineAddr) {
         self.core.caches.owed.insert(line);
     }
@@ -64,7 +64,7 @@ impl Node {
     }
 }
 
-/// Combines the results of several copies: true if any is dirty, `None` if there is no copy.
+/// Combines the results for several copies of a line: true if any copy is dirty, `None` if there is no copy.
 fn any_dirty(found: impl Iterator<Item = bool>) -> Option<bool> {
     found.reduce(|one, other| one | other)
 }
@@ -110,7 +110,8 @@ impl Caches {
         Some(if highest == MesiState::Shared { Permission::Shared } else { Permission::Exclusive })
     }
 
-    /// Applies the permission of an arriving line to every part of it that the caches hold already. Returns its state.
+    /// Applies the permission of an arriving line to every part of the line that the caches already hold. Returns the
+    /// MESI state of the permission.
     pub(in crate::node) fn granted(&mut self, line: LineAddr, permission: Permission) -> MesiState {
         match permission {
             Permission::Shared => {

@@ -1,7 +1,7 @@
 //! Tag array that stores the arrival cycle of each entry.
 //!
-//! A hit in the tags may be a line that arrives a few cycles later. The arrival cycle next to the tag merges these
-//! accesses without a search of the miss registers.
+//! A hit in the tags may be a hit on a line that arrives a few cycles later. With the arrival cycle in the entry, the
+//! access waits for this line without a search of the miss registers.
 
 use crate::cache::{EntryIndex, Eviction, MesiState, Replacement, TagArray};
 
@@ -28,8 +28,9 @@ impl TimedTags {
     /// Returns the cycle at which an access has its data. `looked_up` is the end of its look-up, and `longest` the
     /// cycle of the data if the access fetched the line from the next level.
     ///
-    /// Instructions are scheduled in program order, so an older one with late operands may have fetched the entry at a
-    /// later cycle than this access. In this case, this access fetches the entry.
+    /// Instructions are scheduled in program order, so an older instruction with late operands may have fetched the
+    /// line at a later cycle than this access. In this case, this access fetches the line, and the entry gets the
+    /// earlier arrival cycle.
     #[inline]
     pub(in crate::node) fn ready(&mut self, slot: EntryIndex, looked_up: u64, longest: u64) -> u64 {
         let arrival = &mut self.arrivals[slot.index()];

@@ -14,7 +14,7 @@ use crate::node::lines::WordAddr;
 const LONG_AGO: u64 = 0;
 
 impl Caches {
-    /// Warms a load or a store. It touches two lines of L1D if its last word is in another line than its first.
+    /// Warms a load or a store. The access touches two lines of L1D if its first and last words are in different lines.
     #[inline]
     pub(in crate::node) fn warm_data(&mut self, first: WordAddr, last: WordAddr, store: bool, out: &mut Vec<Request>) {
         self.warm_word(first, store, out);
@@ -47,7 +47,7 @@ impl Caches {
         self.fill_l1d(word, LONG_AGO, purpose, MesiState::Exclusive, LONG_AGO, out);
     }
 
-    /// Fetches a line into L2 from beyond.
+    /// Fetches a line from beyond L2 into L2.
     fn ask_warm(&mut self, word: WordAddr, kind: RequestKind, purpose: FillReason, out: &mut Vec<Request>) {
         self.send(word, LONG_AGO, kind, out);
         self.fill_l2(word, purpose, MesiState::Exclusive, LONG_AGO, out);
@@ -69,7 +69,7 @@ impl Caches {
         self.l1i.fill(self.code_key(word), LONG_AGO, MesiState::Shared);
     }
 
-    /// Trains the prefetchers with an access that missed in L1D or not; predicted lines arrive at once.
+    /// Trains the prefetchers with an access; `missed` is true if it missed L1D. Predicted lines arrive at once.
     pub(in crate::node) fn warm_prefetch(&mut self, seen: Seen, missed: bool, out: &mut Vec<Request>) {
         if missed {
             self.warm_l2_prefetch(seen, out);

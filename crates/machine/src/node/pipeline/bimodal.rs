@@ -1,6 +1,6 @@
 //! The simplest direction predictor, used as the only predictor or as the base of TAGE.
 
-/// One two-bit saturating counter per branch, by the low bits of its address.
+/// A table of two-bit saturating counters, indexed by the low bits of the branch address.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Bimodal {
     counters: Box<[u8]>,

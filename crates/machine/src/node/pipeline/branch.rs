@@ -14,9 +14,9 @@ use units::VirtAddr;
 /// Result of a prediction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Prediction {
-    /// The front end followed the executed path.
+    /// The predicted path is the executed path.
     Right,
-    /// The direction was right but the direct target unknown; decoding corrects it.
+    /// The predicted direction was right, but the target of a direct branch was unknown until decoding.
     Misfetched,
     /// The front end followed a wrong path until the branch was resolved.
     Wrong,
@@ -181,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_of_seven_is_learnt_by_tage_and_missed_once_a_round_by_bimodal() {
+    fn tage_learns_a_loop_of_seven_that_bimodal_mispredicts_once_per_round() {
         let outcomes: Vec<bool> = (0..7_000).map(|n| n % 7 != 6).collect();
         assert_eq!(wrong(DirectionPredictor::Bimodal, &outcomes), 500);
         assert_eq!(wrong(DirectionPredictor::Tage, &outcomes), 0);
     }
 
     #[test]
-    fn a_long_pattern_is_learnt_by_tage() {
+    fn tage_learns_a_long_branch_pattern() {
         let mut state = 1u64;
         let mut bit = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_direct_target_is_a_misfetch_and_a_known_one_is_right() {
+    fn a_direct_branch_is_a_misfetch_at_first_and_predicted_right_afterwards() {
         let mut predictor = predictor(DirectionPredictor::Bimodal);
         let jump = branch(0x400, Flow::Jump);
         assert_eq!(predictor.predict(&jump, VirtAddr(0x900)), Prediction::Misfetched);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn returns_follow_their_calls() {
+    fn the_return_stack_predicts_nested_returns_in_order() {
         let mut predictor = predictor(DirectionPredictor::Bimodal);
         for pc in [0x100, 0x200, 0x300] {
             predictor.predict(&branch(pc, Flow::Call), VirtAddr(0x900));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn alternating_indirect_targets_are_learnt_by_path_only() {
+    fn only_a_path_history_predictor_learns_alternating_indirect_targets() {
         for (direction, expected) in [(DirectionPredictor::Bimodal, 500), (DirectionPredictor::Tage, 0)] {
             let mut predictor = predictor(direction);
             let jump = branch(0x400, Flow::IndirectJump);

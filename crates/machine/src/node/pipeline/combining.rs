@@ -1,12 +1,13 @@
 //! Stores past the caches: the core combines the bytes of a line and sends it to memory whole, without reading it
 //! first.
 //!
-//! A non-temporal store (`MOVNTDQ`) enters the *combining buffer* of its line when it is written. A line with all its bytes leaves for
-//! memory, and its buffer is free again when the memory controller has accepted the line. While all buffers are taken, non-temporal stores
-//! wait in the store queue. A line leaves incomplete if another line needs its buffer, if the core loads from it, stores to it through the
-//! caches or flushes it, and before a serialising instruction. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume
-//! 1, section 10.4.6.2, and volume 3, section 11.3.1. Memory takes whole lines, so the caches read the missing bytes of an incomplete line
-//! as for any other store, and keep the line.
+//! A non-temporal store (`MOVNTDQ`) enters the *combining buffer* of its line when it is written. A line with all its
+//! bytes stored is sent to memory, and its buffer is free again when the memory controller has accepted the line. While
+//! all buffers are taken, non-temporal stores wait in the store queue. A line leaves incomplete if another line needs
+//! its buffer, if the core loads from the line, stores to the line through the caches, or flushes the line. All
+//! incomplete lines leave before a serialising instruction. Source: Intel 64 and IA-32 Architectures Software
+//! Developer's Manual, volume 1, section 10.4.6.2, and volume 3, section 11.3.1. Memory accepts only whole lines. So
+//! the caches read the missing bytes of an incomplete line as for any other store, and keep the line.
 //!
 //! If the core has a persist buffer, non-temporal stores enter it like all other stores.
 
@@ -17,10 +18,11 @@ use crate::node::pipeline::Core;
 use std::collections::VecDeque;
 use units::{LineAddr, LineLength};
 
-/// Number of line fill buffers of Intel's cores from Nehalem to Skylake, which combine stores in these buffers.
+/// Number of line fill buffers of Intel's cores from Nehalem to Skylake, which combine non-temporal stores in these
+/// buffers.
 const BUFFERS: usize = 10;
 
-/// A store past the caches.
+/// A non-temporal store, which bypasses the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Combined {
     /// Number of the store in the store queue.
@@ -30,7 +32,7 @@ struct Combined {
     bytes: u64,
 }
 
-/// A line that is still incomplete.
+/// An incomplete line in its combining buffer.
 #[derive(Clone, Copy, Debug)]
 struct PartialLine {
     /// The first word that was stored to.
@@ -43,11 +45,11 @@ struct PartialLine {
 pub(in crate::node) struct Combining {
     /// Incomplete lines, oldest first.
     open: VecDeque<PartialLine>,
-    /// Buffers with a line that has left but that the memory controller has not accepted.
+    /// Number of buffers with a line that was sent and that the memory controller has not accepted.
     sent: usize,
-    /// Incomplete lines that have left and still have bytes to read.
+    /// Incomplete lines that have left their buffers and still wait for the caches to read the missing bytes.
     merging: Vec<LineAddr>,
-    /// Stores that wait for a buffer.
+    /// Non-temporal stores that wait for a buffer.
     waiting: VecDeque<Combined>,
     /// One bit for each byte of a line.
     whole: u64,
@@ -135,7 +137,8 @@ impl Core {
         true
     }
 
-    /// Removes the line of the buffer at `index` at `cycle`: to memory if it is complete, else to the caches.
+    /// Removes the line of the buffer at `index` at `cycle`. A complete line is sent to memory, an incomplete line
+    /// enters the caches.
     fn close(&mut self, index: usize, cycle: u64, out: &mut Vec<Request>) {
         let Some(PartialLine { word, bytes }) = self.combining.open.remove(index) else { return };
         if bytes == self.combining.whole {

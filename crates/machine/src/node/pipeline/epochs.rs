@@ -1,9 +1,10 @@
 //! Flushes and fences: a program makes its lines durable at the memory controller, epoch by epoch.
 //!
-//! A *flush* (CLWB) writes the dirty bytes of a line to memory; the caches keep the line. It leaves the core in program order,
-//! when its instruction has retired and every earlier store is written. It is answered when memory has the line. A *persist
-//! fence* (SFENCE) is done when all earlier flushes are answered. So it blocks retirement, and thereby every later store, since
-//! stores are written after they retire. Later loads continue while the window has room.
+//! A *flush* (CLWB) writes the dirty bytes of a line to memory; the caches keep the line. It leaves the core in program
+//! order, when its instruction has retired and every earlier store is written. The flush is answered when memory has
+//! the line. A *persist fence* (SFENCE) completes when all earlier flushes are answered. So the fence blocks
+//! retirement, and thereby every later store, since stores are written after they retire. Later loads continue while
+//! the window has room.
 
 use crate::node::config::NodeConfig;
 use crate::node::counters::EpochCounters;
@@ -21,9 +22,9 @@ struct Flush {
     evicts: bool,
     /// Number of the instruction that flushes.
     owner: u64,
-    /// Number of stores that are written before it leaves.
+    /// Number of stores that must be written before the flush leaves the core.
     stores: u64,
-    /// Cycle at which its instruction retired, or [`UNKNOWN`].
+    /// Cycle at which the flushing instruction retired, or [`UNKNOWN`].
     retired: u64,
     answered: bool,
 }
@@ -33,7 +34,7 @@ struct Flush {
 struct Fence {
     /// Number of the instruction that fences.
     owner: u64,
-    /// Cycle at which it entered the window.
+    /// Cycle at which the fence entered the window.
     entered: u64,
     /// Number of flushes that are older than the fence.
     flushes: u64,
@@ -61,7 +62,7 @@ impl Epochs {
         config.flushes.then(Box::default)
     }
 
-    /// Returns the counters of flushes and fences.
+    /// Returns the statistics of flushes and fences.
     pub(in crate::node) fn counters(&self) -> EpochCounters {
         self.counters
     }
@@ -71,13 +72,14 @@ impl Epochs {
         self.flushes.iter().filter(|flush| !flush.answered).count()
     }
 
-    /// Returns the number of the instruction with the next flushes to retire, or [`UNKNOWN`] without one.
+    /// Returns the number of the next instruction to retire that flushes lines, or [`UNKNOWN`] if the window contains
+    /// no flushing instruction.
     fn next_to_retire(&self) -> u64 {
         self.flushes.get((self.retired - self.first) as usize).map_or(UNKNOWN, |flush| flush.owner)
     }
 
-    /// Enters the fence and the flushes of instruction `owner`, which enters at `cycle` after `stores` stores. Returns true
-    /// if it waits for outstanding answers.
+    /// Enters the fence and the flushes of instruction `owner`, which enters at `cycle` after `stores` stores. Returns
+    /// true if the fence waits for outstanding answers.
     fn enter(&mut self, (owner, cycle): (u64, u64), orders: &Orders, stores: u64) -> bool {
         let waits = orders.fence && !self.flushes.is_empty();
         if waits {
@@ -133,8 +135,9 @@ impl Epochs {
 }
 
 impl Core {
-    /// Schedules instruction `number`, which entered at `cycle`, with its flushes and fence. Out of line, with a separate plan: most
-    /// programs never order stores, and their plans stay in registers.
+    /// Schedules instruction `number`, which entered at `cycle`, with its flushes and fence. This function is not
+    /// inlined and has a separate issue plan. Most programs never order stores, and their plans then stay in registers
+    /// of the host.
     #[cold]
     pub(in crate::node) fn schedule_ordered(
         &mut self,
@@ -155,7 +158,7 @@ impl Core {
         self.schedule(number, plan, touches, out);
     }
 
-    /// Records that the instruction with the next flush has retired at `cycle`.
+    /// Records that the next instruction that flushes has retired at `cycle`.
     #[cold]
     pub(in crate::node) fn retire_flushes(&mut self, cycle: u64) {
         let Some(epochs) = &mut self.epochs else { return };

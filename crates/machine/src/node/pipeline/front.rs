@@ -1,9 +1,9 @@
 //! The front end: decides when an instruction may enter the window, and records the causes of delays.
 //!
-//! Code is looked up once per change of line and delivered at the width of dispatch. The front end does not run ahead of a
-//! full window, and does not fetch from a wrong path. An instruction waits for its code, for entries in the queues, and for
-//! the end of a barrier. A barrier is a mispredicted branch or a serialising instruction, and its completion may depend on
-//! memory.
+//! Code is looked up once per change of line and delivered at the width of dispatch. The front end does not run ahead
+//! of a full window, and does not fetch after a mispredicted branch. An instruction waits for its code, for entries in
+//! the queues, and for the end of a barrier. A barrier is a mispredicted branch or a serialising instruction. The cycle
+//! at which a barrier completes may depend on memory.
 
 use crate::node::caches::access::Waiter;
 use crate::node::config::NodeConfig;
@@ -35,9 +35,9 @@ pub(in crate::node) struct Front {
     taken_ends: bool,
     /// Key in L1I of the current line of code.
     code: Option<u64>,
-    /// True if that line has not arrived.
+    /// True if the current line of code has not arrived.
     fetching: bool,
-    /// Cycle at which that line arrived.
+    /// Cycle at which the current line of code arrived.
     fetched_at: u64,
     /// Cycle at which a misprediction was last corrected.
     redirected_at: u64,
@@ -62,7 +62,7 @@ impl Front {
         }
     }
 
-    /// Trains the predictors with a branch that continued at `next`.
+    /// Trains the branch predictors with a branch that continued at `next`.
     pub(in crate::node) fn learn(&mut self, branch: &Instruction, next: VirtAddr) {
         self.predictor.predict(branch, next);
     }
@@ -84,12 +84,13 @@ impl Core {
         self.counters.lost_cycles.switch += self.front.dispatch.skip_to(cycle);
     }
 
-    /// Makes the next instruction look up its code, even in the line of the one before.
+    /// Makes the next instruction look up its code in L1I, even if it is in the same line as the previous instruction.
     pub(in crate::node) fn forget_code(&mut self) {
         self.front.code = None;
     }
 
-    /// Returns the cycle in which the instruction enters the window, or `None` if that depends on an outstanding answer.
+    /// Returns the cycle in which the instruction enters the window, or `None` if that cycle depends on an outstanding
+    /// answer.
     #[inline]
     pub(in crate::node) fn admit(
         &mut self,
@@ -149,7 +150,8 @@ impl Core {
         results.room_with(self.named.count_ones().into(), instruction.destinations.len() as u64)
     }
 
-    /// Charges the cycles from the latest dispatch to each of the limits to the first limit that reaches them.
+    /// Charges the cycles from the latest dispatch to the latest of `limits` to their causes. Each cycle is charged to
+    /// the first cause in the list with a limit after this cycle.
     fn count_lost(&mut self, limits: [u64; 6]) {
         let lost = &mut self.counters.lost_cycles;
         let causes = [
@@ -168,7 +170,7 @@ impl Core {
         }
     }
 
-    /// Turns the barrier into a cycle when its completion is known.
+    /// Converts the barrier into the cycle at which it ends, once its completion is known.
     fn pass_barrier(&mut self) -> Option<()> {
         let Barrier { number, delay, branch } = self.front.barrier?;
         let end = self.completion(number)? + delay;
@@ -190,7 +192,7 @@ impl Core {
         }
     }
 
-    /// Looks the line of code up after its address is translated.
+    /// Looks up the line of code in L1I after its address is translated.
     pub(in crate::node) fn fetch_translated(&mut self, word: WordAddr, translated: u64, out: &mut Vec<Request>) {
         if let Some(ready) = self.caches.access(word, translated, Waiter::Fetch, out).known() {
             self.fetched(ready);
@@ -208,12 +210,12 @@ impl Core {
         self.front.fetched_at = self.front.fetched_at.max(cycle);
     }
 
-    /// Returns the cycle at which everything so far has retired and been written.
+    /// Returns the cycle at which all instructions so far have retired and all their stores are written.
     fn quiet_from(&self) -> Option<u64> {
         Some(self.window.empty_from()?.max(self.stores.empty_from()?))
     }
 
-    /// Blocks the front end behind an instruction that serialises or that is mispredicted.
+    /// Blocks the front end behind a serialising instruction or a mispredicted branch.
     pub(in crate::node) fn follow(&mut self, number: u64, step: &NodeStep<'_>, cycle: u64) {
         if step.instruction.class == Class::Serial {
             self.front.barrier = Some(Barrier { number, delay: 0, branch: false });

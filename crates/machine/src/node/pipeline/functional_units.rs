@@ -58,7 +58,8 @@ impl UnitPools {
         self.completion(done.max(plan.stores))
     }
 
-    /// Returns the cycle at which an instruction that is ready at `ready` starts, for any class.
+    /// Returns the cycle at which an instruction that is ready at `ready` starts: the limit on all instructions
+    /// together, of any class.
     #[inline]
     pub(in crate::node) fn issue(&mut self, ready: u64) -> u64 {
         match &mut self.issue {
@@ -67,7 +68,8 @@ impl UnitPools {
         }
     }
 
-    /// Returns the cycle at which an instruction that is done at `done` completes, for any class.
+    /// Returns the cycle at which an instruction that is done at `done` completes: the limit on all instructions
+    /// together, of any class.
     #[inline]
     fn completion(&mut self, done: u64) -> u64 {
         match &mut self.completion {

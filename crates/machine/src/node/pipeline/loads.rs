@@ -1,4 +1,5 @@
-//! Path of a load: through the read queue to its translation and its look-up, or to the store that has its data.
+//! Path of a load: through the read queue to its translation and its look-up in L1D, or to the store that supplies its
+//! data.
 //!
 //! L1D admits no access while the maximum number of accesses waits for translations (`PageWalker::has_room`), or while accesses
 //! that wait for miss registers occupy all its entries (`Caches::has_room`). Loads and stores then wait outside, in the order
@@ -12,8 +13,8 @@ use crate::node::pipeline::translated::{Side, Translated};
 use crate::node::pipeline::{Core, DependentInput};
 
 impl Core {
-    /// Sends a load to L1D at `cycle`. Returns the cycle at which its data can be used, or `None` if the load will be
-    /// woken.
+    /// Sends a load to L1D at `cycle`. Returns the cycle at which its data can be used, or `None` if the load is woken
+    /// later.
     #[inline]
     pub(in crate::node) fn send_load(
         &mut self,
@@ -59,7 +60,7 @@ impl Core {
     }
 
     /// Translates an access that entered L1D at `entered`. Returns the cycle of its last look-up in L1D, or `None` if a
-    /// walk will continue with `goal`.
+    /// page-table walk continues with `goal` later.
     #[inline]
     pub(in crate::node) fn translate_inside(
         &mut self,
@@ -77,7 +78,7 @@ impl Core {
         Some(self.caches.lookups.translated(entered, translated.max(reply.answer)))
     }
 
-    /// Merges a load with another one of its line, which left the queue at `left`.
+    /// Merges a load with an earlier load of its line, which left the read queue at `left`.
     fn merge(
         &mut self,
         number: u64,
@@ -100,7 +101,8 @@ impl Core {
         self.look_up(number, touch, forward, left, out)
     }
 
-    /// Adds an access to the waiters of a translation, if one for the page is outstanding. Returns true if so.
+    /// Adds an access to the waiters of the outstanding translation of its page, if there is one. Returns true if the
+    /// access was added.
     fn joins(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> bool {
         match (&mut self.tlbs.records, &mut self.walker) {
             (Some(records), _) => records.join(page, cycle, waiter),
@@ -157,8 +159,8 @@ impl Core {
         }
     }
 
-    /// Reads a load's data from the store queue or L1D. Returns the cycle of the data, or `None` if the load will be
-    /// woken.
+    /// Reads a load's data from the store queue or L1D. Returns the cycle of the data, or `None` if the load is woken
+    /// later.
     #[inline]
     pub(in crate::node) fn load(
         &mut self,
@@ -180,7 +182,7 @@ impl Core {
     }
 
     /// Forwards a load's data from a store. Returns the cycle of the data, or `None` if the time of the store's data is
-    /// unknown and the load will be woken.
+    /// not known yet. The load is then woken later.
     fn forward(&mut self, number: u64, forward: Forward, start: u64) -> Option<u64> {
         self.counters.forwarded += 1;
         let penalty = if forward.covers { 0 } else { self.partial_forward_penalty };

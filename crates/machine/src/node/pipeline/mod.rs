@@ -1,8 +1,9 @@
 //! The out-of-order core: instructions enter the window, are scheduled once, and retire.
 //!
-//! The model does not loop over cycles. When an instruction enters, all its times follow from those of its inputs: the
-//! latest of its sources, a free cycle of its unit, its completion, its retirement. Only a load that missed beyond L2
-//! has no known time. Its dependents wait on its list and are scheduled when the line arrives (`schedule.rs`).
+//! The model does not loop over cycles. When an instruction enters, the model computes all its cycles from those of its
+//! inputs. These cycles are the latest of its sources, a free cycle of its functional unit, its completion, its
+//! retirement. Only a load that missed L2 has no known completion. Its dependents wait in a list and are scheduled when
+//! the line arrives (`schedule.rs`).
 //!
 //! This file contains the window and the registers; `front.rs` decides when an instruction may enter.
 
@@ -41,17 +42,18 @@ use stores::{Forward, StoreQueue};
 use tlb::Tlbs;
 use walk::PageWalker;
 
-/// Flag in a register's entry: the entry is the number of the instruction that produces the register, not a cycle.
+/// Flag in a register's entry. With this flag, the entry contains the number of the instruction that produces the
+/// register, instead of a cycle.
 pub(in crate::node) const PENDING: u64 = 1 << 63;
 
-/// The stack pointer, in x86's numbering. Pushes and pops change it at decoding (the stack engine), so the next one does
-/// not wait for their data.
+/// The stack pointer, in x86's numbering. Pushes and pops change it at decoding (the stack engine), so the next push or
+/// pop does not wait for their data.
 const STACK_POINTER: Reg = Reg(Reg::GENERAL.0 + 4);
 
 /// One entry of the window.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct WindowEntry {
-    /// Cycle at which the work is done.
+    /// Cycle at which the instruction completes.
     pub(in crate::node) completed: u64,
     /// Instructions that wait for the completion.
     pub(in crate::node) waiters: List,
@@ -61,13 +63,13 @@ pub(in crate::node) struct WindowEntry {
     pub(in crate::node) stores: u32,
     /// Physical registers to free at retirement.
     pub(in crate::node) results: u32,
-    /// Low bits of the instruction address, which identify it to the prefetchers.
+    /// Low bits of the instruction address, which identify the instruction to the prefetchers.
     pub(in crate::node) pc: u32,
 }
 
 const FREE: WindowEntry = WindowEntry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0, results: 0, pc: 0 };
 
-/// Known times of the inputs of an instruction.
+/// Inputs of an instruction: the known cycles, and the number of unknown cycles.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct IssuePlan {
     pub(in crate::node) class: Class,
@@ -77,9 +79,9 @@ pub(in crate::node) struct IssuePlan {
     pub(in crate::node) addresses_missing: u32,
     /// Number of other registers, loads and translations of stores with an unknown time.
     pub(in crate::node) operands_missing: u32,
-    /// Cycle at which its addresses are known, over the known inputs.
+    /// Cycle at which its address registers are ready: the latest known cycle so far.
     pub(in crate::node) addresses: u64,
-    /// Cycle at which its operands arrive, over the known inputs.
+    /// Cycle at which its other operands are ready: the latest known cycle so far.
     pub(in crate::node) operands: u64,
     /// Cycle at which its stores have their translated addresses.
     pub(in crate::node) stores: u64,
@@ -145,7 +147,7 @@ pub(in crate::node) struct Core {
     pub(in crate::node) entries: Box<[WindowEntry]>,
     pub(in crate::node) pending: Box<[UnscheduledInstruction]>,
     pub(in crate::node) dependents: Lists<Dependent>,
-    /// Instructions completed in this cascade, with dependents still to be woken.
+    /// Instructions that completed in the current cascade and must still wake their dependents.
     pub(in crate::node) resolved: Vec<u64>,
     pub(in crate::node) loads: Queue,
     /// Queue in front of L1D, if loads are merged in it.
@@ -155,8 +157,8 @@ pub(in crate::node) struct Core {
     pub(in crate::node) combining: Combining,
     /// Flushes and fences, if these take effect.
     pub(in crate::node) epochs: Option<Box<Epochs>>,
-    /// Number of the instruction that has the next flush to retire, or [`UNKNOWN`]. `flushes_wait` is true if retired flushes
-    /// wait to leave.
+    /// Number of the instruction that has the next flush to retire, or [`UNKNOWN`]. `flushes_wait` is true if flushes
+    /// of retired instructions have not left the core.
     pub(in crate::node) next_flush: u64,
     pub(in crate::node) flushes_wait: bool,
     pub(in crate::node) units: UnitPools,
@@ -221,8 +223,8 @@ impl Core {
         }
     }
 
-    /// Enters an instruction into the window and schedules it. Returns false if that was impossible; it must be tried
-    /// again after a line has arrived.
+    /// Enters an instruction into the window and schedules it. Returns false if the instruction could not enter. The
+    /// caller must then try again after a line has arrived.
     pub(in crate::node) fn enter(&mut self, step: &NodeStep<'_>, out: &mut Vec<Request>) -> bool {
         let stores = step.touches.iter().filter(|touch| touch.store).count() as u32;
         let loads = step.touches.len() as u32 - stores;
@@ -273,7 +275,8 @@ impl Core {
         plan
     }
 
-    /// Returns the cycle at which the register is ready, or `None` if `number` will be woken.
+    /// Returns the cycle at which the register is ready, or `None` if the register is not ready and instruction
+    /// `number` is woken later.
     #[inline(always)]
     fn source(&mut self, register: Reg, number: u64, role: DependentInput) -> Option<u64> {
         let known = self.registers[usize::from(register.0)];
@@ -325,8 +328,8 @@ impl Core {
     }
 }
 
-/// Returns true if an instruction only moves data from or to memory. Comparisons with memory write the flags. A move into
-/// part of a register has the remaining part as a source.
+/// Returns true if an instruction only loads or only stores data. A comparison with memory is not plain, since it
+/// writes the flags. Nor is a load into part of a register, since the remaining part is a source.
 #[inline]
 fn is_plain(instruction: &Instruction, touches: &[Touch]) -> bool {
     instruction.class == Class::IntAlu

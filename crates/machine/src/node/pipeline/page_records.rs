@@ -1,7 +1,8 @@
 //! Records of pages: a core requests the record of a page on a TLB miss, and gives it up when the last TLB evicts the page.
 //!
-//! A record is requested after the walk of fixed length. The accesses to its page wait until it arrives; then the translation enters
-//! the TLBs. The owner of the records identifies a page by one of its lines.
+//! The core requests a record after the page-table walk, which has a fixed length. The accesses to the page wait until
+//! the record arrives; then the translation enters the TLBs. The owner of the records identifies a page by one of its
+//! lines.
 
 use crate::node::interface::PageKey;
 use crate::node::pipeline::translated::{Side, Translated};
@@ -18,10 +19,11 @@ pub(in crate::node) struct PageRecordRequest {
     pub(in crate::node) is_needed: bool,
 }
 
-/// Records that the TLBs of one core request.
+/// Page records that the TLBs of one core request or use.
 #[derive(Clone, Debug, Default)]
 pub(in crate::node) struct PageRecords {
-    /// A line of each page that a TLB holds or that accesses wait for.
+    /// A line of each page with a translation in a TLB or with waiting accesses. The line identifies the page to the
+    /// owner of the records.
     lines: FxHashMap<PageKey, LineAddr>,
     waiting: FxHashMap<PageKey, Vec<(Side, Translated)>>,
     requests: Vec<PageRecordRequest>,
@@ -32,7 +34,7 @@ impl PageRecords {
     pub(in crate::node) fn join(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> bool {
         let Some(waiters) = self.waiting.get_mut(&page) else { return false };
         waiters.push(waiter);
-        // A younger access may need the record at an earlier cycle than an older one with late operands.
+        // A younger access may need the record at an earlier cycle than an older access with late operands.
         let is_it = |requested: &&mut PageRecordRequest| requested.page == page && requested.is_needed;
         if let Some(requested) = self.requests.iter_mut().find(is_it) {
             requested.cycle = requested.cycle.min(cycle);
@@ -47,7 +49,7 @@ impl PageRecords {
         self.requests.push(PageRecordRequest { cycle, page, line, is_needed: true });
     }
 
-    /// Records that the record of a page arrived; returns the accesses that waited for it.
+    /// Notes that the record of a page arrived; returns the accesses that waited for it.
     pub(in crate::node) fn arrived(&mut self, page: PageKey) -> Vec<(Side, Translated)> {
         self.waiting.remove(&page).unwrap_or_default()
     }

@@ -1,21 +1,23 @@
 //! Path of stores from L1D into a battery-backed persist buffer, where they survive a loss of power.
 //!
-//! SecPB (HPCA 2023, section IV-B): a store leaves the store queue when it has entered the buffer. Stores enter in program
-//! order, one at a time. The next one is looked up when the one before was accepted and L1D has its line. Depending on the
-//! scheme ([`StoreHold`]), each store, or each store that allocates an entry, waits until the protection engine has answered. If
-//! the buffer is full, or the entry of the line is being drained, the store waits until a drain has ended. Entries are
-//! chosen for draining when a store is accepted, so an entry with a store that waits for its answer is never chosen.
+//! SecPB (HPCA 2023, section IV-B): a store leaves the store queue when it has entered the buffer. Stores enter in
+//! program order, one at a time. The next store is looked up in the buffer when the previous store was accepted and L1D
+//! has the next store's line. Depending on the scheme ([`StoreHold`]), each store, or each store that allocates an
+//! entry, waits until the protection engine has answered. If the buffer is full, or the entry of the line is being
+//! drained, the store waits until a drain has ended. Entries are chosen for draining when a store is accepted, so an
+//! entry with a store that waits for its answer is never chosen.
 //!
-//! The node schedules stores in advance of the clock, while answers arrive at their time. That is exact. The choice of
-//! entries depends only on the order of stores. A store that finds no room waits for the end of the next drain, which may
-//! turn out to be earlier than the store's own time.
+//! The node schedules stores in advance of the simulated clock, while answers of the engine arrive at their time. This
+//! order of processing changes no result, for two reasons. The choice of entries to drain depends only on the order of
+//! stores. A store that finds no room waits for the end of the next drain, even if this end is earlier than the cycle
+//! of the store.
 //!
-//! A store to a line that need not survive a loss of power bypasses the buffer. It leaves the queue in its turn, like any other,
-//! as soon as L1D has it.
+//! A store to a line that need not survive a loss of power bypasses the buffer. It leaves the store queue in program
+//! order, as soon as L1D has its line.
 //!
-//! Remote accesses to an entry arrive from outside, as for lines of L1D: a remote read flushes the entry, and a remote write
-//! moves it into another buffer. Both act on the current entries at the time of the request, even if the store that made an
-//! entry is scheduled for a little later.
+//! The owner of the nodes reports accesses of other cores to an entry, as for lines of L1D. A remote read flushes the
+//! entry, and a remote write moves the entry into another core's buffer. Both act on the current entries at the time of
+//! the request, even if the store that allocated an entry is scheduled for a slightly later cycle.
 
 use crate::node::config::{NodeConfig, StoreHold};
 use crate::node::counters::PersistCounters;
@@ -28,7 +30,7 @@ use units::{Clock, Cycles, LineAddr, Time};
 /// The event that the next store waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum StoreWait {
-    /// Only L1D must have the store.
+    /// The store must only be in L1D.
     No,
     /// The store was looked up by `reached`, and the buffer is full or the entry of its line is being drained.
     Room { line: LineAddr, reached: u64, finds: Finds },
@@ -54,9 +56,9 @@ pub(in crate::node) struct PersistPath {
     latency: u64,
     waits: StoreHold,
     waiting: StoreWait,
-    /// Number of the next store that the buffer accepts.
+    /// Number of the next store to enter the buffer.
     next: u64,
-    /// The next store and later ones; `None` for those that L1D does not hold yet.
+    /// The next store and the later stores; `None` for a store that L1D does not hold yet.
     in_l1d: VecDeque<Option<StoreInL1d>>,
     pub(in crate::node) pieces: Pieces,
     /// Cycle at which the latest store was accepted.
@@ -95,8 +97,8 @@ impl PersistPath {
         self.in_l1d[index] = Some(record_in_l1d);
     }
 
-    /// Looks up the next store, if L1D holds it and the previous one was accepted. Returns its number and the cycle at which
-    /// the buffer accepted it, or `None` if that is not known.
+    /// Looks up the next store, if L1D holds it and the previous one was accepted. Returns its number and the cycle at
+    /// which the buffer accepted it, or `None` if that cycle is not known.
     pub(in crate::node) fn go_on(&mut self) -> Option<(u64, u64)> {
         if self.is_waiting() {
             return None;
@@ -141,14 +143,15 @@ impl PersistPath {
         self.accept(cycle)
     }
 
-    /// Frees the entry of a drained line at `cycle`. Returns whether the store that waited for room continues, and the
-    /// result of [`PersistPath::go_on`].
+    /// Frees the entry of a drained line at `cycle`. Returns two values: true if the store that waited for room
+    /// continues, and the result of [`PersistPath::go_on`].
     pub(in crate::node) fn drained(&mut self, line: LineAddr, cycle: u64) -> (bool, Option<(u64, u64)>) {
         self.buffer.left(line);
         self.has_room(cycle)
     }
 
-    /// Moves an entry to another core's buffer at `cycle`, unless it is being drained. Returns as [`PersistPath::drained`].
+    /// Moves an entry to another core's buffer at `cycle`, unless it is being drained. Returns the same values as
+    /// [`PersistPath::drained`].
     pub(in crate::node) fn give_up(&mut self, line: LineAddr, cycle: u64) -> (bool, Option<(u64, u64)>) {
         if !self.buffer.give_up(line) {
             return (false, None);
@@ -157,8 +160,8 @@ impl PersistPath {
         self.has_room(cycle)
     }
 
-    /// Drains the entry of a line, if it exists, because another core reads the line at `cycle`. The drain follows the store that
-    /// is just entering, since requests are in order.
+    /// Drains the entry of a line, if it exists, because another core reads the line at `cycle`. The drain takes effect
+    /// after the store that is just entering, since requests are in order.
     pub(in crate::node) fn flush(&mut self, line: LineAddr, cycle: u64) {
         if self.buffer.flush(line) {
             self.answered(cycle);
@@ -177,7 +180,7 @@ impl PersistPath {
         (!matches!(self.waiting, StoreWait::Room { .. }) && reached < cycle, accepted)
     }
 
-    /// Enters a store between two windows of a sampled run. Entries that must leave for it do so at once.
+    /// Enters a store between two windows of a sampled run. Entries that must leave for this store leave at once.
     pub(in crate::node) fn warm(&mut self, line: LineAddr) {
         let finds = self.buffer.store(line);
         assert!(matches!(finds, Finds::Resident | Finds::Allocated), "a drain was under way");

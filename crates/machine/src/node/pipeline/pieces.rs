@@ -1,10 +1,11 @@
-//! Counts stores that were cut at the ends of short lines as one store, which arrives with its last piece.
+//! Counts the pieces of a store that was cut at the boundaries of short lines as one store. The store is complete with
+//! its last piece.
 
 use crate::node::interface::Touch;
 use crate::node::lines::Cutter;
 use std::collections::VecDeque;
 
-/// Numbers of pieces of the stores of the program that were announced; `1` for an uncut store.
+/// Number of pieces of each announced store of the program; `1` for an uncut store.
 #[derive(Clone, Debug, Default)]
 pub(in crate::node) struct Pieces(VecDeque<u8>);
 

@@ -1,7 +1,8 @@
 //! Limits on the flow of instructions: widths and queues.
 //!
-//! The window, the load queue and the store queue have one model: entries enter in order and leave in order. A new one
-//! waits until the entry `capacity` positions before it has left. Only the times of the latest departures matter.
+//! The window, the load queue and the store queue share one model: entries enter in order and leave in order. A new
+//! entry waits until the entry `capacity` positions earlier has left. So the model stores only the cycles of the latest
+//! departures.
 
 /// Limits events to `width` per cycle, in order.
 #[derive(Clone, Debug)]
@@ -22,13 +23,13 @@ impl Pacer {
         self.cycle
     }
 
-    /// Allows no further event in the cycle of the latest one.
+    /// Allows no further event in the cycle of the latest event.
     #[inline]
     pub(in crate::node) fn end_cycle(&mut self) {
         self.used = self.width;
     }
 
-    /// Allows no event before `cycle`. Returns the minimum number of cycles by which this delays the next one.
+    /// Allows no event before `cycle`. Returns the minimum number of cycles by which this call delays the next event.
     pub(in crate::node) fn skip_to(&mut self, cycle: u64) -> u64 {
         let skipped = cycle.saturating_sub(self.cycle);
         if skipped > 0 {
@@ -85,8 +86,8 @@ impl Queue {
         self.room(if count == 0 { 0 } else { count + taken })
     }
 
-    /// Returns the cycle from which the queue has room for `count` more entries, or `None` if that is not known yet. A
-    /// group larger than the queue waits until the queue is empty.
+    /// Returns the cycle from which the queue has room for `count` more entries, or `None` if that cycle is not known
+    /// yet. A group larger than the queue waits until the queue is empty.
     #[inline]
     pub(in crate::node) fn room(&self, count: u64) -> Option<u64> {
         let must_leave = (self.entered + count).saturating_sub(self.capacity).min(self.entered);
@@ -98,7 +99,7 @@ impl Queue {
         }
     }
 
-    /// Returns the cycle at which everything that entered has left, or `None` if that is not known yet.
+    /// Returns the cycle at which all entries so far have left, or `None` if that cycle is not known yet.
     pub(in crate::node) fn empty_from(&self) -> Option<u64> {
         (self.left == self.entered).then(|| self.last_departure())
     }
@@ -108,8 +109,8 @@ impl Queue {
         self.left.checked_sub(1).map_or(0, |last| self.departures[self.index(last)])
     }
 
-    /// Returns the cycle at which entry `number` left. It must be among the latest departures, as many as the queue
-    /// keeps.
+    /// Returns the cycle at which entry `number` left. The entry must be among the latest departures: the queue stores
+    /// a limited number of them.
     pub(in crate::node) fn departure(&self, number: u64) -> u64 {
         self.departures[self.index(number)]
     }
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_queue_has_room_when_its_oldest_leaves() {
+    fn a_full_pipeline_queue_has_room_when_its_oldest_entry_leaves() {
         let mut queue = Queue::new(3);
         for _ in 0..3 {
             assert_eq!(queue.room(1), Some(0));
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_larger_than_the_queue_enters_when_it_is_empty() {
+    fn a_group_larger_than_a_pipeline_queue_enters_when_the_queue_is_empty() {
         let mut queue = Queue::new(2);
         assert_eq!(queue.room(9), Some(0));
         queue.enter();
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pacer_admits_its_width_per_cycle() {
+    fn the_pipeline_pacer_admits_its_width_per_cycle_in_order() {
         let mut pacer = Pacer::new(2);
         let cycles: Vec<u64> = [0, 0, 0, 7, 3, 3].map(|earliest| pacer.next(earliest)).into();
         assert_eq!(cycles, [0, 0, 1, 7, 7, 8]);

@@ -1,9 +1,10 @@
 //! The queue of loads in front of L1D, where loads of one line become one access.
 //!
-//! A load that arrives while an earlier one of its line still waits in the queue is *merged* with it: it takes no look-up
-//! and shares the answer. Loads that arrive in one cycle also merge. A small table contains the latest load of each line,
-//! with the cycles of its arrival and of its departure for the look-up. The table is direct-mapped: if the line of a load
-//! was displaced, the load is not found, and a later load is looked up separately.
+//! A load that arrives while an earlier load of its line still waits in the queue is *merged* with the earlier load.
+//! The two loads share one look-up and its answer. Loads of a line that arrive in the same cycle also merge. A small
+//! table contains the latest load of each line, with the cycle of its arrival and the cycle at which it left for its
+//! look-up. The table is direct-mapped: if the line of a load was displaced, the load is not found, and a later load is
+//! looked up separately.
 
 use crate::node::interface::UNKNOWN;
 use crate::pool::Pool;
@@ -11,7 +12,7 @@ use crate::pool::Pool;
 /// More lines than the queue holds loads, so displacement is rare.
 const TABLE: usize = 256;
 
-/// A load that was in the queue.
+/// The latest load of a line that entered the queue.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Queued {
     key: u64,
@@ -33,7 +34,7 @@ impl ReadQueue {
         ReadQueue { arrivals: Pool::ports(width), latest: vec![none; TABLE].into() }
     }
 
-    /// Returns the cycle at which a load that is sent at `cycle` arrives.
+    /// Returns the cycle at which a load that is sent at `cycle` arrives in the queue.
     #[inline]
     pub(in crate::node) fn come(&mut self, cycle: u64) -> u64 {
         self.arrivals.start(cycle)
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_merges_with_an_earlier_one_of_its_line_until_that_has_left() {
+    fn a_load_merges_with_an_earlier_load_of_its_line_until_that_leaves_the_read_queue() {
         let mut queue = ReadQueue::new(2);
         queue.arrived(7, 10);
         assert_eq!((queue.meets(7, 99), queue.meets(8, 99)), (Some(UNKNOWN), None));
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_reads_enter_in_a_cycle_than_the_queue_has_ports() {
+    fn no_more_loads_enter_the_read_queue_in_a_cycle_than_it_has_ports() {
         let mut queue = ReadQueue::new(2);
         assert_eq!([5, 5, 5].map(|cycle| queue.come(cycle)), [5, 5, 6]);
     }

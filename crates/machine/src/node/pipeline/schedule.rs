@@ -1,4 +1,4 @@
-//! Scheduling of instructions: at entry if all times are known, else when memory answers.
+//! Scheduling of instructions: when they enter the window if all inputs are known, otherwise when memory answers.
 
 use crate::node::caches::access::{Answer, Waiter};
 use crate::node::caches::prefetching::PrefetchTrigger;
@@ -66,7 +66,7 @@ impl Core {
         AccessStart::Load(self.send_load(number, touch, forward, issued, out))
     }
 
-    /// Returns the instruction as the prefetchers know it.
+    /// Returns the number and the address bits by which the prefetchers identify the instruction.
     #[inline]
     pub(in crate::node) fn origin(&self, number: u64) -> PrefetchTrigger {
         PrefetchTrigger { number, pc: self.entries[self.entry_index(number)].pc }
@@ -83,7 +83,7 @@ impl Core {
         self.translate(Side::Data, touch.page, cycle, goal, out)
     }
 
-    /// Returns the cycle of a translation, or `None` if a walk will continue with `goal`.
+    /// Returns the cycle of a translation, or `None` if a page-table walk continues with `goal` later.
     #[inline]
     pub(in crate::node) fn translate(
         &mut self,
@@ -97,7 +97,7 @@ impl Core {
         self.translated_or_walk(found, page, (side, goal), out)
     }
 
-    /// Same, after the look-up in the TLBs.
+    /// Returns the same as [`Core::translate`], from the result of the look-up in the TLBs.
     #[inline]
     pub(in crate::node) fn translated_or_walk(
         &mut self,
@@ -132,7 +132,8 @@ impl Core {
         Some(done)
     }
 
-    /// Advances a walk while its entries are available. Returns the cycle at which it is done, if it is.
+    /// Advances a walk while its page-table entries are available. Returns the cycle at which the walk ends, or `None`
+    /// if it waits for an entry.
     fn walk_on(&mut self, entry_index: usize, mut next: WalkAction, out: &mut Vec<Request>) -> Option<u64> {
         loop {
             match next {
@@ -154,7 +155,7 @@ impl Core {
         walk.waiters
     }
 
-    /// Continues a walk after an entry that it had requested arrived.
+    /// Continues a walk after the page-table entry that it requested has arrived.
     fn walk_answered(&mut self, entry_index: usize, cycle: u64, out: &mut Vec<Request>) {
         let mut next = self.walker.as_mut().map(|walker| (entry_index, walker.go_on(entry_index, cycle)));
         while let Some((entry_index, step)) = next {
@@ -167,7 +168,7 @@ impl Core {
         }
     }
 
-    /// Records that the record of a page arrived at `cycle`. Returns true if retirement waited for it.
+    /// Notes that the record of a page arrived at `cycle`. Returns true if retirement waited for it.
     pub(in crate::node) fn record_arrived(&mut self, page: PageKey, cycle: u64, out: &mut Vec<Request>) -> bool {
         let oldest = self.oldest();
         let waiters = self.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.arrived(page));
@@ -214,7 +215,7 @@ impl Core {
         }
         self.close_line(word.line(), cycle, out);
         match self.caches.access(word, cycle, Waiter::Store(store), out) {
-            // L1D has accepted it, though its line may be on its way from L2.
+            // L1D has accepted the store, although its line may still be on its way from L2.
             Answer::At(_) if self.stores.is_buffered() => self.stores.written(store, cycle + 1),
             Answer::At(written) => self.stores.written(store, written),
             Answer::Requested if self.stores.is_buffered() => self.stores.written(store, cycle),
@@ -234,7 +235,8 @@ impl Core {
         while let Some((waiter, earliest)) = self.caches.next_waiter(&mut waiters) {
             let cycle = cycle.max(earliest);
             match (waiter, permission) {
-                // The store or merge had joined a read.
+                // The store or merge had waited for the line of an earlier read, which arrives without write
+                // permission.
                 (Waiter::Store(store), Permission::Shared) => self.write(store, cycle, out),
                 (Waiter::Merge(line), Permission::Shared) => self.merge_rest(WordAddr::of(line, 0), cycle, out),
                 _ => self.answer(waiter, cycle, out),
@@ -273,7 +275,7 @@ impl Core {
             Waiter::Load(number, _) | Waiter::SharedLoad(number, _) => {
                 self.input_arrives(number, DependentInput::Operand, cycle + self.load_return, out)
             }
-            // A buffered store was released when its miss got a register.
+            // A store in the write buffer already left the buffer when its miss got a register.
             Waiter::Store(_) if self.stores.is_buffered() => {}
             Waiter::Merge(line) => self.combining.merged(line),
             Waiter::Store(store) => self.stores.written(store, cycle),
@@ -300,8 +302,8 @@ impl Core {
         self.resolved.clear();
     }
 
-    /// Records that an input of instruction `number` arrives at `cycle`. The plan is read in place, field by field: a copy would
-    /// stall until the host has stored the fields that have just changed.
+    /// Records that an input of instruction `number` arrives at `cycle`. The code reads the plan in place, field by
+    /// field. A copy of the plan would stall the host until it has stored the fields that have just changed.
     pub(in crate::node) fn input_arrives(
         &mut self,
         number: u64,
@@ -335,7 +337,7 @@ impl Core {
         }
     }
 
-    /// Starts the accesses that waited for their addresses.
+    /// Starts the accesses of an instruction that waited for their addresses.
     fn issue_kept(&mut self, number: u64, out: &mut Vec<Request>) {
         let entry_index = self.entry_index(number);
         let address = self.pending[entry_index].plan.addresses;

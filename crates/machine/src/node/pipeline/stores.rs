@@ -1,17 +1,18 @@
 //! The store queue: stores between their dispatch and the completion of their write, and loads that take data from them.
 //!
 //! Stores enter at dispatch, are written into L1D in order after they retired, and leave in order. A load needs the
-//! youngest older store to its bytes. A table of eight-byte words contains the latest store to each, so the queue is
-//! never searched. The table is direct-mapped: if the word of a store was displaced, the store is not found and the
-//! load reads the cache.
+//! youngest older store to its bytes. A table contains the latest store to each eight-byte word, so the queue is never
+//! searched. The table is direct-mapped: if the word of a store was displaced, the store is not found and the load
+//! reads the cache.
 //!
-//! With a *write buffer* behind the queue, a store leaves the queue when it has retired and the buffer has room. It
-//! leaves the buffer when L1D has accepted it, that is, on a hit or when its miss has a register.
+//! With a *write buffer* behind the queue, a store leaves the queue when it has retired and the buffer has room. The
+//! store leaves the buffer when L1D has accepted it: on a hit, or on a miss as soon as the miss has a register.
 //!
 //! With a *persist buffer* ([`persist`](super::persist)), a store must also enter that buffer before it leaves the
 //! queue or the write buffer.
 //!
-//! The recorded addresses determine the store that a load depends on, as with a perfect memory-dependence predictor.
+//! The addresses in the trace determine the store that a load depends on. This corresponds to a perfect
+//! memory-dependence predictor.
 
 use crate::node::config::NodeConfig;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
@@ -61,7 +62,8 @@ struct StoreEntry {
     written: u64,
 }
 
-/// Stores of the program that L1D has received, in the order in which they left, for an owner that reads them.
+/// Stores of the program that L1D has received, in the order in which they left the store queue or the write buffer. An
+/// owner of the node reads this list.
 #[derive(Clone, Debug, Default)]
 struct WrittenStores {
     pieces: Pieces,
@@ -82,7 +84,7 @@ impl WrittenStores {
 pub(in crate::node) struct StoreQueue {
     pub(in crate::node) queue: Queue,
     buffer: Option<Queue>,
-    /// True if a store leaves when L1D has accepted it, although its line may be outstanding.
+    /// True if a store leaves when L1D has accepted the store, even if its line is outstanding.
     leaves_when_accepted: bool,
     pub(in crate::node) persist: Option<Box<PersistPath>>,
     written: Option<Box<WrittenStores>>,
@@ -169,19 +171,19 @@ impl StoreQueue {
         (entry.page, entry.word)
     }
 
-    /// Returns the bytes of its line that a store writes past the caches, or `None` if it uses the caches.
+    /// Returns the bytes of its line that a store writes past the caches, or `None` if the store uses the caches.
     #[inline]
     pub(in crate::node) fn past_caches(&self, store: u64) -> Option<u64> {
         self.entries[(store - self.first) as usize].past_caches
     }
 
-    /// Returns true if stores wait in a write buffer, and only until L1D has accepted them.
+    /// Returns true if stores leave as soon as L1D has accepted them, because the core has a write buffer.
     pub(in crate::node) fn is_buffered(&self) -> bool {
         self.leaves_when_accepted
     }
 
-    /// Records that the write is done, or accepted from the buffer, at `cycle`. The store leaves as soon as all earlier ones
-    /// have, or continues to the persist buffer.
+    /// Records that a store was written to L1D at `cycle`, or that L1D accepted it from the write buffer. The store
+    /// leaves as soon as all earlier stores have left, or it continues to the persist buffer.
     pub(in crate::node) fn written(&mut self, store: u64, cycle: u64) {
         if let Some(path) = &mut self.persist {
             let StoreEntry { word, persistent, .. } = self.entries[(store - self.first) as usize];
@@ -212,7 +214,8 @@ impl StoreQueue {
         self.persist();
     }
 
-    /// Applies `how` after an entry left the persist buffer. Returns true if the oldest store waited for that.
+    /// Applies `how` after an entry left the persist buffer. Returns true if the oldest store waited for this entry to
+    /// leave.
     pub(in crate::node) fn has_room(
         &mut self,
         how: impl FnOnce(&mut PersistPath) -> (bool, Option<(u64, u64)>),
@@ -246,14 +249,14 @@ impl StoreQueue {
         self.persist.as_ref().is_some_and(|path| path.is_waiting())
     }
 
-    /// Returns the stores of the program that left since the last call, with their cycles, in order. Empty if no owner reads
-    /// them.
+    /// Returns the stores of the program that left the queue or the write buffer since the last call, with their
+    /// cycles, in order. Empty if no owner reads them.
     pub(in crate::node) fn take_written(&mut self) -> Vec<(u64, LineAddr)> {
         self.written.as_mut().map(|written| std::mem::take(&mut written.stores)).unwrap_or_default()
     }
 
-    /// Returns the cycle at which the first `count` stores had all been written, or `None` if they have not. The latest of
-    /// them must be among the stores that left most recently.
+    /// Returns the cycle at which the first `count` stores had all been written, or `None` if some of them have not
+    /// been written. The latest of these stores must be among the stores that left most recently.
     pub(in crate::node) fn written_at(&self, count: u64) -> Option<u64> {
         let queue = self.buffer.as_ref().unwrap_or(&self.queue);
         match count {
@@ -262,7 +265,7 @@ impl StoreQueue {
         }
     }
 
-    /// Returns the cycle at which all stores so far are written, or `None` if that is not known yet.
+    /// Returns the cycle at which all stores so far are written, or `None` if that cycle is not known yet.
     pub(in crate::node) fn empty_from(&self) -> Option<u64> {
         let queue = self.queue.empty_from()?;
         self.buffer.as_ref().map_or(Some(queue), |buffer| Some(queue.max(buffer.empty_from()?)))
@@ -302,7 +305,7 @@ impl StoreQueue {
     }
 }
 
-/// One bit for each byte of the line.
+/// Returns the bytes of a touch, as one bit for each byte of the line.
 fn bytes(touch: &Touch) -> u64 {
     (touch.offset..touch.offset + touch.bytes).fold(0, |bits, byte| bits | 1 << byte)
 }

@@ -2,8 +2,8 @@
 //! prediction", JILP 8, 2006.
 //!
 //! The predictor has a base table of counters, and tagged tables indexed by increasingly long histories of outcomes.
-//! The entry with the longest matching history decides. Histories are kept folded to the width of index and tag, so one
-//! branch costs a few shifts per table, independent of the history length.
+//! The entry with the longest matching history decides. The predictor stores each history folded to the widths of index
+//! and tag. So the update for one branch takes a few shifts per table, independent of the history length.
 
 use crate::node::pipeline::bimodal::Bimodal;
 
@@ -12,15 +12,16 @@ const LENGTHS: [u32; TABLES] = [5, 12, 27, 60, 119, 200];
 const TABLES: usize = 6;
 const TAG_BITS: u32 = 11;
 const HISTORY_BITS: usize = 256;
-/// Number of branches after which the confidence of all entries is reduced, so dead entries can be replaced.
+/// Number of branches after which `useful` is reduced in all entries, so that unused entries can be replaced.
 const AGEING_PERIOD: u64 = 1 << 18;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct TageEntry {
     tag: u16,
-    /// -4 to 3; taken from 0.
+    /// Direction counter from -4 to 3; the prediction is "taken" from 0 on.
     counter: i8,
-    /// 0 to 3: how often the entry was right while the next shorter history was wrong.
+    /// Saturating counter from 0 to 3: number of times that this entry was right and the entry of the next shorter
+    /// history was wrong.
     useful: u8,
 }
 
@@ -38,16 +39,17 @@ impl TageEntry {
     }
 }
 
-/// First bits of the index fold, the tag fold and the second tag fold in a [`Folds`], each with a spare bit.
+/// Positions of the lowest bits of the index fold, the tag fold and the second tag fold in a [`Folds`]. Each fold has
+/// one spare bit above.
 const LANES: [u32; 3] = [0, 32, 48];
 
-/// The most recent `length` outcomes, folded by XOR to three widths: of the index, the tag and one bit less than the tag.
-/// One word holds all three, so one shift updates them.
+/// The most recent `length` outcomes, folded by XOR to three widths: that of the index, that of the tag, and one bit
+/// less than the tag. One word holds all three, so one shift updates them.
 #[derive(Clone, Copy, Debug)]
 struct Folds {
     word: u64,
     widths: [u32; 3],
-    /// Bit positions of an outcome when it leaves the history.
+    /// Bits that an outcome affects in the three folds when it leaves the history.
     exits: u64,
     /// The bits of all three folds.
     kept: u64,
@@ -124,7 +126,8 @@ pub(in crate::node) struct Tage {
     tables: [TageTable; TABLES],
     history: [bool; HISTORY_BITS],
     newest: usize,
-    /// Positive if new entries have recently been worse than the alternate prediction.
+    /// Positive if the predictions of new entries have recently been worse than those of the next shorter matching
+    /// history.
     distrust_new: i8,
     branches: u64,
 }
@@ -204,8 +207,8 @@ impl Tage {
         }
     }
 
-    /// Allocates an entry under a longer history, replacing one that is not useful. If all are useful, makes all of
-    /// them less so.
+    /// Allocates an entry in a table with a longer history, in place of an entry that is not useful. If all candidates
+    /// are useful, lowers `useful` in all of them.
     fn allocate(&mut self, finding: &TageLookUp, taken: bool) {
         let longer = finding.provider.map_or(0, |provider| provider + 1);
         let places = &finding.places[longer..];
@@ -236,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folded_history_depends_only_on_the_outcomes_within_its_length() {
+    fn a_folded_tage_history_depends_only_on_the_outcomes_within_its_length() {
         let mut tage = Tage::new(1024);
         let mut bits = (0..500u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1);
         bits.by_ref().take(300).for_each(|bit| tage.remember(bit));

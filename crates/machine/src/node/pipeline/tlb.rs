@@ -1,8 +1,8 @@
-//! Translations: two small first-level buffers before one large second-level one, then a walk.
+//! Translations: two small first-level TLBs, one large second-level TLB behind them, then a page-table walk.
 //!
-//! Pages of both sizes share entries, distinguished by their keys. A walk has a fixed length, or the walker performs it (`walk.rs`)
-//! and its end is not known in advance. If pages have records (`page_records.rs`), a translation is complete when the record of its
-//! page arrives.
+//! Pages of both sizes share entries, distinguished by their keys. Without a walker, a page-table walk has a fixed
+//! length. With a walker (`walk.rs`), the end of a walk is not known in advance. If pages have records
+//! (`page_records.rs`), a translation is complete when the record of its page arrives.
 
 use crate::cache::{Eviction, MesiState, Replacement};
 use crate::node::caches::timed::TimedTags;
@@ -21,12 +21,12 @@ pub(in crate::node) enum Looked {
     Missed(u64),
 }
 
-/// Source and duration of a translation that no TLB holds.
+/// Method of a page-table walk, for a translation that no TLB holds.
 #[derive(Clone, Copy, Debug)]
 enum Walks {
     /// A fixed number of cycles.
     Fixed(u64),
-    /// A fixed number of cycles, plus the wait for the record of the page.
+    /// A fixed number of cycles, plus the time until the record of the page arrives.
     Recorded(u64),
     /// The walker reads the page tables.
     Walker,
@@ -41,7 +41,7 @@ pub(in crate::node) struct Tlbs {
     first_latency: [u64; 2],
     second_latency: u64,
     walks: Walks,
-    /// Records of pages, if the memory keeps them.
+    /// Page records, if the protection scheme has them.
     pub(in crate::node) records: Option<Box<PageRecords>>,
     pub(in crate::node) counters: [HitCounters; 3],
 }
@@ -71,7 +71,7 @@ impl Tlbs {
         self.records = Some(Box::default());
     }
 
-    /// Looks up a translation at `cycle`. If several accesses share a look-up, only one passes `counted`.
+    /// Looks up a translation at `cycle`. If several accesses share a look-up, only one of them sets `counted`.
     #[inline]
     pub(in crate::node) fn look_up(&mut self, side: Side, page: PageKey, cycle: u64, counted: bool) -> Looked {
         let counted = u64::from(counted);
@@ -93,7 +93,7 @@ impl Tlbs {
         looked
     }
 
-    /// Returns the cycle of the translation for a load merged with one that was looked up at `cycle`.
+    /// Returns the cycle of the translation for a load that was merged with an earlier load with a look-up at `cycle`.
     pub(in crate::node) fn merged(&mut self, side: Side, page: PageKey, cycle: u64) -> Option<u64> {
         let looked_up = cycle + self.first_latency[side as usize];
         let longest = self.walk_end(looked_up + self.second_latency);
@@ -145,7 +145,7 @@ impl Tlbs {
         }
     }
 
-    /// Handles the eviction of a page from a TLB. Its record is given up, unless another TLB holds the page.
+    /// Handles the eviction of a page from a TLB. Gives up the record of the page, unless another TLB holds the page.
     #[inline]
     fn displaced(&mut self, evicted: Option<Eviction>, cycle: u64) {
         let (Some(records), Some(Eviction { key, .. })) = (&mut self.records, evicted) else { return };

@@ -15,7 +15,7 @@ pub(in crate::node) enum Side {
 /// An access that continues when its translation arrives.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) enum Translated {
-    /// The address, in this line, of a store of the instruction with this number.
+    /// The address of a store to `line` by instruction `number`.
     StoreAddress { number: u64, line: LineAddr },
     /// A load of the instruction with this number.
     Load { number: u64, touch: Touch, forward: Option<Forward>, shared: bool },
@@ -45,7 +45,7 @@ impl Translated {
         }
     }
 
-    /// Returns the number of accesses that it counts for.
+    /// Returns 0 for a shared load or a code fetch, which occupy no entry of L1D, and 1 for other accesses.
     pub(in crate::node) fn counted(&self) -> usize {
         usize::from(!matches!(self, Translated::Load { shared: true, .. } | Translated::Fetch { .. }))
     }

@@ -1,11 +1,13 @@
 //! The page-table walker: reads missing translations from memory.
 //!
 //! A walk reads one entry per level through the first-level data cache, like a load, and starts each read when the
-//! previous one has arrived. Page-structure caches keep the tables of recent walks, so most walks read only the last
-//! level. The feed passes the addresses of the page tables of a page when the page is first touched.
+//! previous one has arrived. Page-structure caches contain the addresses of the page tables of recent walks, so most
+//! walks read only the last level. The feed passes the addresses of the page tables of a page when the page is first
+//! touched.
 //!
-//! In ChampSim each entry of a table has a separate page ([`TableLayout::PagePerEntry`]). A structure cache then holds the
-//! page of the entry that was read last, and a walk that starts at this page reads the level once more.
+//! In ChampSim each entry of a table has a separate page ([`TableLayout::PagePerEntry`]). A structure cache then
+//! contains the page of the entry that was read last, so a walk that starts at this page reads the entry of that level
+//! again.
 
 use crate::cache::TagArray;
 use crate::node::config::{NodeConfig, TableLayout, WalkerConfig};
@@ -62,14 +64,14 @@ pub(in crate::node) struct PageWalker {
     walks: Vec<Option<PageWalk>>,
     by_page: FxHashMap<PageKey, usize>,
     waiting: VecDeque<PageWalk>,
-    /// Accesses that wait for walks.
+    /// Number of accesses that wait for walks.
     inside: usize,
-    /// Accesses for which there is no room, and the cycles of their arrival.
+    /// Accesses that L1D does not admit because too many accesses wait for walks, with the cycles of their arrival.
     outside: VecDeque<(Translated, u64)>,
     /// Pages, and pages of tables, that a walk has reached.
     touched: FxHashSet<u64>,
-    /// True if retirement waited for a line that arrived since the last call of `has_served_awaited`: for the translation of
-    /// the oldest load, or of code for an empty window.
+    /// True if retirement waited for a line that arrived since the last call of `has_served_awaited`. The line was
+    /// needed for the translation of the oldest load, or of code while the window was empty.
     awaited_served: bool,
 }
 
@@ -113,7 +115,7 @@ impl PageWalker {
         true
     }
 
-    /// Returns true if one more access may wait.
+    /// Returns true if one more access may wait for a walk.
     #[inline]
     pub(in crate::node) fn has_room(&self) -> bool {
         self.config.waiting_accesses.is_none_or(|limit| self.inside < limit)
@@ -133,7 +135,8 @@ impl PageWalker {
         self.outside.remove(store.unwrap_or(0))
     }
 
-    /// Begins a walk. Returns its entry and its first access, or `None` if it waits for an entry.
+    /// Begins a walk. Returns the entry of the walker and the first action, or `None` if the walk waits for a free
+    /// entry.
     pub(in crate::node) fn begin(
         &mut self,
         page: PageKey,
@@ -149,7 +152,7 @@ impl PageWalker {
         Some((position, self.start(position, walk, cycle)))
     }
 
-    /// Starts the walk that has waited for longest, after another one ended at `cycle`.
+    /// Starts the walk that has waited for longest, after another walk ended at `cycle`.
     pub(in crate::node) fn begin_waiting(&mut self, cycle: u64) -> Option<(usize, WalkAction)> {
         let position = self.walks.iter().position(Option::is_none)?;
         let walk = self.waiting.pop_front()?;
@@ -166,7 +169,7 @@ impl PageWalker {
         WalkAction::Read(line, cycle + self.config.step_cycles)
     }
 
-    /// Returns the step at which a walk may start, thanks to the structure caches.
+    /// Returns the step at which a walk starts: the structure caches let it skip the earlier steps.
     fn shortcut(&mut self, page: PageKey) -> (usize, Option<LineAddr>) {
         let steps = self.lines(page).len();
         for step in (0..steps - 1).rev() {
@@ -211,7 +214,7 @@ impl PageWalker {
         WalkAction::Read(line, cycle + self.penalty(frame) + self.config.step_cycles)
     }
 
-    /// Returns the additional cycles of a first touch.
+    /// Returns the additional cycles if a walk reaches this page or page table for the first time, otherwise zero.
     fn penalty(&mut self, what: u64) -> u64 {
         if self.touched.insert(what) { self.config.first_touch_cycles } else { 0 }
     }
@@ -245,7 +248,7 @@ impl PageWalker {
     }
 }
 
-/// The page's number without its lowest `levels` levels, with the process above it.
+/// Returns the page number without the bits of its lowest `levels` levels, with the process above these bits.
 fn part(page: PageKey, levels: usize) -> u64 {
     page.0 & !NUMBER_BITS | (page.0 & NUMBER_BITS) >> (LEVEL_BITS * levels)
 }

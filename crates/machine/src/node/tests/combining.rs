@@ -53,13 +53,13 @@ fn run(config: &NodeConfig, ops: &[Op], takes: u64) -> (Sent, u64, Vec<LineAddr>
 }
 
 #[test]
-fn a_line_that_is_stored_whole_is_sent_once_and_never_read() {
+fn a_line_fully_covered_by_non_temporal_stores_is_sent_once_and_never_read() {
     let (sent, _, dirty) = run(&small(), &whole(70), 1);
     assert_eq!((sent, dirty), (vec![(PastCaches, 70)], vec![]));
 }
 
 #[test]
-fn a_line_that_is_stored_in_part_is_fetched_and_stays_dirty_in_the_caches() {
+fn a_line_partly_covered_by_non_temporal_stores_is_fetched_and_is_dirty_in_the_caches() {
     for ops in [vec![past(70, 0, 32)], vec![past(70, 8, 8), serial()]] {
         let (sent, _, dirty) = run(&small(), &ops, 1);
         assert_eq!((sent, dirty), (vec![(ReadForOwnership, 70)], vec![LineAddr(70)]));
@@ -67,7 +67,7 @@ fn a_line_that_is_stored_in_part_is_fetched_and_stays_dirty_in_the_caches() {
 }
 
 #[test]
-fn lines_are_combined_in_parallel_until_all_buffers_are_in_use() {
+fn write_combining_serves_as_many_lines_in_parallel_as_there_are_buffers() {
     let halves = |lines: u64| -> Vec<Op> {
         let of = |offset| (0..lines).map(move |line| past(70 + line, offset, 32));
         of(0).chain(of(32)).collect()
@@ -79,7 +79,7 @@ fn lines_are_combined_in_parallel_until_all_buffers_are_in_use() {
 }
 
 #[test]
-fn stores_wait_until_memory_has_taken_a_line_if_all_buffers_have_left() {
+fn non_temporal_stores_wait_for_memory_if_all_write_combining_buffers_are_in_flight() {
     let ops: Vec<Op> = (0..40).flat_map(|line| whole(70 + line)).chain([serial()]).collect();
     let (_, fast, _) = run(&small(), &ops, 1);
     let (sent, slow, _) = run(&small(), &ops, 1000);
@@ -88,7 +88,7 @@ fn stores_wait_until_memory_has_taken_a_line_if_all_buffers_have_left() {
 }
 
 #[test]
-fn any_other_access_of_the_core_to_a_line_closes_its_buffer() {
+fn any_ordinary_access_to_a_line_closes_its_write_combining_buffer() {
     let flush =
         Op { orders: Some(Orders { flushes: vec![LineAddr(70)], ..Orders::default() }), ..op(Class::Nop, &[], &[]) };
     let durable = NodeConfig { flushes: true, ..small() };
@@ -106,7 +106,7 @@ fn any_other_access_of_the_core_to_a_line_closes_its_buffer() {
 }
 
 #[test]
-fn with_a_persist_buffer_stores_past_the_caches_are_ordinary_stores() {
+fn with_a_persist_buffer_non_temporal_stores_are_ordinary_stores() {
     let buffer = PersistBufferConfig { entries: 8, drain_from: 6, drain_to: 4 };
     let persist = PersistConfig { buffer, latency_cycles: 2, waits: StoreHold::Never };
     let mut bench = Bench::warm(&NodeConfig { persist_buffer: Some(persist), ..small() }, &[]);
@@ -118,7 +118,7 @@ proptest! {
     /// Every program ends. A line leaves whole only if both of its halves were stored past the caches. Any other store to the line
     /// requests the line.
     #[test]
-    fn a_line_is_sent_whole_only_if_all_its_bytes_were_stored_and_no_store_is_lost(
+    fn random_non_temporal_stores_send_a_line_only_if_fully_stored_and_lose_no_store(
         ops in prop::collection::vec((70..84u64, 0..2u8, 0..8u8), 1..120),
         takes in 1..400u64,
         buffered in any::<bool>(),

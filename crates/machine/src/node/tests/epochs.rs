@@ -51,14 +51,14 @@ fn run(config: &NodeConfig, ops: &[Op], answer: impl Fn(usize) -> u64) -> (Vec<u
 }
 
 #[test]
-fn a_flush_is_sent_after_the_stores_before_it_are_written() {
+fn a_flush_is_sent_only_after_earlier_stores_are_in_the_cache() {
     let (left, _, _) = run(&durable(), &[store(0, 64, 0), flush(&[64])], |_| 1);
     let (alone, _, _) = run(&durable(), &[alu(&[1], &[0]), flush(&[64])], |_| 1);
     assert!(left[0] > MEMORY && alone[0] < 10, "the store missed: {left:?}, {alone:?}");
 }
 
 #[test]
-fn a_flush_is_sent_as_soon_as_its_store_is_written_despite_later_work() {
+fn a_flush_is_sent_as_soon_as_its_store_is_in_the_cache_despite_later_instructions() {
     let behind = (0..400).map(|_| alu(&[1], &[1]));
     let ops: Vec<Op> = [store(0, 64, 0), flush(&[64])].into_iter().chain(behind).collect();
     let (left, ..) = run(&durable(), &ops, |_| 1);
@@ -66,7 +66,7 @@ fn a_flush_is_sent_as_soon_as_its_store_is_written_despite_later_work() {
 }
 
 #[test]
-fn behind_a_write_buffer_a_flush_waits_for_the_line_of_its_store() {
+fn with_a_write_buffer_a_flush_waits_for_the_line_of_its_store() {
     let config = NodeConfig { write_buffer: Some(8), ..durable() };
     let (left, ..) = run(&config, &[store(0, 64, 0), flush(&[64])], |_| 1);
     assert!((MEMORY..MEMORY + 40).contains(&left[0]), "{left:?}");
@@ -74,7 +74,7 @@ fn behind_a_write_buffer_a_flush_waits_for_the_line_of_its_store() {
 
 /// One answer may take longer than another, and the node then gets the other one first.
 #[test]
-fn a_fence_waits_for_the_latest_answer_also_if_its_time_is_known_in_advance() {
+fn a_fence_waits_for_the_latest_flush_acknowledgement_in_any_order_of_their_reports() {
     let retired = |known_before: bool| {
         let mut bench = Bench::warm(&durable(), &[]);
         bench.run(&[op(Class::Serial, &[], &[])]);
@@ -96,7 +96,7 @@ fn a_fence_waits_for_the_latest_answer_also_if_its_time_is_known_in_advance() {
 }
 
 #[test]
-fn a_fence_whose_flushes_were_answered_in_time_does_not_count_as_held() {
+fn a_fence_whose_flushes_are_already_acknowledged_does_not_count_as_stalled() {
     let behind = (0..300).map(|_| alu(&[1], &[1]));
     let ops: Vec<Op> = [flush(&[64])].into_iter().chain(behind).chain([fence()]).collect();
     let mut bench = Bench::warm(&durable(), &[]);
@@ -108,7 +108,7 @@ fn a_fence_whose_flushes_were_answered_in_time_does_not_count_as_held() {
 }
 
 #[test]
-fn a_fence_holds_retirement_until_every_earlier_flush_is_answered_in_any_order() {
+fn a_fence_stalls_retirement_until_every_earlier_flush_is_acknowledged() {
     let ops = [flush(&[64]), flush(&[65]), fence(), alu(&[1], &[0])];
     let of = |first, second| run(&durable(), &ops, |number| [first, second][number]);
     let (one, other) = (of(500, 100), of(100, 500));
@@ -119,7 +119,7 @@ fn a_fence_holds_retirement_until_every_earlier_flush_is_answered_in_any_order()
 }
 
 #[test]
-fn no_store_behind_a_fence_is_written_before_the_answers_of_earlier_flushes() {
+fn no_store_after_a_fence_is_written_before_earlier_flushes_are_acknowledged() {
     let ops = [flush(&[64]), fence(), store(0, 128, 0), flush(&[128])];
     let (left, ..) = run(&durable(), &ops, |_| 700);
     assert!(left[0] < 10 && left[1] > 700, "{left:?}");
@@ -136,7 +136,7 @@ fn a_fence_does_not_wait_for_flushes_of_the_same_instruction() {
 }
 
 #[test]
-fn a_node_without_flushes_executes_flushes_and_fences_as_nops() {
+fn a_core_without_flush_support_executes_flushes_and_fences_as_nops() {
     let ops = [flush(&[64]), fence(), flush(&[64]), fence()];
     let plain: Vec<Op> = ops.iter().map(|_| op(Class::Nop, &[], &[])).collect();
     let (left, cycles, _) = run(&small(), &ops, |_| 300);
@@ -188,7 +188,7 @@ fn some_op() -> impl Strategy<Value = Op> {
 
 proptest! {
     #[test]
-    fn flushes_and_fences_take_the_same_cycles_as_a_ticking_model(
+    fn flushes_and_fences_take_the_cycles_of_a_cycle_by_cycle_model(
         (dispatch, retire, rob) in (1..7u8, 1..7u8, 1..50u32),
         ops in proptest::collection::vec(some_op(), 1..120),
         answers in proptest::collection::vec(1..200u64, 120),

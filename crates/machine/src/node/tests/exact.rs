@@ -31,14 +31,14 @@ fn a_result_is_ready_exactly_after_its_latency() {
 }
 
 #[test]
-fn a_unit_is_shared_by_the_cycle_if_pipelined_and_whole_if_not() {
+fn a_pipelined_unit_starts_an_operation_per_cycle_and_another_only_when_idle() {
     let mut bench = Bench::new(&small());
     assert_eq!(bench.cycles(&vec![op(Class::IntMul, &[1], &[]); 3]), 3 + 2);
     assert_eq!(bench.cycles(&vec![op(Class::IntDiv, &[1], &[]); 3]), 15 * 3);
 }
 
 #[test]
-fn an_older_operation_with_late_operands_leaves_its_unit_to_a_younger_one() {
+fn a_younger_ready_operation_uses_a_unit_before_an_older_one_with_late_operands() {
     let mut bench = Bench::new(&small());
     let ops = [op(Class::IntDiv, &[1], &[]), op(Class::IntMul, &[2], &[1]), op(Class::IntMul, &[3], &[])];
     assert_eq!(bench.cycles(&ops), 15 + 3);
@@ -66,7 +66,7 @@ fn a_full_load_queue_holds_up_the_next_load() {
 }
 
 #[test]
-fn misses_overlap_up_to_the_number_of_registers() {
+fn cache_misses_overlap_up_to_the_number_of_mshrs() {
     let mut bench = Bench::new(&small());
     let loads: Vec<Op> = (0..5).map(|n| load(n, &[], 64 + u64::from(n), 0)).collect();
     assert_eq!(bench.cycles(&loads[..4]), 1 + MISS, "two loads start per cycle");
@@ -79,7 +79,7 @@ fn misses_overlap_up_to_the_number_of_registers() {
 }
 
 #[test]
-fn hits_cost_the_latency_of_their_level() {
+fn cache_hits_take_the_latency_of_their_level() {
     let mut bench = Bench::warm(&small(), &[64]);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(1, &[1], 64, 0), alu(&[1], &[1])]), 5 + 5 + 1);
@@ -104,7 +104,7 @@ fn each_level_replaces_by_its_configured_policy() {
 }
 
 #[test]
-fn a_load_of_a_line_that_is_coming_from_l2_waits_for_it_and_is_merged() {
+fn a_load_of_a_line_in_flight_from_l2_waits_for_it_and_is_merged() {
     let mut bench = Bench::warm(&small(), &[64, 68, 72]);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 64, 8), alu(&[2], &[2])]), 15 + 1);
     let l1d = bench.node.counters().l1d;
@@ -112,7 +112,7 @@ fn a_load_of_a_line_that_is_coming_from_l2_waits_for_it_and_is_merged() {
 }
 
 #[test]
-fn a_load_does_not_wait_for_an_older_one_of_its_line_with_a_late_address() {
+fn a_load_does_not_wait_for_an_older_load_of_its_line_with_a_late_address() {
     let mut bench = Bench::warm(&small(), &[64, 68, 72]);
     let mut ops = vec![op(Class::IntDiv, &[1], &[]), load(2, &[1], 64, 0), load(3, &[], 64, 0)];
     ops.resize(ops.len() + 6, op(Class::IntMul, &[3], &[3]));
@@ -132,7 +132,7 @@ fn misses_of_one_line_make_one_request() {
 }
 
 #[test]
-fn a_load_after_the_arrival_of_its_line_still_pays_the_look_up() {
+fn a_load_after_the_arrival_of_its_line_still_has_the_l1d_latency() {
     let mut config = small();
     (config.rob, config.retire_width) = (512, 255);
     for work in [MISS - 6, MISS - 5, MISS - 4, MISS, MISS + 20] {
@@ -144,7 +144,7 @@ fn a_load_after_the_arrival_of_its_line_still_pays_the_look_up() {
 }
 
 #[test]
-fn a_load_takes_its_data_from_the_store_queue_sooner_than_from_the_cache() {
+fn store_to_load_forwarding_is_faster_than_an_l1d_hit() {
     let mut bench = Bench::warm(&small(), &[64]);
     assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 8)]), 1 + 2);
     assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 16)]), 5, "other bytes of the line");
@@ -155,7 +155,7 @@ fn a_load_takes_its_data_from_the_store_queue_sooner_than_from_the_cache() {
 }
 
 #[test]
-fn a_load_takes_its_data_from_the_youngest_store_before_it() {
+fn a_load_that_covers_two_stores_waits_for_the_data_of_both() {
     let wide = |first: Op, second: Op| {
         let mut both = load(3, &[], 64, 8);
         both.touches[0].bytes = 16;
@@ -168,7 +168,7 @@ fn a_load_takes_its_data_from_the_youngest_store_before_it() {
 }
 
 #[test]
-fn a_load_takes_its_data_from_a_store_that_itself_waits_for_memory() {
+fn store_to_load_forwarding_waits_for_the_data_of_the_store() {
     let mut bench = Bench::warm(&small(), &[64]);
     let ops = [load(1, &[], 128, 0), store(1, 64, 8), load(2, &[], 64, 8), alu(&[2], &[2])];
     assert_eq!(bench.cycles(&ops), MISS + 2 + 1);
@@ -185,7 +185,7 @@ fn a_store_that_misses_does_not_delay_retirement_unless_the_queue_is_full() {
 }
 
 #[test]
-fn a_retired_store_moves_from_its_queue_to_the_write_buffer() {
+fn a_retired_store_moves_from_the_store_queue_to_the_write_buffer() {
     let stores: Vec<Op> = (0..5).map(|n| store(1, 64 + n, 0)).collect();
     let config = NodeConfig { write_buffer: Some(1), ..small() };
     let cycles = Bench::warm(&config, &[]).cycles(&stores);
@@ -196,7 +196,7 @@ fn a_retired_store_moves_from_its_queue_to_the_write_buffer() {
 }
 
 #[test]
-fn an_access_without_a_register_keeps_later_hits_waiting_if_l1d_is_in_order() {
+fn an_access_without_an_mshr_delays_later_hits_in_an_in_order_l1d() {
     let misses = (0..5).map(|n| load(1, &[], 64 + n, 0));
     let divisions = std::iter::repeat_n(op(Class::IntDiv, &[2], &[2]), 9);
     let ops: Vec<Op> = misses.chain([load(2, &[], 128, 0)]).chain(divisions).collect();
@@ -207,7 +207,7 @@ fn an_access_without_a_register_keeps_later_hits_waiting_if_l1d_is_in_order() {
 }
 
 #[test]
-fn a_wrong_prediction_costs_the_resolution_and_the_refill() {
+fn a_branch_misprediction_takes_its_resolution_and_the_refill_penalty() {
     let penalty = small().predictor.refill_penalty_cycles;
     let (taken, not_taken) = (0x1100, 0x1004);
     let cycles = |next, source: &[Op]| {
@@ -221,7 +221,7 @@ fn a_wrong_prediction_costs_the_resolution_and_the_refill() {
 }
 
 #[test]
-fn an_unknown_direct_target_costs_the_misfetch_penalty() {
+fn an_unknown_direct_branch_target_takes_the_misfetch_penalty() {
     let mut bench = Bench::new(&small());
     let ops = [branch(Flow::Jump, &[], 0x1100), alu(&[1], &[])];
     assert_eq!(bench.cycles(&ops), small().predictor.misfetch_penalty_cycles + 1);
@@ -247,7 +247,7 @@ fn a_serialising_instruction_waits_for_all_before_it_and_holds_all_after_it() {
 }
 
 #[test]
-fn pushes_do_not_wait_for_each_other() {
+fn pushes_do_not_wait_for_each_other_via_the_stack_pointer() {
     let push = |data| {
         let mut op = store(data, 64, data * 8);
         op.instruction.address_sources = registers(&[4]);
@@ -260,7 +260,7 @@ fn pushes_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn a_load_that_also_computes_costs_the_operation_too() {
+fn an_instruction_that_loads_and_computes_takes_both_latencies() {
     let mut bench = Bench::warm(&small(), &[64]);
     let mut add = load(1, &[], 64, 0);
     add.instruction.sources = registers(&[1]);
@@ -316,7 +316,7 @@ fn an_invalidation_removes_the_line_and_returns_whether_it_was_dirty() {
 }
 
 #[test]
-fn a_run_stops_at_the_given_time_and_resumes_from_that_cycle() {
+fn a_core_stops_at_the_given_time_and_resumes_from_that_cycle() {
     let mut bench = Bench::warm(&small(), &[]);
     let start = bench.node.retired_at();
     let ops = vec![alu(&[1], &[1]); 400];
@@ -330,7 +330,7 @@ fn a_run_stops_at_the_given_time_and_resumes_from_that_cycle() {
 }
 
 #[test]
-fn no_request_is_sent_before_the_latest_fill_even_if_that_was_reported_late() {
+fn no_memory_request_is_sent_before_the_time_of_the_latest_reported_fill() {
     let mut bench = Bench::warm(&small(), &[]);
     let ops = [load(1, &[], 64, 0), load(2, &[], 65, 0)];
     let mut out = Vec::new();
@@ -357,7 +357,7 @@ fn a_store_to_a_shared_line_sends_an_upgrade_and_a_load_sends_no_request() {
 }
 
 #[test]
-fn a_store_that_joined_a_read_sends_an_upgrade_if_the_line_arrives_shared() {
+fn a_store_merged_with_a_read_sends_an_upgrade_if_the_line_arrives_shared() {
     let mut bench = Bench::warm(&small(), &[]);
     let mut out = Vec::new();
     for op in [load(1, &[], 64, 0), store(2, 64, 8)] {
@@ -374,7 +374,7 @@ fn a_store_that_joined_a_read_sends_an_upgrade_if_the_line_arrives_shared() {
 }
 
 #[test]
-fn a_downgrade_cleans_the_line_and_returns_once_that_it_was_dirty() {
+fn a_coherence_downgrade_cleans_the_line_and_reports_once_that_it_was_dirty() {
     let mut bench = Bench::new(&small());
     bench.cycles(&[store(1, 64, 0)]);
     assert_eq!(bench.node.downgrade(LineAddr(64)), Some(true));
@@ -384,7 +384,7 @@ fn a_downgrade_cleans_the_line_and_returns_once_that_it_was_dirty() {
 }
 
 #[test]
-fn no_instruction_enters_the_window_before_the_core_resumes() {
+fn no_instruction_enters_the_reorder_buffer_before_the_core_resumes() {
     for cycle in [1_000, 1_001] {
         let mut bench = Bench::warm(&small(), &[]);
         let before = bench.node.now();

@@ -108,7 +108,7 @@ fn of_caches_and_tlbs() -> Vec<Case> {
 }
 
 #[test]
-fn each_latency_costs_the_configured_cycles() {
+fn each_latency_of_units_core_caches_and_tlbs_takes_the_configured_cycles() {
     for case in [of_units(), of_the_core(), of_caches_and_tlbs()].into_iter().flatten() {
         for latency in 4..8 {
             let mut config = small();
@@ -199,7 +199,7 @@ fn places_a_cycle() -> Vec<Places> {
 }
 
 #[test]
-fn an_instruction_waits_at_a_full_queue_and_not_with_one_more_entry() {
+fn each_pipeline_queue_stalls_at_its_size_and_not_with_one_more_entry() {
     for places in places_of_queues().into_iter().chain(places_a_cycle()) {
         let cycles = |count| {
             let mut config = small();

@@ -26,7 +26,7 @@ fn short_everywhere() -> NodeConfig {
 }
 
 #[test]
-fn keys_of_a_cache_distinguish_the_halves_of_a_line_only_with_short_lines() {
+fn cache_keys_distinguish_the_halves_of_a_64_byte_line_only_with_32_byte_lines() {
     let (lower, upper) = (WordAddr::of(LineAddr(5), 0), WordAddr::of(LineAddr(5), 32));
     let end_of_lower = WordAddr::of(LineAddr(5), 31);
     let (short, whole) = (LineSize::new(SHORT, LineLength::WHOLE), LineSize::new(WHOLE, LineLength::WHOLE));
@@ -41,7 +41,7 @@ fn keys_of_a_cache_distinguish_the_halves_of_a_line_only_with_short_lines() {
 }
 
 #[test]
-fn touches_are_cut_at_the_ends_of_short_lines_and_nowhere_else() {
+fn accesses_are_split_exactly_at_the_boundaries_of_32_byte_lines() {
     let touch = |offset, bytes| touch(1, offset, bytes, false);
     let cut = |size, touch: Touch| {
         let mut op = alu(&[], &[]);
@@ -57,7 +57,7 @@ fn touches_are_cut_at_the_ends_of_short_lines_and_nowhere_else() {
 }
 
 #[test]
-fn a_miss_fills_half_a_line_of_l1_and_a_whole_one_of_l2() {
+fn a_miss_fills_a_32_byte_line_of_l1_and_a_64_byte_line_of_l2() {
     let mut bench = Bench::warm(&short_l1(), &[64]);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 24)]), 5);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 32)]), 5 + 10, "the other half is in L2");
@@ -66,7 +66,7 @@ fn a_miss_fills_half_a_line_of_l1_and_a_whole_one_of_l2() {
 }
 
 #[test]
-fn with_short_lines_everywhere_the_other_half_is_requested_separately() {
+fn with_32_byte_lines_everywhere_the_other_half_is_requested_separately() {
     let mut bench = Bench::warm(&short_everywhere(), &[64]);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 32)]), MISS);
     assert_eq!(bench.sent(64, RequestKind::Read), 1);
@@ -74,7 +74,7 @@ fn with_short_lines_everywhere_the_other_half_is_requested_separately() {
 }
 
 #[test]
-fn a_half_that_is_in_l2_does_not_wait_for_the_other_one() {
+fn a_32_byte_line_in_l2_does_not_wait_for_a_miss_of_its_neighbour() {
     let mut bench = Bench::warm(&short_everywhere(), &[64, 66, 68]);
     bench.cycles(&[load(1, &[], 64, 32), load(2, &[], 64, 0)]);
     let counters = bench.node.counters();
@@ -82,7 +82,7 @@ fn a_half_that_is_in_l2_does_not_wait_for_the_other_one() {
 }
 
 #[test]
-fn misses_of_both_halves_make_one_request_and_take_a_register_of_l1d_each() {
+fn misses_of_both_32_byte_halves_send_one_request_and_occupy_two_l1d_mshrs() {
     for config in [short_l1(), short_everywhere()] {
         let both = [load(1, &[], 64, 0), load(2, &[], 64, 32)];
         let mut bench = Bench::new(&config);
@@ -102,7 +102,7 @@ fn misses_of_both_halves_make_one_request_and_take_a_register_of_l1d_each() {
 }
 
 #[test]
-fn dirty_halves_are_written_back_once_from_a_long_line_and_twice_from_short_ones() {
+fn two_dirty_halves_are_written_back_once_from_a_64_byte_l2_line_and_twice_otherwise() {
     let both = [store(1, 64, 0), store(1, 64, 32)];
     for (config, writebacks) in [(short_l1(), 1), (short_everywhere(), 2)] {
         let mut bench = Bench::new(&config);
@@ -116,7 +116,7 @@ fn dirty_halves_are_written_back_once_from_a_long_line_and_twice_from_short_ones
 }
 
 #[test]
-fn a_store_dirties_only_its_half() {
+fn a_store_dirties_only_its_32_byte_l1d_line() {
     let mut bench = Bench::new(&short_l1());
     bench.cycles(&[store(1, 64, 32), load(2, &[], 64, 0)]);
     let dirty: Vec<WordAddr> = bench.node.core.caches.dirty_words().collect();
@@ -124,7 +124,7 @@ fn a_store_dirties_only_its_half() {
 }
 
 #[test]
-fn both_halves_are_invalidated_together() {
+fn both_32_byte_halves_of_a_line_are_invalidated_together() {
     for config in [short_l1(), short_everywhere()] {
         let mut bench = Bench::new(&config);
         bench.cycles(&[load(1, &[], 64, 0), store(1, 64, 32)]);
@@ -137,14 +137,14 @@ fn both_halves_are_invalidated_together() {
 }
 
 #[test]
-fn a_cache_that_has_only_the_upper_half_holds_the_line() {
+fn a_core_that_caches_only_the_upper_32_bytes_holds_the_line() {
     let mut bench = Bench::new(&short_everywhere());
     bench.cycles(&[load(1, &[], 64, 32)]);
     assert!(bench.node.holds(LineAddr(64)));
 }
 
 #[test]
-fn code_is_looked_up_at_each_change_of_a_short_line() {
+fn instruction_fetch_looks_up_each_32_byte_line() {
     let mut bench = Bench::new(&short_l1());
     let mut code = vec![op(Class::Nop, &[], &[]); 3];
     (code[1].code_offset, code[2].code_offset) = (31, 32);

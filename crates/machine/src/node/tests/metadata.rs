@@ -27,7 +27,7 @@ fn enter(node: &mut Node, lines: std::ops::Range<u64>) -> Vec<(u64, RequestKind)
 }
 
 #[test]
-fn metadata_displaces_the_least_recently_used_data_as_a_clean_victim() {
+fn metadata_in_l2_evicts_the_least_recently_used_data_as_a_clean_victim() {
     let mut node = node();
     warm(&mut node, 0..4, false);
     assert_eq!(enter(&mut node, 0..2), [(0, RequestKind::CleanVictim), (1, RequestKind::CleanVictim)]);
@@ -35,7 +35,7 @@ fn metadata_displaces_the_least_recently_used_data_as_a_clean_victim() {
 }
 
 #[test]
-fn metadata_that_displaces_dirty_data_has_it_written_back() {
+fn dirty_data_evicted_by_metadata_in_l2_is_written_back() {
     let mut node = node();
     // L1D has two ways here: it has written the first two back to L2.
     warm(&mut node, 0..4, true);
@@ -44,7 +44,7 @@ fn metadata_that_displaces_dirty_data_has_it_written_back() {
 }
 
 #[test]
-fn metadata_displaced_by_data_is_dropped_and_listed_once() {
+fn metadata_evicted_from_l2_by_data_is_dropped_and_reported_once() {
     let mut node = node();
     enter(&mut node, 0..3);
     assert!(node.use_metadata(LineAddr(METADATA)), "the second is now the one used least recently");
@@ -56,7 +56,7 @@ fn metadata_displaced_by_data_is_dropped_and_listed_once() {
 }
 
 #[test]
-fn dropped_metadata_frees_its_way_and_is_not_listed_as_displaced() {
+fn invalidated_metadata_frees_its_l2_way_and_is_not_reported_as_evicted() {
     let mut node = node();
     enter(&mut node, 0..4);
     node.drop_metadata(LineAddr(METADATA));
@@ -65,7 +65,7 @@ fn dropped_metadata_frees_its_way_and_is_not_listed_as_displaced() {
 }
 
 #[test]
-fn metadata_counts_as_no_access_and_is_never_dirty() {
+fn metadata_in_l2_counts_as_no_access_and_is_never_dirty() {
     let mut node = node();
     warm(&mut node, 0..2, false);
     let before = node.counters().l2;

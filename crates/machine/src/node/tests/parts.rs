@@ -38,7 +38,7 @@ fn after(register: u8) -> Op {
 }
 
 #[test]
-fn a_load_completes_with_its_piece_of_the_line_and_waits_for_a_later_piece() {
+fn a_load_completes_with_the_piece_of_the_line_that_it_needs() {
     let both = |offset| [load(1, &[], 64, 16), load(2, &[], 64, offset), after(2)];
     let taken = |offset, piece| cycles(&small(), &both(offset), piece);
     let with_tail = MISS + TAIL + 1;
@@ -52,26 +52,26 @@ fn a_load_completes_with_its_piece_of_the_line_and_waits_for_a_later_piece() {
 }
 
 #[test]
-fn a_load_of_two_words_waits_for_the_later_one() {
+fn a_load_across_two_words_waits_for_the_later_piece() {
     let taken = |offset, piece| cycles(&small(), &[load(1, &[], 64, offset), after(1)], piece);
     assert_eq!([taken(16, 8), taken(20, 8), taken(20, 16)], [MISS + 1, MISS + TAIL + 1, MISS + 1]);
 }
 
 #[test]
-fn a_load_between_two_arrivals_of_a_line_uses_the_words_that_have_arrived() {
+fn a_load_between_two_partial_arrivals_of_a_line_uses_the_arrived_words() {
     let chained = |offset| [load(1, &[], 64, 0), load(2, &[1], 64, offset), after(2)];
     let taken = |offset| cycles(&small(), &chained(offset), 8);
     assert_eq!([taken(4), taken(0), taken(8)], [MISS + TAIL + 1, MISS + 5 + 1, MISS + TAIL + 1]);
 }
 
 #[test]
-fn a_store_waits_for_the_whole_of_its_line() {
+fn a_store_waits_for_the_whole_line_and_not_only_its_critical_word() {
     let ops = [store(1, 64, 16), op(Class::Serial, &[], &[]), alu(&[1], &[])];
     assert_eq!(cycles(&small(), &ops, 8), cycles(&small(), &ops, 64) + TAIL);
 }
 
 #[test]
-fn the_other_half_of_a_short_l1_line_waits_for_the_tail_or_for_its_look_up() {
+fn the_other_32_byte_half_waits_for_the_rest_of_the_line_or_its_l2_look_up() {
     let mut config = small();
     for cache in [&mut config.l1i, &mut config.l1d] {
         cache.line = Bytes(32);
@@ -84,7 +84,7 @@ fn the_other_half_of_a_short_l1_line_waits_for_the_tail_or_for_its_look_up() {
 }
 
 #[test]
-fn the_front_end_waits_for_the_whole_line_of_its_cache() {
+fn instruction_fetch_waits_for_the_whole_line_of_the_l1i() {
     let code = |line| [Op { code: line, ..op(Class::Nop, &[], &[]) }];
     let taken = |config: &NodeConfig, piece| cycles(config, &code(CODE_LINE + 1), piece);
     let whole = taken(&small(), 64);

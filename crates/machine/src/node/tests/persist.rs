@@ -146,7 +146,7 @@ fn cycles_of(config: &NodeConfig, lines: &[u64], answer: u64) -> u64 {
 }
 
 #[test]
-fn stores_enter_one_after_the_other_and_each_takes_the_latency_of_the_buffer() {
+fn stores_enter_the_persist_buffer_serially_each_with_the_buffer_latency() {
     let of = |latency, lines: &[u64]| {
         let mut config = roomy(StoreHold::Never);
         config.persist_buffer.as_mut().unwrap().latency_cycles = latency;
@@ -160,7 +160,7 @@ fn stores_enter_one_after_the_other_and_each_takes_the_latency_of_the_buffer() {
 }
 
 #[test]
-fn a_store_waits_for_the_answers_that_its_scheme_requires() {
+fn a_store_waits_for_the_persist_answers_that_its_scheme_requires() {
     let of = |waits, answer| cycles_of(&roomy(waits), &[64, 65, 64], answer);
     let plain = of(StoreHold::Never, 0);
     for answer in [39, 40] {
@@ -171,7 +171,7 @@ fn a_store_waits_for_the_answers_that_its_scheme_requires() {
 }
 
 #[test]
-fn a_store_that_finds_all_entries_taken_waits_until_one_has_left() {
+fn a_store_to_a_full_persist_buffer_waits_until_an_entry_has_drained() {
     let of = |entries, drain| {
         let mut owner = Owner::warm(&with_buffer(entries, 2, 1, StoreHold::Never), &[64, 65, 66]);
         owner.drain = drain;
@@ -186,7 +186,7 @@ fn a_store_that_finds_all_entries_taken_waits_until_one_has_left() {
 }
 
 #[test]
-fn a_store_to_an_entry_that_is_leaving_waits_and_allocates_a_new_one() {
+fn a_store_to_a_draining_persist_buffer_entry_waits_and_allocates_a_new_entry() {
     let of = |line, drain| {
         let mut owner = Owner::warm(&with_buffer(8, 2, 1, StoreHold::Never), &[64, 65, 66]);
         owner.drain = drain;
@@ -201,7 +201,7 @@ fn a_store_to_an_entry_that_is_leaving_waits_and_allocates_a_new_one() {
 }
 
 #[test]
-fn a_later_store_is_in_l1d_first_and_enters_second() {
+fn a_younger_store_that_hits_l1d_enters_the_persist_buffer_after_an_older_miss() {
     let mut owner = Owner::warm(&roomy(StoreHold::Never), &[64]);
     owner.cycles(&stores(&[200, 64, 201]));
     assert_eq!(owner.lines().0, [200, 64, 201]);
@@ -214,7 +214,7 @@ fn a_later_store_is_in_l1d_first_and_enters_second() {
 }
 
 #[test]
-fn the_oldest_entries_are_drained_when_the_store_that_fills_the_buffer_has_its_answer() {
+fn persist_buffer_drains_begin_once_the_store_that_reaches_the_watermark_is_answered() {
     let mut owner = Owner::warm(&with_buffer(4, 3, 1, StoreHold::NewEntries), &[64, 65, 66]);
     owner.cycles(&stores(&[66, 64, 66, 65]));
     assert_eq!(owner.lines(), (vec![66, 64, 66, 65], vec![66, 64]));
@@ -227,7 +227,7 @@ fn the_oldest_entries_are_drained_when_the_store_that_fills_the_buffer_has_its_a
 }
 
 #[test]
-fn the_additional_cycles_of_a_slower_persist_answer_are_lost_only_to_the_buffer() {
+fn stall_cycles_of_a_slower_persist_answer_are_charged_only_to_the_persist_buffer() {
     let at_work = |answer| {
         let mut owner = Owner::warm(&roomy(StoreHold::NewEntries), &[64, 65, 66, 67]);
         owner.answer = answer;
@@ -241,7 +241,7 @@ fn the_additional_cycles_of_a_slower_persist_answer_are_lost_only_to_the_buffer(
 }
 
 #[test]
-fn waits_for_a_full_buffer_are_lost_to_it_and_unawaited_drains_are_not() {
+fn stall_cycles_are_charged_for_a_full_persist_buffer_and_not_for_background_drains() {
     let at_work = |entries, drain| {
         let mut owner = Owner::warm(&with_buffer(entries, 2, 1, StoreHold::Never), &[64, 65, 66, 67]);
         owner.drain = drain;
@@ -254,7 +254,7 @@ fn waits_for_a_full_buffer_are_lost_to_it_and_unawaited_drains_are_not() {
 }
 
 #[test]
-fn only_the_drain_that_frees_the_store_counts_as_having_held_up_the_core() {
+fn only_the_drain_that_unblocks_a_store_is_charged_with_stall_cycles() {
     let mut owner = Owner::warm(&with_buffer(4, 3, 0, StoreHold::Never), &[64, 65, 66, 67]);
     owner.spread = 50;
     owner.cycles(&stores(&[64, 65, 66, 66]));
@@ -264,7 +264,7 @@ fn only_the_drain_that_frees_the_store_counts_as_having_held_up_the_core() {
 }
 
 #[test]
-fn a_drain_that_ends_while_a_store_is_still_entering_has_not_held_up_the_core() {
+fn a_drain_that_ends_before_a_store_needs_its_entry_is_charged_no_stall_cycles() {
     let lost = |latency, drain| {
         let mut config = with_buffer(2, 2, 1, StoreHold::Never);
         config.persist_buffer.as_mut().unwrap().latency_cycles = latency;
@@ -280,7 +280,7 @@ fn a_drain_that_ends_while_a_store_is_still_entering_has_not_held_up_the_core() 
 }
 
 #[test]
-fn a_line_that_arrives_while_a_store_waits_for_the_buffer_loses_no_time() {
+fn a_fill_that_arrives_while_a_store_awaits_the_persist_buffer_is_charged_no_stall() {
     let mut owner = Owner::warm(&roomy(StoreHold::NewEntries), &[64]);
     owner.answer = 400;
     owner.cycles(&stores(&[64, 200]));
@@ -289,7 +289,7 @@ fn a_line_that_arrives_while_a_store_waits_for_the_buffer_loses_no_time() {
 }
 
 #[test]
-fn a_store_across_short_lines_enters_once_and_when_l1d_has_all_of_it() {
+fn a_store_across_two_32_byte_lines_enters_the_persist_buffer_once() {
     let mut config = roomy(StoreHold::EveryStore);
     config.l1d.line = ::units::Bytes(32);
     let mut owner = Owner::warm(&config, &[64, 65]);
@@ -303,7 +303,7 @@ fn a_store_across_short_lines_enters_once_and_when_l1d_has_all_of_it() {
 }
 
 #[test]
-fn a_store_stays_in_the_write_buffer_until_it_has_entered_the_persist_buffer() {
+fn a_store_waits_in_the_write_buffer_for_its_line_before_the_persist_buffer() {
     let mut config = roomy(StoreHold::Never);
     config.write_buffer = Some(4);
     let mut owner = Owner::warm(&config, &[64]);
@@ -314,7 +314,7 @@ fn a_store_stays_in_the_write_buffer_until_it_has_entered_the_persist_buffer() {
 }
 
 #[test]
-fn a_node_without_a_buffer_sends_no_persist_request_and_has_no_counters() {
+fn a_core_without_a_persist_buffer_sends_no_persist_request_and_has_no_such_statistics() {
     let mut owner = Owner::warm(&small(), &[64]);
     owner.cycles(&stores(&[64, 200]));
     assert!(owner.requests.is_empty());
@@ -322,7 +322,7 @@ fn a_node_without_a_buffer_sends_no_persist_request_and_has_no_counters() {
 }
 
 #[test]
-fn warming_leaves_the_same_entries_as_detail() {
+fn functional_warming_leaves_the_persist_buffer_entries_of_detailed_simulation() {
     let mut random = Random::new(5);
     let lines: Vec<u64> = (0..300).map(|_| 64 + random.below(9)).collect();
     for (entries, from, to) in [(8, 6, 4), (2, 1, 0), (5, 5, 1)] {
@@ -345,7 +345,7 @@ fn warming_leaves_the_same_entries_as_detail() {
 }
 
 #[test]
-fn random_programs_keep_the_order_of_stores_and_lose_no_cycle_twice() {
+fn random_programs_with_a_persist_buffer_keep_store_order_and_count_no_stall_twice() {
     let mut random = Random::new(77);
     for _ in 0..300 {
         let ops: Vec<Op> = (0..60)

@@ -4,7 +4,7 @@ use super::persist::{roomy, stores, with_buffer};
 use super::*;
 
 #[test]
-fn an_entry_that_another_core_reads_leaves_behind_the_store_that_waits_for_its_answer() {
+fn a_remote_read_drains_a_persist_buffer_entry_after_its_unanswered_store() {
     let mut bench = Bench::warm(&roomy(StoreHold::NewEntries), &[64]);
     let mut out = Vec::new();
     let ops = stores(&[64]);
@@ -25,7 +25,7 @@ fn an_entry_that_another_core_reads_leaves_behind_the_store_that_waits_for_its_a
 }
 
 #[test]
-fn an_entry_that_another_core_writes_makes_room_for_the_store_that_waits() {
+fn a_remote_write_removes_a_persist_buffer_entry_and_unblocks_a_waiting_store() {
     let mut bench = Bench::warm(&with_buffer(1, 1, 0, StoreHold::NewEntries), &[64, 65]);
     let mut out = Vec::new();
     let ops = stores(&[64, 65]);

@@ -217,7 +217,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn scheduled_stores_enter_the_buffer_in_the_same_cycles_as_in_a_ticking_model(
+    fn stores_enter_the_persist_buffer_in_the_cycles_of_a_cycle_by_cycle_model(
         persist in some_buffer(),
         stores in some_stores(),
     ) {
@@ -228,7 +228,7 @@ proptest! {
     /// If stores enter the buffer in no time and are not known in advance, the path schedules no event ahead. Remote accesses then
     /// meet the entries of their own cycle.
     #[test]
-    fn remote_accesses_to_entries_take_the_same_cycles_as_in_a_ticking_model(
+    fn remote_accesses_to_persist_buffer_entries_match_a_cycle_by_cycle_model(
         persist in some_buffer(),
         stores in some_stores(),
         remotes in proptest::collection::btree_map(0..900u64, (0..7u64, any::<bool>()), 0..60),

@@ -33,7 +33,7 @@ fn a_next_line_prefetcher_fetches_the_next_lines_but_no_line_beyond_the_frame() 
 }
 
 #[test]
-fn a_stride_is_expected_until_it_was_wrong_twice_and_again_once_it_was_right() {
+fn the_stride_prefetcher_drops_a_stride_after_two_wrong_predictions() {
     let nothing = Vec::<u64>::new();
     assert_eq!(stride(1, &[0, 100, 200]), [nothing.clone(), vec![200], vec![300]]);
     assert_eq!(stride(1, &[0, 100, 700, 710]), [nothing.clone(), vec![200], nothing.clone(), nothing.clone()]);
@@ -85,7 +85,7 @@ fn stream(pages: usize, addresses: &[u64]) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn a_stream_starts_after_two_steps_in_one_direction_and_keeps_its_distance() {
+fn the_stream_prefetcher_starts_after_two_steps_in_one_direction() {
     let lines = |lines: &[u64]| stream(2, &lines.iter().map(|line| line * 64 + 8).collect::<Vec<_>>());
     let nothing = Vec::<u64>::new();
     assert_eq!(lines(&[0, 1, 2, 3, 4]), [nothing.clone(), nothing.clone(), vec![3, 4], vec![5, 6], vec![7, 8]]);
@@ -98,7 +98,7 @@ fn a_stream_starts_after_two_steps_in_one_direction_and_keeps_its_distance() {
 }
 
 #[test]
-fn a_stream_ends_with_its_page_and_each_followed_page_has_a_separate_stream() {
+fn the_stream_prefetcher_has_a_separate_stream_per_page_that_ends_with_it() {
     let lines = |lines: &[u64]| stream(2, &lines.iter().map(|line| line * 64).collect::<Vec<_>>());
     assert_eq!(lines(&[60, 61, 62, 63])[2..], [vec![63], vec![]]);
     assert_eq!(lines(&[64 + 2, 64 + 1, 64]).concat(), Vec::<u64>::new(), "nothing is below the page's first line");
@@ -139,7 +139,7 @@ fn naive_streams(lines: &[u64], degree: i64, distance: i64) -> Vec<Vec<u64>> {
 
 proptest! {
     #[test]
-    fn a_stream_prefetcher_fetches_the_lines_of_a_naive_one(
+    fn a_stream_prefetcher_fetches_the_lines_of_a_naive_model(
         lines in proptest::collection::vec((0..192u64, -3..4i64, 1..9usize), 1..20), degree in 1..4u32, distance in 1..9u32,
     ) {
         let run = |(start, step, length): (u64, i64, usize)| {
@@ -163,7 +163,7 @@ fn some_accesses() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 proptest! {
     #[test]
-    fn a_stride_prefetcher_fetches_the_lines_of_a_naive_one(accesses in some_accesses(), degree in 1..5u32) {
+    fn a_stride_prefetcher_fetches_the_lines_of_a_naive_model(accesses in some_accesses(), degree in 1..5u32) {
         let config = PrefetcherConfig::Stride { degree, entries: 4 };
         prop_assert_eq!(expected(config, 64, &accesses), naive(&accesses, degree));
     }
@@ -180,7 +180,7 @@ fn kinds(bench: &Bench) -> Vec<(u64, RequestKind)> {
 }
 
 #[test]
-fn a_prefetched_line_costs_the_latency_of_its_level() {
+fn a_hit_on_a_prefetched_line_takes_the_latency_of_its_cache_level() {
     for (config, cycles) in [(with(NEXT, None), 5), (with(None, NEXT), 5 + 10)] {
         let mut bench = Bench::warm(&config, &[]);
         assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
@@ -201,7 +201,7 @@ fn a_store_trains_the_prefetcher_and_dirties_a_prefetched_line() {
 }
 
 #[test]
-fn a_prefetch_from_l2_is_late_until_its_fifteenth_cycle() {
+fn an_l1d_prefetch_from_l2_counts_as_late_within_15_cycles() {
     for distance in 8..13u64 {
         // The last two displace line 65 from L1D, not from L2.
         let mut bench = Bench::warm(&with(NEXT, None), &[64, 65, 69, 73]);
@@ -217,7 +217,7 @@ fn a_prefetch_from_l2_is_late_until_its_fifteenth_cycle() {
 }
 
 #[test]
-fn an_access_joins_the_prefetch_of_its_line() {
+fn a_demand_miss_merges_with_the_prefetch_of_its_line() {
     for config in [with(NEXT, None), with(None, NEXT)] {
         let mut bench = Bench::warm(&config, &[]);
         assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 65, 0)]), MISS);
@@ -229,7 +229,7 @@ fn an_access_joins_the_prefetch_of_its_line() {
 }
 
 #[test]
-fn a_prefetch_leaves_a_register_free() {
+fn a_prefetch_leaves_one_mshr_free() {
     let issued = |mshrs: fn(&mut NodeConfig, usize), count, config: NodeConfig| {
         let mut config = config;
         mshrs(&mut config, count);
@@ -244,7 +244,7 @@ fn a_prefetch_leaves_a_register_free() {
 }
 
 #[test]
-fn lines_that_leave_unused_are_useless() {
+fn prefetched_lines_evicted_before_use_count_as_useless() {
     let mut bench = Bench::warm(&with(NEXT, None), &[]);
     let stride: Vec<Op> = (0..20).map(|n| load(1, &[1], 64 + 2 * n, 0)).collect();
     bench.cycles(&stride);
@@ -254,7 +254,7 @@ fn lines_that_leave_unused_are_useless() {
 }
 
 #[test]
-fn a_stride_prefetcher_hides_most_of_a_regular_walk_and_little_of_an_irregular_one() {
+fn a_stride_prefetcher_hides_the_latency_of_regular_and_not_of_irregular_strides() {
     // Each load waits for the one before: without prefetching, they miss one after another.
     let walk = |config: &NodeConfig, lines: &dyn Fn(u64) -> u64| {
         let mut bench = Bench::warm(config, &[]);

@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn every_program_ends_in_order_and_repeats_exactly(
+    fn every_random_program_retires_in_order_and_repeats_exactly(
         config in some_config(),
         ops in proptest::collection::vec(some_op(), 1..150),
         seed in any::<u64>(),
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn every_written_line_is_written_back_or_still_held(
+    fn every_stored_line_of_a_random_program_is_written_back_or_still_dirty(
         config in some_config(),
         ops in proptest::collection::vec(some_op(), 1..150),
         seed in any::<u64>(),

@@ -6,7 +6,7 @@ use crate::lookups::LookUpLimit;
 const MISS: u64 = 5 + 10 + MEMORY;
 
 #[test]
-fn two_loads_of_a_line_in_the_read_queue_are_one_access() {
+fn two_loads_of_a_line_in_the_read_queue_count_as_one_l1d_access() {
     let both = [load(1, &[], 64, 0), load(2, &[], 64, 8)];
     let apart = NodeConfig { load_ports: 1, ..small() };
     let merging = NodeConfig { read_queue_ports: Some(2), ..apart.clone() };
@@ -28,7 +28,7 @@ fn a_load_after_the_look_up_of_its_line_is_a_separate_merged_access() {
 }
 
 #[test]
-fn l2_holds_no_more_look_ups_than_its_limit() {
+fn an_l2_has_no_more_concurrent_look_ups_than_its_limit() {
     for cycles in [1, 2, 9] {
         let limit = LookUpLimit { per_cycle: 1, places: 1, cycles };
         let mut bench = Bench::warm(&NodeConfig { l2_lookups: Some(limit), ..small() }, &[64, 68, 72, 65, 69, 73]);

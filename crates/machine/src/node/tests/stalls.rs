@@ -44,7 +44,7 @@ fn at_work(ops: &[Op], memory: u64) -> (u64, u64) {
 }
 
 #[test]
-fn the_additional_cycles_of_a_slower_memory_are_lost_to_an_unhidden_load() {
+fn stall_cycles_of_a_slower_memory_are_charged_to_the_exposed_load() {
     let chain = [load(1, &[], 64, 0), load(2, &[1], 128, 0), alu(&[3], &[2])];
     let (work, lost) = at_work(&chain, MEMORY);
     assert!(lost > 2 * MEMORY, "from the retirement before, which is when the load was looked up");
@@ -52,7 +52,7 @@ fn the_additional_cycles_of_a_slower_memory_are_lost_to_an_unhidden_load() {
 }
 
 #[test]
-fn a_line_that_arrives_before_an_older_one_has_not_held_up_the_core() {
+fn a_fill_that_arrives_before_an_older_one_is_charged_no_stall_cycles() {
     let ops = [load(1, &[], 64, 0), load(2, &[], 128, 0), load(3, &[], 192, 0)];
     let (_, lost) = run(&ops, |line| if line == LineAddr(64) { 300 } else { 100 });
     let of: Vec<_> = lost.iter().map(|(line, _, lost)| (line.0, *lost > 0)).collect();
@@ -64,7 +64,7 @@ fn a_line_that_arrives_before_an_older_one_has_not_held_up_the_core() {
 }
 
 #[test]
-fn work_that_takes_as_long_as_memory_hides_it() {
+fn older_instructions_that_run_as_long_as_a_memory_access_hide_it() {
     let divide = |number: u8| op(Class::IntDiv, &[number], &[number]);
     let ops: Vec<Op> = [load(1, &[], 64, 0)].into_iter().chain((0..14).map(|_| divide(9))).collect();
     let behind: Vec<Op> = ops.iter().rev().cloned().collect();
@@ -74,7 +74,7 @@ fn work_that_takes_as_long_as_memory_hides_it() {
 }
 
 #[test]
-fn stores_that_fill_their_queue_hold_up_the_next_store() {
+fn a_full_store_queue_stalls_the_next_store_and_is_charged_to_memory() {
     let stores: Vec<Op> = (1..=5).map(|line| store(1, 64 * line, 0)).collect();
     let (cycles, lost) = at_work(&stores, MEMORY);
     let (longer, more) = at_work(&stores, MEMORY + 50);
@@ -83,14 +83,14 @@ fn stores_that_fill_their_queue_hold_up_the_next_store() {
 }
 
 #[test]
-fn code_that_is_awaited_holds_up_an_empty_window() {
+fn an_instruction_fetch_miss_is_charged_stall_cycles_with_an_empty_reorder_buffer() {
     let code = [Op { code: CODE_LINE + 1, ..op(Class::Nop, &[], &[]) }];
     let (work, lost) = at_work(&code, MEMORY);
     assert_eq!(at_work(&code, MEMORY + 50), (work, lost + 50));
 }
 
 #[test]
-fn a_line_for_an_old_store_that_arrives_before_awaited_code_loses_no_time() {
+fn a_fill_for_a_retired_store_during_an_instruction_miss_is_charged_no_stall_cycles() {
     let code = Op { code: CODE_LINE + 1, ..op(Class::Nop, &[], &[]) };
     let (_, lost) = run(&[store(1, 64, 0), code], |line| if line == LineAddr(64) { 100 } else { 300 });
     let of: Vec<_> = lost.iter().map(|(line, _, lost)| (line.0, *lost)).collect();
@@ -98,7 +98,7 @@ fn a_line_for_an_old_store_that_arrives_before_awaited_code_loses_no_time() {
 }
 
 #[test]
-fn an_idle_core_counts_each_idle_cycle_once() {
+fn repeated_resumption_of_an_idle_core_counts_each_idle_cycle_once() {
     let mut bench = Bench::warm(&small(), &[]);
     let period = bench.node.clock.period().as_fs();
     let retired = bench.clock();
@@ -124,7 +124,7 @@ fn a_core_that_awaits_a_line_after_its_last_instruction_is_not_idle() {
 }
 
 #[test]
-fn no_cycle_is_lost_twice_in_random_programs() {
+fn random_programs_count_no_stall_cycle_twice() {
     let mut random = Random::new(31);
     for _ in 0..200 {
         let ops: Vec<Op> = (0..60)

@@ -20,7 +20,7 @@ impl Feed for Switching<'_> {
 }
 
 #[test]
-fn a_core_stops_before_another_process_and_continues_after_the_switch() {
+fn a_core_stops_at_a_context_switch_and_continues_after_it() {
     let mut bench = Bench::warm(&small(), &[64]);
     let (start, period) = (bench.clock(), bench.node.clock.period().as_fs());
     let ops = [alu(&[1], &[]), alu(&[1], &[1]), alu(&[1], &[1])];
@@ -41,14 +41,14 @@ fn a_core_stops_before_another_process_and_continues_after_the_switch() {
 }
 
 #[test]
-fn a_core_that_is_not_switched_is_never_switching() {
+fn a_core_without_context_switches_has_no_switching_time() {
     let mut bench = Bench::warm(&small(), &[64]);
     bench.cycles(&[alu(&[1], &[]), alu(&[1], &[1])]);
     assert_eq!((bench.node.switching().as_fs(), bench.node.counters().lost_cycles.switch), (0, 0));
 }
 
 #[test]
-fn an_emptied_tlb_misses_each_page_again_and_gives_up_its_records() {
+fn a_flushed_tlb_misses_each_page_again_and_releases_its_chunk_records() {
     let mut bench = Bench::new(&small());
     bench.node.keep_records();
     let clock = bench.node.clock;

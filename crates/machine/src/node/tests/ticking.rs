@@ -85,7 +85,7 @@ pub(super) fn some_work() -> impl Strategy<Value = Op> {
 
 proptest! {
     #[test]
-    fn a_program_takes_the_same_cycles_as_in_a_ticking_model(
+    fn a_random_program_takes_the_cycles_of_a_cycle_by_cycle_model(
         (dispatch, retire, rob, alus) in (1..7u8, 1..7u8, 1..50u32, 1..4u8),
         ops in proptest::collection::vec(some_work(), 1..200),
     ) {

@@ -6,7 +6,7 @@ use crate::node::pipeline::tlb::Tlbs;
 use crate::node::pipeline::translated::Side;
 
 #[test]
-fn a_look_up_that_waits_for_the_translation_of_another_is_a_miss_and_a_shared_one_is_counted_once() {
+fn a_tlb_look_up_merged_with_a_pending_translation_counts_as_a_miss() {
     let mut config = small();
     (config.dtlb.latency_cycles, config.stlb.latency_cycles, config.walk_latency_cycles) = (1, 7, 30);
     let mut tlbs = Tlbs::new(&config);

@@ -36,7 +36,7 @@ fn load_of_page(page: u64) -> Op {
 }
 
 #[test]
-fn a_walk_reads_every_level_once_and_the_next_one_only_the_last() {
+fn a_page_walk_reads_every_level_once_and_the_next_walk_only_the_last() {
     let mut bench = bench(TableLayout::Radix, 0);
     assert_eq!(bench.cycles(&[load_of_page(4)]), 2 * MISS + MISS);
     assert_eq!(bench.cycles(&[load_of_page(5)]), MISS + MISS, "a structure cache knows the table");
@@ -46,7 +46,7 @@ fn a_walk_reads_every_level_once_and_the_next_one_only_the_last() {
 }
 
 #[test]
-fn with_a_page_for_each_entry_a_level_is_read_once_more() {
+fn with_one_table_page_per_entry_a_page_walk_reads_an_additional_level() {
     let mut bench = bench(TableLayout::PagePerEntry, 0);
     bench.cycles(&[load_of_page(4)]);
     assert_eq!(bench.cycles(&[load_of_page(5)]), 2 * MISS + MISS);
@@ -54,7 +54,7 @@ fn with_a_page_for_each_entry_a_level_is_read_once_more() {
 }
 
 #[test]
-fn accesses_to_a_page_that_is_being_walked_wait_for_that_walk() {
+fn accesses_to_a_page_with_a_pending_page_walk_wait_for_it() {
     let mut bench = bench(TableLayout::Radix, 0);
     let both = [load_of_page(4), load(2, &[], 4 * 64, 8), store(3, 4 * 64 + 1, 0)];
     assert_eq!(bench.cycles(&both), 2 * MISS + MISS);
@@ -67,19 +67,19 @@ fn accesses_to_a_page_that_is_being_walked_wait_for_that_walk() {
 }
 
 #[test]
-fn walks_beyond_the_limit_wait_for_earlier_walks() {
+fn page_walks_beyond_the_limit_wait_for_earlier_walks() {
     let mut bench = bench(TableLayout::Radix, 0);
     assert_eq!(bench.cycles(&[load_of_page(4), load_of_page(5)]), 2 * MISS + MISS + MISS);
 }
 
 #[test]
-fn a_first_touch_costs_its_penalty_for_the_page_and_for_its_table() {
+fn a_first_access_takes_the_allocation_penalty_for_the_page_and_for_its_table() {
     let mut bench = bench(TableLayout::Radix, 40);
     assert_eq!(bench.cycles(&[load_of_page(4)]), 2 * MISS + MISS + 2 * 40);
 }
 
 #[test]
-fn no_access_enters_l1d_while_the_limit_of_accesses_waits_for_translations() {
+fn no_access_enters_l1d_while_the_maximum_number_of_accesses_awaits_translations() {
     let divisions = std::iter::repeat_n(op(Class::IntDiv, &[2], &[2]), 14);
     let ops: Vec<Op> = [load_of_page(4), load(2, &[], 5 * 64, 0)].into_iter().chain(divisions).collect();
     let [free, limited] = [2, 1].map(|limit| {
@@ -92,7 +92,7 @@ fn no_access_enters_l1d_while_the_limit_of_accesses_waits_for_translations() {
 }
 
 #[test]
-fn stores_and_loads_that_wait_for_translations_enter_later_and_send_one_request() {
+fn accesses_delayed_by_the_translation_limit_send_one_request_each() {
     let mut bench = limited_bench(TableLayout::Radix, 0, Some(1));
     let ops = [load_of_page(4), store(3, 5 * 64, 0), load(1, &[], 4 * 64 + 9, 0), load(2, &[], 4 * 64 + 9, 8)];
     bench.cycles(&ops);
@@ -109,7 +109,7 @@ fn held_up(ops: &[Op], memory: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_page_table_of_the_oldest_load_has_held_up_the_core_until_its_arrival() {
+fn the_page_walk_of_the_oldest_load_is_charged_stall_cycles_until_its_line_arrives() {
     let lost = held_up(&[load_of_page(4)], |line| if line == 9301 { 300 } else { MEMORY });
     let [(9301, table), (256, data)] = lost[..] else { panic!("{lost:?}") };
     // The first wait starts at the previous retirement, when the load was looked up; the second one starts at the end
@@ -118,14 +118,14 @@ fn a_page_table_of_the_oldest_load_has_held_up_the_core_until_its_arrival() {
 }
 
 #[test]
-fn a_page_table_of_code_has_held_up_an_empty_window_until_its_arrival() {
+fn the_page_walk_of_an_instruction_fetch_is_charged_stall_cycles_until_its_line_arrives() {
     let code = Op { code: 4 * 64 + 7, ..op(Class::Nop, &[], &[]) };
     let lost = held_up(&[code], |line| if line == 9301 { 300 } else { MEMORY });
     let [(9301, 300..), (263, MEMORY..)] = lost[..] else { panic!("{lost:?}") };
 }
 
 #[test]
-fn a_page_table_of_a_younger_load_loses_no_time_while_an_older_line_is_awaited() {
+fn the_page_walk_of_a_younger_load_is_charged_no_stall_while_an_older_load_waits() {
     let older = 5 * 64 + 3;
     let lost = held_up(&[load(2, &[], older, 0), load_of_page(4)], |line| if line == older { 400 } else { MEMORY });
     let [(9301, 0), (256, 0), (last, 400..)] = lost[..] else { panic!("{lost:?}") };

@@ -78,7 +78,7 @@ fn warmed(config: &NodeConfig, uses: &[Use]) -> (Node, Vec<Request>) {
 
 proptest! {
     #[test]
-    fn warming_sends_the_same_requests_and_keeps_the_same_lines_as_detail(uses in proptest::collection::vec(some_use(), 1..300)) {
+    fn functional_warming_sends_the_requests_and_keeps_the_lines_of_detailed_simulation(uses in proptest::collection::vec(some_use(), 1..300)) {
       for config in [small_caches(), short_lines()] {
         let detailed = in_detail(&config, &uses);
         let (node, requests) = warmed(&config, &uses);
@@ -92,7 +92,7 @@ proptest! {
 }
 
 #[test]
-fn a_warmed_line_is_a_hit() {
+fn a_line_cached_by_functional_warming_hits() {
     let mut bench = Bench::new(&small());
     let mut out = Vec::new();
     bench.node.warm_code_page(PageKey(CODE_LINE / 64), &mut out);
@@ -105,7 +105,7 @@ fn a_warmed_line_is_a_hit() {
 }
 
 #[test]
-fn prefetchers_learn_while_warming_and_fetch_the_predicted_lines() {
+fn prefetchers_learn_and_prefetch_during_functional_warming() {
     let mut config = small();
     config.l2.prefetcher = Some(PrefetcherConfig::Stride { degree: 1, entries: 16 });
     let (mut node, mut out) = (Node::new(&config), Vec::new());
@@ -119,7 +119,7 @@ fn prefetchers_learn_while_warming_and_fetch_the_predicted_lines() {
 }
 
 #[test]
-fn a_branch_that_was_warmed_is_predicted() {
+fn a_branch_learnt_in_functional_warming_is_predicted() {
     let loop_end = || {
         let mut op = branch(Flow::Conditional, &[], 0x2000);
         op.instruction.pc = VirtAddr(0x1ff0);
@@ -136,7 +136,7 @@ fn a_branch_that_was_warmed_is_predicted() {
 }
 
 #[test]
-fn a_page_with_a_warmed_walk_needs_no_walk() {
+fn a_page_walked_in_functional_warming_needs_no_page_walk() {
     let mut config = small();
     config.walker = Some(WalkerConfig {
         levels: 2,

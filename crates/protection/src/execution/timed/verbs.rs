@@ -1,4 +1,5 @@
-//! The verbs over a timed memory: each waits for its resources, and its effect is visible at the moment it has them.
+//! The verbs over a timed memory: each verb waits for its resources, and its effect is visible at the moment at which
+//! it gets them.
 
 use super::{Timed, pass};
 use crate::domain::RegisterUpdate;
@@ -46,7 +47,7 @@ impl MemoryVerbs for Timed {
         self.write(slot, role, content, true)
     }
 
-    /// Takes as long as any write: bits that memory keeps are masked out.
+    /// Takes as long as any write: the write masks out the bits that memory keeps.
     async fn persist_part(&self, slot: Slot, role: Role, part: Part) -> Untrusted {
         let merged = part.over(self.memory.media.borrow().read(slot));
         self.write(slot, role, merged, true).await;
@@ -149,7 +150,7 @@ impl TransitVerbs for Timed {
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
-        // The way begins now, not when it is first awaited.
+        // The transfer begins now, not when it is first awaited.
         let way = self.after(self.memory.receiver.way(leg));
         async move {
             way.await;

@@ -1,5 +1,5 @@
-//! First steps of a read once the controller has the line's counter. They are the work that needs only the nonce, and the
-//! candidates of a speculation, unless these wait for a bitmap.
+//! First steps of a read once the controller has the line's counter: the blocks that need only the nonce, and the
+//! candidates of a speculation. Candidates may have to wait for a bitmap.
 
 use super::{DataAccess, Read};
 use crate::codec::{EarlyBlocks, OfferedCandidates, OpeningWork};
@@ -22,7 +22,8 @@ impl<V: Verbs> Read<'_, V> {
         scheme.codec.work.begin_pad(verbs, offsets::is_kept(scheme, at.line()))
     }
 
-    /// Offers the candidates of a speculation, if there is one. If their tags bind the line's bitmap, the chip must have it.
+    /// Offers the candidates of a speculation, if there is one. If the candidates' tags cover the line's bitmap, the
+    /// chip must have the bitmap.
     fn offer(&self, early: Option<&EarlyBlocks>) -> Option<OfferedCandidates> {
         let DataAccess { scheme, verbs, at, .. } = self.access;
         let speculation = scheme.codec.speculation.as_ref()?;
@@ -39,7 +40,8 @@ impl<V: Verbs> Read<'_, V> {
         LineBitmap::of(self.access.scheme, self.access.verbs, self.access.line())
     }
 
-    /// Returns the position of the requested word by the line's bitmap if the chip has it; otherwise by the empty bitmap.
+    /// Returns the position in memory of the requested word. It follows from the line's bitmap if the chip has the
+    /// bitmap; otherwise from the empty bitmap.
     pub(super) fn likely_position(&self) -> Word {
         let bitmap = self.bitmap().and_then(|bitmap| bitmap.on_chip());
         bitmap.unwrap_or_default().position_of(self.access.word)

@@ -1,11 +1,12 @@
-//! Initial content of the machine: the first read of a line puts it into memory, as if booting had put it there.
+//! Initial content of the machine: the first read of a line puts the line into memory, as if booting had done so.
 //!
 //! This takes no time, but protects the line like a write: the line is sealed under the counter that has just been
-//! verified, never under an unverified one from memory. Otherwise an attacker could choose the counter, and a later write
-//! would use its pad again. If the counter does not verify, the read puts no line into memory.
+//! verified, never under an unverified counter from memory. Otherwise an attacker could choose the counter, and a later
+//! write would use its pad again. If the counter does not verify, the read puts no line into memory.
 //!
-//! Lines that share a tag boot one by one. The tag covers the lines that memory has, and each adds a separate mask. So no
-//! two tags of a group have the same masks. The other lines are checked first, since the new tag covers them too.
+//! Lines that share a tag boot one by one. The tag covers the lines that memory holds, and each line adds a separate
+//! mask. So no two tags of a group have the same masks. The read first verifies the other lines, since the new tag
+//! covers them too.
 
 use super::DataAccess;
 use crate::codec::{Arrived, Sealed};
@@ -60,7 +61,8 @@ impl<V: Verbs> DataAccess<'_, V> {
         }
     }
 
-    /// Returns the tag of a booting line and of the lines that memory has already. Refuses these if they do not fit their tag.
+    /// Returns the tag over a booting line and the lines that memory already holds. Refuses the latter if they do not
+    /// match their tag.
     fn tag_at_boot(&self, mac: &Mac, arrived: &Arrived<'_>, sealed: &Sealed) -> Result<Tag, Fault> {
         let planted = self.scheme.planted;
         let is_alone = arrived.others.is_empty() || planted.has(Bug::TagOverBlankLines);
@@ -72,8 +74,9 @@ impl<V: Verbs> DataAccess<'_, V> {
         Ok(self.scheme.codec.tag_at_boot(mac, sealed, &arrived.others))
     }
 
-    /// Puts a tag into the region of tags. If the tree covers tags, the tag is put on the chip, so that its parent vouches for
-    /// it. Otherwise it is put into memory and into the copy on the chip, if there is one.
+    /// Puts a tag into the region of tags. If the tree covers tags, this changes the line of tags on the chip, so that
+    /// its parent later vouches for the tag. Otherwise it writes the tag to memory, and to the line of tags on the
+    /// chip, if the chip has it.
     async fn boot_tag(&self, mac: &Mac, tag: Tag) -> Result<(), Fault> {
         let Some(slot) = self.scheme.tag_slot(self.line()) else { return Ok(()) };
         if self.scheme.metadata.tree().is_some_and(|tree| tree.covers(Role::Tag)) {

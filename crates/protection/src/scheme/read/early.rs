@@ -5,9 +5,10 @@
 //! request:     last-level cache: not there ─ controller ─ lock the line ─┬ as any read, with the ciphertext from below
 //! prediction:  controller ─ fetch ciphertext ────────────────────────────┘
 //! ```
-//! The prediction begins only the fetch. The fetch holds no lock, so a read that waits for the last-level cache delays no
-//! other read. The controller drops a line that turns out to be on the chip. The fetched line is valid if no write changed
-//! its slot in between, which the read checks under the line's lock; otherwise the read fetches the line again.
+//! The prediction begins only the fetch, and no later step of the read. The fetch holds no lock, so a read that waits
+//! for the last-level cache delays no other read. The controller drops the fetched line if the last-level cache has the
+//! line. The fetched line is valid if no write changed its slot in between, which the read checks under the line's
+//! lock; otherwise the read fetches the line again.
 
 use super::DataAccess;
 use crate::planted::Bug;
@@ -19,7 +20,7 @@ use std::future::Future;
 /// A fetch on a prediction.
 #[derive(Default)]
 pub(in crate::scheme) struct PredictedFetch {
-    /// True if the fetch was made; false if the request arrived first, or if the line was on the chip.
+    /// True if the fetch was started; false if the request arrived first, or if the line was on the chip.
     made: Once<bool>,
     /// The line that memory returned.
     stored: Once<Untrusted>,

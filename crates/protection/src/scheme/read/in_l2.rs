@@ -1,5 +1,5 @@
-//! The read that an L2 begins: the same work, at another place and earlier (EMCC: Wang, Kotra and Jian, "Eager Memory
-//! Cryptography in Caches", MICRO 2022).
+//! A read that an L2 begins: the L2 decrypts and verifies the line, earlier than the controller could. Source: EMCC (Wang, Kotra and
+//! Jian, "Eager Memory Cryptography in Caches", MICRO 2022).
 //!
 //! ```text
 //! L2:          look for a copy of the counters ─ ask the last-level cache ─ outwait its hit ─ pad ────────┐
@@ -7,8 +7,9 @@
 //!                                                  └ without counters from above: as any read, at the controller
 //! ```
 //! Only the controller fetches counters from memory and verifies them. L2s get copies of verified counters, from the
-//! last-level cache or from the controller. An L2 that would have to wait long for its AES units leaves the line to the
-//! controller with the request. This file holds the L2's part of the work; the controller's is in the [stages of a read](super).
+//! last-level cache or from the controller. If an L2 would have to wait long for its AES units, it leaves the read to
+//! the controller, and the request says so. This file contains the L2's part of the read; the controller's part is in
+//! the [stages of a read](super).
 
 use super::early::PredictedFetch;
 use super::{DataAccess, Scheme};
@@ -62,33 +63,36 @@ pub(in crate::scheme) struct L2Read<'a, V> {
     slot: Slot,
     /// True if the L2 has sent the controller its prediction that the line is in memory.
     predicted: bool,
-    /// First result of the L2's part; later results are ignored.
+    /// First result of the L2's part of the read; later results are ignored.
     found: Once<L2LookUp>,
     padded: Once<()>,
     /// Set once the source of the line is known: true if it is memory, false if the L2 need not decrypt the line.
     from_memory: Once<bool>,
-    /// True if the L2 requested the counters from the last-level cache, and has received no valid copy.
+    /// True if the L2 requested the counters from the last-level cache, and has not received a valid copy.
     requested_in_vain: Cell<bool>,
     /// True if the line of counters has changed since the read began.
     changed: Rc<Cell<bool>>,
 }
 
 impl Scheme {
-    /// Reads a line: releases its plaintext, or reports why not. If L2s begin reads, that of the first core does.
+    /// Reads a line: releases its plaintext, or reports a fault. If L2s begin reads, the L2 of the first core begins
+    /// this read.
     pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
         self.read_by(verbs, line, 0).await;
     }
 
-    /// Reads a line for a core: releases its plaintext, or reports why not. If L2s begin reads, the core's L2 does.
+    /// Reads a line for a core: releases its plaintext, or reports a fault. If L2s begin reads, the core's L2 begins
+    /// this read.
     pub async fn read_by<V: Verbs>(&self, verbs: &V, line: LineAddr, core: usize) {
         self.read_from(verbs, Demand::of(line, core), ready(true), None::<Ready<()>>).await;
     }
 
-    /// Reads a line that a core's L2 misses, which begins the read if L2s do: releases its plaintext, or reports why not.
+    /// Reads a line that a core's L2 misses: releases its plaintext, or reports a fault. If L2s begin reads, this L2
+    /// begins the read.
     ///
-    /// `request` is the request's way to the controller. It returns true if the request arrives, and false if the line is
-    /// found on the chip. `prediction` is the remaining way of the L2's message that it expects the line in memory, if the
-    /// L2 sent one. The message left when the L2's look-up began.
+    /// `request` waits for the request's path to the controller. It returns true if the request arrives at the
+    /// controller, and false if the line is found on the chip. `prediction` waits for the L2's message that it expects
+    /// the line in memory, if the L2 sent one. The message left when the L2's look-up began.
     pub async fn read_from<V: Verbs>(
         &self,
         verbs: &V,
@@ -176,8 +180,8 @@ impl<'a, V: Verbs> L2Read<'a, V> {
         self.from_memory.get() == Some(&true)
     }
 
-    /// Does the L2's part of the read. The L2 uses its AES units only after the wait for the last-level cache's hit, and only
-    /// for counters that were on the chip.
+    /// Performs the L2's part of the read. The L2 uses its AES units only after the wait for the last-level cache's
+    /// hit, and only for counters that were on the chip.
     async fn work_in_l2(&self) {
         let DataAccess { scheme, verbs, .. } = self.access;
         let (line, blocks) = (self.access.line(), scheme.codec.work.blocks());
@@ -198,8 +202,9 @@ impl<'a, V: Verbs> L2Read<'a, V> {
         }
     }
 
-    /// Returns true if the L2 gets the counters, from its copy or from the last-level cache, which also sends it a copy. The L2
-    /// notifies the controller only if both miss. If counters travel to the L2, the controller sends the line as ciphertext.
+    /// Returns true if the L2 gets the counters: from its copy, or from the last-level cache, which then also sends it
+    /// a copy. The L2 notifies the controller only if both look-ups miss. If the L2 gets the counters, the controller
+    /// sends the line as ciphertext.
     async fn copy_of_counters(&self) -> bool {
         let L2Read { access: DataAccess { scheme, verbs, .. }, core, slot, .. } = *self;
         verbs.look_up(Cache::L2(Role::Counter)).await;
@@ -242,7 +247,8 @@ impl<'a, V: Verbs> L2Read<'a, V> {
         }
     }
 
-    /// Ends the read. Counts a useless request if the L2 has no valid copy from it and the line was not in memory.
+    /// Ends the read. Counts a useless request if the request for counters left the L2 without a valid copy, and the
+    /// line was not in memory.
     fn end(&self) {
         self.access.scheme.metadata.on_copies(|copies| {
             copies.end(&self.changed);
@@ -250,8 +256,9 @@ impl<'a, V: Verbs> L2Read<'a, V> {
         });
     }
 
-    /// Ends a read in the L2. The controller removes the product of the ciphertext from the stored tag, and sends both. The L2
-    /// compares the remainder with the mask, decrypts and releases.
+    /// Ends a read in the L2. The controller XORs the product of the ciphertext to the stored tag, and sends the result
+    /// and the ciphertext to the L2. The L2 compares the result with the mask, decrypts the line and releases it to the
+    /// core.
     pub(super) async fn release(&self, arrived: &Arrived<'_>) -> Result<(), Fault> {
         let Arrived { at, counter, ref stored, ref tag, .. } = *arrived;
         let (verbs, codec, line) = (self.access.verbs, &self.access.scheme.codec, at.line());

@@ -5,13 +5,13 @@
 //! version:  the line of counters, verified; its pad begins when it is there     ├─ [boot] ─ open, check ─ release
 //! tag:      from its region, and the other lines under it                       ┘
 //! ```
-//! The stages set values once; a stage that needs a value waits for it. A *policy* ([`policy`]) fetches, opens, checks and
-//! releases the line, and decides the condition and the place of release. The three policies are [`verified`],
-//! [`speculative`] and, for reads that an L2 has begun, [`in_l2`]. If the machine started with a line that memory does not
-//! have yet, the read first puts the line into memory ([`boot`]).
+//! The stages set values once; a stage that needs a value waits for it. A *policy* ([`policy`]) fetches, opens, checks
+//! and releases the line, and decides when and at which component the line is released. The three policies are
+//! [`verified`], [`speculative`] and, for reads that an L2 has begun, [`in_l2`]. If the machine started with a line
+//! that memory does not have yet, the read first puts the line into memory ([`boot`]).
 //!
-//! If lines are re-ordered, the read fetches the line's bitmap in parallel, and waits for it only before steps that need
-//! the order.
+//! If lines are re-ordered, the read fetches the line's bitmap in parallel, and waits for the bitmap only before steps
+//! that need the order of the words.
 
 mod begin;
 mod boot;
@@ -39,17 +39,17 @@ use units::{Line, ZERO_LINE};
 /// A read, with the results of its stages so far.
 struct Read<'a, V: Verbs> {
     access: DataAccess<'a, V>,
-    /// The part of the read that an L2 has done, if an L2 began it.
+    /// The L2's part of the read, if an L2 began the read.
     begun: Option<&'a L2Read<'a, V>>,
     /// The fetch on a prediction.
     early: &'a PredictedFetch,
     /// The order of the line's words. It may arrive later than the line.
     order: BitmapOrder<'a>,
-    /// Place that held its verified counters; `None` if there are no counters.
+    /// Location of the line's verified counters; `None` if the design has no counters.
     found: Once<Option<FoundIn>>,
     /// Initial content of the line, once the read has requested it.
     started_with: OnceCell<Option<Line>>,
-    /// The line with all inputs of its check.
+    /// The line with all inputs of its verification.
     arrived: OnceCell<Arrived<'a>>,
 }
 
@@ -78,7 +78,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         Read { access, begun, early, order, found, started_with, arrived }
     }
 
-    /// Counts the place that held the line's counters, if there are any.
+    /// Counts the location of the line's counters, if the design has counters.
     fn count(&self, found: Option<FoundIn>) {
         if let Some(place) = found {
             self.access.scheme.counted.change(|counted| counted.counters_found.count(place));
@@ -102,8 +102,8 @@ impl<'a, V: Verbs> Read<'a, V> {
         }
     }
 
-    /// Returns the stored line, from the fetch on a prediction if that is still valid. Otherwise fetches it, and waits only
-    /// for the words that the read needs first. The caller must hold the line's locks.
+    /// Returns the stored line, from the fetch on a prediction if the fetched line is still valid. Otherwise fetches
+    /// the line, and waits only for the words that the read needs first. The caller must hold the line's locks.
     async fn ciphertext(&self) -> Arriving {
         if self.early.was_made()
             && let Some(stored) = self.early.fetched(self.access).await
@@ -173,7 +173,8 @@ impl<'a, V: Verbs> Read<'a, V> {
         Ok(Version { counters, in_l2: None })
     }
 
-    /// Returns a line of counters from the controller's side, and the place that held it.
+    /// Returns a line of counters from the controller's caches, the last-level cache or memory, and the location where
+    /// it was found.
     async fn counters_for(&self, slot: Slot, sought: Sought, seen: impl Fn(&Line)) -> Result<(Line, FoundIn), Fault> {
         let DataAccess { scheme, verbs, .. } = self.access;
         let found = scheme.metadata.get_for(verbs, slot, Role::Counter, sought, seen).await?;

@@ -1,4 +1,4 @@
-//! Choice of the policy that reads: the condition and the place of release.
+//! Choice of the read policy, which decides when and at which component the line is released.
 
 use super::early::PredictedFetch;
 use super::in_l2::L2Read;
@@ -45,8 +45,8 @@ impl<'a, V: Verbs> DataAccess<'a, V> {
     }
 }
 
-/// Reads a re-ordered line, and fetches its bitmap in parallel. If the bitmap missed, then releases the locks and prefetches
-/// the next line of bitmaps.
+/// Reads a re-ordered line, and fetches its bitmap in parallel. If the look-up of the bitmap missed, then releases the
+/// locks and prefetches the next line of bitmaps.
 async fn read_by<'a, V: Verbs>(
     access: DataAccess<'a, V>,
     bitmap: LineBitmap<'a, V>,

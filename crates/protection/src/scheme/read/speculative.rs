@@ -1,5 +1,5 @@
-//! Use before verify: a line goes to the core when it is decrypted, while its counter and its tag are still being checked
-//! (Lehman et al., "PoisonIvy", MICRO 2016).
+//! Use before verify: the core receives a line when it is decrypted, while its counter and its tag are still being
+//! checked (Lehman et al., "PoisonIvy", MICRO 2016).
 //!
 //! ```text
 //! fetch ─┬─ XOR with the pad of whatever counter memory returned ─ release        ┐
@@ -9,8 +9,9 @@
 //! No write may store data computed from this line before the verdict, so a write waits for all verdicts under way. A bad
 //! verdict is a fault as usual, and the machine stops before memory holds data computed from the line.
 //!
-//! Fetches are not held back, though their addresses may depend on an unverified line. PoisonIvy follows poison through
-//! registers to stop those too; here the address bus leaks, and attacks show it.
+//! Fetches do not wait for verdicts, though their addresses may depend on an unverified line. PoisonIvy tracks poison
+//! through registers to stop these fetches too. In this model, the addresses of these fetches leak values, and attacks
+//! show the leak.
 //!
 //! If an L2 has the counters of a line, it opens and releases the line after the verdict.
 //!
@@ -85,7 +86,7 @@ impl<V: Verbs> Read<'_, V> {
             _ => self.order,
         };
         let (begun, counter) = (begun.take(), scheme.version(counters, at.line()));
-        // The ciphertext of a line that boots meanwhile, for comparison with the candidates.
+        // The ciphertext of a line that boots meanwhile, which is compared with the candidates.
         let booted = started_with.filter(|_| begun.candidates.is_now());
         let booted = booted.map(|line| scheme.codec.encrypt_for_now(at, counter, &line).ciphertext.into());
         let arrived = Arrived { order, ..Arrived::untagged(at, counter, booted.unwrap_or(*stored)) };
@@ -107,7 +108,7 @@ impl<V: Verbs> Read<'_, V> {
             return begun.release(arrived).await;
         }
         let codec = &self.access.scheme.codec;
-        // A tag made of blocks begins with the block of the nonce, which is ready when the line is open.
+        // A tag built from cipher blocks begins with the block of the nonce, which is ready when the line is decrypted.
         let is_opened_first = codec.checks_plaintext() || codec.work.tag.is_some();
         let plaintext = if is_opened_first { Some(*opened.lying.wait().await) } else { None };
         let text = plaintext.filter(|_| codec.checks_plaintext()).unwrap_or_else(|| arrived.stored.examine());

@@ -1,24 +1,27 @@
-//! Writes that are durable in a persist buffer: stores are accepted into entries, and entries drain as tuples.
+//! Writes with a persist buffer: the buffer accepts stores into entries, where they are durable, and drains entries as
+//! tuples.
 //!
 //! ```text
 //! accept:  the entry has the text ─ early steps that are not valid ─────────────────────── the store goes on
 //! drain:   the steps that are left ─ persist all ─ fence ─ complete, and the entry is gone ─ power may fail
 //! ```
 //! This is SecPB (HPCA 2023, section IV). A store is durable as soon as its entry has its text. From then on a battery
-//! powers the controller until it has ended its current work and drained every entry. So power may fail anywhere in an
-//! accept or a drain: the controller ends it and does not begin it anew.
+//! powers the controller until it has ended its current work and drained every entry. So power may fail at any step of
+//! an accept or a drain: the controller completes the operation and does not restart it.
 //!
-//! A counter, its pad and the root that knows of it serve for all stores of a residency: no observer sees a state between
-//! two of them (section IV-A). Ciphertext and tag follow each store. The register holds an early root before memory
-//! has the counters. Until the entry has drained, recovery refuses this memory; the battery ensures the drain.
+//! While a line is resident, one new counter, its pad and one update of the root serve for all stores. No observer sees
+//! a state between two of these stores (section IV-A). Each store needs a new ciphertext and tag. If the root is early,
+//! the register holds it before memory has the counters. Recovery refuses this memory until the entry has drained; the
+//! battery ensures the drain.
 //!
-//! The counters of resident lines are ahead of memory. Before a group is re-encrypted, under which memory's text is checked by
-//! these counters, the group's entries with advanced counters complete their tuples. If the counter of a store or drain
-//! overflows, its tuple completes at once, with the new counters, and its entry is removed.
+//! The counters of resident lines are ahead of memory. A re-encryption of a group verifies the ciphertext in memory
+//! under these counters. So the group's entries with advanced counters first complete their tuples. If the counter of a
+//! store or drain overflows, its tuple completes at once, with the new counters, and its entry is removed.
 //!
-//! Locks are those of any durable write. An accept requests the stages together with the line. It needs no stage, and so
-//! takes only the line, if no root is early or the root already covers the entry's counter. Otherwise, or if the counter
-//! overflows, the entry has the text by then, and its early steps begin when it holds the line and the stages.
+//! The locks are those of any durable write. An accept requests the stages together with the line. If no root is early,
+//! or the root already covers the entry's counter, the accept needs no stage and locks only the line. Otherwise, or if
+//! the counter overflows, the entry already has the text, and its early steps begin when the accept holds the line and
+//! the stages.
 
 use super::reshape::reshape;
 use super::tuple::Tuple;
@@ -42,7 +45,7 @@ use units::{Line, LineAddr};
 /// Result of a step, or the overflow that must be renewed first.
 type OrOverflow<T> = Result<Result<T, (Slot, Overflow)>, Fault>;
 
-/// A scheme's persist buffer, as its owners use it: the core that stores, and the battery.
+/// Interface to a scheme's persist buffer, for the core that stores and for the battery.
 #[derive(Clone, Copy)]
 pub struct PersistBufferHandle<'a>(&'a Scheme);
 
@@ -64,9 +67,9 @@ impl<'a> PersistBufferHandle<'a> {
         self.0.finish(verbs, Ok(())).await;
     }
 
-    /// Like [`PersistBufferHandle::accept`], but calls `content` when the entry takes the store; from then on, reads return it. A
-    /// halted chip does not call `content`. The next drain or [`PersistBufferHandle::write_back`] writes back evicted metadata: the
-    /// core continues when this returns.
+    /// Like [`PersistBufferHandle::accept`], but calls `content` when the entry accepts the store; from then on, reads
+    /// return this content. A halted chip does not call `content`. The core continues when this returns; the next drain
+    /// or [`PersistBufferHandle::write_back`] writes back evicted metadata.
     pub async fn accept_when_taken<V: Verbs>(&self, verbs: &V, line: LineAddr, content: impl FnOnce() -> Line) {
         if let Err(fault) = Box::pin(Tuple::new(self.0, verbs).accept(line, content)).await {
             verbs.fault(fault);
@@ -82,9 +85,10 @@ impl<'a> PersistBufferHandle<'a> {
         self.0.finish(verbs, outcome.await).await;
     }
 
-    /// Drains every entry on battery after a loss of power. A halted chip drains too, since no other entry needs the work that
-    /// it gave up. A register notes each entry that cannot leave. Entries leave by address, so that later ones seldom need a
-    /// node of the tree again after its eviction: that node is then not written to memory.
+    /// Drains every entry on battery after a loss of power. A halted chip drains too, since the other entries do not
+    /// depend on the write that was given up. A register records each entry that cannot leave. Entries leave in the
+    /// order of their addresses. So later entries seldom need a tree node again after its eviction, and the evicted
+    /// node need not be written to memory.
     pub async fn drain_on_battery<V: Verbs>(&self, verbs: &V) {
         let mut lines = self.lines();
         lines.sort_unstable();
@@ -121,7 +125,8 @@ impl<'a> PersistBufferHandle<'a> {
         std::iter::successors(self.0.counter_slot(line).and_then(above), move |slot| above(*slot))
     }
 
-    /// Notes the lines that are still resident, with the lines lost earlier: their stores are lost with the battery.
+    /// Records in the register that the stores to all resident lines are lost with the battery, in addition to earlier
+    /// lost lines.
     fn note_lost<V: Verbs>(&self, verbs: &V) {
         let resident = self.lines();
         if resident.is_empty() || self.0.planted.has(Bug::LossNotRegistered) {
@@ -152,8 +157,8 @@ impl<'a> PersistBufferHandle<'a> {
     }
 }
 
-/// Drains a line on a battery that moves no metadata. The controller encrypts the line and stores it in memory, with its tag
-/// if tags travel with lines. The new counter, and a tag in the region of tags, are lost.
+/// Drains a line on a battery that drains no metadata. The controller encrypts the line and stores it in memory, with
+/// its tag if tags travel with lines. The new counter, and a tag in the region of tags, are lost.
 async fn move_data<V: Verbs>(access: DataAccess<'_, V>) -> Result<(), Fault> {
     let Some(entry) = access.scheme.pending.entry(access.line()) else { return Ok(()) };
     let write = Write::resumed(access, &entry);
@@ -181,7 +186,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let mut ask = || content.take().map(|content| content());
         let early_text = if scheme.planted.has(Bug::ContentBeforeLock) { ask() } else { None };
         {
-            // The lock is requested at once, so that no later read of the line gets the old content.
+            // The accept requests the lock at once, so that no later read of the line returns the old content.
             let _line =
                 if scheme.planted.has(Bug::DrainedEntryWritten) { None } else { Some(access.lock_line().await) };
             let _group = if early.has(Step::Counter) { access.lock_group(Mode::Shared).await } else { None };
@@ -246,8 +251,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         join!(self.stages.enter(verbs, 0), verbs.lock(LockName::Line(line), Mode::Exclusive)).1
     }
 
-    /// Does the early steps that the entry of a line still lacks. The caller must hold the line, its group, and the first
-    /// stage if the root is early and the entry's root is not updated.
+    /// Performs the early steps that the entry of a line still lacks. The caller must hold the line, its group, and the
+    /// first stage if the root is early and the entry's root is not updated.
     async fn make_early(&mut self, access: &DataAccess<'a, V>, early: EarlySteps) -> OrOverflow<()> {
         let (scheme, line) = (self.scheme, access.line());
         let Some(entry) = scheme.pending.entry(line).filter(|_| early.has(Step::Counter)) else { return Ok(Ok(())) };
@@ -315,10 +320,10 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         slot: Slot,
         overflow: &Overflow,
     ) -> Result<(), Fault> {
-        // Like a write at the controller, this one keeps its stages until its group is renewed.
+        // Like a write at the controller, this write keeps its stages until its group is renewed.
         self.stages.hand_over = false;
         if self.scheme.on_chip(|chip| chip.power.halted) {
-            // The register of renewals may have another group.
+            // The register of renewals may hold another group.
             return Err(Fault::Halted(access.line()));
         }
         let Some(entry) = self.scheme.pending.entry(access.line()) else { return Ok(()) };

@@ -3,23 +3,27 @@
 //! ```text
 //! battery:  every dirty line of the caches, written as any ─ all metadata to memory ─ fence ─ complete: the root in its register
 //! ```
-//! A store is durable when a cache has it: the whole cache hierarchy lives on stored energy (Intel's eADR; with protection the
-//! secure eADR of SecPB, HPCA 2023, section V-B). Under power the controller does no extra work for durability: it
-//! writes lines in place, and metadata leaves the chip on eviction. When power fails, the controller ends its current work.
-//! Then the caches send their dirty lines, as if each were evicted. Then all metadata goes to memory, from the leaves up: with
-//! lazy update, a line updates its parent when it leaves the chip. Last, the root goes to its register. So recovery finds a
-//! memory that has all stores.
+//! A store is durable when a cache holds it. When power fails, stored energy powers the whole cache hierarchy (Intel's
+//! eADR; with protection the secure eADR of SecPB, HPCA 2023, section V-B). Under power the controller does no extra
+//! work for durability: it writes lines in place, and metadata leaves the chip on eviction. When power fails, the
+//! controller ends its current work. Then the caches write back their dirty lines, as if each were evicted. Then the
+//! controller writes all metadata to memory, from the leaves up: with lazy update, a line updates its parent when it
+//! leaves the chip. Finally, the controller writes the root to its register. So recovery finds a memory with all
+//! stores.
 //!
-//! The battery also saves no root if the session reported a fault: a line on its way from the caches may have been lost.
+//! The battery saves no root if the session reported a fault, because the fault may have stopped the write-back of a
+//! line.
 //!
-//! Recovery outdates the register at its end, and so does the first write of a new machine, since from then on caches may
-//! have stores that memory lacks. Only a battery that has written everything to memory sets the register again. So recovery
-//! refuses the memory if the battery does not last or meets a fault, together with all content of earlier sessions.
+//! Recovery marks the register as outdated at its end, and so does the first write of a new machine, since from then on
+//! caches may hold stores that memory lacks. Only a battery that has written everything to memory sets the register
+//! again. So if the battery is exhausted early or meets a fault, recovery refuses the memory, with all content of
+//! earlier sessions.
 //!
-//! Power may fail again before recovery has ended, or after it has refused the memory. The chip then has no root, so its
-//! battery does not save one. The register keeps the root that vouches for the earlier memory, which may be put back.
+//! Power may fail again before recovery has ended, or after it has refused the memory. The chip then has no root, so
+//! its battery does not save one. The register keeps the root that vouches for the earlier memory, so that this memory
+//! can still be restored.
 //!
-//! The owner of the caches passes the lines that are dirty in them.
+//! The owner of the caches passes their dirty lines to this module.
 
 use crate::design::Point;
 use crate::domain::RegisterUpdate;
@@ -28,7 +32,8 @@ use crate::scheme::Scheme;
 use crate::verbs::Verbs;
 use units::{Line, LineAddr};
 
-/// Outdates the root of durable caches: from now on caches may have stores that memory lacks, and memory may change.
+/// Marks the root register of durable caches as outdated: from now on caches may hold stores that memory lacks, and
+/// memory may change.
 pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
     let outdates = scheme.persistence.point == Point::Caches
         && scheme.metadata.tree().is_some()
@@ -39,12 +44,12 @@ pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
     }
 }
 
-/// A scheme in front of caches that are durable, as their battery uses it.
+/// Interface to a scheme with durable caches, for their battery.
 #[derive(Clone, Copy)]
 pub struct DurableCaches<'a>(&'a Scheme);
 
 impl<'a> DurableCaches<'a> {
-    /// The durable caches in front of this scheme.
+    /// The interface to the durable caches of this scheme.
     pub fn of(scheme: &'a Scheme) -> DurableCaches<'a> {
         DurableCaches(scheme)
     }

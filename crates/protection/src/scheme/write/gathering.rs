@@ -1,7 +1,7 @@
 //! Writes that wait to become durable, in the order of their arrival.
 //!
-//! If writes are coalesced, the first waiting write takes later ones into its tuple. A tuple takes a write only after the
-//! write holds the lock of its line, and never takes a later write before an earlier one.
+//! If writes are coalesced, the tuple of the first waiting write includes later writes. A tuple includes a write only
+//! after the write holds the lock of its line, and never includes a later write before an earlier one.
 
 use crate::planted::{Bug, PlantedBug};
 use crate::verbs::Fault;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use units::{Line, LineAddr};
 
-/// How a write ended, once it has.
+/// Outcome of a write, once the write has ended.
 pub(super) type Fate = Rc<Cell<Option<Result<(), Fault>>>>;
 
 /// A write that waits to become durable.
@@ -19,7 +19,7 @@ pub(super) struct GatheredWrite {
     pub line: LineAddr,
     /// Plaintext to be written.
     pub plaintext: Line,
-    /// True once the write holds the lock of its line, so that another write's tuple may take it.
+    /// True once the write holds the lock of its line, so that the tuple of another write may include it.
     pub ready: Rc<Cell<bool>>,
     /// Outcome of the write, once it has ended.
     pub fate: Fate,
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_tuple_takes_more_lines_than_its_limit_or_lines_behind_an_unready_one() {
+    fn a_coalesced_tuple_gathers_at_most_its_limit_of_ready_lines_in_order() {
         let mut gathering = Gathering::default();
         let ready: Vec<_> = (0..6).map(|line| gathering.enter(LineAddr(line), &[0; 64]).0).collect();
         ready.iter().enumerate().for_each(|(number, ready)| ready.set(number != 4));

@@ -11,8 +11,8 @@
 //! The tag does not cover a line that is not in memory yet. From the first write or read of the line, the tag covers it
 //! (`scheme/read/boot.rs`).
 //!
-//! When counters overflow, all lines under a tag move on together, the one about to be written too: its new version is the
-//! one after.
+//! When counters overflow, all lines under a tag are renewed together, including the line that is about to be written.
+//! The write then advances the counter of its line once more.
 
 use super::Write;
 use super::immediate::Advanced;
@@ -26,7 +26,7 @@ use sim::lock::Mode;
 use units::ZERO_LINE;
 
 impl<'a, V: Verbs> Write<'a, V> {
-    /// Like [`Write::advance`], but first checks all lines under the tag.
+    /// Like [`Write::advance`], but first verifies all lines under the tag.
     pub(super) async fn advance_checked(&self) -> Result<Advanced<V::Guard<'a>>, Fault> {
         let (scheme, verbs) = (self.access.scheme, self.access.verbs);
         let mut mode = Mode::Shared;
@@ -47,7 +47,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         }
     }
 
-    /// Fetches and checks the other lines under the tag that memory has.
+    /// Fetches and verifies the other lines under the tag that memory holds.
     async fn checked_others(&self) -> Result<Others, Fault> {
         let (scheme, verbs, access) = (self.access.scheme, self.access.verbs, &self.access);
         let counters = async {

@@ -1,4 +1,4 @@
-//! The usual policy: all steps of a write at once, each line in its slot.
+//! The default policy: a write executes all steps at once, and stores each line in its slot.
 
 use super::Write;
 use crate::codec::Others;

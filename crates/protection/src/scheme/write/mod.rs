@@ -4,10 +4,11 @@
 //! counter + 1 ─┬─ pad ─ ciphertext ─ tag ─ store both
 //!              └─ tree: the nodes above the counter, if it is eager; the bitmap, if the line is re-ordered
 //! ```
-//! Each step is done at most once. A *policy* decides when: at once and in place ([`immediate`]), or in tuples that become
-//! durable ([`tuple`](mod@tuple)). Stores in a persist buffer are durable before their tuples ([`buffered`]), and stores in
-//! durable caches without any tuple ([`cached`]). After a tuple a forest may change ([`reshape`]). Before a line's counter
-//! advances, the controller checks the lines that share its tag ([`grouped`]).
+//! A write executes each step at most once. A *policy* decides when: at once and in place ([`immediate`]), or in tuples
+//! that become durable ([`tuple`](mod@tuple)). Stores in a persist buffer are durable before their tuples
+//! ([`buffered`]), and stores in durable caches are durable without a tuple ([`cached`]). After a tuple a forest may
+//! change ([`reshape`]). Before a line's counter advances, the controller checks the lines that share its tag
+//! ([`grouped`]).
 
 mod buffered;
 mod cached;
@@ -106,7 +107,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         })
     }
 
-    /// The tag of the line and of those under the same tag, if there are tags.
+    /// The tag over the line and the other lines under the same tag, if the design has tags.
     async fn tag(&self, sealed: &Sealed, others: &Others) -> Option<Tag> {
         if self.tag.get().is_none() {
             self.tag.set(self.access.scheme.codec.tag(self.access.verbs, sealed, others).await);
@@ -120,7 +121,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         (sealed, self.tag(sealed, &Others::new()).await)
     }
 
-    /// Notes the keystream of the line, which leaves the chip.
+    /// Records the keystream that hides the line and its tag when they leave the chip.
     pub fn spend(&self, sealed: &Sealed, others: &Others) {
         let DataAccess { scheme, verbs, .. } = self.access;
         scheme.codec.spend_pad(verbs, sealed);

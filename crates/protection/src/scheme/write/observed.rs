@@ -1,9 +1,9 @@
-//! Observers of memory while it lacks durable stores (SecPB, HPCA 2023, section III-B).
+//! Observers of memory at times when memory lacks durable stores (SecPB, HPCA 2023, section III-B).
 //!
-//! An entry is durable before memory has it. Until all entries have left and their tuples are complete, memory lacks some
-//! durable stores: the paper's *sec-sync* gap. Reads through the controller never see the gap, since the controller looks
-//! into the buffer. An observer that reads memory without the buffer, as a crash recovery does, is *blocked* until the gap
-//! is closed, or let in with a *warning*.
+//! A store in a buffer entry is durable before memory holds it. Until all entries have left and their tuples are
+//! complete, memory lacks some durable stores: the paper's *sec-sync* gap. Reads through the controller never see the
+//! gap, since the controller looks into the buffer. An observer that reads memory without the buffer, as a crash
+//! recovery does, is *blocked* until the gap is closed, or let in with a *warning*.
 //!
 //! After a loss of power the battery closes the gap. After the crash of an application the controller closes it, on line
 //! power, while other programs run. It drains the entries of all processes (*drain-all*, the paper's choice), so that
@@ -13,23 +13,23 @@ use super::PersistBufferHandle;
 use crate::planted::Bug;
 use crate::verbs::Verbs;
 
-/// How an observer of memory is let in.
+/// Rule for the admission of an observer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Observers {
-    /// When memory is consistent.
+    /// The observer waits until memory is consistent.
     Blocked,
-    /// At once, with a warning if it is not.
+    /// The observer is admitted at once, with a warning if memory is not consistent.
     Warned,
 }
 
 /// State of memory, as reported to an observer that is let in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ObservedState {
-    /// It has every store that was accepted, with its tuple.
+    /// Memory holds every accepted store, with its tuple.
     Consistent,
     /// The warning: memory still lacks stores to this number of lines.
     Behind {
-        /// Entries that have not left.
+        /// Number of entries that have not left the buffer.
         entries: usize,
     },
 }

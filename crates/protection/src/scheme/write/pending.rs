@@ -5,7 +5,7 @@ use crate::buffer::{BufferEntries, BufferEntry};
 use std::cell::RefCell;
 use units::LineAddr;
 
-/// Those at the controller, which are not durable, and those in the persist buffer, which are.
+/// Writes that wait at the controller, which are not durable, and writes in the persist buffer, which are durable.
 #[derive(Default)]
 pub(crate) struct PendingWrites {
     pub gathering: RefCell<Gathering>,
@@ -18,14 +18,14 @@ impl PendingWrites {
         self.entries.borrow().get(line).cloned()
     }
 
-    /// Notes in the entry of a line that a step is done.
+    /// Records a completed step in the entry of a line.
     pub fn note(&self, line: LineAddr, step: impl FnOnce(&mut BufferEntry)) {
         if let Some(entry) = self.entries.borrow_mut().find(line) {
             step(entry);
         }
     }
 
-    /// The same once more, between two accesses.
+    /// Returns a copy of the pending writes, between two accesses.
     ///
     /// # Panics
     /// If a write waits at the controller.

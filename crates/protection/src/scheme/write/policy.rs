@@ -1,4 +1,4 @@
-//! Choice of the policy that writes: in place, in a tuple, or through the persist buffer.
+//! Choice of the write policy: in place, in a tuple, or through the persist buffer.
 
 use super::cached::outdate_root;
 use super::reshape::reshape;
@@ -30,7 +30,7 @@ impl<V: Verbs> DataAccess<'_, V> {
     }
 }
 
-/// Writes a line through the persist buffer, and back out of it.
+/// Writes a line into the persist buffer, and drains its entry at once.
 async fn through_buffer<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
     Tuple::new(scheme, verbs).accept(line, || *plaintext).await?;
     Tuple::new(scheme, verbs).drain(line).await?;

@@ -4,17 +4,18 @@
 //! promote:  bring the node ─ blank it in its parent ─ the parent's parent ─ ... the next root ─ complete: a register more
 //! fold:     notify its parent ─ the parent's parent ─ ... the next root ─────────────────────── complete: a register less
 //! ```
-//! Recovery computes every node from counters, and compares those that have registers. The nodes between a root and the next
-//! root above must follow from that. So the parent of a new root has a blank entry for it, and the parent of a former root
-//! has its tag or version again. Either change updates a path up to a root, and sets that root's register in the same
-//! instant in which the node gains or loses its register. A loss of power leaves the forest either unchanged or changed.
+//! Recovery computes every node from counters, and compares those that have registers. Recovery must be able to compute
+//! the nodes between a root and the next root above in the same way. So the parent of a new root gets a blank entry for
+//! it, and the parent of a former root gets its tag or version again. Either change updates a path up to a root, and
+//! sets that root's register in the same instant in which the node gains or loses its register. A loss of power leaves
+//! the forest either unchanged or changed.
 //!
-//! No tuple may climb meanwhile: it would complete with a former root, or without a new one. So a change takes its turn in
-//! the order of tuples, and keeps all stages to its end. It follows the last write of a period, after that write has
-//! released its line, since the next tuple may wait for this line in the first stage.
+//! No tuple may update its path during a change: it would complete with a former root, or without a new one. So a
+//! change is executed in the order of tuples, and keeps all stages until it is complete. It follows the last write of a
+//! period, after that write has released its line, since the next tuple may wait for this line in the first stage.
 //!
-//! If tampering stops a change half-way, a node above contains a change that no register will: the chip halts, as it does
-//! for any tuple.
+//! If tampering stops a change half-way, a node above contains a change that no register will ever contain. So the chip
+//! halts, as for any tuple.
 
 use super::tuple::Tuple;
 use crate::domain::RegisterUpdate;

@@ -4,17 +4,20 @@
 //! stage 0:     counters + 1 ─┬─ encrypt, tag ─────────────────────────────────────┐
 //! stage 1...:                └─ update level 0 ─ update level 1 ─ ... ─ the root ─┴─ persist all ─ fence ─ complete
 //! ```
-//! This is PLP's write (Freij et al., MICRO 2020). A *tuple* holds the lines of data that become durable together, with
-//! their lines of counters and tags; the nodes of the tree need not, since they follow from counters. When a write
-//! returns, its tuple is complete. Tuples complete in the order of their writes' arrival.
+//! This is PLP's write (Freij et al., MICRO 2020). A *tuple* consists of the lines of data that become durable
+//! together, with their lines of counters and tags. The nodes of the tree need not be durable, since recovery computes
+//! them from the counters. When a write returns, its tuple is complete. Tuples complete in the order of their writes'
+//! arrival.
 //!
-//! A stage belongs to one tuple at a time. In *strict* order a tuple keeps all stages to its end. *Pipelined*, it leaves a
-//! stage as soon as it has entered the next one, so that later tuples follow one level behind. Hence a tuple keeps copies
-//! of the lines that it changed, since the next tuple may already have changed those on the chip. *Coalesced*, the first
-//! waiting write takes the later ones into its tuple, and updates nodes above several of their lines once.
+//! A stage belongs to one tuple at a time. In *strict* order, a tuple keeps all stages until it is complete. In
+//! *pipelined* order, it leaves a stage as soon as it has entered the next one, so that later tuples follow one level
+//! behind. A tuple therefore keeps copies of the lines that it changed, since the next tuple may already have changed
+//! the lines on the chip. In *coalesced* order, the tuple of the first waiting write includes the later writes, and
+//! updates a node above several of their lines once.
 //!
-//! When counters overflow, the tuple with the new ones also notes the old ones and the written line in a register. Then the
-//! other lines follow, those of one line of tags in one tuple; and `recover` can continue from any of them.
+//! When counters overflow, the tuple with the new counters also records the old counters and the written line in a
+//! register. Then the other lines of the group are re-encrypted; lines with the same line of tags form one tuple. After
+//! a loss of power, `recover` continues after the last complete tuple.
 //!
 //! If tampering stops a tuple *after* its counters have advanced, the chip is ahead of the durable state. A line encrypted
 //! under one of these counters would show a pad that is used again after a loss of power. Counters or nodes written to
@@ -62,8 +65,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Tuple { scheme, verbs, stages: Stages::new(scheme.persistence.hands_over()) }
     }
 
-    /// Writes a line; it is durable when this returns. Requests the first stage and the line's lock at once. So no later write
-    /// overtakes one that waits for its line, and no later read of that line does.
+    /// Writes a line; it is durable when this returns. Requests the first stage and the line's lock at once. So no
+    /// later write, and no later read of the line, overtakes a write that waits for its line.
     pub async fn write(mut self, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
         let (scheme, verbs) = (self.scheme, self.verbs);
         let (ready, fate) = scheme.pending.gathering.borrow_mut().enter(line, plaintext);
@@ -131,7 +134,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let write = Write::under(access, self.scheme.version(&new, line), plaintext);
         self.persist_lines(&[write], Some(&renewal)).await?;
         self.scheme.pending.entries.borrow_mut().remove(line);
-        // If this fails, the line that was written is durable all the same.
+        // If this fails, the written line is durable nevertheless.
         self.renew_durably(&renewal, RenewalProgress::None).await
     }
 
@@ -221,7 +224,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     fn own_part(&self, write: &Write<'a, V>) -> Option<Part> {
         let (scheme, counter) = (self.scheme, *write.counter.get()?);
         let slot = write.access.counter_slot()?;
-        // If a blank line of counters encodes non-zero ones, or counters have a MAC, the chip writes the whole line.
+        // If a blank line of counters represents non-zero counters, or lines of counters contain a MAC, the chip writes
+        // the whole line.
         let is_blank_zero = scheme.metadata.begun(slot, Role::Counter, &ZERO_LINE) == ZERO_LINE;
         let whole = !is_blank_zero || scheme.counters.embedded_mac_bits() > 0;
         let position = scheme.counters.position(write.access.line());
@@ -239,7 +243,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let (scheme, verbs, planted) = (self.scheme, self.verbs, self.scheme.planted);
         let sealed = join_all(writes.iter().map(Write::seal)).await;
         let tags = self.enter_tags(writes, &sealed).await?;
-        // A tuple ahead of this one may have been given up meanwhile: the nodes that this one has changed know of it.
+        // An earlier tuple may have been given up meanwhile: the nodes that this tuple has changed include the changes
+        // of that tuple.
         writes.iter().try_for_each(|write| write.access.refuse_if_halted())?;
         let travels = scheme.codec.tags_travel();
         let spare_bits = |tag: Option<Tag>| tag.filter(|_| travels).unwrap_or_default();
@@ -286,8 +291,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// Puts the tags of lines into their entries on the chip. Returns the final lines of tags, since a line that boots in
-    /// between puts its tag there too.
+    /// Puts the tags of lines into their entries on the chip. Returns the final lines of tags, because a line that
+    /// boots in the meantime adds its tag to them.
     async fn enter_tags(&self, writes: &[Write<'a, V>], sealed: &[(&Sealed, Option<Tag>)]) -> Result<Lines, Fault> {
         let mut tags = Lines::new();
         for (write, (_, tag)) in writes.iter().zip(sealed) {
@@ -311,7 +316,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// The written line became durable with the new counters. If memory returns its old content, that is a replay: if it
     /// were re-encrypted, the pad of the new version would hide a second text. So the next read of the line refuses it.
     ///
-    /// If the renewal fails, the chip halts: the next tuple would forget the renewal and its remaining lines.
+    /// If the renewal fails, the chip halts: otherwise the next tuple would clear the register of the renewal, and its
+    /// remaining lines would be lost.
     pub async fn renew_durably(&self, renewal: &Renewal, progress: RenewalProgress) -> Result<(), Fault> {
         let renewed = self.renew_group(renewal, progress).await;
         self.or_halt(renewed)

@@ -1,4 +1,5 @@
-//! Compares packed counters with plain wide ones under the published rules, bit for bit, over many streams of writes.
+//! Compares packed counters with a plain implementation of the published rules over wide integers, bit for bit, over
+//! many streams of writes.
 
 mod plain;
 mod plain_morphable;
@@ -105,7 +106,7 @@ fn monolithic(counters: [u128; 8]) -> plain::Monolithic {
 }
 
 #[test]
-fn monolithic_counters_count_separately_to_2_to_the_56() {
+fn monolithic_counters_count_independently_up_to_2_to_the_56() {
     let organisation = counters(CounterOrganisation::Monolithic);
     let mut rule = monolithic([0; 8]);
     run(&organisation, &mut rule, WRITES, 1);
@@ -141,27 +142,27 @@ fn split(shape: (Split, usize, usize, usize)) {
 }
 
 #[test]
-fn sc64_counters_behave_as_plain_wide_counters() {
+fn sc64_counters_equal_a_naive_model_of_wide_counters() {
     split(SC64);
 }
 
 #[test]
-fn sc64_counters_with_a_mac_behave_as_plain_wide_counters() {
+fn sc64_counters_with_an_embedded_mac_equal_a_naive_model_of_wide_counters() {
     split(SC64_MAC);
 }
 
 #[test]
-fn sc128_counters_behave_as_plain_wide_counters() {
+fn sc128_counters_equal_a_naive_model_of_wide_counters() {
     split(SC128);
 }
 
 #[test]
-fn vault_counters_of_32_to_a_line_behave_as_plain_wide_counters() {
+fn vault_counters_of_32_per_line_equal_a_naive_model_of_wide_counters() {
     split(VAULT32);
 }
 
 #[test]
-fn vault_counters_of_16_to_a_line_behave_as_plain_wide_counters() {
+fn vault_counters_of_16_per_line_equal_a_naive_model_of_wide_counters() {
     split(VAULT16);
 }
 
@@ -170,7 +171,7 @@ fn plain_morphable(format: Format) -> Morphable {
 }
 
 #[test]
-fn morphable_counters_behave_as_plain_wide_counters_through_every_change_of_format() {
+fn morphable_counters_equal_a_naive_model_of_wide_counters_in_every_format_change() {
     let mut rule = plain_morphable(Format::Zcc { size: 0, major: 0 });
     run(&counters(CounterOrganisation::Morphable), &mut rule, WRITES, 1);
     assert_cases(
@@ -207,7 +208,7 @@ fn morphable_counters_at_full_width_are_exhausted_in_either_format() {
 
 #[test]
 #[ignore = "takes minutes: make test-long"]
-fn packed_counters_behave_as_plain_wide_counters_under_many_more_streams() {
+fn all_packed_counters_equal_naive_models_of_wide_counters_for_ten_more_seeds() {
     for seed in 100..110 {
         run(&counters(CounterOrganisation::Monolithic), &mut monolithic([0; 8]), WRITES, seed);
         for shape in SPLITS {
@@ -230,7 +231,7 @@ fn random_line(random: &mut Random) -> Line {
 }
 
 #[test]
-fn any_512_bits_are_counters_and_no_operation_panics() {
+fn counter_operations_on_random_512_bit_lines_do_not_panic() {
     let mut random = Random::new(1);
     for counters in organisations() {
         for _ in 0..20_000 {
@@ -256,7 +257,7 @@ fn any_512_bits_are_counters_and_no_operation_panics() {
 }
 
 #[test]
-fn an_aged_line_is_a_few_writes_of_one_position_before_the_event_of_its_age() {
+fn an_aged_counter_line_is_a_few_writes_before_its_overflow_or_exhaustion() {
     for counters in organisations().into_iter().filter(Counters::exist) {
         let ends = |age| {
             let (mut line, mut writes) = (counters.aged(age), 0);
@@ -281,7 +282,7 @@ fn an_aged_line_is_a_few_writes_of_one_position_before_the_event_of_its_age() {
 }
 
 #[test]
-fn a_mac_in_the_line_touches_no_counter_and_holds_all_its_bits() {
+fn setting_the_embedded_mac_of_a_counter_line_changes_no_counter() {
     let mut random = Random::new(1);
     for counters in organisations() {
         for _ in 0..2_000 {
@@ -310,7 +311,7 @@ fn the_lengths_of_embedded_macs_are_those_of_the_papers() {
 }
 
 #[test]
-fn every_shape_that_fills_a_line_is_a_split_organisation() {
+fn split_counters_of_unusual_widths_that_fill_a_line_equal_a_naive_model() {
     // A major of 64 bits, and minors with MAC: 16 * 28 (the root of VAULT), 7 * 63 + 7, 112 * 4, 49 * 8 + 56.
     for (positions, minor_bits, mac_bits) in [(16, 28, 0), (7, 63, 7), (112, 4, 0), (49, 8, 56)] {
         let split = Split::new(positions, minor_bits, mac_bits);
@@ -321,12 +322,12 @@ fn every_shape_that_fills_a_line_is_a_split_organisation() {
 
 #[test]
 #[should_panic(expected = "fill a line exactly")]
-fn a_split_organisation_that_does_not_fill_a_line_is_refused() {
+fn split_counters_that_do_not_fill_a_line_are_refused() {
     Split::new(64, 6, 0);
 }
 
 #[test]
-fn a_design_without_counters_has_groups_of_one_line_and_counts_no_write() {
+fn without_counters_a_group_has_one_line_and_writes_change_no_counter() {
     let none = counters(CounterOrganisation::None);
     let mut line = [7; 64];
     assert_eq!(none.advance(&mut line, 0), Ok(Counter(0)));

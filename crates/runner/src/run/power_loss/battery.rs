@@ -1,5 +1,5 @@
-//! The battery's work after a loss of power: the energy of each operation, and the memory that is left if the battery
-//! dies before the end.
+//! The battery's work after a loss of power: the energy of each operation, and the remaining memory if the battery is
+//! empty before its work ends.
 
 use super::OnBattery;
 use crate::run::RunError;
@@ -16,26 +16,26 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
-/// Name of the prices that size a battery.
+/// Name of the cost profile with the energies that determine the size of a battery.
 const PROFILE: &str = "secpb";
 
 /// Memory after a loss of power.
 pub(super) struct SurvivingMemory {
     pub media: Media,
     pub registers: Registers,
-    /// The keystream that the machine has shown, if a ledger recorded it.
+    /// The keystream that an attacker may have seen, if a ledger recorded it.
     pub shown: Option<Ledger>,
 }
 
 impl SurvivingMemory {
-    /// The memory that a loss of power would leave now.
+    /// The memory that would survive a loss of power at this moment.
     fn after_loss(memory: &TimedMemory) -> SurvivingMemory {
         let (media, registers) = memory.after_power_loss();
         SurvivingMemory { media, registers, shown: memory.ledger() }
     }
 }
 
-/// Memory and record of the battery after its work.
+/// Memory, and record of the battery, after the work of the battery.
 pub(super) struct Left {
     pub memory: SurvivingMemory,
     /// Work of the battery, if the design has one.

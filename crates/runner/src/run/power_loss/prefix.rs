@@ -1,28 +1,30 @@
 //! Checks whether the stores in memory that were under way can be the first stores of each core in the order of its program.
 //!
-//! Memory contains, for each line, the first few of these stores in the order of their acceptance: as many as match the content that was
-//! read. Several numbers may match, since a store may change no byte. If memory contains a store, it must contain all earlier stores of its
-//! core. The algorithm finds the smallest consistent numbers by raising them step by step; the check fails if a line has no number that is
-//! large enough.
+//! For each line, memory contains the first n of these stores in the order of their acceptance, with an n that fits the
+//! content that was read. Several values of n may fit, since a store may change no byte. If memory contains a store, it
+//! must contain all earlier stores of its core. The algorithm finds the smallest consistent numbers by raising them
+//! step by step; the check fails if a line has no number that is large enough.
 
 use chip::store_log::Store;
 
-/// The stores that were under way to one line, and the numbers of them that match the content that was read.
+/// The stores that were under way to one line, and the values of n for which the first n of these stores fit the
+/// content that was read.
 pub(super) struct Fit {
     pub stores: Vec<Store>,
-    /// Numbers of stores that match, in rising order, each at most the number of stores.
+    /// The fitting values of n, in rising order, each at most the number of stores.
     pub counts: Vec<usize>,
 }
 
 impl Fit {
-    /// Number of stores that must be in memory if memory contains all stores of each core before these numbers.
+    /// Number of these stores that must be in memory, if memory contains the first `there` stores of each core.
     fn forced(&self, there: &[u64]) -> usize {
         let is_there = |store: &Store| store.number < there[store.core];
         self.stores.iter().rposition(is_there).map_or(0, |last| last + 1)
     }
 }
 
-/// Index of a line without a matching number; `None` if each line has one. Memory certainly contains the first `there` stores of each core.
+/// Index of a line without a consistent value of n; `None` if each line has one. Memory certainly contains the first
+/// `there` stores of each core.
 pub(super) fn first_without(fits: &[Fit], mut there: Vec<u64>) -> Option<usize> {
     loop {
         let mut is_stable = true;

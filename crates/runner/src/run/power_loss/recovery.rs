@@ -20,7 +20,7 @@ impl Recovered {
     /// Recovers the memory with the keys of the machine before the loss.
     ///
     /// # Errors
-    /// The errors of composing the design, which has succeeded once.
+    /// The errors of composing the design, which already succeeded before the loss of power.
     pub fn of(options: &RunOptions, left: &SurvivingMemory) -> Result<Recovered, RunError> {
         let scheme = options.compose()?;
         let memory = Functional::new(scheme.layout().total_lines());
@@ -37,14 +37,15 @@ impl Recovered {
         self.memory.media.borrow().is_blank(self.scheme.layout().data_slot(line).slot())
     }
 
-    /// Reads a line; `None` if the chip refuses it.
+    /// Reads a line; `None` if the chip does not release it.
     pub fn read(&self, line: LineAddr) -> Option<Line> {
         run_now(self.scheme.read(&self.memory, line));
         let is_refused = self.memory.take_fault().is_some();
         self.memory.take_released().filter(|_| !is_refused).map(|(_, plaintext)| plaintext.bytes)
     }
 
-    /// Continues the machine: it makes these stores, and power fails again. Returns the memory after this second loss.
+    /// Continues the machine, which executes these stores until power fails again. Returns the memory after this second
+    /// loss.
     pub fn goes_on(&self, parts: &Parts, stores: &[(LineAddr, Line)]) -> SurvivingMemory {
         let Recovered { scheme, memory, .. } = self;
         match parts.persistence.point {

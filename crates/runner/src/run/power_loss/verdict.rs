@@ -13,20 +13,20 @@ use units::random::Random;
 use units::{Line, LineAddr, Time, ZERO_LINE};
 use workload::Persistent;
 
-/// Number of mismatches to list; later ones are only counted.
+/// Number of mismatches to list; further mismatches are only counted.
 const LISTED_MAX: usize = 20;
 /// Number of stores in the second session.
 const STORES_AFTER: usize = 64;
 /// Separates the random stores of the second session from all other draws of the same seed.
 const AFTER: u64 = 0x0af7_e400;
 
-/// A kind of mismatch, of a line or of the whole memory.
+/// A kind of mismatch: of one line, of the whole memory, or in the acceptance of stores.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wrong {
-    /// Recovery refused the whole memory.
+    /// Recovery reported a fault, so the whole memory is refused.
     MemoryRefused(String),
-    /// The chip refuses the line, although it was not tampered with.
+    /// The chip does not release the line, although no attacker tampered with it.
     Refused,
     /// A byte of the line is wrong.
     Byte {
@@ -41,7 +41,7 @@ pub enum Wrong {
     Overtaken,
     /// The machine reported tampering, although there was no attacker.
     FalseAlarm(String),
-    /// A store arrived where stores are accepted, but was never accepted.
+    /// A store reached the point at which stores are accepted (buffer, cache or controller), but was never accepted.
     NeverAccepted,
     /// A store was accepted before an earlier store of its program.
     AcceptedEarly,
@@ -72,11 +72,11 @@ pub struct Mismatch {
     pub line: Option<u64>,
     /// Number of the latest store that should be in memory, in the program of its core, counted from 0.
     pub store: Option<u64>,
-    /// Core that made the store.
+    /// Core that executed the store.
     pub core: Option<usize>,
-    /// Address of the instruction that made the store.
+    /// Address of the store instruction.
     pub pc: Option<u64>,
-    /// Address that the store wrote to.
+    /// Address to which the store wrote.
     pub address: Option<u64>,
     /// Kind of the mismatch, with its values.
     pub wrong: Wrong,
@@ -100,7 +100,7 @@ impl Mismatch {
     }
 }
 
-/// All mismatches and counts of the comparison.
+/// All mismatches, and the numbers of compared and wrong lines.
 pub(super) struct Judged {
     pub lines_compared: usize,
     pub wrong: usize,
@@ -114,7 +114,7 @@ pub(super) struct Judge<'a> {
     log: &'a StoreLog,
     persistent: Persistent,
     judged: Judged,
-    /// Content of lines after the first session, as read.
+    /// Content of the lines that were read after the first session.
     found: Vec<(LineAddr, Line)>,
 }
 
@@ -144,8 +144,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Checks that stores were accepted in order, and that all stores that had arrived at the loss were accepted. If
-    /// the programs had ended, all their stores must be accepted.
+    /// Checks that stores were accepted in order, and that all stores that had reached their point of acceptance before
+    /// the loss were accepted. If the programs had ended, all their stores must be accepted.
     pub fn acceptance(&mut self, at: Moment) {
         let log = self.log;
         for store in log.overtaking() {
@@ -189,7 +189,8 @@ impl<'a> Judge<'a> {
         self.judged.pad_used_twice |= recovered.has_used_a_pad_twice();
     }
 
-    /// Compares one line. Returns the numbers of under-way stores that match its content.
+    /// Compares one line. Returns the stores under way to the line, with the numbers of these stores that match its
+    /// content.
     fn line(&mut self, recovered: &Recovered, line: LineAddr, surviving: Surviving) -> Option<Fit> {
         let Surviving { held, under_way: stores, from_outside } = surviving;
         if recovered.is_blank(line) && held.last().is_none() {
@@ -203,7 +204,8 @@ impl<'a> Judge<'a> {
         self.found.push((line, found));
         let counts = counts_that_fit(&held, (&stores, &from_outside), &found);
         if counts.is_empty() && held.last().is_none() && found == ZERO_LINE && self.log.was_guessed(line) {
-            // A prefetcher read the line before the recording showed it: memory has zeros that the program has not seen.
+            // A simulated prefetcher read the line before the recording showed its content, so memory booted with
+            // zeros. The program has never seen these zeros, so they are not an error of the design.
             return Some(Fit { stores, counts: vec![0] });
         }
         if counts.is_empty() {
@@ -216,8 +218,8 @@ impl<'a> Judge<'a> {
         Some(Fit { stores, counts })
     }
 
-    /// Continues the recovered machine: it makes more stores, power fails again, and the judge compares the memory once
-    /// more.
+    /// Continues the recovered machine: it executes more stores, power fails again, and the judge compares the memory
+    /// once more.
     ///
     /// # Errors
     /// The errors of [`Recovered::of`].
@@ -253,7 +255,8 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The numbers of stores for which the line matches `found`, together with any number of the changes from outside.
+/// The values of n for which `found` is the content of the line after its first n stores under way, with any number of
+/// the changes from outside.
 fn counts_that_fit(held: &CertainContent, (stores, from_outside): (&[Store], &[Store]), found: &Line) -> Vec<usize> {
     let fits = |count: &usize| {
         let with_stores = with(held, &stores[..*count]);
@@ -262,7 +265,7 @@ fn counts_that_fit(held: &CertainContent, (stores, from_outside): (&[Store], &[S
     (0..=stores.len()).filter(fits).collect()
 }
 
-/// The line after these stores as well.
+/// The certain content of the line after these further stores.
 fn with<'a>(held: &CertainContent, stores: impl IntoIterator<Item = &'a Store>) -> CertainContent {
     let mut held = held.clone();
     stores.into_iter().for_each(|store| held.take(store));

@@ -39,7 +39,7 @@ fn plain(anneal: &Anneal, seed: u64) -> [i64; 2] {
 }
 
 #[test]
-fn the_nets_end_as_long_as_in_a_plain_annealer_and_shorter_than_before() {
+fn the_anneal_kernel_ends_with_the_net_length_of_a_naive_annealer() {
     for (elements, nets, seed) in [(400, 3, 1), (1000, 5, 2), (2, 1, 3), (30, 2, 4)] {
         let anneal = Anneal { elements, nets, swaps: 2000, temperatures: 15, start: 100.0 };
         let [before, after] = plain(&anneal, seed);
@@ -54,7 +54,7 @@ fn the_nets_end_as_long_as_in_a_plain_annealer_and_shorter_than_before() {
 }
 
 #[test]
-fn the_probability_is_the_exponential_function() {
+fn the_anneal_kernel_approximates_the_exponential_function() {
     for step in 0..4000 {
         let loss = f64::from(step) * 0.01;
         let (found, expected) = (probability(loss), (-loss).exp());

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_refused_on_the_wrong_side_of_the_key_above_it() {
+    fn b_tree_recovery_refuses_a_key_on_the_wrong_side_of_its_parent_key() {
         assert_eq!((found(49, 50, 50), found(0, 50, u64::MAX)), (Ok(2), Ok(2)));
         let refused = |leaf: u64| {
             let addr = FIRST + leaf * NODE_BYTES;

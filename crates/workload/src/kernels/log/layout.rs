@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_commit_word_decodes_to_its_fields() {
+    fn a_commit_word_of_the_log_decodes_to_its_fields() {
         for (records, half, words) in [(0, 0, 0), (1, 1, 0), (u64::from(u32::MAX), 0, (1 << 31) - 1), (7, 1, 12)] {
             let commit = CommitWord { records, half, words };
             assert_eq!(CommitWord::of(commit.word()), commit);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_does_not_fit_is_stored_in_the_other_half() {
+    fn a_log_record_that_does_not_fit_is_stored_in_the_other_half() {
         let halves = LogHalves::of(4096);
         assert_eq!((halves.words, halves.bytes()), (256, 4096));
         let last = CommitWord { records: 9, half: 1, words: 250 };

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_records_are_refused_that_are_not_the_last_that_were_committed_in_their_order() {
+    fn log_recovery_refuses_records_other_than_the_last_committed_ones_in_order() {
         assert_eq!(found([5, 6]), Ok(7));
         for (numbers, wrong) in [([6, 5], "record 6 is in the place of 5"), ([5, 7], "record 7 is in the place of 6")] {
             assert_eq!(found(numbers), Err(Damage::found(wrong.to_owned())));

@@ -1,9 +1,9 @@
 //! One pivot: the ratio test on the cycle that the entering arc closes, and the change of basis.
 //!
-//! Source: mcf's `primal_iminus`, with capacities. The walks go up from both ends of the arc, always from the smaller
-//! subtree, so they end where they meet. If several arcs limit the change, the last one leaves, counted from the join
-//! in the direction of the cycle. This keeps the tree strongly feasible, so the simplex method cannot cycle:
-//! Cunningham, "A network simplex method", Mathematical Programming 11, 1976.
+//! Source: mcf's `primal_iminus`, with capacities. The walks go up from both ends of the arc, always from the node with
+//! the smaller subtree, so the two walks end at the node where they meet. If several arcs limit the change, the last
+//! one leaves, counted from the join in the direction of the cycle. This keeps the tree strongly feasible, so the
+//! simplex method cannot cycle: Cunningham, "A network simplex method", Mathematical Programming 11, 1976.
 
 use super::super::arena::ValueAddress;
 use super::super::emitter::{ClosedStream, Emitter};

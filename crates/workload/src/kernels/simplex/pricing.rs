@@ -1,9 +1,9 @@
 //! Pricing: the choice of the arc that enters the tree.
 //!
 //! Source: multiple partial pricing as in mcf's `primal_bea_mpp`. The arcs form groups; each group steps through memory
-//! in equal strides. A basket keeps the best candidates of the last pivot. Pricing computes their reduced costs anew,
-//! then prices one group after another until the basket has enough candidates. A quicksort puts the best ones first; it
-//! sorts only the part that the next pivot uses.
+//! in equal strides. A basket keeps the best candidates of the last pivot. Pricing first recomputes the reduced costs
+//! of these candidates. It then computes the reduced costs of one group of arcs after another until the basket has
+//! enough candidates. A quicksort puts the best ones first; it sorts only the part that the next pivot uses.
 
 use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::{ClosedStream, Emitter};
@@ -27,7 +27,8 @@ const FRAME_WORDS: u64 = 3;
 pub struct Entering {
     /// Record of the arc.
     pub arc: ArcRecord,
-    /// Reduced cost of the arc. If it is negative, more flow on the arc has a gain; if positive, less flow.
+    /// Reduced cost of the arc. If it is negative, more flow on the arc lowers the total cost; if positive, less flow
+    /// does.
     pub reduced: i64,
 }
 

@@ -184,7 +184,7 @@ fn drawn(nodes: u64, arcs: u64, costs: u64, capacity: u64, flows: bool, random: 
 }
 
 #[test]
-fn the_flow_is_feasible_and_optimal_and_costs_as_much_as_by_shortest_paths() {
+fn the_simplex_kernel_finds_optimal_flows_with_the_cost_of_a_shortest_path_solver() {
     let mut random = Random::new(5);
     // Cases: all costs are zero, many costs and capacities are equal, all capacities are one as in mcf, no supplies.
     for (costs, capacity, flows) in
@@ -202,7 +202,7 @@ fn the_flow_is_feasible_and_optimal_and_costs_as_much_as_by_shortest_paths() {
 }
 
 #[test]
-fn a_cycle_of_negative_cost_carries_flow() {
+fn the_simplex_kernel_sends_flow_along_a_cycle_of_negative_cost() {
     let arc = |tail, head, cost| ArcData { tail, head, cost, capacity: 3 };
     let network = || FlowNetwork { supplies: vec![0; 3], arcs: vec![arc(0, 1, -5), arc(1, 2, 1), arc(2, 0, 2)] };
     let solution = solved(network(), 1);
@@ -211,7 +211,7 @@ fn a_cycle_of_negative_cost_carries_flow() {
 }
 
 #[test]
-fn a_network_with_several_groups_is_solved_optimally() {
+fn the_simplex_kernel_solves_a_network_with_several_pricing_groups_optimally() {
     let mut random = Random::new(8);
     let network = FlowNetwork::draw(300, 5, &mut random);
     let copy = FlowNetwork { supplies: network.supplies.clone(), arcs: network.arcs.clone() };
@@ -221,7 +221,7 @@ fn a_network_with_several_groups_is_solved_optimally() {
 }
 
 #[test]
-fn the_kernel_solves_the_network_that_its_seed_draws_recorded_or_not() {
+fn the_simplex_kernel_solves_the_network_of_its_seed_in_both_recording_modes() {
     for (nodes, arcs, seed) in [(2, 1, 1), (30, 2, 2), (100, 8, 3), (400, 4, 4)] {
         let expected = least_cost(&FlowNetwork::draw(nodes, arcs, &mut Random::new(seed)));
         for record in ["pivot", "all"] {
@@ -233,7 +233,7 @@ fn the_kernel_solves_the_network_that_its_seed_draws_recorded_or_not() {
 }
 
 #[test]
-fn the_stream_begins_with_the_first_pivot_or_with_the_first_tree() {
+fn the_simplex_recording_begins_with_the_first_pivot_or_with_the_initial_tree() {
     let (nodes, arcs) = (50, 4);
     let stores = |record| run(&INFO, &[("nodes", "50"), ("arcs", "4"), ("record", record)], 6).stores;
     // A state for each arc, twelve words for each node and its artificial arc, and three for the root.
@@ -241,7 +241,7 @@ fn the_stream_begins_with_the_first_pivot_or_with_the_first_tree() {
 }
 
 #[test]
-fn a_refresh_stores_every_potential_and_changes_no_answer() {
+fn refreshing_potentials_in_the_simplex_kernel_changes_no_answer() {
     let solve = |refresh| run(&INFO, &[("nodes", "50"), ("arcs", "4"), ("refresh", refresh)], 6);
     let (each, first) = (solve("1"), solve("1000000"));
     assert_eq!(each.answer, first.answer);

@@ -5,9 +5,9 @@
 //! requests of the first level to L2, from any instruction. It follows up to 32 pages, each with one forward or backward
 //! stream, sends up to two prefetches per look-up, and runs up to 20 lines ahead. It does not prefetch beyond the page.
 //!
-//! Intel does not document the number of accesses that start a stream. This model requires three in one order: two steps in
-//! one direction, of any length. A step in the other direction restarts the count, so accesses back and forth in a page
-//! fetch little.
+//! Intel does not document the number of accesses that start a stream. In this model a stream starts at the third
+//! access: two steps in the same direction, of any length. A step in the other direction restarts the count, so
+//! accesses back and forth in a page cause few prefetches.
 
 use super::{FRAME_BITS, Seen};
 use crate::cache::TagArray;
@@ -49,7 +49,7 @@ impl Streams {
         }
     }
 
-    /// Returns the start address, the signed step in bytes and the number of steps of the prediction after this access.
+    /// Returns the prediction after this access: start address, signed step in bytes, and number of steps.
     pub(super) fn after(&mut self, seen: Seen) -> (u64, i64, u32) {
         let frame = seen.address >> FRAME_BITS;
         let start = frame << FRAME_BITS;
