@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import random
 import re
 import sys
@@ -223,7 +224,8 @@ def docstrings(path: Path) -> tuple[tuple[int, str], ...]:
         for node in statements(tree(path).body)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     )
-    found = (passage for text in strings for passage in paragraphs("", text.lineno, str(text.value).splitlines()))
+    texts = ((text.lineno, inspect.cleandoc(str(text.value)).splitlines()) for text in strings)
+    found = (passage for line, lines in texts for passage in paragraphs("", line, lines))
     return tuple((passage.line, passage.text) for passage in found)
 
 

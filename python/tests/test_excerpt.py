@@ -113,9 +113,7 @@ def _lanes(events: list[dict[str, Any]]) -> dict[Track, list[dict[str, Any]]]:
 
 
 def _as_perfetto(lane: list[dict[str, Any]], as_float: bool) -> Iterator[tuple[int, int]]:
-    """Returns beginnings and ends of spans in nanoseconds, cut off as Perfetto cuts them, from exact numbers or from
-    binary fractions.
-    """
+    """Returns the ends of spans in ns, cut off as by Perfetto, from exact numbers or binary fractions."""
     for event in sorted(lane, key=lambda event: event["ts"]):
         if as_float:
             start, length = int(float(event["ts"]) * 1000), int(float(event["dur"]) * 1000)

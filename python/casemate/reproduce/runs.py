@@ -177,7 +177,7 @@ class Store:
 
     def carry_out(self, jobs: Iterable[Job], report: Callable[[int, Job], object]) -> tuple[Runs, list[str]]:
         """Returns the records of all runs, started in this order, and the failures. After each run that had no record,
-        it calls `report` with the number of such runs that are done. After Ctrl-C the files of finished runs remain.
+        it calls `report` with the number of these runs that are done. After Ctrl-C the files of finished runs remain.
         """
         wanted, failures = list(jobs), []
         runs = kept(wanted)

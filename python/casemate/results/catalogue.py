@@ -70,14 +70,11 @@ class MacDesign(Result):
     tag_bits: int | None = None
     """Length of a line's tag, in bits; null if each chunk has a separate tag."""
     chunk_tag_bits: int | None = None
-    """Length of the tag of each chunk, in bits; null if chunks have no tags, or if the file does not state the length.
-    """
+    """Length of the tag of each chunk, in bits; null without tags of chunks, or if the file states no length."""
     over: Literal["ciphertext", "plaintext"]
     """Text over which the tag is computed."""
     covers: tuple[Literal["address", "counter"], ...]
-    """Input of an authentication code without a nonce, apart from the line; a code with a nonce always covers address
-    and counter.
-    """
+    """Input of a code without a nonce, in addition to the line; a code with a nonce covers address and counter."""
     place: Literal["region", "ecc", "beside"]
     """Storage of tags: in a separate region, in the ECC bits of their line, or behind the line."""
     lines: int
@@ -98,8 +95,7 @@ class StaticForest(Result):
     level: int
     """Level of the roots; level 0 is directly above the counters."""
     entries: int
-    """Number of roots for which the chip has room; if the level has more nodes, the last are folded into their parents.
-    """
+    """Room for roots on the chip; if the level has more nodes, the last are folded into their parents."""
 
 
 class DynamicForest(Result):
@@ -190,9 +186,7 @@ class Parts(Result):
     tree: TreeDesign
     """Protection of counters or tags against replay."""
     ownership: Literal["none", "pages", "pages-hidden"]
-    """Page ownership: only the owner may write a page. `pages-hidden` also hides the page's ciphertext from other
-    software.
-    """
+    """Page ownership: only the owner may write a page. `pages-hidden` also hides its ciphertext from others."""
     caches: CacheDesign
     """Metadata caches on the chip."""
     persistence: PersistenceDesign
@@ -213,9 +207,7 @@ class Design(Result):
     summary: str
     """Description of the design in a sentence."""
     design_class: str
-    """Class of protection, from C0 (plain memory) up. The class decides the claimed end of every attack that the file
-    does not name.
-    """
+    """Class of protection, from C0 (plain memory) up; it decides the claimed end of attacks that the file omits."""
     source: str
     """Publication or product that the design models."""
     leaves_out: tuple[str, ...] = ()
