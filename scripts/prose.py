@@ -363,8 +363,24 @@ def with_code(text: str) -> list[str]:
     return [re.sub(r"X(\d+)X", lambda at: spans[int(at[1])], sentence) for sentence in hidden]
 
 
+def context(passage: Passage) -> str:
+    """The heading above a passage of a page, or the line of code that a comment or a docstring describes."""
+    path = ROOT / passage.path
+    if not path.is_file():
+        return ""
+    lines = path.read_text().splitlines()
+    above, below = lines[passage.line - 2 :: -1] if passage.line > 1 else [], lines[passage.line - 1 :]
+    if path.suffix == ".md":
+        return next((line for line in above if line.startswith("#")), "")
+    if path.suffix == ".py" and passage.mark == "docstring":
+        return next((line.strip() for line in above if line.strip()), "")
+    return next((line.strip() for line in below if line.strip() and not re.match(r"\s*(//|#)", line)), "")
+
+
 def sample(seed: int) -> Iterator[str]:
-    """Ten sentences of each kind, of at least four words each and no cells of tables, drawn with this seed."""
+    """Ten sentences of each kind, drawn with this seed, with their places and contexts; of at least four words each, and
+    no cells of tables.
+    """
     draw = random.Random(seed)
     for kind in ("README", "docs", "help", "Rust", "Python"):
         prose = (passage for passage in passages(kind) if not passage.is_cell)
@@ -375,10 +391,10 @@ def sample(seed: int) -> Iterator[str]:
             if len(sentence.split()) >= SHORT_DOCSTRING_WORDS
         ]
         for passage, sentence in draw.sample(found, 10):
-            yield f"{kind}\t{passage.path}:{passage.line}\t{sentence}"
+            yield f"{kind}\t{passage.path}:{passage.line}\t{context(passage)}\t{sentence}"
     for kind, names in (("test", sorted(test_names())), ("commit", subjects())):
         for name in draw.sample(names, min(10, len(names))):
-            yield f"{kind}\t\t{name}"
+            yield f"{kind}\t\t\t{name}"
 
 
 def main() -> None:
