@@ -378,8 +378,8 @@ def context(passage: Passage) -> str:
 
 
 def sample(seed: int) -> Iterator[str]:
-    """Ten sentences of each kind, drawn with this seed, with their places and contexts; of at least four words each, and
-    no cells of tables.
+    """Ten sentences of each kind, drawn with this seed, with their places and contexts: of at least four words, and not
+    from cells of tables.
     """
     draw = random.Random(seed)
     for kind in ("README", "docs", "help", "Rust", "Python"):

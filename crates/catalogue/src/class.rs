@@ -42,7 +42,7 @@ pub fn class(name: &str) -> Option<&'static DesignClass> {
     CLASSES.get(name)
 }
 
-/// The class of a composition of parts, and the reason, in words, why it is not in a higher class.
+/// The class of a composition of parts, and the properties that decide it.
 fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
     match parts.permutation.map(|permutation| permutation.lines) {
         Some(MovingText::Sealed) => return ("C6", "lines move, and are encrypted, tagged and fresh"),
@@ -54,12 +54,16 @@ fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
     let recovers = parts.persistence.exists() && parts.persistence.battery != BatteryAction::Data;
     match (encrypts, has_tags, parts.tree.kind != TreeKind::None) {
         (false, false, _) => ("C0", "lines are neither encrypted nor tagged"),
-        (true, false, _) if owned => ("C2", "pages have owners, and lines have no tags"),
-        (true, false, _) if parts.counters != CounterChoice::None => ("C1'", "lines have counters, and no tags"),
-        (true, false, _) => ("C1", "lines have no tags"),
-        (_, true, false) => ("C3", "no tree keeps the tags fresh"),
-        (_, true, true) if recovers => ("C5", "addresses are not hidden"),
-        (_, true, true) => ("C4", "memory does not survive a loss of power"),
+        (true, false, _) if owned => ("C2", "lines are encrypted and pages have owners, and lines have no tags"),
+        (true, false, _) if parts.counters != CounterChoice::None => {
+            ("C1'", "lines are encrypted under counters, and have no tags")
+        }
+        (true, false, _) => ("C1", "lines are encrypted without counters, and have no tags"),
+        (_, true, false) => ("C3", "lines have tags, and no tree keeps them fresh"),
+        (_, true, true) if recovers => {
+            ("C5", "a tree keeps lines fresh, also after a loss of power, and addresses are visible")
+        }
+        (_, true, true) => ("C4", "a tree keeps lines fresh, and memory does not survive a loss of power"),
     }
 }
 
@@ -72,7 +76,9 @@ pub(crate) fn check(said: &str, parts: &Parts) -> Result<(), String> {
     if class == said {
         return Ok(());
     }
-    Err(format!("design_class = \"{said}\": these parts make a design of class {class}, since {why}"))
+    Err(format!(
+        "design_class = \"{said}\": these parts make a design of class {class}, since {why}; set design_class = \"{class}\""
+    ))
 }
 
 /// The classes in a text, each with all its rows.

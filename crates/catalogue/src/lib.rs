@@ -223,7 +223,8 @@ mod tests {
             assert_eq!(fitting, [design.design_class.as_str()], "{}", design.name);
         }
         let refused = class::check("C5", &design("bbb-gap").unwrap().parts).unwrap_err();
-        let expected = "design_class = \"C5\": these parts make a design of class C4, since memory does not survive";
+        let expected = "design_class = \"C5\": these parts make a design of class C4, since a tree keeps lines fresh, and memory \
+             does not survive a loss of power; set design_class = \"C4\"";
         assert!(refused.starts_with(expected), "{refused}");
     }
 
