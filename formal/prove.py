@@ -152,15 +152,15 @@ def changed(change: Change, folder: Path) -> tuple[bool, str]:
 Check = tuple[str, Callable[[], tuple[bool, str]]]
 
 
-def checks(asked: argparse.Namespace, folder: Path) -> list[Check]:
+def checks(arguments: argparse.Namespace, folder: Path) -> list[Check]:
     """Returns the checks that the command line selects: proofs, then their changes."""
-    changes = BREAKAGES if asked.seed is None else BREAKAGES[asked.seed % ONE_OF :: ONE_OF]
-    widths = WIDTHS + LONG_WIDTHS if asked.long else WIDTHS
+    changes = BREAKAGES if arguments.seed is None else BREAKAGES[arguments.seed % ONE_OF :: ONE_OF]
+    widths = WIDTHS + LONG_WIDTHS if arguments.long else WIDTHS
     found: list[Check] = [(proof, partial(proved, proof, folder)) for proof in PROOFS]
     found += [(MULTIPLIER, partial(multiplied, width, folder)) for width in widths]
-    for number, change in enumerate(changes + WIDER if asked.long else changes):
+    for number, change in enumerate(changes + WIDER if arguments.long else changes):
         found.append((change.proof, partial(changed, change, folder / str(number))))
-    return [check for check in found if asked.only in (None, check[0])]
+    return [check for check in found if arguments.only in (None, check[0])]
 
 
 def carried_out(chosen: list[Check]) -> bool:
@@ -197,18 +197,18 @@ def parse(words: list[str]) -> argparse.Namespace:
         metavar="N",
         help=f"carry out one of {ONE_OF} breakages, beginning with the N-th; without it, all are",
     )
-    asked = parser.parse_args(words)
-    if asked.long and asked.seed is not None:
+    arguments = parser.parse_args(words)
+    if arguments.long and arguments.seed is not None:
         parser.error("--seed goes without --long, which carries out all breakages")
-    return asked
+    return arguments
 
 
 def main() -> int:
     """Returns 1 if a check did not end as it must, else 0."""
-    asked = parse(sys.argv[1:])
+    arguments = parse(sys.argv[1:])
     need()
     with tempfile.TemporaryDirectory() as folder:
-        return 0 if carried_out(checks(asked, Path(folder))) else 1
+        return 0 if carried_out(checks(arguments, Path(folder))) else 1
 
 
 if __name__ == "__main__":

@@ -35,12 +35,7 @@ BANNED = {
 
 # Files without any of these words are not parsed.
 SUSPECT = re.compile("|".join(sorted(BANNED)), re.IGNORECASE)
-RUST_DEFINITIONS = re.compile(
-    r"\b(?:fn|struct|enum|trait|type|const|static|mod|let(?: mut)?)\s+([A-Za-z_]\w*)"
-    r"|^\s*(?:pub(?:\([^)]*\))? )?([a-z_]\w*): "
-    r"|^\s+([A-Z]\w*)(?:[ ,({]|$)",
-    re.MULTILINE,
-)
+RUST_TEXT = re.compile(r"//[^\n]*|/\*.*?\*/|r(#*)\".*?\"\1|\"(?:[^\"\\]|\\.)*\"|'(?:\\.|[^'\\\n])'", re.DOTALL)
 RUST_TYPES = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union) (\w+)", re.MULTILINE)
 
 
@@ -64,10 +59,9 @@ def suspects(*patterns: str) -> list[Path]:
 def identifiers() -> Iterator[tuple[str, str]]:
     """Names that programs define in files that contain a banned word, with their files."""
     for path in suspects("crates/**/*.rs", "fuzz/**/*.rs", "comparisons/**/*.rs"):
-        code = re.sub(r"//.*|\"(?:[^\"\\]|\\.)*\"", "", path.read_text())
-        for found in RUST_DEFINITIONS.finditer(code):
-            yield str(path.relative_to(ROOT)), next(name for name in found.groups() if name)
-    for path in suspects("python/**/*.py", "scripts/*.py", "tests/*.py"):
+        for name in set(re.findall(r"(?<![.\w])[A-Za-z_]\w*", RUST_TEXT.sub(" ", path.read_text()))):
+            yield str(path.relative_to(ROOT)), name
+    for path in suspects("python/**/*.py", "scripts/*.py", "tests/*.py", "dv/**/*.py", "formal/*.py"):
         for node in ast.walk(tree(path)):
             name = None
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -76,6 +70,8 @@ def identifiers() -> Iterator[tuple[str, str]]:
                 name = node.arg
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 name = node.id
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                name = node.attr
             if name:
                 yield str(path.relative_to(ROOT)), name
 

@@ -3,7 +3,6 @@
     scripts/prose.py                    markers per 1,000 words, long sentences and forbidden openings, by kind
     scripts/prose.py --list KIND        every marker of a kind, with its file and line
     scripts/prose.py --list KIND PATH   those of files with this prefix
-    scripts/prose.py --sample SEED      70 sentences for a reader, ten of each kind
 
 A marker is a word of a construction that docs/STYLE.md replaces. Code blocks, code spans and questions are no prose.
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
-import random
 import re
 import sys
 from collections import Counter
@@ -23,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from names import banned_identifiers, subjects, test_names, tracked, tree, types_defined_twice
+from names import banned_identifiers, tracked, tree, types_defined_twice
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -351,64 +349,13 @@ def listed(kind: str, prefix: str) -> Iterator[str]:
                 yield f"{at} [{hit[0]}] {sentence[max(0, hit.start() - 50) : hit.end() + 50]}"
 
 
-def with_code(text: str) -> list[str]:
-    """The sentences of a passage with their code spans."""
-    spans: list[str] = []
-
-    def hide(span: re.Match[str]) -> str:
-        spans.append(span[0])
-        return f"X{len(spans) - 1}X"
-
-    hidden = sentences(re.sub(r"``[^`]*``|`[^`\n]*`", hide, text))
-    return [re.sub(r"X(\d+)X", lambda at: spans[int(at[1])], sentence) for sentence in hidden]
-
-
-def context(passage: Passage) -> str:
-    """The heading above a passage of a page, or the line of code that a comment or a docstring describes."""
-    path = ROOT / passage.path
-    if not path.is_file():
-        return ""
-    lines = path.read_text().splitlines()
-    above, below = lines[passage.line - 2 :: -1] if passage.line > 1 else [], lines[passage.line - 1 :]
-    if path.suffix == ".md":
-        return next((line for line in above if line.startswith("#")), "")
-    if path.suffix == ".py" and passage.mark == "docstring":
-        return next((line.strip() for line in above if line.strip()), "")
-    return next((line.strip() for line in below if line.strip() and not re.match(r"\s*(//|#)", line)), "")
-
-
-def sample(seed: int) -> Iterator[str]:
-    """Ten sentences of each kind, drawn with this seed, with their places and contexts: of at least four words, and not
-    from cells of tables.
-    """
-    draw = random.Random(seed)
-    for kind in ("README", "docs", "help", "Rust", "Python"):
-        prose = (passage for passage in passages(kind) if not passage.is_cell)
-        found = [
-            (passage, sentence)
-            for passage in prose
-            for sentence in with_code(passage.text)
-            if len(sentence.split()) >= SHORT_DOCSTRING_WORDS
-        ]
-        for passage, sentence in draw.sample(found, 10):
-            yield f"{kind}\t{passage.path}:{passage.line}\t{context(passage)}\t{sentence}"
-    for kind, names in (("test", sorted(test_names())), ("commit", subjects())):
-        for name in draw.sample(names, min(10, len(names))):
-            yield f"{kind}\t\t\t{name}"
-
-
 def main() -> None:
-    """Prints the table, the markers of a kind, or a sample."""
+    """Prints the table, or the markers of a kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", choices=KINDS)
-    parser.add_argument("--sample", type=int, metavar="SEED")
     parser.add_argument("path", nargs="?", default="")
     chosen = parser.parse_args()
-    if chosen.list:
-        lines = listed(chosen.list, chosen.path)
-    else:
-        lines = sample(chosen.sample) if chosen.sample is not None else table()
-    for line in lines:
+    for line in listed(chosen.list, chosen.path) if chosen.list else table():
         print(line)
 
 

@@ -54,7 +54,7 @@ def test_names_keep_their_budget() -> None:
 
 def committed() -> list[dict[str, dict[str, dict[str, float]]]]:
     """Budgets of all earlier commits; empty in a checkout without history."""
-    log = ["git", "log", "--format=%H", "--", "tests/prose.toml"]
+    log = ["git", "log", "--full-history", "--format=%H", "--", "tests/prose.toml"]
     revisions = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     shown = (
         subprocess.run(

@@ -44,7 +44,7 @@ class History:
     secrets: list[bytes] = field(default_factory=list)
     stall: int = 0
     window: tuple[int, int, int] = (0, 0, 8)
-    asked: int = 0
+    requested: int = 0
 
     def __post_init__(self) -> None:
         self.first_key = self.gcm.key
@@ -58,12 +58,12 @@ class History:
 
     def _ask(self, kind: str, nonce: bytes, line: bytes, tag: bytes, response: str, gap: int) -> int:
         self.requests.append(
-            f"request {kind} {IDS[self.asked]} {gap} {nonce.hex()} {line.hex()} {tag.hex()} {response}"
+            f"request {kind} {IDS[self.requested]} {gap} {nonce.hex()} {line.hex()} {tag.hex()} {response}"
         )
         self._knows(line)
         self._knows(tag)
-        self.asked += 1
-        return self.asked - 1
+        self.requested += 1
+        return self.requested - 1
 
     def _hides_mask(self, nonce: bytes) -> None:
         """Adds the mask of a tag to the secrets: with the mask and the ciphertext, each tag gives an equation for H."""
@@ -116,14 +116,14 @@ class History:
     def abort(self, gap: int) -> None:
         """Discards the lines inside. At least one abort of a history must find two or more lines."""
         self.requests.append(f"request abort 0 {gap}")
-        self.asked += 1
+        self.requested += 1
 
     def rekey(self) -> None:
         """Loads another key after the responses to all lines."""
         self.gcm = Gcm(self.draw.randbytes(len(self.gcm.key)))
         self.secrets += self.gcm.keys()
         self.requests.append(f"request key 0 0 {self.gcm.key.hex()}")
-        self.asked += 1
+        self.requested += 1
 
     def garbled(self, line: Sealed) -> bytes:
         """Returns the ciphertext with about half of the bits of each word flipped."""

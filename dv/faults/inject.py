@@ -199,33 +199,33 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def plants(asked: argparse.Namespace) -> tuple[Plant, ...]:
+def plants(chosen: argparse.Namespace) -> tuple[Plant, ...]:
     """Returns the planted weaknesses to try."""
-    if asked.no_plants:
+    if chosen.no_plants:
         return ()
-    return PLANTS if asked.complete else PLANTS[asked.seed % QUICK_PLANTS :: QUICK_PLANTS]
+    return PLANTS if chosen.complete else PLANTS[chosen.seed % QUICK_PLANTS :: QUICK_PLANTS]
 
 
 def main() -> int:
     """Runs the histories and plants that the command line selects; returns the exit code."""
-    asked = parse(sys.argv[1:])
-    points = asked.point or list(POINTS if asked.complete else QUICK_POINTS)
-    shares = 1 if asked.complete else asked.share
+    chosen = parse(sys.argv[1:])
+    points = chosen.point or list(POINTS if chosen.complete else QUICK_POINTS)
+    shares = 1 if chosen.complete else chosen.share
     if shares is None and not set(points) <= set(QUICK_SHARES):
         shares = max(QUICK_SHARES.values())
-    names = asked.history or [*HISTORIES, *UNSEEN]
-    options = Options(points, names, shares, asked.seed, asked.build, asked.registers)
+    names = chosen.history or [*HISTORIES, *UNSEEN]
+    options = Options(points, names, shares, chosen.seed, chosen.build, chosen.registers)
     try:
         outcomes = [outcome for point in options.points for outcome in sweep(point, options)]
         print("\n" + endings.LEGEND)
-        planted = plants(asked)
+        planted = plants(chosen)
         if planted:
             print(
                 f"\n{len(planted)} of {len(PLANTS)} planted weaknesses, with flips of control and of the inputs of AES:"
             )
         missed = [plant for plant in planted if not find(plant, options)]
-        if asked.json:
-            endings.write(outcomes, asked.json)
+        if chosen.json:
+            endings.write(outcomes, chosen.json)
     except CasemateError as error:
         raise FaultsError(str(error)) from error
     claimed = [outcome for outcome in outcomes if outcome.history in HISTORIES]

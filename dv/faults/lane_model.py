@@ -60,8 +60,8 @@ def _verilator() -> tuple[str, dict[str, str], Path]:
     """Returns the program, the environment in which it runs, and the folder with its `include`."""
     program, settings = tools.verilator()
     environment = {**os.environ, **settings}
-    asked = [program, "--getenv", "VERILATOR_ROOT"]
-    said = _carry_out(asked, environment)
+    words = [program, "--getenv", "VERILATOR_ROOT"]
+    said = _carry_out(words, environment)
     return program, environment, Path(said.strip())
 
 
@@ -79,24 +79,24 @@ def build(point: Point, folder: Path, build_root: Path, level: str = "-O2") -> P
     inputs = [HERE / "registers.vlt", *sources(folder)]
     own = [HERE / name for name in ("inject.cpp", "session.h", "history.h", "lane.h")]
     digest = hashlib.sha256(f"{point} {level}".encode() + b"".join(path.read_bytes() for path in inputs + own))
-    place = build_root / digest.hexdigest()[:16]
-    injector = place / "inject"
+    build = build_root / digest.hexdigest()[:16]
+    injector = build / "inject"
     if injector.exists():
         return injector
-    place.mkdir(parents=True, exist_ok=True)
+    build.mkdir(parents=True, exist_ok=True)
     parameters = [f"-G{name}={value}" for name, value in point.parameters.items()]
     files = [str(path) for path in inputs]
-    model = ["--cc", "--vpi", "-O3", "-Wno-fatal", "--prefix", "Vlane", "--Mdir", str(place), "--top-module", TOP]
+    model = ["--cc", "--vpi", "-O3", "-Wno-fatal", "--prefix", "Vlane", "--Mdir", str(build), "--top-module", TOP]
     _carry_out([program, *model, *parameters, *files], environment)
     compiler = os.environ.get("CXX", "g++")
     flags = ["-std=c++20", "-O2", "-w", "-DVM_COVERAGE=0", "-DVM_TRACE=0", "-pthread"]
-    includes = [f"-I{place}", f"-I{HERE}", f"-I{home / 'include'}", f"-I{home / 'include' / 'vltstd'}"]
+    includes = [f"-I{build}", f"-I{HERE}", f"-I{home / 'include'}", f"-I{home / 'include' / 'vltstd'}"]
     runtime = _runtime(compiler, flags, home, build_root)
     # The headers take longer to compile than the code, so the compiler gets all of it as one file.
-    made = sorted(path.name for path in place.glob("Vlane*.cpp"))
-    (place / "all.cc").write_text("".join(f'#include "{name}"\n' for name in [*made, "inject.cpp"]))
-    unfinished = str(place / "inject.new")
-    _carry_out([compiler, *flags, level, *includes, str(place / "all.cc"), *map(str, runtime), "-o", unfinished])
+    made = sorted(path.name for path in build.glob("Vlane*.cpp"))
+    (build / "all.cc").write_text("".join(f'#include "{name}"\n' for name in [*made, "inject.cpp"]))
+    unfinished = str(build / "inject.new")
+    _carry_out([compiler, *flags, level, *includes, str(build / "all.cc"), *map(str, runtime), "-o", unfinished])
     Path(unfinished).rename(injector)
     return injector
 

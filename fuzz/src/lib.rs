@@ -158,9 +158,9 @@ impl Victim {
     }
 
     /// Flips a bit of a line in memory; returns the slot, its old content and its new content.
-    fn flip_any(&self, place: u8, bit: u8) -> (Slot, Untrusted, Untrusted) {
+    fn flip_any(&self, choice: u8, bit: u8) -> (Slot, Untrusted, Untrusted) {
         let slots = image(&self.memory.media.borrow());
-        let (slot, honest) = slots[usize::from(place) % slots.len()];
+        let (slot, honest) = slots[usize::from(choice) % slots.len()];
         let forged = flipped(honest, usize::from(bit / 8) * 2, bit);
         self.put(slot, forged);
         (slot, honest, forged)
@@ -169,11 +169,11 @@ impl Victim {
     /// Executes the attacker's actions: the attacker writes any bytes, moves lines, replays old lines, and lets the
     /// victim read, write, store and drain between these actions.
     pub fn suffer(&mut self, mut strokes: &[u8]) {
-        while let [stroke, place, rest @ ..] = strokes {
+        while let [stroke, choice, rest @ ..] = strokes {
             strokes = rest;
             let slots = image(&self.memory.media.borrow());
-            let (slot, content) = slots[usize::from(*place) % slots.len()];
-            let index = usize::from(*place) % LINES.len();
+            let (slot, content) = slots[usize::from(*choice) % slots.len()];
+            let index = usize::from(*choice) % LINES.len();
             match stroke % 10 {
                 0 => {
                     let (forged, next) = strokes.split_at(strokes.len().min(LINE_BYTES));
@@ -184,13 +184,13 @@ impl Victim {
                 }
                 1 => {
                     let room = self.scheme.layout().tag_bytes().clamp(8, 16) as u32 * 8;
-                    let flips = u128::from(*stroke) << (u32::from(*place) % room) & u128::MAX >> (u128::BITS - room);
+                    let flips = u128::from(*stroke) << (u32::from(*choice) % room) & u128::MAX >> (u128::BITS - room);
                     self.put(slot, Untrusted::with(content.examine(), content.spare_bits() ^ flips));
                 }
-                2 => self.put(slot, flipped(content, usize::from(*stroke / 8) * 2, *place)),
+                2 => self.put(slot, flipped(content, usize::from(*stroke / 8) * 2, *choice)),
                 3 => self.put(slot, slots[usize::from(*stroke) % slots.len()].1),
                 4 => {
-                    let (slot, content) = self.old[usize::from(*place) % self.old.len()];
+                    let (slot, content) = self.old[usize::from(*choice) % self.old.len()];
                     self.put(slot, content);
                 }
                 5 => self.write(index, *stroke),

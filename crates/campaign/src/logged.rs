@@ -144,10 +144,10 @@ pub fn run_logged(plan: &Plan, log: &Path, progress: &mut dyn FnMut(LoggedProgre
     let more_to_do = rows.iter().any(|row| row.done < plan.trials) && plan.budget != Some(Duration::ZERO);
     if more_to_do {
         let mut file = open(log, complete_bytes as u64).map_err(failed)?;
-        run(plan, &mut rows, &mut |entry, told| {
+        run(plan, &mut rows, &mut |entry, update| {
             let line = serde_json::to_string(entry).map_err(io::Error::other)? + "\n";
             file.write_all(line.as_bytes())?;
-            progress(told);
+            progress(update);
             Ok(())
         })
         .map_err(failed)?;
@@ -242,7 +242,7 @@ fn run<'a>(plan: &'a Plan, rows: &mut Vec<CampaignRow<'a>>, sink: &mut Sink<'_>)
             scope.spawn(move || shared.work(&logged));
         }
         drop(logged);
-        let outcome = entries.iter().try_for_each(|(entry, told)| sink(&entry, told));
+        let outcome = entries.iter().try_for_each(|(entry, update)| sink(&entry, update));
         shared.stop.store(true, Ordering::Relaxed);
         outcome
     });

@@ -240,8 +240,8 @@ impl Chip {
     /// must return this content from here on.
     pub fn put(&self, line: LineAddr) -> units::Line {
         let mut carried = self.carried.borrow_mut();
-        if let Some(place) = carried.iter().position(|carried| *carried == line) {
-            carried.swap_remove(place);
+        if let Some(index) = carried.iter().position(|carried| *carried == line) {
+            carried.swap_remove(index);
         }
         drop(carried);
         if self.locks_lines() { self.text_of(line) } else { self.to_memory(line) }

@@ -107,16 +107,16 @@ fn machine(
     lines: &[LineAddr],
 ) -> Result<CountingMachine, String> {
     let CacheSizes { l1, l2, .. } = profile.caches;
-    let moved = |place: usize| match place as u64 {
-        place if place < lines_of(l1) => DrainTraffic { from_l1_bits: LINE_BITS, ..DrainTraffic::default() },
-        place if place < lines_of(l1) + lines_of(l2) => {
+    let moved = |position: usize| match position as u64 {
+        position if position < lines_of(l1) => DrainTraffic { from_l1_bits: LINE_BITS, ..DrainTraffic::default() },
+        position if position < lines_of(l1) + lines_of(l2) => {
             DrainTraffic { from_l2_bits: LINE_BITS, ..DrainTraffic::default() }
         }
         _ => DrainTraffic { from_l3_bits: LINE_BITS, ..DrainTraffic::default() },
     };
     let machine = CountingMachine::of(design, OperationTally::new(Operations::default()), geometry)?;
     let slot = |line: &LineAddr| machine.scheme.layout().data_slot(*line).slot();
-    let origin = |(place, line)| (slot(line), Operations { moved: moved(place), ..Operations::default() });
+    let origin = |(position, line)| (slot(line), Operations { moved: moved(position), ..Operations::default() });
     machine.verbs.kept().keeps(lines.iter().enumerate().map(origin));
     Ok(machine)
 }

@@ -27,9 +27,9 @@ impl BitSet {
     /// Returns all members in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         let without_lowest = |word: &u64| Some(word & word.wrapping_sub(1));
-        self.0.iter().enumerate().flat_map(move |(place, word)| {
+        self.0.iter().enumerate().flat_map(move |(index, word)| {
             let rests = std::iter::successors(Some(*word), without_lowest).take_while(|rest| *rest != 0);
-            rests.map(move |rest| place * WORD_BITS + rest.trailing_zeros() as usize)
+            rests.map(move |rest| index * WORD_BITS + rest.trailing_zeros() as usize)
         })
     }
 }

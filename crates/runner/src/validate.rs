@@ -176,11 +176,11 @@ pub fn validate(
 ) -> Result<ValidationReport, ValidationError> {
     let work = [dram::work(extent)?, champsim::work(extent)?].concat();
     let of = work.iter().sum();
-    let (mut ahead, mut done, mut last) = (work.into_iter(), 0, String::new());
+    let (mut weights, mut done, mut last) = (work.into_iter(), 0, String::new());
     let mut report = |row: &ComparisonRow| {
         if last != row.subject {
             last.clone_from(&row.subject);
-            done += ahead.next().unwrap_or(0);
+            done += weights.next().unwrap_or(0);
             progress(ValidationProgress { subject: &last, done, of });
         }
     };

@@ -209,8 +209,8 @@ mod tests {
         let blocks = vec![block(0, 0x100, &[&[0x90]])];
         let first = Chunk { new_blocks: blocks.clone(), ..chunk(0, 0, vec![0]) };
         let (_, mut hands) = deal(Listed::new(vec![first, chunk(0, 1, vec![1])]), 2);
-        let Supply::Chunk(told, _) = hands[1].supply().unwrap() else { panic!("nothing was told") };
-        assert_eq!((&told.new_blocks, told.words.len()), (&blocks, 0));
+        let Supply::Chunk(announced, _) = hands[1].supply().unwrap() else { panic!("nothing was told") };
+        assert_eq!((&announced.new_blocks, announced.words.len()), (&blocks, 0));
         assert_eq!(words(&mut hands[1]), [1]);
     }
 }

@@ -78,7 +78,7 @@ class Flow:
         tools.need_opensta()
         self.library: Library = library.read(path)
         self.delay_s = delay_s or synthesis.target_s(self.library)
-        self._store, self._tell = Store(folder), report
+        self._store, self._report = Store(folder), report
         self._versions = tools.versions()
         self.library_content = store.content(path)
         """Digest of the library file's content."""
@@ -118,7 +118,7 @@ class Flow:
         try:
             counted = self._counted(built, clock, trace, common)
         except gate_simulation.DifferenceError as error:
-            self._tell("the cause of a difference")
+            self._report("the cause of a difference")
             raise CasemateError(f"{error}: {undefined.cause(request.design, ports, clock, trace)}") from error
         return with_work(cost, trace, energy.Energy(**counted))
 
@@ -157,7 +157,7 @@ class Flow:
 
     def _ports(self, design: Design, rtl: dict[str, Any]) -> dict[str, tuple[bool, int]]:
         def find() -> Any:
-            self._tell("ports")
+            self._report("ports")
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     return synthesis.ports(design, Path(folder))
@@ -186,7 +186,7 @@ class Flow:
         boxes = [part.top] if part else []
 
         def find() -> Any:
-            self._tell(f"synthesis of {design.top}")
+            self._report(f"synthesis of {design.top}")
             with tempfile.TemporaryDirectory() as folder:
                 return synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).read_bytes()
 
@@ -208,7 +208,7 @@ class Flow:
 
     def _timing(self, built: Netlist, clock: str, common: dict[str, Any]) -> Speed:
         def find() -> Any:
-            self._tell("timing")
+            self._report("timing")
             with tempfile.TemporaryDirectory() as folder:
                 found = timing.find(built, self.library, clock, Path(folder))
             return asdict(found)
@@ -238,7 +238,7 @@ class Flow:
 
     def _fabric(self, design: Design, boxes: list[str]) -> dict[str, int]:
         def find() -> Any:
-            self._tell(f"FPGA of {design.top}")
+            self._report(f"FPGA of {design.top}")
             with tempfile.TemporaryDirectory() as folder:
                 return fabric.to_fabric(design, Path(folder), boxes).model_dump()
 
@@ -259,7 +259,7 @@ class Flow:
         }
 
         def find() -> Any:
-            self._tell("simulation of the RTL")
+            self._report("simulation of the RTL")
             # The simulator drives the clock, so the stimulus cannot set it.
             settable = {name: port for name, port in ports.items() if name != clock}
             with tempfile.TemporaryDirectory() as folder:
@@ -279,7 +279,7 @@ class Flow:
 
     def _counted(self, built: Netlist, clock: str, trace: Trace, common: dict[str, Any]) -> dict[str, float]:
         def find() -> Any:
-            self._tell("simulation of the netlist")
+            self._report("simulation of the netlist")
             with tempfile.TemporaryDirectory() as folder:
                 toggles = gate_simulation.run(built, self.library, clock, trace, Path(folder))
             return asdict(energy.find(built, self.library, clock, toggles))

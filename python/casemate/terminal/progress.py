@@ -87,7 +87,7 @@ class _Lines:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._started = self._said = self._told = time.monotonic()
+        self._started = self._said = self._reported = time.monotonic()
         self._lines = 0
         self._what, self._share = "", 0.0
         self._lock, self._ended = threading.Lock(), threading.Event()
@@ -97,7 +97,7 @@ class _Lines:
         """Prints the progress of the work, if a line is due; `share` is the finished part, as far as it is known."""
         now = time.monotonic()
         with self._lock:
-            self._what, self._share, self._told = what, share, now
+            self._what, self._share, self._reported = what, share, now
         self._line(now)
 
     def _line(self, now: float) -> None:
@@ -106,7 +106,7 @@ class _Lines:
             if self._console.is_terminal or not self._what or now - self._said < between:
                 return
             self._said, self._lines = now, self._lines + 1
-            left = _left(self._told - self._started, self._share, now - self._told)
+            left = _left(self._reported - self._started, self._share, now - self._reported)
             self._console.print(f"  {now - self._started:4.0f} s: {self._what}{left}", markup=False)
 
     def beat(self) -> None:

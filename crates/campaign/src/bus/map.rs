@@ -81,7 +81,7 @@ impl SlotMap {
     }
 
     fn line_in(&self, slot: Slot) -> Option<LineAddr> {
-        self.0.iter().find(|(_, lies_in)| **lies_in == slot).map(|(line, _)| *line)
+        self.0.iter().find(|(_, stored_in)| **stored_in == slot).map(|(line, _)| *line)
     }
 }
 

@@ -52,7 +52,7 @@ mod tests {
     /// Recovery does not use the operations before the loss, and `contents` does not use the lines that recovery reads.
     #[test]
     fn recovery_without_tampering_returns_the_content_that_the_bus_trace_shows_as_durable() {
-        let (mut lost, mut ahead) = (0, 0);
+        let (mut lost, mut later) = (0, 0);
         for (number, name) in ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-dbmf"].into_iter().enumerate() {
             for workload in all().into_iter().skip(number).step_by(7) {
                 let history = History::of(&catalogue::design(name).unwrap(), &workload, 1, PlantedBug::NONE);
@@ -62,10 +62,10 @@ mod tests {
                     let durable = in_tuples(&history.changes.operations[..dead.point]);
                     assert!((dead.progress.0..=dead.progress.1).contains(&durable), "{name}, {workload}");
                     lost += usize::from(durable < dead.progress.1);
-                    ahead += usize::from(durable > dead.progress.0);
+                    later += usize::from(durable > dead.progress.0);
                 }
             }
         }
-        assert!(lost > 100 && ahead > 100, "{lost} and {ahead}");
+        assert!(lost > 100 && later > 100, "{lost} and {later}");
     }
 }

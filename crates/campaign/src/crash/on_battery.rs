@@ -194,9 +194,9 @@ impl Died {
 
 /// Returns the memories that an attacker remembers: those with which each session began and ended, and some between, including those that
 /// these operations of the current session produced.
-fn earlier_memories(history: &History, asked: &[Operation], tries: Tries, random: &mut Random) -> Vec<Recording> {
+fn earlier_memories(history: &History, issued: &[Operation], tries: Tries, random: &mut Random) -> Vec<Recording> {
     let mut between: Vec<&Recording> = history.earlier.iter().flat_map(|session| &session.memories).collect();
-    let since = states::memories_between(asked, &history.start());
+    let since = states::memories_between(issued, &history.start());
     between.extend(&since);
     random.shuffle(&mut between);
     between.truncate(tries.memories);

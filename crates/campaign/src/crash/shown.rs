@@ -22,9 +22,9 @@ pub struct Changes {
 
 impl Changes {
     /// Selects the operations that change memory.
-    pub fn among(asked: Vec<Operation>) -> Changes {
+    pub fn among(issued: Vec<Operation>) -> Changes {
         let mut changes = Changes { operations: Vec::new(), spent: Vec::new() };
-        for operation in asked {
+        for operation in issued {
             match operation {
                 Operation::PersistPart(role, slot, content, _) => {
                     changes.operations.push(Operation::Persist(role, slot, content));
@@ -57,7 +57,7 @@ impl Changes {
         let mut all = Vec::new();
         let (mut spent, mut ready, mut open) = (self.spent.iter().peekable(), BTreeMap::new(), Vec::new());
         for (index, operation) in self.operations.iter().enumerate() {
-            while let Some((_, slot, spent)) = spent.next_if(|(asked, ..)| *asked <= index) {
+            while let Some((_, slot, spent)) = spent.next_if(|(issued, ..)| *issued <= index) {
                 ready.insert((*slot, matches!(spent, Keystream::Masks(_))), spent);
             }
             let mut of =

@@ -53,8 +53,8 @@ fn walk(
 ) -> Result<(), Fault> {
     let mut first = 1;
     for name in record.path() {
-        let (address, told) = lie(name).unwrap_or((handler.address_of(name), name));
-        if handler.load_node(address, told) == LoadNode::OnChip {
+        let (address, claimed) = lie(name).unwrap_or((handler.address_of(name), name));
+        if handler.load_node(address, claimed) == LoadNode::OnChip {
             first = name.depth + 1;
             break;
         }

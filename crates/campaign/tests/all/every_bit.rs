@@ -80,9 +80,9 @@ fn every_single_bit_flip_ends_as_claimed_and_only_uncovered_bits_are_harmless() 
 
 #[test]
 fn every_flip_of_a_long_tag_is_found_and_only_unused_bits_are_harmless() {
-    let of = |slot_bytes, length: fn(MacDesign) -> MacDesign, code| {
+    let of = |location, length: fn(MacDesign) -> MacDesign, code| {
         let mut sc64 = design("sc64-bmt").unwrap();
-        sc64.parts.mac = length(MacDesign { code, place: slot_bytes, ..MacDesign::default() });
+        sc64.parts.mac = length(MacDesign { code, place: location, ..MacDesign::default() });
         if code == MacChoice::OcbChunks {
             sc64.parts.cipher = CipherChoice::TdesOcbChunks;
         }

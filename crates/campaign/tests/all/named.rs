@@ -58,14 +58,14 @@ fn the_prefetch_hint_names_exactly_the_metadata_that_a_read_fetches() {
     for (number, design) in designs_without_persistence().into_iter().enumerate() {
         for caches in [number as u64, number as u64 + 1] {
             let parts = with_caches(&design.parts, caches);
-            let [asked, other] = [Heard::of(&parts), Heard::of(&parts)];
+            let [explicit, other] = [Heard::of(&parts), Heard::of(&parts)];
             // A copy in an L2 may replace counters that the hint names.
-            let copied = asked.scheme.on_chip(|chip| chip.copies.is_some());
-            let shape = asked.scheme.layout().shape();
+            let copied = explicit.scheme.on_chip(|chip| chip.copies.is_some());
+            let shape = explicit.scheme.layout().shape();
             let metadata = shape.byte(Slot(shape.data)) / LINE_BYTES as u64;
             for request in requests(11, false) {
-                let named = asked.named(request);
-                let crossings = asked.perform(request);
+                let named = explicit.named(request);
+                let crossings = explicit.perform(request);
                 assert!(crossings == other.perform(request), "{}: {request:?} after a look", design.name);
                 let Some(named) = named else { continue };
                 let (fetched, wrote) = fetched(&crossings);

@@ -77,8 +77,8 @@ fn wrong_first(planted: PlantedBug, bitmap: BitmapTrust, at: Where) -> (Vec<Stri
     let scheme = reordered(bitmap).build_with(DATA_LINES, 1, planted).unwrap();
     let mut machine = Machine::in_beats(scheme, Core::default());
     let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
-    let (wrong, came) = (Rc::new(RefCell::new(Vec::new())), Rc::new(Cell::new(0)));
-    let (done, noted, counted) = (Rc::new(Cell::new(false)), wrong.clone(), came.clone());
+    let (wrong, arrived) = (Rc::new(RefCell::new(Vec::new())), Rc::new(Cell::new(0)));
+    let (done, noted, counted) = (Rc::new(Cell::new(false)), wrong.clone(), arrived.clone());
     let ended = done.clone();
     machine.executor.clock().spawn(async move {
         let mut random = Random::new(3);
@@ -106,16 +106,16 @@ fn wrong_first(planted: PlantedBug, bitmap: BitmapTrust, at: Where) -> (Vec<Stri
         done.set(true);
     });
     assert!(machine.run(Duration::from_ns(50_000_000), || ended.get()), "it ends");
-    (wrong.take(), came.get())
+    (wrong.take(), arrived.get())
 }
 
 #[test]
 fn the_first_words_released_of_a_re_ordered_line_are_the_requested_ones() {
     for bitmap in [BitmapTrust::Bound, BitmapTrust::Loose] {
         for at in [Where::OnTheChip, Where::InMemory] {
-            let (wrong, came) = wrong_first(PlantedBug::NONE, bitmap, at);
+            let (wrong, arrived) = wrong_first(PlantedBug::NONE, bitmap, at);
             assert_eq!(wrong, Vec::<String>::new(), "{bitmap:?}, {at:?}");
-            assert_eq!(came, 256 * 8, "{bitmap:?}, {at:?}");
+            assert_eq!(arrived, 256 * 8, "{bitmap:?}, {at:?}");
         }
     }
     #[cfg(feature = "planted-bugs")]

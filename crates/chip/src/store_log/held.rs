@@ -37,18 +37,18 @@ impl KnownBytes {
         KnownBytes { bytes: ZERO_LINE, known: 0 }
     }
 
-    fn has(&self, place: usize) -> bool {
-        self.known >> place & 1 == 1
+    fn has(&self, index: usize) -> bool {
+        self.known >> index & 1 == 1
     }
 
-    pub(super) fn set(&mut self, place: usize, byte: u8) {
-        self.bytes[place] = byte;
-        self.known |= 1 << place;
+    pub(super) fn set(&mut self, index: usize, byte: u8) {
+        self.bytes[index] = byte;
+        self.known |= 1 << index;
     }
 
     /// Index of the first known byte that differs from `content`.
     pub(super) fn first_other(&self, content: &Line) -> Option<usize> {
-        (0..LINE_BYTES).find(|place| self.has(*place) && self.bytes[*place] != content[*place])
+        (0..LINE_BYTES).find(|index| self.has(*index) && self.bytes[*index] != content[*index])
     }
 }
 
@@ -69,10 +69,10 @@ impl CertainContent {
 
     /// Applies a store, except to bytes that a later store has written.
     pub fn take(&mut self, store: &Store) {
-        for place in store.range.clone() {
-            if self.made[place] < store.order {
-                self.made[place] = store.order;
-                self.content.set(place, store.bytes[place]);
+        for index in store.range.clone() {
+            if self.made[index] < store.order {
+                self.made[index] = store.order;
+                self.content.set(index, store.bytes[index]);
             }
         }
         let is_later = self.last.as_ref().is_none_or(|last| last.order < store.order);
@@ -83,9 +83,9 @@ impl CertainContent {
 
     /// Fills unknown bytes with content that the recording shows: these bytes had this content from the beginning.
     pub(super) fn fill(&mut self, content: &Line) {
-        for (place, byte) in content.iter().enumerate() {
-            if !self.content.has(place) {
-                self.content.set(place, *byte);
+        for (index, byte) in content.iter().enumerate() {
+            if !self.content.has(index) {
+                self.content.set(index, *byte);
             }
         }
     }
@@ -97,7 +97,7 @@ impl CertainContent {
 
     /// Index of the first byte that memory returned wrongly, and its expected value.
     pub fn first_wrong(&self, found: &Line) -> Option<(usize, u8)> {
-        self.content.first_other(found).map(|place| (place, self.content.bytes[place]))
+        self.content.first_other(found).map(|index| (index, self.content.bytes[index]))
     }
 
     /// Latest store in the line, if a program has stored to it.

@@ -140,12 +140,12 @@ fn configs() -> impl Strategy<Value = DramConfig> {
 }
 
 /// Runs requests to the end. Returns the channel and, for each request, the number of answers and the latency.
-fn run(config: &DramConfig, asked: &[TestRequest]) -> (Dram, Vec<(u32, u64)>) {
+fn run(config: &DramConfig, sequence: &[TestRequest]) -> (Dram, Vec<(u32, u64)>) {
     let clock = config.clock_mhz.clock();
     let mut dram = Dram::new(config.clone());
     let mut completions = Vec::new();
     let mut now = Time::ZERO;
-    for (token, &(gap, line, words, write)) in asked.iter().enumerate() {
+    for (token, &(gap, line, words, write)) in sequence.iter().enumerate() {
         let kind = if write { Kind::Write } else { Kind::Read };
         now += clock.span(Cycles(gap));
         while !dram.has_room(kind) {
@@ -157,7 +157,7 @@ fn run(config: &DramConfig, asked: &[TestRequest]) -> (Dram, Vec<(u32, u64)>) {
     while let Some(next) = dram.advance(now, &mut completions) {
         now = next;
     }
-    let mut answers = vec![(0, 0); asked.len()];
+    let mut answers = vec![(0, 0); sequence.len()];
     for completion in completions {
         let answer = &mut answers[completion.token as usize];
         answer.0 += 1;
@@ -170,23 +170,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn random_requests_lead_only_to_legal_dram_commands(config in configs(), asked in requests()) {
-        let (dram, _) = run(&config, &asked);
+    fn random_requests_lead_only_to_legal_dram_commands(config in configs(), sequence in requests()) {
+        let (dram, _) = run(&config, &sequence);
         judge(&config, dram.log());
     }
 
     #[test]
-    fn every_random_dram_read_completes_exactly_once_and_in_bounded_time(config in configs(), asked in requests()) {
-        let (_, answers) = run(&config, &asked);
-        for (answer, &(.., write)) in answers.iter().zip(&asked) {
+    fn every_random_dram_read_completes_exactly_once_and_in_bounded_time(config in configs(), sequence in requests()) {
+        let (_, answers) = run(&config, &sequence);
+        for (answer, &(.., write)) in answers.iter().zip(&sequence) {
             prop_assert_eq!(answer.0, u32::from(!write));
             prop_assert!(answer.1 < 4 * config.timing.trefi, "a read took {} clocks", answer.1);
         }
     }
 
     #[test]
-    fn equal_requests_lead_to_equal_dram_commands_and_statistics(config in configs(), asked in requests()) {
-        let (first, second) = (run(&config, &asked), run(&config, &asked));
+    fn equal_requests_lead_to_equal_dram_commands_and_statistics(config in configs(), sequence in requests()) {
+        let (first, second) = (run(&config, &sequence), run(&config, &sequence));
         prop_assert_eq!(first.0.log(), second.0.log());
         prop_assert_eq!(first.0.counters(), second.0.counters());
     }

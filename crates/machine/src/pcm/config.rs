@@ -43,7 +43,7 @@ const IRREDUCIBLE: [u64; 6] = [0b11, 0b111, 0b1011, 0b1_0011, 0b10_0101, 0b100_0
 
 /// Returns a polynomial modulo the irreducible polynomial of this degree.
 fn remainder(mut value: u64, degree: u32) -> u64 {
-    let Some(divisor) = degree.checked_sub(1).map(|place| IRREDUCIBLE[place as usize]) else { return 0 };
+    let Some(divisor) = degree.checked_sub(1).map(|index| IRREDUCIBLE[index as usize]) else { return 0 };
     while value >> degree != 0 {
         value ^= divisor << (value.ilog2() - degree);
     }

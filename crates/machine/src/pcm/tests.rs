@@ -235,10 +235,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn every_read_is_answered_once_and_within_a_bound(config in configs(), asked in requests()) {
+    fn every_read_is_answered_once_and_within_a_bound(config in configs(), sequence in requests()) {
         let mut pcm = Pcm::new(config.clone());
         let (mut now, mut answers) = (Time::ZERO, Vec::new());
-        for (token, &(gap, line, write)) in asked.iter().enumerate() {
+        for (token, &(gap, line, write)) in sequence.iter().enumerate() {
             let kind = if write { Kind::Write } else { Kind::Read };
             now += Duration::from_ns(gap);
             while !pcm.has_room(kind) {
@@ -248,7 +248,7 @@ proptest! {
         }
         answers.extend(finish(&mut pcm, now));
         answers.sort_by_key(|answer| answer.token);
-        let expected: Vec<u32> = (0..).zip(&asked).filter(|(_, a)| !a.2).map(|(token, _)| token).collect();
+        let expected: Vec<u32> = (0..).zip(&sequence).filter(|(_, a)| !a.2).map(|(token, _)| token).collect();
         prop_assert_eq!(answers.iter().map(|a| a.token).collect::<Vec<_>>(), expected);
         // In the worst case, all earlier reads and two drains of the whole write queue precede a request, all in the
         // same bank.
@@ -262,10 +262,10 @@ proptest! {
     }
 
     #[test]
-    fn the_pcm_bus_and_each_bank_serve_one_line_at_a_time(asked in requests()) {
+    fn the_pcm_bus_and_each_bank_serve_one_line_at_a_time(sequence in requests()) {
         let mut pcm = Pcm::new(PcmConfig { read_queue: 1_000, ..PcmConfig::secpb() });
         let mut now = Time::ZERO;
-        for (token, &(gap, line, _)) in asked.iter().enumerate() {
+        for (token, &(gap, line, _)) in sequence.iter().enumerate() {
             now += Duration::from_ns(gap);
             pcm.submit(now, LineAddr(line), Kind::Read, token as u32);
         }
@@ -276,7 +276,7 @@ proptest! {
         }
         for bank in 0..16 {
             let of_bank: Vec<_> =
-                answers.iter().filter(|a| pcm.bank_of(LineAddr(asked[a.token as usize].1)) == bank).collect();
+                answers.iter().filter(|a| pcm.bank_of(LineAddr(sequence[a.token as usize].1)) == bank).collect();
             let span = of_bank.last().map_or(0, |last| last.at.as_fs());
             prop_assert!(span >= of_bank.len() as u64 * READ.as_fs());
         }

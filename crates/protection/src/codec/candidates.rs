@@ -86,10 +86,10 @@ impl Offers {
 
     /// Waits until a candidate of a chunk has left the units, then compares it with the chunk. Returns whether the
     /// candidate had already left the units at the call.
-    pub async fn compare<V: Verbs>(&self, verbs: &V, chunk: usize, place: usize) -> bool {
+    pub async fn compare<V: Verbs>(&self, verbs: &V, chunk: usize, rank: usize) -> bool {
         let (offered, blocks) = (self.of_chunk(chunk), self.of.blocks());
         // The block for the tag follows the block for the ciphertext.
-        let was_out = verbs.await_offered(offered, place as u32 * blocks + blocks - 1).await;
+        let was_out = verbs.await_offered(offered, rank as u32 * blocks + blocks - 1).await;
         verbs.look_up(Cache::Candidates).await;
         was_out
     }
@@ -182,15 +182,15 @@ impl Matching<'_> {
         let mut matches = vec![None; LINE_BYTES / bytes];
         // Without candidates for the ciphertext, a chunk is compared after its decryption.
         let compared_text = if of.ciphertext { self.arrived.stored.examine() } else { *self.plaintext };
-        for place in 0..candidates.count() {
-            let (texts, tags) = self.encrypted(&candidates.line(place));
+        for rank in 0..candidates.count() {
+            let (texts, tags) = self.encrypted(&candidates.line(rank));
             for (chunk, found) in matches.iter_mut().enumerate().filter(|(_, found)| found.is_none()) {
                 let of_position = if planted.has(Bug::CandidatePositionMissing) { 0 } else { chunk };
                 let compared = if planted.has(Bug::CandidateComparedShort) { bytes / 2 } else { bytes };
                 let text = &texts[of_position * bytes..][..compared];
                 let tag_fits = || planted.has(Bug::CandidateTagNotCompared) || self.tag_fits(tags, chunk);
                 if text == &compared_text[chunk * bytes..][..compared] && tag_fits() {
-                    *found = Some(place);
+                    *found = Some(rank);
                 }
             }
         }

@@ -98,7 +98,7 @@ fn used_minor_bits(line: &Line, position: usize) -> Option<(usize, u32)> {
 }
 
 fn used_minor(line: &Line, position: usize) -> u64 {
-    used_minor_bits(line, position).map_or(0, |place| field(line, place))
+    used_minor_bits(line, position).map_or(0, |bits_of_minor| field(line, bits_of_minor))
 }
 
 fn uniform_minor(line: &Line, position: usize) -> u64 {

@@ -64,7 +64,7 @@ impl Windows {
 
     /// Waits until all windows that are open now are closed.
     pub async fn all_settled(&self, clock: &Clock) -> Settled {
-        let (last, asked, refused) = (self.opened.get(), clock.now(), self.refused.get());
+        let (last, requested, refused) = (self.opened.get(), clock.now(), self.refused.get());
         poll_fn(|_| {
             if self.open.borrow().values().all(|(number, _)| *number > last) {
                 return Poll::Ready(());
@@ -77,7 +77,7 @@ impl Windows {
             Poll::Pending
         })
         .await;
-        let waited = clock.now().since(asked);
+        let waited = clock.now().since(requested);
         let mut counters = self.counters.get();
         counters.writes_held += u64::from(waited > Duration::ZERO);
         counters.held_fs += waited.as_fs();

@@ -92,9 +92,9 @@ impl Metadata {
             verbs.look_up(Cache::LastLevel(slot)).await;
             found = self.on_chip(|chip| chip.caches.recall(role, slot)).map(|content| (content, FoundIn::LastLevel));
         }
-        if let Some((content, place)) = found {
+        if let Some((content, found_in)) = found {
             start(&content);
-            return Ok(place);
+            return Ok(found_in);
         }
         // Boxed: the future of a walk is large and most accesses need no walk, but each would contain it.
         let walk = TreeWalk { metadata: self, verbs };

@@ -108,13 +108,13 @@ impl EpochCounts {
 
     /// Counts a fill of a line, which reads a group.
     pub fn filled(&mut self, line: DataSlot, group: &Group) {
-        let (epoch, place, sum) = self.epoch(line.slot());
+        let (epoch, index, sum) = self.epoch(line.slot());
         sum.fills += 1;
         sum.fetched += group.len() as u64;
-        sum.twice += u64::from(epoch.filled.set(place));
+        sum.twice += u64::from(epoch.filled.set(index));
         for at in group {
-            let (epoch, place, _) = self.epoch(at.slot());
-            epoch.read.set(place);
+            let (epoch, index, _) = self.epoch(at.slot());
+            epoch.read.set(index);
         }
     }
 
@@ -122,11 +122,11 @@ impl EpochCounts {
     pub fn read(&mut self, group: &Group) {
         let mut were_filled = true;
         for at in group {
-            let (epoch, place, sum) = self.epoch(at.slot());
-            epoch.read.set(place);
+            let (epoch, index, sum) = self.epoch(at.slot());
+            epoch.read.set(index);
             sum.read += 1;
-            sum.twice += u64::from(epoch.swept.set(place));
-            were_filled &= epoch.filled.has(place);
+            sum.twice += u64::from(epoch.swept.set(index));
+            were_filled &= epoch.filled.has(index);
         }
         self.sum.twice += u64::from(were_filled);
     }
@@ -134,9 +134,9 @@ impl EpochCounts {
     /// Counts a group that a permutation writes.
     pub fn written(&mut self, group: &Group) {
         for at in group {
-            let (epoch, place, sum) = self.epoch(at.slot());
+            let (epoch, index, sum) = self.epoch(at.slot());
             sum.written += 1;
-            sum.twice += u64::from(epoch.written.set(place));
+            sum.twice += u64::from(epoch.written.set(index));
         }
     }
 

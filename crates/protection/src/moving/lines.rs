@@ -203,8 +203,8 @@ impl ChunkLines {
     }
 
     /// Puts the tag behind the lines of a group, if lines have tags.
-    fn tag(&self, place: (&Group, &Record), contents: &mut Contents) {
-        let tag = self.code(place, contents);
+    fn tag(&self, bound: (&Group, &Record), contents: &mut Contents) {
+        let tag = self.code(bound, contents);
         if let (Some(last), Some(tag)) = (contents.last_mut(), tag) {
             *last = Untrusted::with(last.examine(), tag);
         }

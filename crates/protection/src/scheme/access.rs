@@ -210,13 +210,13 @@ impl LineArrival {
         let Some((&(at, counter, text), others)) = lines.split_first() else { return Ok(()) };
         let line = Arrived::untagged(at, counter, text.into());
         let arrived = Arrived { tag: self.tag.clone(), others: others.to_vec(), ..line };
-        let (ahead, check) = (scheme.codec.work.to_tag_early(verbs), scheme.codec.check(verbs, &arrived, &text));
+        let (early, check) = (scheme.codec.work.to_tag_early(verbs), scheme.codec.check(verbs, &arrived, &text));
         if scheme.codec.work.tag.is_some() {
             // A chain begins with the blocks that depend on the nonce only.
-            ahead.await;
+            early.await;
             return check.await;
         }
-        join!(ahead, check).1
+        join!(early, check).1
     }
 }
 

@@ -25,8 +25,8 @@ pub struct CountersFound {
 }
 
 impl CountersFound {
-    pub(super) fn count(&mut self, place: FoundIn) {
-        match place {
+    pub(super) fn count(&mut self, found_in: FoundIn) {
+        match found_in {
             FoundIn::L2 => self.in_l2 += 1,
             FoundIn::Controller => self.at_controller += 1,
             FoundIn::LastLevel => self.in_last_level += 1,

@@ -221,8 +221,8 @@ impl Speculation {
             return None;
         }
         let mut line = ZERO_LINE;
-        for (place, word) in line.chunks_exact_mut(WORD_BYTES).zip(self.table.borrow().words()) {
-            place.copy_from_slice(&word.to_le_bytes());
+        for (entry, word) in line.chunks_exact_mut(WORD_BYTES).zip(self.table.borrow().words()) {
+            entry.copy_from_slice(&word.to_le_bytes());
         }
         Some((Slot(data_lines - 1), line))
     }

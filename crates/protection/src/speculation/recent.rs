@@ -17,7 +17,7 @@ impl Recent {
     /// Moves a word to the front of the list. A new word replaces the oldest one if the list is full.
     pub fn note(&mut self, word: u64) {
         match self.words.iter().position(|held| *held == word) {
-            Some(place) => self.words[..=place].rotate_right(1),
+            Some(index) => self.words[..=index].rotate_right(1),
             None => {
                 self.words.truncate(self.size - 1);
                 self.words.insert(0, word);

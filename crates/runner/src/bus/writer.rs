@@ -21,8 +21,8 @@ pub struct BusWriter {
 
 impl BusWriter {
     /// Creates a file with this description.
-    pub(super) fn create(asked: &Path, header: &BusHeader<'_>) -> Result<BusWriter, BusError> {
-        let file = WholeFile::create(asked)?;
+    pub(super) fn create(requested: &Path, header: &BusHeader<'_>) -> Result<BusWriter, BusError> {
+        let file = WholeFile::create(requested)?;
         let compressor = Compressor::new(LEVEL).map_err(file.unwritten())?;
         let mut writer = BusWriter { file, compressor, filling: Filling::default(), totals: BusTotals::default() };
         let header = serde_json::to_vec(header).unwrap_or_default();

@@ -49,8 +49,8 @@ impl Meets {
     ///
     /// # Errors
     /// A sentence, if a state is requested for a read or a write.
-    pub(super) fn of(is_store: bool, asked: Option<Meets>) -> Result<Option<Meets>, String> {
-        match (is_store, asked) {
+    pub(super) fn of(is_store: bool, requested: Option<Meets>) -> Result<Option<Meets>, String> {
+        match (is_store, requested) {
             (true, meets) => Ok(Some(meets.unwrap_or_default())),
             (false, None) => Ok(None),
             (false, Some(_)) => Err(

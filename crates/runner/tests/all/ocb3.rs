@@ -65,9 +65,9 @@ fn reading_an_ocb3_line_encrypts_its_tag_after_the_last_block_is_decrypted() {
     assert_eq!(read(with_aes(65.0, 90.0)), 135_000 + 90_000 + 65_000);
     assert_eq!(read(with_aes(90.0, 65.0)), 135_000 + 65_000 + 90_000);
     // The offset is an encryption as well, and is available before the last words, with them or after them.
-    for ahead in [133, 134, 135] {
-        let last = 135.max(1 + ahead);
-        assert_eq!(read(with_aes(ahead as f64, 65.0)), (last + 65 + ahead) * 1_000, "{ahead}");
+    for spacing in [133, 134, 135] {
+        let last = 135.max(1 + spacing);
+        assert_eq!(read(with_aes(spacing as f64, 65.0)), (last + 65 + spacing) * 1_000, "{spacing}");
     }
     // A unit that accepts a block every 20 ns, while blocks arrive every 10 ns: it accepts the last after 105 + 3 * 20
     // ns.

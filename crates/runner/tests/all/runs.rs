@@ -120,11 +120,15 @@ fn the_pad_is_computed_during_the_verification_of_its_counter() {
 
 #[test]
 fn speculative_release_is_faster_and_the_record_has_the_unverified_window() {
-    let [plain, ahead] = ["sc64-bmt", "sc64-bmt-speculative"].map(gups);
-    assert!(ahead.checks.passed && ahead.read_latency_ns < plain.read_latency_ns && ahead.cycles < plain.cycles);
-    let window = ahead.unverified_window.unwrap();
+    let [plain, speculative] = ["sc64-bmt", "sc64-bmt-speculative"].map(gups);
+    assert!(
+        speculative.checks.passed
+            && speculative.read_latency_ns < plain.read_latency_ns
+            && speculative.cycles < plain.cycles
+    );
+    let window = speculative.unverified_window.unwrap();
     // At the end of the run, verdicts of its last lines are still under way.
-    let lines = ahead.checks.lines.lines_checked;
+    let lines = speculative.checks.lines.lines_checked;
     assert!(plain.unverified_window.is_none() && lines - window.lines < 64, "{window:?} of {lines}");
     assert!(0.0 < window.mean_ns && window.mean_ns < window.longest_ns, "{window:?}");
 }

@@ -167,7 +167,7 @@ mod tests {
             while let Some((_, event)) = events.get(next).filter(|(at, _)| *at == now) {
                 match event {
                     PipeEvent::Demand(items) => waiting += items,
-                    PipeEvent::Offer(items, ahead) => batches.push((*items, now + ahead, Vec::new())),
+                    PipeEvent::Offer(items, delay) => batches.push((*items, now + delay, Vec::new())),
                     PipeEvent::GiveUp(batch) => batches[*batch].0 = 0,
                 }
                 next += 1;
@@ -214,7 +214,7 @@ mod tests {
             for (now, event) in &events {
                 match event {
                     PipeEvent::Demand(items) => demand.extend((0..*items).map(|_| pipe.pass(at(*now), 1).start)),
-                    PipeEvent::Offer(items, ahead) => batches.push(pipe.offer(at(*now), at(now + ahead), *items)),
+                    PipeEvent::Offer(items, delay) => batches.push(pipe.offer(at(*now), at(now + delay), *items)),
                     PipeEvent::GiveUp(batch) => {
                         pipe.give_up(at(*now), &batches[*batch]);
                     }

@@ -132,12 +132,12 @@ impl Anneal {
         let pins: Array<u64> = emit.array(2 * self.nets * self.elements);
         let locations: Array<u64> = emit.array(self.elements);
         let side = side(self.elements);
-        for place in 0..self.elements {
-            emit.poke(locations.at(place), ((place / side) << 32) | (place % side));
+        for cell in 0..self.elements {
+            emit.poke(locations.at(cell), ((cell / side) << 32) | (cell % side));
         }
         let netlist = Netlist::draw(self.elements, self.nets, random);
         let mut pin = 0;
-        for (element, (others, place)) in netlist.pins.iter().zip(netlist.places).enumerate() {
+        for (element, (others, cell)) in netlist.pins.iter().zip(netlist.places).enumerate() {
             let element = self.element(chip, element as u64);
             emit.poke(ValueAddress::at(element), pins.at(pin).addr);
             for other in others {
@@ -145,7 +145,7 @@ impl Anneal {
                 pin += 1;
             }
             emit.poke(ValueAddress::at(element + PINS_END), pins.at(pin).addr);
-            emit.poke(ValueAddress::at(element + LOCATION), locations.at(u64::from(place)).addr);
+            emit.poke(ValueAddress::at(element + LOCATION), locations.at(u64::from(cell)).addr);
         }
         chip
     }
@@ -193,7 +193,7 @@ impl Anneal {
         let places = [one, other].map(|element| ValueAddress::<u64>::at(element + LOCATION));
         let return_address = chip.stack.at(0);
         emit.block(code.ask_one)?;
-        let locations = places.map(|place| emit.load(place));
+        let locations = places.map(|cell| emit.load(cell));
         let [here, there] = locations.map(|location| emit.load(ValueAddress::at(location)));
         emit.store(return_address, emit.end_of(code.ask_one));
         let mut difference = self.cost(emit, code, one, [here, there], return_address)?;

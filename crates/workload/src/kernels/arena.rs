@@ -135,15 +135,15 @@ impl Arena {
         Array { start, of: PhantomData }
     }
 
-    /// Returns the value at `place`.
-    pub fn read<T: Scalar>(&self, place: ValueAddress<T>) -> T {
-        let (word, shift) = self.position(place);
+    /// Returns the value at `address`.
+    pub fn read<T: Scalar>(&self, address: ValueAddress<T>) -> T {
+        let (word, shift) = self.position(address);
         T::from_bits((self.words[word] >> shift) & mask::<T>())
     }
 
-    /// Writes the value at `place`.
-    pub fn write<T: Scalar>(&mut self, place: ValueAddress<T>, value: T) {
-        let (word, shift) = self.position(place);
+    /// Writes the value at `address`.
+    pub fn write<T: Scalar>(&mut self, address: ValueAddress<T>, value: T) {
+        let (word, shift) = self.position(address);
         let kept = self.words[word] & !(mask::<T>() << shift);
         self.words[word] = kept | value.to_bits() << shift;
     }
@@ -158,9 +158,9 @@ impl Arena {
         &self.words[line * WORDS_PER_LINE..][..WORDS_PER_LINE]
     }
 
-    fn position<T: Scalar>(&self, place: ValueAddress<T>) -> (usize, u64) {
-        let offset = place.addr.wrapping_sub(self.base);
-        debug_assert_eq!(offset % (1 << T::LOG2_BYTES), 0, "{:#x} is not aligned", place.addr);
+    fn position<T: Scalar>(&self, address: ValueAddress<T>) -> (usize, u64) {
+        let offset = address.addr.wrapping_sub(self.base);
+        debug_assert_eq!(offset % (1 << T::LOG2_BYTES), 0, "{:#x} is not aligned", address.addr);
         // The shift is the constant zero for a whole word, so the compiler removes it.
         let shift = (offset & (WORD_BYTES - (1 << T::LOG2_BYTES))) * 8;
         ((offset / WORD_BYTES) as usize, shift)

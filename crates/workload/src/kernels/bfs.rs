@@ -92,7 +92,7 @@ impl Bfs {
     /// Returns the sum of the distances of all reached vertices from the root, computed from their parents.
     fn distances(&self, emit: &Emitter, found: BfsArrays, reached: u64) -> u64 {
         let mut distance = vec![0u64; self.shape.vertices as usize];
-        for vertex in (1..reached).map(|place| emit.peek(found.queue.at(place))) {
+        for vertex in (1..reached).map(|position| emit.peek(found.queue.at(position))) {
             let parent = emit.peek(found.parents.at(u64::from(vertex)));
             distance[vertex as usize] = distance[parent as usize] + 1;
         }

@@ -125,18 +125,18 @@ impl Program for Chase {
             let nodes = emit.array(self.lines_per_chain * WORDS_PER_LINE);
             cycles.push(self.lay(emit, nodes, random));
         }
-        let (mut place, mut checksum) = (0, 0);
+        let (mut current, mut checksum) = (0, 0);
         emit.block(enter)?;
         for _ in 0..self.steps {
             emit.block(step)?;
             for (chain, cycle) in cycles.iter().enumerate() {
-                let next = emit.load(cycle.node(place));
-                debug_assert_eq!(next, cycle.node(place + 1).addr);
+                let next = emit.load(cycle.node(current));
+                debug_assert_eq!(next, cycle.node(current + 1).addr);
                 checksum = if chain == 0 { fold(checksum, next, self.work) } else { checksum };
             }
-            place = if place + 1 == cycles[0].order.len() { 0 } else { place + 1 };
+            current = if current + 1 == cycles[0].order.len() { 0 } else { current + 1 };
         }
-        Ok(cycles.iter().map(|cycle| u64::from(cycle.order[place])).sum::<u64>() ^ checksum)
+        Ok(cycles.iter().map(|cycle| u64::from(cycle.order[current])).sum::<u64>() ^ checksum)
     }
 }
 

@@ -14,15 +14,15 @@ pub const BUGS: [Bug; 3] = [Bug::BootTrustsMemory, Bug::TagOverBlankLines, Bug::
 /// Reads a line for the first time while its counters are those of a line that was written once; then restores the counters and
 /// writes the line. Returns whether the first read left any content in memory, and whether keystream was used twice.
 fn first_read_under_forged_counters(planted: PlantedBug) -> (bool, bool) {
-    let (target, ahead) = (LineAddr(5), LineAddr(64 + 5));
+    let (target, next_group) = (LineAddr(5), LineAddr(64 + 5));
     let parts = catalogue::design("sc64-bmt").unwrap().parts;
-    let mut victim = Victim::booting(&parts, &[target, ahead], 1, planted).unwrap();
+    let mut victim = Victim::booting(&parts, &[target, next_group], 1, planted).unwrap();
     // The neighbour has counters in the same line, so that memory has a line of counters to restore.
-    [LineAddr(6), ahead].into_iter().for_each(|line| assert_eq!(victim.write(line, &[1; 64]), None));
+    [LineAddr(6), next_group].into_iter().for_each(|line| assert_eq!(victim.write(line, &[1; 64]), None));
     victim.flush();
     let (slot, _) = victim.map().slot_bytes(Structure::Counter, target).unwrap();
     let counters = |line| victim.attacked(|bus| bus.read_structure(Structure::Counter, line)).unwrap();
-    let (right, forged) = (counters(target), counters(ahead));
+    let (right, forged) = (counters(target), counters(next_group));
     victim.attacked(|bus| bus.write(slot, &forged));
     let (answer, _) = victim.read(target);
     assert!(answer.reported && answer.released.is_none());

@@ -67,7 +67,7 @@ fn some_config() -> impl Strategy<Value = NodeConfig> {
     let sizes = (1..5u8, 1..40u32, 1..6u32, 1..6u32, 1..5usize, 1..5usize);
     let order = (proptest::option::of(1..4u32), any::<bool>());
     (sizes, lines, some_prefetchers(), order).prop_map(
-        |((width, rob, loads, stores, l1d, l2), (l1_line, l2_line), (l1d_ahead, l2_ahead), order)| {
+        |((width, rob, loads, stores, l1d, l2), (l1_line, l2_line), (l1d_prefetcher, l2_prefetcher), order)| {
             let mut config = small();
             (config.write_buffer, config.l1d_in_order) = order;
             (config.dispatch_width, config.retire_width) = (width, 5 - width);
@@ -75,8 +75,8 @@ fn some_config() -> impl Strategy<Value = NodeConfig> {
             (config.l1d.mshrs, config.l2.mshrs) = (l1d, l2);
             (config.l1d.line, config.l2.line) = (::units::Bytes(l1_line), ::units::Bytes(l2_line));
             config.l1i = CacheConfig { size: ::units::Bytes(4 * 64), ..config.l1d.clone() };
-            config.l1d.prefetcher = l1d_ahead.filter(|_| l1d > 1);
-            config.l2.prefetcher = l2_ahead.filter(|_| l2 > 1);
+            config.l1d.prefetcher = l1d_prefetcher.filter(|_| l1d > 1);
+            config.l2.prefetcher = l2_prefetcher.filter(|_| l2 > 1);
             config.dtlb = TlbConfig { entries: 2, ways: 1, latency_cycles: 1 };
             config.walk_latency_cycles = 20;
             config

@@ -80,8 +80,8 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// Counts the location of the line's counters, if the design has counters.
     fn count(&self, found: Option<FoundIn>) {
-        if let Some(place) = found {
-            self.access.scheme.counted.change(|counted| counted.counters_found.count(place));
+        if let Some(found_in) = found {
+            self.access.scheme.counted.change(|counted| counted.counters_found.count(found_in));
         }
     }
 
@@ -159,8 +159,8 @@ impl<'a, V: Verbs> Read<'a, V> {
             Some(begun) => {
                 let look_up = self.access.verbs.look_up(Cache::Controller(Role::Counter));
                 match *join!(begun.found(), look_up).0 {
-                    L2LookUp::Counters(counters, place) => {
-                        self.found.set(Some(place));
+                    L2LookUp::Counters(counters, found_in) => {
+                        self.found.set(Some(found_in));
                         return Ok(Version { counters, in_l2: Some(begun) });
                     }
                     L2LookUp::Nothing => Sought::Everywhere,
@@ -168,8 +168,8 @@ impl<'a, V: Verbs> Read<'a, V> {
                 }
             }
         };
-        let (counters, place) = self.counters_for(slot, sought, seen).await?;
-        self.found.set(Some(place));
+        let (counters, found_in) = self.counters_for(slot, sought, seen).await?;
+        self.found.set(Some(found_in));
         Ok(Version { counters, in_l2: None })
     }
 

@@ -28,9 +28,9 @@ impl Fit {
 pub(super) fn first_without(fits: &[Fit], mut there: Vec<u64>) -> Option<usize> {
     loop {
         let mut is_stable = true;
-        for (place, fit) in fits.iter().enumerate() {
+        for (index, fit) in fits.iter().enumerate() {
             let forced = fit.forced(&there);
-            let Some(count) = fit.counts.iter().find(|count| **count >= forced) else { return Some(place) };
+            let Some(count) = fit.counts.iter().find(|count| **count >= forced) else { return Some(index) };
             for store in &fit.stores[..*count] {
                 if there[store.core] <= store.number {
                     there[store.core] = store.number + 1;

@@ -8,7 +8,7 @@ fn plain(anneal: &Anneal, seed: u64) -> [i64; 2] {
     let mut random = Random::new(seed);
     let Netlist { pins, places } = Netlist::draw(anneal.elements, anneal.nets, &mut random);
     let side = (anneal.elements as f64).sqrt().ceil() as u32;
-    let mut at: Vec<[i64; 2]> = places.iter().map(|place| [place % side, place / side].map(i64::from)).collect();
+    let mut at: Vec<[i64; 2]> = places.iter().map(|cell| [cell % side, cell / side].map(i64::from)).collect();
     let apart = |one: [i64; 2], other: [i64; 2]| (one[0] - other[0]).abs() + (one[1] - other[1]).abs();
     let total = |at: &[[i64; 2]]| {
         // Every net has two ends.
