@@ -5,25 +5,25 @@ PYTHON := $(VENV)/bin/python
 CASEMATE := $(VENV)/bin/casemate
 RECORDER := python/casemate/libcasemate_recorder.so python/casemate/casemate-keeper
 
-# The tests can build schemes with a deliberate weakness; what is installed cannot.
+# The tests can build schemes with a deliberate weakness; a released package cannot.
 PLANTED := --features casemate-campaign/planted-bugs
 
-# How the recorder and the package are built: as they are released, but for tests. Those share with the Rust tests what they are
-# built from, so they are built with the same features, and without the flags of what is released.
+# Build profile of the recorder and the package: `release`, or `dev` for tests. The tested package shares its crates with the
+# Rust tests, so cargo builds it with the same features and without the flags of a release.
 PROFILE := release
 OUTPUT = $${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 SHARED = $(if $(filter dev,$(PROFILE)),--features tested)
 
-# Cargo counts its jobs without make.
+# Cargo chooses its number of jobs without make's job server.
 ALONE := env -u MAKEFLAGS -u MFLAGS
 
-# cargo-nextest runs the tests of all programs at once; without it, cargo runs one program after the other. Neither
-# builds examples, which clippy has looked at; documentation has tests only for cargo.
+# cargo-nextest runs the tests of all programs in parallel; without cargo-nextest, cargo runs one program after the other.
+# Neither builds examples, which clippy has checked. Only cargo runs the tests in documentation.
 NEXTEST := $(shell cargo nextest --version 2>/dev/null)
 RUN_TESTS := $(ALONE) $(if $(NEXTEST),cargo nextest run --cargo-quiet --status-level fail,cargo test --quiet)
 RUST_TESTS = $(RUN_TESTS) --workspace --locked $(PLANTED) --tests
 
-# Property tests draw the same cases each time; `make test SEED=7` draws others.
+# Property tests draw the same cases in each run; `make test SEED=7` draws different cases.
 SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
@@ -38,12 +38,12 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 	scripts/setup.sh $(VENV)
 	touch $@
 
-# maturin gives the compiler its flags for a profile as RUSTFLAGS, which cargo takes in the place of those of what is released.
+# maturin passes the flags for a profile as RUSTFLAGS, and cargo then ignores the flags of .cargo/release.toml.
 RELEASED = $(shell sed -n 's/^rustflags = \["\(.*\)"\]$$/\1/p' .cargo/release.toml | sed 's/", "/ /g')
 FLAGS = $(if $(SHARED),RUSTFLAGS=,$(if $(BY_PROFILE),RUSTFLAGS='$(RELEASED)'))
 
-# An instrumented package is slow, and leaves profiles in /tmp: it goes if no other takes its place. It is known by the runtime
-# that writes them.
+# An instrumented package is slow and writes profiles to /tmp. TAKE_OUT deletes this package if the second build does not
+# replace it. TAKE_OUT recognises an instrumented package by the runtime that writes profiles.
 TAKE_OUT = if grep -qs LLVM_PROFILE_FILE python/casemate/_core*.so; then rm -f python/casemate/_core*.so; echo \
   "make fast: the instrumented package is taken out again: run make build or make fast" >&2; fi
 GUARD = trap '$(TAKE_OUT)' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM;
@@ -59,16 +59,17 @@ $(VENV)/.ready-fast: scripts/setup.sh $(VENV)/.ready
 	scripts/setup.sh $(VENV) fast
 	touch $@
 
-# Built twice: instrumented, for the training runs, and by their profile. Whatever needs `build` builds the package as released again.
+# `make fast` builds the package twice: instrumented for the training runs, then by their profile. Each other target that
+# needs `build` replaces this package by one without the profile.
 fast: BY_PROFILE := --pgo
-fast: $(VENV)/.ready-fast build ## Build the package by a profile of runs, which take an eighth less time: six minutes more
+fast: $(VENV)/.ready-fast build ## Build the package by a profile of runs, for runs an eighth shorter: six minutes more
 
 demo: build ## Run sqlite3 under four designs, compare them, and explain one read
 	scripts/setup.sh $(VENV) sqlite3
 	CASEMATE=$(CASEMATE) scripts/demo.sh
 
-# Three chains at a time, since each has stretches that keep one processor busy. The package that is tested is of what the Rust
-# tests are built from; `make build` or `make demo` builds it as it is released.
+# Three chains run in parallel, because each has stretches that keep one processor busy. The tested package shares its crates
+# with the Rust tests; `make build` or `make demo` builds the package as it is released.
 test: ## Run every check
 	$(MAKE) --jobs=3 --output-sync=line --no-print-directory PROFILE=dev SEED=$(SEED) test-python test-crates test-hw
 
@@ -79,13 +80,13 @@ test-python: build
 test-hw: build
 	$(ALONE) $(MAKE) --no-print-directory SEED=$(SEED) hw
 
-# The package comes first: the other chains wait for it, and cargo builds for one of them at a time.
+# Make builds the package first: the other chains wait for the package, and cargo builds for one chain at a time.
 test-crates: lint-rust build
 	$(RUST_TESTS)
 	$(ALONE) cargo test --workspace --locked --quiet $(PLANTED) --doc
 
-# Sweeps go over one design of each class. Left out are the tests of the package, and what takes half a minute each without
-# being a sweep: samples against runs in detail.
+# Each sweep covers one design of each class. `make check` skips the tests of the package. It also skips the comparisons of
+# samples with runs in detail, because each takes half a minute without being a sweep.
 check: export CASEMATE_SWEEPS := one-of-each-class
 check: SKIPPED := sampling::the_figures_in_detail sampling::a_sample_is_accurate
 check: test-rust lint-python ## Formats, lints, Rust tests with one design of each class: while you work
@@ -103,11 +104,12 @@ lint-python: $(VENV)/bin/ruff
 	$(VENV)/bin/ruff format --check python tests scripts formal dv
 	$(VENV)/bin/mypy
 
-# It comes with the package.
+# `make build` installs ruff with the package.
 $(VENV)/bin/ruff:
 	$(MAKE) build
 
-# The hardware: rtl/ is linted, simulated and disturbed (dv/), and proved (formal/). Its golden model is in the package.
+# Checks of the hardware in rtl/: lint, simulation and bit flips (dv/), and proofs (formal/). The Python package contains the
+# golden model of the hardware.
 hw: hw-lint hw-simulation hw-faults hw-proofs hw-synthesis ## Lint, simulate, disturb, prove and price the hardware in rtl/: 4 minutes
 
 $(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready
@@ -117,26 +119,27 @@ $(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready
 hw-lint: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Lint the hardware: Verilator, Verible
 	$(PYTHON) dv/lint.py
 
-# Between them they have all files of rtl/, and each way through AES; `make hw-long` simulates all points.
+# These points together contain all files of rtl/ and each path through AES; `make hw-long` simulates all points.
 SIMULATED := aes128-w16,aes256-two-rounds-w32-tower,router-2-aes128-pipelined-w128
 
 hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate the hardware against the golden model
 	$(PYTHON) dv/run.py --seed $(SEED) --points $(SIMULATED)
 
-# Every control bit of a lane is flipped in every cycle, and a share of its data; a sixth of the planted weaknesses must show.
-hw-faults: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Flip bits of the hardware, and look for what it should not release
+# The test flips every control bit of a lane in every cycle, and a share of the data bits. It plants a sixth of the weaknesses
+# and must detect each.
+hw-faults: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Flip bits of the hardware, and look for lines that it should not release
 	$(PYTHON) dv/faults/inject.py --seed $(SEED)
 
-# Each proof must also fail when the hardware is changed: here in a twelfth of all ways, in `make hw-long` in all.
-hw-proofs: $(VENV)/.ready-hw ## Prove what holds of the hardware by induction, and that each proof can fail
+# Each proof must also fail on changed hardware: here for a twelfth of all changes, in `make hw-long` for all changes.
+hw-proofs: $(VENV)/.ready-hw ## Prove properties of the hardware by induction, and that each proof can fail
 	$(PYTHON) formal/prove.py --seed $(SEED)
 
-# One small core through the whole flow that prices RTL.
+# One small core passes the complete flow that prices RTL.
 hw-synthesis: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Take one small core through the flow that prices RTL, and check each step
 	$(PYTHON) scripts/hw_synthesis.py
 
-# Counters of coverage make much code, so they are on the points of `make hw-simulation`.
-hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines of the hardware, and count what the tests reach of it
+# Coverage counters generate much code, so only the points of `make hw-simulation` have them.
+hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines of the hardware, and measure the coverage of the tests
 	$(PYTHON) dv/run.py --seed $(SEED)
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --points $(SIMULATED) --coverage
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --test golden_model --lines 1000000
@@ -155,22 +158,22 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 
 # Each folder of python/casemate/reproduce is a study: `make reproduce STUDY=fvs`.
 STUDY := emcc
-reproduce: build ## Run a paper's evaluation again, EMCC's, STUDY=cryptopage, fvs or secpb: an hour or less; goes on from what is there
+reproduce: build ## Run a paper's evaluation again, EMCC's, STUDY=cryptopage, fvs or secpb: an hour or less; continues an interrupted study
 	$(CASEMATE) reproduce $(STUDY)
 
-# Programs that recover by themselves, and designs that claim that they can.
+# Programs with code for recovery, and designs that claim recovery after a loss of power.
 PROGRAMS := log btree
 KEEPING := secpb-cobcm secpb-obcm secpb-bcm secpb-cm secpb-m secpb-nogap secpb-cm-sbmf secpb-cm-dbmf bbb eadr secure-eadr \
   plp-sp plp-pipelined plp-coalesced plp-sp-sbmf plp-sp-dbmf
 
-campaign: build ## Cut the power 3 million times, and carry out every attack 100,000 times on every design: hours; attacks go on from their log
+campaign: build ## Cut the power 3 million times, and carry out every attack 100,000 times on every design: hours; attacks continue from their log
 	mkdir -p results
 	$(foreach program,$(PROGRAMS),$(CASEMATE) crash $(KEEPING) --program $(program) --losses 100000 &&) true
 	$(CASEMATE) crash --all --thorough
 	cargo test --release --locked --package casemate-runner --test all power_loss:: -- --ignored
 	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
 
-# What any bytes are given to, and files to begin with where there are some.
+# Fuzz targets, which must handle any bytes. SEEDS_design and SEEDS_machine are folders with initial inputs.
 FUZZ := design machine trace image recover
 FUZZ_SECONDS := 60
 SEEDS_design := designs
@@ -188,7 +191,7 @@ test-long: build ## Many more seeds, writes, compositions and kills than test, a
 	$(foreach target,$(FUZZ),mkdir -p fuzz/corpus/$(target) && cargo +nightly fuzz run $(target) \
 	  fuzz/corpus/$(target) $(SEEDS_$(target)) -- -max_total_time=$(FUZZ_SECONDS) -timeout=20 &&) true
 
-# So much of all mutants: SHARD=0/1 for all of them.
+# Share of the mutants to test; SHARD=0/1 tests all mutants.
 SHARD := 0/8
 
 mutants: ## Change the cryptography and the protection in many places, one at a time: some test must notice (hours)
@@ -197,7 +200,7 @@ mutants: ## Change the cryptography and the protection in many places, one at a 
 	cargo mutants --package casemate-protection --features planted-bugs --shard $(SHARD) \
 	  --test-package casemate-protection --test-package casemate-campaign --output target/mutants-protection
 
-# What has a schema, `-` for each blank.
+# Results that have a schema; `-` replaces each space of a command.
 DESCRIBED := run power-loss result explain attack crash list record trace bus excerpt cost-secpb cost-engine cost-rtl bench-crypto \
   validate champsim reproduce-cryptopage reproduce-emcc reproduce-fvs reproduce-gcm reproduce-secpb
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job, on a real program that feels its memory: look-ups in a table larger than the last-level cache.
+# Main use of Casemate, on a real program that misses the caches: look-ups in a table larger than the last-level cache.
 set -euo pipefail
 casemate=${CASEMATE:-casemate}
 here=$(dirname "$0")

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Makes sure that everything Casemate needs is on this machine, and says exactly what is missing where it may not install.
+# Installs the programs and packages that Casemate needs. Without permission to install, prints the names of those that are
+# missing.
 # Usage: scripts/setup.sh VENV_DIRECTORY [bench | fast | sqlite3 | hw | ecp5]
-# With `bench`, also what the comparison with other libraries needs; with `fast`, what merges the compiler's profiles; with
-# `sqlite3`, that program; with `hw`, the tools that
-# lint, simulate, prove and synthesise the hardware: 300 MB; with `ecp5`, what places and routes it in an FPGA.
+# `bench` adds the libraries for the comparison with other programs.
+# `fast` adds the tool that merges the compiler's profiles.
+# `sqlite3` adds this program.
+# `hw` adds the tools that lint, simulate, prove and synthesise the hardware: 300 MB.
+# `ecp5` adds the tool that places and routes the hardware in an FPGA.
 set -euo pipefail
 venv=$1
 
@@ -20,7 +23,7 @@ command -v cc >/dev/null || fail "a C compiler is missing: install the package '
 python=$(command -v python3) || fail "Python is missing: install the package 'python3' (3.10 or newer)"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "$("$python" --version) is too old: Python 3.10 or newer is needed"
 
-# System packages: name of the package, and how to see that it is there. What is only useful may stay away.
+# System packages: a test whether each is installed, and its name. Casemate works without the packages in `useful`.
 missing=()
 useful=()
 command -v qemu-x86_64 >/dev/null || missing+=(qemu-user)
@@ -70,10 +73,10 @@ if [ "${2-}" = fast ] && ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-
 fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
 if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ]; then
-    # The pins are the extra of that name of the package; the package itself is built by make.
+    # The pins are the package's extra of this name; make builds the package itself.
     mapfile -t pins < <(sed -n "/^$2 = \[\$/,/^\]\$/s/^ *\"\(.*\)\",\$/\1/p" "$(dirname "$0")/../pyproject.toml")
     [ ${#pins[@]} -gt 0 ] || fail "pyproject.toml has no extra '$2'"
     say "installing ${pins[*]}"
-    # Most of their modules are never imported: those that are, Python compiles then.
+    # The tools never import most of their modules; Python compiles a module at its first import.
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "${pins[@]}"
 fi
