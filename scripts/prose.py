@@ -286,10 +286,13 @@ def passages(kind: str) -> list[Passage]:
                 *(found for path in code for found in in_comments(path, "//")),
                 *(found for path in benches for found in in_python(path)),
             ]
+        case "configuration":
+            files = tracked("*.toml", "Makefile", "*.sh", ".ci/run", "*.sby", ":!tests/prose.toml")
+            return [found for path in files for found in in_comments(path, "#")]
     raise ValueError(f"no kind of document is called {kind}")
 
 
-KINDS = ("README", "docs", "help", "Rust", "Python", "SystemVerilog")
+KINDS = ("README", "docs", "help", "Rust", "Python", "SystemVerilog", "configuration")
 
 
 def measure(found: list[Passage]) -> Measure:

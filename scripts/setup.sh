@@ -66,10 +66,10 @@ if [ ! -x "$venv/bin/python" ]; then
     "$python" -m venv "$venv"
 fi
 if [ "${2-}" = fast ] && ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata >/dev/null 2>&1; then
-    command -v rustup >/dev/null || fail "llvm-profdata is missing beside rustc, and there is no rustup to add it: install Rust from https://rustup.rs"
+    command -v rustup >/dev/null || fail "llvm-profdata is missing next to rustc, and there is no rustup to add it: install Rust from https://rustup.rs"
     say "installing rustup's llvm-tools"
     rustup component add llvm-tools ||
-        fail "llvm-profdata is missing beside rustc, and rustup could not add it: see above, then try: rustup component add llvm-tools"
+        fail "llvm-profdata is missing next to rustc, and rustup could not add it: see above, then try: rustup component add llvm-tools"
 fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
 if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ]; then

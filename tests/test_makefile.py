@@ -110,7 +110,7 @@ def test_the_last_line_of_setup_names_tools_that_rustup_cannot_add(here: Path) -
     path = {"PATH": f"{here / 'bin'}:{os.environ['PATH']}"}
     ended = subprocess.run(words, cwd=here, env=os.environ | path, capture_output=True, text=True)
     assert ended.returncode == 2
-    assert ended.stderr.splitlines()[-1].startswith("setup: llvm-profdata is missing beside rustc")
+    assert ended.stderr.splitlines()[-1].startswith("setup: llvm-profdata is missing next to rustc")
     assert "\033" not in ended.stderr
 
 
