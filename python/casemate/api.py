@@ -271,7 +271,8 @@ def crash_program(
     """Runs a built-in program that contains a recovery routine through losses of power under a design; `changes` is as
     for `run`.
 
-    Power fails `losses` times, over successive runs of the program, each over a separate memory.
+    A campaign has `losses` losses of power. A run of the program continues over its losses until it ends; then the next
+    run starts with new memory.
     """
     given = {name: str(value) for name, value in (settings or {}).items()}
     spec = native.to_json({

@@ -16,7 +16,7 @@ pub enum Wish {
     Bytes(Line),
     /// The right bytes except for this bit.
     Flipped(usize),
-    /// Content of another line.
+    /// The present content of another line, in place of the target's.
     ContentOf(LineAddr),
 }
 

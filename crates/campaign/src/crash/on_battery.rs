@@ -30,7 +30,7 @@ const LINE_BITS: usize = 8 * LINE_BYTES;
 /// Number of attempts of each kind on one history.
 #[derive(Clone, Copy, Debug)]
 pub struct Tries {
-    /// Points at which power fails.
+    /// Number of points at which power fails.
     pub points: usize,
     /// Events of a drain at which a bit is flipped, in addition to its first event.
     pub events: u64,

@@ -29,7 +29,7 @@ const START_UP: u64 = 0x57a7_7ab0;
 /// Content of the lines.
 pub type Contents = BTreeMap<LineAddr, Line>;
 
-/// A machine after a loss of power.
+/// A new machine on which recovery has run after a loss of power.
 pub struct Revival {
     scheme: Scheme,
     memory: Functional,

@@ -111,7 +111,7 @@ class Address(click.ParamType[int]):
     type=click.Choice(["hit", "closed", "conflict"]),
     default="closed",
     show_default=True,
-    help="State of the DRAM rows of the line, if it is read, and of the metadata that the access fetches.",
+    help="Set the state of the DRAM rows before the access: of the rows of all lines that it fetches.",
 )
 @click.option(
     "--from",
