@@ -27,10 +27,10 @@ TYPE = re.compile(
 FIELD = re.compile(r"((?: +///[^\n]*\n)+)(?: +#\[[^\n]*\n)* +(?:pub )?([a-z]\w*): ([^\n]+),\n")
 HEAD = """# Keys of design and machine files
 
-`scripts/keys.py` prints this page. A change of one key for one run is `--with design.KEY=VALUE` or
-`--with machine.KEY=VALUE`; `casemate list designs NAME` and `casemate list machines NAME` show every value of a file
-and its source. The keys of `[claims]` and `[crash]` are the rows that `casemate attack --help` and
-`casemate crash --help` name.
+`scripts/keys.py` prints this page. `--with machine.KEY=VALUE` changes a key for one run, and so does
+`--with design.KEY=VALUE`. If a run has several designs, `--with design.NAME.KEY=VALUE` changes only the design NAME.
+`casemate list designs NAME` and `casemate list machines NAME` show every value of a file and its source.
+The keys of `[claims]` and `[crash]` are the rows that `casemate attack --help` and `casemate crash --help` name.
 
 A key of an optional table is "required" only if the file has that table. "-" means that the key then has no value.
 """
