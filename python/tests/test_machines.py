@@ -126,6 +126,9 @@ def test_an_override_for_a_design_or_machine_outside_the_run_is_refused(casemate
         said = " ".join(wrong.err.split())
         assert change.removeprefix("design.").partition("=")[0] in said, said
         assert reason in said, said
+    for designs, has_hint in ((both, True), (both[:2], False)):
+        wrong = casemate("run", *SMALL, *designs, "--with", "design.parts.mac.tag_bits=64")
+        assert ("(design.NAME.KEY changes only the design NAME)" in " ".join(wrong.err.split())) == has_hint
     compared = ("none", "--against", "sc64-bmt", "--with", "design.sc64-bmt.parts.caches.ways=16")
     assert casemate("explain", *compared).code == 0
     alone = casemate("attack", "none", "--with", "design.sc64-bmt.parts.caches.ways=16")

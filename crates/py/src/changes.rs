@@ -4,6 +4,7 @@ use crate::refused;
 use catalogue::{Change, Design, Machine};
 use pyo3::prelude::*;
 use serde::Deserialize;
+use std::fmt::Display;
 
 /// A changed key with its value.
 #[derive(Clone, Deserialize)]
@@ -13,6 +14,9 @@ struct Named {
     only: Option<String>,
     key: String,
     value: String,
+    /// True if the user changes the key of several designs or machines at once.
+    #[serde(default)]
+    shared: bool,
 }
 
 /// Changed keys of machines and designs.
@@ -28,15 +32,25 @@ fn for_one(changes: &[Named], name: &str) -> Vec<Change> {
     meant.map(|change| (change.key.clone(), change.value.clone())).collect()
 }
 
+/// The error, with the form for only one design or machine if the user changed several at once.
+fn hinted(error: impl Display, of: &str, changes: &[Named]) -> PyErr {
+    if changes.iter().any(|change| change.shared) {
+        return refused(format!("{error} ({of}.NAME.KEY changes only the {of} NAME)"));
+    }
+    refused(error)
+}
+
 impl KeyChanges {
     /// The machine with its changes.
     pub fn machine(&self, name_or_path: &str) -> PyResult<Machine> {
-        catalogue::machine_with(name_or_path, &self.of_machine(name_or_path)).map_err(refused)
+        catalogue::machine_with(name_or_path, &self.of_machine(name_or_path))
+            .map_err(|error| hinted(error, "machine", &self.machine))
     }
 
     /// The design with its changes.
     pub fn design(&self, name_or_path: &str) -> PyResult<Design> {
-        catalogue::design_with(name_or_path, &self.of_design(name_or_path)).map_err(refused)
+        catalogue::design_with(name_or_path, &self.of_design(name_or_path))
+            .map_err(|error| hinted(error, "design", &self.design))
     }
 
     /// Changes of a machine.

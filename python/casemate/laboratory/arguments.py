@@ -137,7 +137,8 @@ def changes(
         if only is None and known[of]:
             _refuse_another(path, of, known[of])
         key = key.removeprefix(f"{short(only)}.") if only is not None else key
-        listed[of].append({"only": only, "key": key, "value": written(value)})
+        shared = only is None and len(known[of]) > 1
+        listed[of].append({"only": only, "key": key, "value": written(value), "shared": shared})
     return listed
 
 
