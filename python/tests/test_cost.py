@@ -55,7 +55,7 @@ def test_the_battery_table_lists_the_differences_of_a_counted_drain_from_the_clo
     assert ["-", "edges", "-1", "-5.075", "uJ"] in rows
     assert ["-", "shared", "-25", "-25", "-144.8", "uJ"] in rows
     assert sum(row[:1] == ["overflowing"] for row in rows) == 2
-    assert "renewed: a group's other lines and tags come" in said.out
+    assert "renewed: a group's other lines and tags are fetched" in said.out
     assert "edges: the paper hashes once a level" in said.out
     assert max(len(line.rstrip()) for line in said.out.splitlines()) <= COLUMNS_MAX
     for other in ("--operations", "--closed-form"):

@@ -78,7 +78,7 @@ def test_a_figure_of_named_workloads_is_limited_to_them_and_says_so(some_runs: R
     both, one = study.found(["1", "2"], SEEDS, Carried(runs)).figures
     assert [row.case for row in both.cases] == ["small", "alike"]
     assert [row.case for row in one.cases] == ["small"]
-    assert one.note.startswith("Of small alone.")
+    assert one.note.startswith("Only of small.")
 
 
 def test_a_study_run_is_reused_until_its_settings_change(tmp_path: Path) -> None:

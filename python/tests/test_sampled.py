@@ -17,7 +17,7 @@ LONG = ("run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "400K
 def test_every_figure_of_a_sampled_run_is_printed_with_its_confidence_interval(casemate: Casemate) -> None:
     said = casemate(*LONG)
     assert said.code == 0
-    assert "in detail 30.02 %, measured in 20 units, the remaining instructions warmed" in said.out
+    assert "in detail 30.02 %, measured in 20 units, the remainder warmed" in said.out
     for figure in ("slowdown", "IPC", "DRAM traffic", "read latency"):
         line = next(line for line in said.out.splitlines() if line.strip().startswith(figure))
         assert line.count("±") == 2, line

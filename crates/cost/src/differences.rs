@@ -69,7 +69,7 @@ impl DifferenceBuilder<'_> {
             self.tags(drains),
             self.more(
                 "written",
-                "the drain writes lines of counters and tags too; with an early root, only 7 bits of counters",
+                "the drain writes lines of counters and tags too; with an early root, only 7 counter bits",
                 Operations { moved: written, ..none } * drains,
             ),
             self.more(

@@ -167,7 +167,7 @@ def _sample(records: Sequence[Record]) -> list[tuple[str, str]]:
     samples = [record.sampling for record in records if record.sampling]
     if not samples:
         return []
-    lines = [(f"in detail {_share(samples)}, the remaining instructions warmed; ± is half of the 95 % interval", "")]
+    lines = [(f"in detail {_share(samples)}, the remainder warmed; ± is half of the 95 % interval", "")]
     for record in records:
         detail = record.configuration.detail
         if record.sampling and not record.sampling.accurate and isinstance(detail, Sampled):
