@@ -94,6 +94,7 @@ class Measure:
         return 100 * self.long / max(self.sentences, 1)
 
 
+CODE_SPAN = re.compile(r"``[^`]*``|`[^`\n]*`")
 EXCEPTIONS = tomllib.loads((ROOT / "tests/prose.toml").read_text())["exceptions"]
 
 
@@ -101,7 +102,7 @@ def plain(text: str) -> str:
     """The prose of a passage: without code spans, links' targets, rustdoc references and emphasis."""
     for phrase in EXCEPTIONS:
         text = text.replace(phrase, " X ")
-    text = re.sub(r"``[^`]*``|`[^`\n]*`", " X ", text)
+    text = CODE_SPAN.sub(" X ", text)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\[(X|\s*X\s*)\]", r"\1", text)
     text = re.sub(r"https?://\S+", " X ", text)
@@ -239,23 +240,16 @@ def in_help() -> Iterator[Passage]:
     """Help of all commands and their options."""
     import click
     from casemate.cli.main import casemate
+    from command_tree import every_command
 
-    def of(command: click.Command, name: str) -> Iterator[Passage]:
+    for words, command in every_command(casemate, "casemate"):
         for text in (command.help, command.epilog, command.short_help):
             if text:
                 prose = re.sub(r"\x08\n(?:.+\n?)*", "", text)
-                yield from paragraphs(name, 1, prose.splitlines())
+                yield from paragraphs(words, 1, prose.splitlines())
         for parameter in command.params:
             if isinstance(parameter, click.Option) and parameter.help:
-                yield Passage(f"{name} {parameter.opts[-1]}", 1, parameter.help)
-        if isinstance(command, click.Group):
-            context = click.Context(command)
-            for child in command.list_commands(context):
-                found = command.get_command(context, child)
-                if found is not None:
-                    yield from of(found, f"{name} {child}")
-
-    yield from of(casemate, "casemate")
+                yield Passage(f"{words} {parameter.opts[-1]}", 1, parameter.help)
 
 
 @cache

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 
 from names import ROOT, subjects, test_names
-from prose import SHORT_DOCSTRING_WORDS, Passage, passages, sentences
+from prose import CODE_SPAN, SHORT_DOCSTRING_WORDS, Passage, passages, sentences
 
 
 def with_code(text: str) -> list[str]:
@@ -23,7 +23,7 @@ def with_code(text: str) -> list[str]:
         spans.append(span[0])
         return f"X{len(spans) - 1}X"
 
-    hidden = sentences(re.sub(r"``[^`]*``|`[^`\n]*`", hide, text))
+    hidden = sentences(CODE_SPAN.sub(hide, text))
     return [re.sub(r"X(\d+)X", lambda at: spans[int(at[1])], sentence) for sentence in hidden]
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 import pytest
 from casemate.cli.main import casemate
+from command_tree import every_command
 
 ROOT = Path(__file__).resolve().parents[2]
-# Files of the reader's own, which do not exist here.
+# Messages about files that only a reader of the page has.
 MISSING_FILE = re.compile("No such file|does not exist|cannot read")
 
 
@@ -25,18 +26,13 @@ def on_pages() -> Iterator[str]:
                     yield found[1]
 
 
-def in_help(command: click.Command = casemate) -> Iterator[str]:
-    """Commands in the examples of the help of a command and of its subcommands."""
-    for text in (command.help, command.epilog):
-        for line in (text or "").splitlines():
+def in_help() -> Iterator[str]:
+    """Commands in the examples of the help of all commands."""
+    for _, command in every_command(casemate, "casemate"):
+        for line in f"{command.help}\n{command.epilog}".splitlines():
             found = re.match(r"\s+casemate ([a-z].*?)(?:\s{2,}.*)?$", line)
             if found:
                 yield found[1]
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for child in command.list_commands(context):
-            if (subcommand := command.get_command(context, child)) is not None:
-                yield from in_help(subcommand)
 
 
 def words_of(line: str) -> list[str]:
@@ -57,7 +53,7 @@ def parse(command: click.Command, words: list[str]) -> None:
 
 
 def error_of(words: list[str]) -> str | None:
-    """Returns the message of a wrong use, if it is not about a file of the reader's own."""
+    """Returns the message about a wrong command, or `None` if only a file of the reader is missing."""
     try:
         parse(casemate, words)
     except click.UsageError as error:

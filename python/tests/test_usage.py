@@ -4,16 +4,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 from casemate.cli import main
 from casemate.cli.commands import schema
 from casemate.plots import timeline
 from casemate.results.explain import AesBandwidth
 from casemate.text.nearest import hint, hint_of_file
+from command_tree import every_command
 from conftest import Casemate
 
 WRONG = [
@@ -111,21 +110,11 @@ def test_the_hint_for_a_wrong_number_is_the_closest_valid_number() -> None:
     assert hint("nan", []) == ""
 
 
-def commands(group: click.Group, words: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Every command by its words."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        found = group.get_command(context, name)
-        assert found is not None
-        if isinstance(found, click.Group):
-            yield from commands(found, f"{words}{name} ")
-        else:
-            yield f"{words}{name}", found
-
-
 def test_every_command_that_prints_json_has_a_schema_under_its_name() -> None:
-    known = dict(commands(main.casemate))
-    printing = {words for words, each in known.items() if any("--json" in option.opts for option in each.params)}
+    known = every_command(main.casemate, "casemate")
+    printing = {
+        words.removeprefix("casemate ") for words, each in known if any("--json" in one.opts for one in each.params)
+    }
     assert {"run", "cost engine", "cost rtl", "reproduce gcm", "bench crypto"} <= printing
     for words in printing:
         assert schema.of(words)
