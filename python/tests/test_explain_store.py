@@ -38,7 +38,11 @@ def test_explain_names_the_condition_of_a_store_in_text_and_picture(casemate: Ca
     for meets, heading, legend in (
         ("new-entry", "one store, room for a new entry", "its early steps are done; a drain follows"),
         ("entry", "one store, its line has an entry", "an earlier store has allocated the entry"),
-        ("full-buffer", "one store, the persist buffer is full", "oldest's: of the entry that leaves first"),
+        (
+            "full-buffer",
+            "one store, the persist buffer is full",
+            "oldest's: steps of the entry that drains first",
+        ),
         ("overflow", "one store, its counter overflows", "the other lines of its group encrypted anew"),
     ):
         ask = ("explain", "secpb-cm", "--of", "store", "--address", hex(LINE), "--meets", meets)

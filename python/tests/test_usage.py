@@ -77,7 +77,7 @@ def test_the_hint_for_a_missing_file_has_the_same_extension_or_stem(tmp_path: Pa
 
 def test_aes_bandwidth_is_printed_as_blocks_per_second() -> None:
     assert timeline.aes(AesBandwidth(total=4e9, controller=2.5e8, each_l2=None)) == (
-        "AES blocks a second at the peak: 4.0G in all, 250.0M at the controller"
+        "peak AES throughput in blocks per second: 4.0G in all, 250.0M at the controller"
     )
 
 

@@ -52,7 +52,7 @@ MEANING: dict[Until, str] = {
 MEETING: dict[Meets, str] = {
     "new-entry": "",
     "entry": "an earlier store has allocated the entry: its counter, pad and root, if early, serve this one",
-    "full-buffer": "oldest's: of the entry that leaves first; its drain makes room for the store",
+    "full-buffer": "oldest's: steps of the entry that drains first, which makes room for the store",
     "overflow": "the store, or its drain if the counter is late, has the other lines of its group encrypted anew",
 }
 PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
@@ -82,7 +82,7 @@ def value(explanation: Explanation) -> str:
     pattern = next((line[:size] for size in PATTERN_BYTES if line == line[:size] * (len(line) // size)), line)
     shown = "zeros" if not any(line) else pattern.hex()
     repeated = f" {len(line) // len(pattern)} times" if any(line) and pattern != line else ""
-    says = "what is written:" if scenario.of in ("write", "store") else "the line holds"
+    says = "stored content:" if scenario.of in ("write", "store") else "the line holds"
     return f"{says} {shown}{repeated}"
 
 
@@ -101,7 +101,7 @@ def aes(found: AesBandwidth) -> str:
     """Returns the peak rate of the AES units in blocks a second, in total and by place."""
     places = ((found.total, "in all"), (found.controller, "at the controller"), (found.each_l2, "in each L2"))
     said = ", ".join(f"{amounts.short_count(rate)} {position}" for rate, position in places if rate is not None)
-    return f"AES blocks a second at the peak: {said}"
+    return f"peak AES throughput in blocks per second: {said}"
 
 
 def horizon_ns(explanations: Sequence[Explanation]) -> float:
