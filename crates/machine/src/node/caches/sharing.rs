@@ -28,7 +28,7 @@ impl Node {
         self.core.caches.owed.insert(line);
     }
 
-    /// Continues after [`Pause::Idle`](super::Pause::Idle). Instructions enter the window at or after `at`.
+    /// Continues after [`Pause::Idle`](crate::node::Pause::Idle). Instructions enter the window at or after `at`.
     pub fn resume(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.resume(cycle);
