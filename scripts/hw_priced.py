@@ -14,7 +14,7 @@ from pathlib import Path
 from casemate.hardware import sources
 from casemate.hardware.design import Design
 from casemate.hardware.flow import Flow, Request
-from casemate.results.hardware import CoreCost
+from casemate.schemas.hardware import CoreCost
 
 RTL = """
 module lane #(parameter int unsigned Bits = 3) (

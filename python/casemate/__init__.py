@@ -52,7 +52,7 @@ from casemate.laboratory.requests import (
     TraceWindow,
     Write,
 )
-from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
+from casemate.schemas import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
 
 # Earlier names of these functions, for programs that call them.
 campaign, exhaustive, survive = attack_many, attack_bits, crash_program

@@ -16,9 +16,9 @@ from casemate.crypto.crypto_bench import CryptoOptions
 from casemate.laboratory import arguments, native, stopped_attacks
 from casemate.laboratory.arguments import Instructions, Several
 from casemate.laboratory.requests import Access, Program, Read, Runnable, RunOptions, Store, runnables
-from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
-from casemate.results.bench import CryptoBench
-from casemate.results.catalogue import (
+from casemate.schemas.attack import AttackReport, Campaign, ExhaustiveReport, Protection
+from casemate.schemas.bench import CryptoBench
+from casemate.schemas.catalogue import (
     Attack,
     DesignInfo,
     Layout,
@@ -30,13 +30,13 @@ from casemate.results.catalogue import (
     VerbMeaning,
     Workload,
 )
-from casemate.results.cost import BatteryCost, Counting
-from casemate.results.crash import CrashReport, ProgramReport
-from casemate.results.explain import Explanation
-from casemate.results.origin import Recording, TraceInfo
-from casemate.results.run import RunResults
-from casemate.results.validation import Validation
-from casemate.results.window import Window
+from casemate.schemas.cost import BatteryCost, Counting
+from casemate.schemas.crash import CrashReport, ProgramReport
+from casemate.schemas.explain import Explanation
+from casemate.schemas.origin import Recording, TraceInfo
+from casemate.schemas.run import RunResults
+from casemate.schemas.validation import Validation
+from casemate.schemas.window import Window
 
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
 DEFAULT_MACHINE = "modern"

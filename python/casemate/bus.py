@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from casemate.laboratory import native
-from casemate.results.bus import BusEvent, BusHeader, BusInfo, BusTotals
+from casemate.schemas.bus import BusEvent, BusHeader, BusInfo, BusTotals
 
 WRITE = 1
 """Flag of a write; reads do not have it."""

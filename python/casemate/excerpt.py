@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from casemate._core import CasemateError
-from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
+from casemate.schemas.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 
 FORMAT = "casemate-excerpt"
 VERSION = 1

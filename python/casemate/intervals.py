@@ -21,13 +21,13 @@ from typing import Union, get_args, get_origin
 
 from casemate._core import CasemateError
 from casemate.laboratory import native
-from casemate.results.base import Result
-from casemate.results.counters import Traffic
-from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
-from casemate.results.intervals import Interval
-from casemate.results.moving import Moving
-from casemate.results.persist_buffer import PersistBuffer
-from casemate.results.run import RunResults
+from casemate.schemas.base import Result
+from casemate.schemas.counters import Traffic
+from casemate.schemas.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
+from casemate.schemas.intervals import Interval
+from casemate.schemas.moving import Moving
+from casemate.schemas.persist_buffer import PersistBuffer
+from casemate.schemas.run import RunResults
 from casemate.terminal import screen
 
 Figure = int | float

@@ -15,7 +15,7 @@ import pytest
 from casemate import api
 from casemate.cli.main import main
 from casemate.reproduce.study import Study, Trend
-from casemate.results.catalogue import STOPPED
+from casemate.schemas.catalogue import STOPPED
 
 SECONDS_TO_CTRL_C = 2.5
 SECONDS_OF_SILENCE = 15.0

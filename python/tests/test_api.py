@@ -9,7 +9,7 @@ import casemate as cm
 import pytest
 from casemate import api
 from casemate.laboratory import stopped_attacks
-from casemate.results import AttackReport, Protection
+from casemate.schemas import AttackReport, Protection
 from casemate.text import amounts
 from conftest import claimed
 from hypothesis import given

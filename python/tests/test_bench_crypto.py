@@ -14,7 +14,7 @@ from casemate.crypto.crypto_bench import CryptoOptions, Key, Sample
 from casemate.crypto.openssl_speed import VARIANTS
 from casemate.crypto.processors import EnergyCounter, Processor
 from casemate.reproduce.gcm import parameters
-from casemate.results.bench import CryptoBench, CryptoEngine, CryptoRow
+from casemate.schemas.bench import CryptoBench, CryptoEngine, CryptoRow
 from casemate.tables import crypto_table
 from conftest import Casemate
 from rich.console import Console

@@ -15,7 +15,7 @@ from casemate.crypto import crypto_today, openssl_speed, processors
 from casemate.crypto.crypto_bench import CryptoOptions
 from casemate.crypto.openssl_speed import OpenSsl
 from casemate.crypto.processors import EnergyCounter
-from casemate.results.bench import CryptoBench, CryptoEngine, CryptoRow, Operation
+from casemate.schemas.bench import CryptoBench, CryptoEngine, CryptoRow, Operation
 
 SEAL_NS, OPEN_NS = 16.0, 48.0
 """Time of each of our engines for a message of any size."""

@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 from casemate import api
 from casemate.cli import campaigns
-from casemate.results.crash import CrashReport
+from casemate.schemas.crash import CrashReport
 from casemate.terminal.progress import Steps
 from conftest import Casemate
 from rich.console import Console

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from casemate import BuiltIn, RunOptions, api
-from casemate.results.run import RunResults
+from casemate.schemas.run import RunResults
 from conftest import Casemate
 
 

@@ -7,7 +7,7 @@ from typing import get_args
 import casemate as cm
 import pytest
 from casemate import api
-from casemate.results.catalogue import STOPPED, Attack, Loss, Verdict
+from casemate.schemas.catalogue import STOPPED, Attack, Loss, Verdict
 from conftest import SMALL, Casemate
 
 DESIGNS = Path(__file__).resolve().parents[2] / "designs"

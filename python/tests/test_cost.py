@@ -8,7 +8,7 @@ import casemate as cm
 import jsonschema
 import pytest
 from casemate.plots import battery_picture, picture
-from casemate.results import BatteryCost
+from casemate.schemas import BatteryCost
 from conftest import Casemate
 
 PROFILE = Path(__file__).parents[2] / "crates/cost/profiles/secpb.toml"

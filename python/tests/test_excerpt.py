@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 from casemate import BuiltIn, CasemateError, RunOptions, TraceWindow, api
 from casemate.excerpt import Excerpt
-from casemate.results.explain import VERBS
+from casemate.schemas.explain import VERBS
 from casemate.text import amounts
 from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_run
 

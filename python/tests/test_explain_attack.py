@@ -11,7 +11,7 @@ from casemate import api
 from casemate.cli.commands.schema import KINDS
 from casemate.cli.main import COMMANDS
 from casemate.plots import picture
-from casemate.results import AttackResults, CrashResults
+from casemate.schemas import AttackResults, CrashResults
 from conftest import Casemate
 
 

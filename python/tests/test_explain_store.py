@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from casemate import Store, api
 from casemate.plots.timeline_rows import MOST_ALIKE, rows
-from casemate.results.explain import Explanation, Span
+from casemate.schemas.explain import Explanation, Span
 from conftest import Casemate
 
 LINE = 0x12345640

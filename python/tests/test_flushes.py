@@ -8,7 +8,7 @@ from pathlib import Path
 import casemate as cm
 import pytest
 from casemate.laboratory.requests import recorder_path
-from casemate.results.run import RunResults
+from casemate.schemas.run import RunResults
 from casemate.tables import run_table
 from conftest import SMALL, Casemate
 from rich.console import Console

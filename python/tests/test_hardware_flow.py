@@ -26,7 +26,7 @@ from casemate.hardware.gate_simulation import Toggles
 from casemate.hardware.netlist import Instance
 from casemate.hardware.stimulus import Core, Trace
 from casemate.plots import hardware_picture
-from casemate.results import Area, CoreCost, Speed
+from casemate.schemas import Area, CoreCost, Speed
 from hardware_parts import CELLS, HEAD, LATCH, TEXT, shared_net, small_library, two_gates
 
 PF, NS, PJ = 1e-12, 1e-9, 1e-12

@@ -16,7 +16,7 @@ import pytest
 from casemate.hardware import flow, sources, store, tools
 from casemate.hardware.design import Design
 from casemate.hardware.flow import Flow, Request
-from casemate.results import CoreCost
+from casemate.schemas import CoreCost
 from hardware_parts import TEXT
 
 STEPS = ("ports", "netlist", "part", "timing", "fpga", "trace", "energy")

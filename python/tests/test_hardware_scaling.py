@@ -6,7 +6,7 @@ import pytest
 from casemate.hardware.engine import Point
 from casemate.hardware.scaling import scaling
 from casemate.plots import hardware_picture
-from casemate.results.hardware import Area, CoreCost, EnergyOfLine, HardwareCost, Speed
+from casemate.schemas.hardware import Area, CoreCost, EnergyOfLine, HardwareCost, Speed
 
 
 def core(um2: float, fmax_mhz: float, cycles: float, nj: float) -> CoreCost:

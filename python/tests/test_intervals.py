@@ -17,8 +17,8 @@ from typing import Any
 import jsonschema
 import pytest
 from casemate import BuiltIn, CasemateError, RunOptions, api, intervals
-from casemate.results import Interval
-from casemate.results.base import Result
+from casemate.schemas import Interval
+from casemate.schemas.base import Result
 from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_run
 from hypothesis import given, settings
 from hypothesis import strategies as some

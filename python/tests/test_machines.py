@@ -6,7 +6,7 @@ from pathlib import Path
 import casemate as cm
 import pytest
 from casemate.cli import options
-from casemate.results import RunResults
+from casemate.schemas import RunResults
 from conftest import SMALL, Casemate
 
 SMALL_GUPS = cm.BuiltIn("gups", {"footprint": "1 MB"})

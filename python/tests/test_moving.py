@@ -2,7 +2,7 @@
 
 import casemate as cm
 import pytest
-from casemate.results.attack import Outcome, Protection
+from casemate.schemas.attack import Outcome, Protection
 
 SHORT = cm.RunOptions(limit=2_000, protection=False)
 

@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from casemate.results import CrashResults
+from casemate.schemas import CrashResults
 from conftest import Casemate
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from casemate.laboratory.requests import recorder_path
-from casemate.results.origin import Killed, Unbacked
+from casemate.schemas.origin import Killed, Unbacked
 from casemate.terminal import progress
 from conftest import Casemate
 from rich.console import Console

@@ -9,7 +9,7 @@ from casemate.reproduce.cryptopage.figures import ADVANCED, BASIC, BEHIND, HIDE,
 from casemate.reproduce.cryptopage.settings import CACHES, FREE, SLOTS
 from casemate.reproduce.runs import Case, Runs, Store
 from casemate.reproduce.study import Carried, Trend
-from casemate.results.reproduce import Reproduction
+from casemate.schemas.reproduce import Reproduction
 from conftest import trend_holds
 
 CASES = ("python3", "anneal", SIMPLEX)

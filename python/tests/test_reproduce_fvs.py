@@ -8,7 +8,7 @@ from casemate.reproduce.fvs import STUDY
 from casemate.reproduce.fvs.cases import KERNEL, PROGRAM
 from casemate.reproduce.runs import Case, Store
 from casemate.reproduce.study import Carried, Trend
-from casemate.results.reproduce import Reproduction
+from casemate.schemas.reproduce import Reproduction
 from conftest import trend_holds
 
 CASES = ("gzip", *"bcdefghij")

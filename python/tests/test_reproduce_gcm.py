@@ -17,7 +17,7 @@ from casemate.reproduce import derivation, derived_report, studies
 from casemate.reproduce.derivation import DerivedStudy, agreement
 from casemate.reproduce.gcm import STUDY, engines, parameters
 from casemate.reproduce.gcm.printed import PRINTED
-from casemate.results.derivation import Agreement, Derivation, EngineNeed
+from casemate.schemas.derivation import Agreement, Derivation, EngineNeed
 from conftest import Casemate
 from gcm_by_hand import AT_HALF_CLOCK_MW, FIGURES, NEEDS
 

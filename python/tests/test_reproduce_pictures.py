@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from casemate.plots import picture
 from casemate.reproduce import pictures
-from casemate.results.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound
+from casemate.schemas.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])

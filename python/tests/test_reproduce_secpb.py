@@ -12,7 +12,7 @@ from casemate.reproduce.secpb.cases import HEAP, NAMED, NWPE_SWEPT, PPTI_SWEPT, 
 from casemate.reproduce.secpb.measures import TREE_HASHES
 from casemate.reproduce.secpb.settings import ENTRIES, SCHEMES, design
 from casemate.reproduce.study import Carried, Trend
-from casemate.results.reproduce import Reproduction
+from casemate.schemas.reproduce import Reproduction
 from conftest import trend_holds
 
 RATES = [(ppti, nwpe) for ppti in PPTI_SWEPT for nwpe in NWPE_SWEPT]

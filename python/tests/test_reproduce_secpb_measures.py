@@ -12,8 +12,8 @@ from casemate.laboratory.requests import BuiltIn, RunOptions
 from casemate.reproduce.secpb import STUDY
 from casemate.reproduce.secpb.measures import nwpe, ppti
 from casemate.reproduce.secpb.settings import SCHEMES, design
-from casemate.results.base import Result
-from casemate.results.run import Record
+from casemate.schemas.base import Result
+from casemate.schemas.run import Record
 
 LATENCIES_NS = {"aes": 5.0, "mac": 7.5, "hash": 20.0}
 COUNTED: dict[str, Any] = {

@@ -10,7 +10,7 @@ import casemate as cm
 import jsonschema
 import pytest
 from casemate import CasemateError
-from casemate.results import Record, RunResults
+from casemate.schemas import Record, RunResults
 from casemate.tables import run_table
 from casemate.terminal.progress import Instructions
 from conftest import SMALL, Casemate, claimed

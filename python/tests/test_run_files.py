@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from casemate.results import Record, RunResults
+from casemate.schemas import Record, RunResults
 from conftest import SMALL, Casemate
 
 COMMAND = (sys.executable, "-m", "casemate")

@@ -8,7 +8,7 @@ from pathlib import Path
 import casemate as cm
 import pytest
 from casemate.laboratory.requests import recorder_path
-from casemate.results import RunResults
+from casemate.schemas import RunResults
 from conftest import Casemate
 
 LONG = ("run", "--workload", "gups", "--set", "footprint=1 MB", "--limit", "400K", "--detail", "sampled")

@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from casemate.results.hardware import Area, CoreCost, HardwareCost, Scaling, Speed
+from casemate.schemas.hardware import Area, CoreCost, HardwareCost, Scaling, Speed
 from casemate.tables import hardware_table
 from casemate.tables.layouts import plain_table
 from hypothesis import given

@@ -10,7 +10,7 @@ import pytest
 from casemate.cli import main
 from casemate.cli.commands import schema
 from casemate.plots import timeline
-from casemate.results.explain import AesBandwidth
+from casemate.schemas.explain import AesBandwidth
 from casemate.text.nearest import hint, hint_of_file
 from command_tree import every_command
 from conftest import Casemate

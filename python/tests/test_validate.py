@@ -3,7 +3,7 @@
 import io
 
 import jsonschema
-from casemate.results import Validation, ValidationRow
+from casemate.schemas import Validation, ValidationRow
 from casemate.tables import layouts
 from conftest import Casemate
 from rich.console import Console

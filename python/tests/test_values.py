@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 from casemate import BuiltIn, CasemateError, RunOptions, api
-from casemate.results.predicted import Predicted
+from casemate.schemas.predicted import Predicted
 from conftest import SMALL, Casemate
 
 

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 from casemate import _core, api
 from casemate.plots import colours
-from casemate.results import catalogue, explain, sampling
+from casemate.schemas import catalogue, explain, sampling
 
 WORDS: dict[str, list[str]] = json.loads(_core.words())
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from casemate import api
 from casemate.laboratory import arguments
-from casemate.results.attack import AttackReport, AttackResults, Campaign, Example, ExhaustiveReport
-from casemate.results.crash import CrashExample, CrashReport, CrashResults, ProgramExample, ProgramReport
+from casemate.schemas.attack import AttackReport, AttackResults, Campaign, Example, ExhaustiveReport
+from casemate.schemas.crash import CrashExample, CrashReport, CrashResults, ProgramExample, ProgramReport
 from casemate.terminal.progress import Steps
 from casemate.text.amounts import short_count
 

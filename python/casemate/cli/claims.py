@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from casemate.results.attack import AttackReport
-from casemate.results.crash import CrashReport
+from casemate.schemas.attack import AttackReport
+from casemate.schemas.crash import CrashReport
 
 
 def scaffold(attacks: AttackReport, losses: CrashReport) -> str:

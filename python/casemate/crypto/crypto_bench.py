@@ -19,7 +19,7 @@ from casemate._core import CasemateError
 from casemate.crypto import feasibility, openssl_speed, processors
 from casemate.crypto.openssl_speed import OpenSsl
 from casemate.crypto.processors import EnergyCounter, Processor
-from casemate.results.bench import CryptoBench, CryptoEngine, CryptoPower, CryptoRow, Operation
+from casemate.schemas.bench import CryptoBench, CryptoEngine, CryptoPower, CryptoRow, Operation
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 """Default bytes of a message."""

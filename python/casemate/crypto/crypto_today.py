@@ -6,7 +6,7 @@ from statistics import fmean
 from casemate.crypto.feasibility import BITS, LINE_BYTES, instances, software_mbps
 from casemate.reproduce.gcm import engines as thesis
 from casemate.reproduce.gcm import parameters as given
-from casemate.results.bench import CryptoEngine, CryptoPower, CryptoRow, Implementation
+from casemate.schemas.bench import CryptoEngine, CryptoPower, CryptoRow, Implementation
 from casemate.text import amounts
 
 ASIC, FPGA = "ASIC, 45 nm", "FPGA, Kintex 7"

@@ -14,7 +14,7 @@ import subprocess
 from dataclasses import dataclass
 
 from casemate._core import CasemateError
-from casemate.results.bench import Operation
+from casemate.schemas.bench import Operation
 
 CIPHER = "aes-128-gcm"
 SECONDS = 1

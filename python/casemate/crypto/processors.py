@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from casemate.results.bench import CryptoPower
+from casemate.schemas.bench import CryptoPower
 
 CPUINFO = Path("/proc/cpuinfo")
 POWERCAP = Path("/sys/class/powercap")

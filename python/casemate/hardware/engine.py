@@ -16,7 +16,7 @@ from casemate.hardware import sources as reading
 from casemate.hardware.design import Design
 from casemate.hardware.flow import Flow, Request
 from casemate.hardware.sources import Source
-from casemate.results.hardware import CoreCost
+from casemate.schemas.hardware import CoreCost
 
 KEY_BITS = (128, 256)
 ROUNDS = (0, 1, 2)

@@ -10,7 +10,7 @@ from pathlib import Path
 from casemate.hardware import tools
 from casemate.hardware.design import Design
 from casemate.hardware.synthesis import FLATTEN_ALL, WITHOUT_WORDS, read_command
-from casemate.results.hardware import Fpga
+from casemate.schemas.hardware import Fpga
 
 _FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARRY": "carries", "RAMB": "block_rams"}
 

@@ -37,7 +37,7 @@ from casemate.hardware.library import Library
 from casemate.hardware.netlist import Netlist
 from casemate.hardware.stimulus import Core, Drive, Trace
 from casemate.hardware.store import Store
-from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, Speed
+from casemate.schemas.hardware import Area, CoreCost, EnergyOfLine, Fpga, Speed
 
 STEPS = (
     "energy", "fabric", "fanout", "functions", "gate_simulation", "liberty", "library", "netlist", "rtl_simulation",

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from casemate.crypto.regression import EnginePoint, fit_engines
 from casemate.hardware.engine import Point
-from casemate.results.hardware import CoreCost, Scaling
+from casemate.schemas.hardware import CoreCost, Scaling
 
 
 def scaling(points: Sequence[Point], rows: Sequence[CoreCost]) -> list[Scaling]:

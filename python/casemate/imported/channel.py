@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from casemate._core import CasemateError
-from casemate.results.imported import ImportedKey
+from casemate.schemas.imported import ImportedKey
 
 LINE_BYTES = 64
 

@@ -10,7 +10,7 @@ from casemate import api
 from casemate._core import CasemateError
 from casemate.imported import block_yaml, dramsim3, ini, ramulator2
 from casemate.imported.channel import Channel, Keys
-from casemate.results.imported import ImportedMachine
+from casemate.schemas.imported import ImportedMachine
 
 BASE = "modern"
 """Machine that provides the parts that the configuration does not describe."""

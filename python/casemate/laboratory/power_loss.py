@@ -10,7 +10,7 @@ from typing import Any
 from casemate._core import CasemateError
 from casemate.laboratory import arguments, native
 from casemate.laboratory.requests import Runnable, RunOptions, runnables
-from casemate.results.power_loss import PowerLosses
+from casemate.schemas.power_loss import PowerLosses
 from casemate.text import amounts
 
 DEFAULT_DESIGNS = ("plp-sp", "secure-eadr")

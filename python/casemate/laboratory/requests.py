@@ -10,8 +10,8 @@ from typing import Any, Literal
 from casemate._core import CasemateError
 from casemate.laboratory import arguments, native
 from casemate.laboratory.arguments import Instructions
-from casemate.results.explain import Meets, Of, OnChip, Row, Start
-from casemate.results.run import Age
+from casemate.schemas.explain import Meets, Of, OnChip, Row, Start
+from casemate.schemas.run import Age
 
 DEFAULT_LIMIT = 20_000_000
 """Default limit of instructions for a program or a built-in workload, so that a run takes seconds and not hours."""

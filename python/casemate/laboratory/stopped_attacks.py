@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from casemate.laboratory import arguments, native
-from casemate.results.attack import AttackReport, Protection
+from casemate.schemas.attack import AttackReport, Protection
 
 TRIALS = 20
 """Trials of each attack after a run: enough for ends that occur in every trial. `casemate.attack` carries out more

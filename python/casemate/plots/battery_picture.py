@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from casemate.plots import picture
-from casemate.results.cost import BatteryCost, BatteryRow
+from casemate.schemas.cost import BatteryCost, BatteryRow
 
 COLOURS = (
     "#1f4e9c", "#3b8fd6", "#2a9d8f", "#e0a030", "#c8453b", "#a24fa0", "#111827", "#b08968", "#6b7280", "#7d8ea3",

@@ -4,8 +4,8 @@ from functools import cache
 from typing import NamedTuple
 
 from casemate import api
-from casemate.results.catalogue import Subject
-from casemate.results.explain import Span
+from casemate.schemas.catalogue import Subject
+from casemate.schemas.explain import Span
 
 
 class Look(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from casemate.plots import picture
-from casemate.results.hardware import CoreCost, HardwareCost
+from casemate.schemas.hardware import CoreCost, HardwareCost
 
 WIDTH_INCHES, LEAST_HEIGHT_INCHES = 12.5, 5.0
 NAME_INCHES = 0.17

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from casemate.plots import colours, timeline, timeline_rows
-from casemate.results.explain import Explanation, Explanations, Span
+from casemate.schemas.explain import Explanation, Explanations, Span
 from casemate.terminal import screen
 
 INK = "#374151"

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from casemate.plots import colours
 from casemate.plots.timeline_rows import TimelineRow, rows, title
-from casemate.results.explain import AesBandwidth, Explanation, Explanations, Meets, Of, Span, Until
+from casemate.schemas.explain import AesBandwidth, Explanation, Explanations, Meets, Of, Span, Until
 from casemate.tables import layouts
 from casemate.text import amounts
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from casemate.results.explain import Cause, Explanation, Span
+from casemate.schemas.explain import Cause, Explanation, Span
 
 WAITS: dict[Cause, str] = {
     "queue": "queued",

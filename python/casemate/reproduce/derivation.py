@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from casemate.results.derivation import Agreement, Derivation, DerivedRow, DerivedTable
+from casemate.schemas.derivation import Agreement, Derivation, DerivedRow, DerivedTable
 
 Requirements = Mapping[str, tuple[float, ...]]
 """Values that the user gave for each parameter; empty by default."""

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.results.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
+from casemate.schemas.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
 from casemate.tables.layouts import plain_table
 from casemate.terminal import screen
 

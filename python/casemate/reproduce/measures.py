@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from casemate.results.run import Record
+from casemate.schemas.run import Record
 
 
 def clock_mhz(record: Record, part: str) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from casemate.plots import picture
-from casemate.results.reproduce import FigureFound, Reproduction
+from casemate.schemas.reproduce import FigureFound, Reproduction
 
 COLOURS = ("#3b6fb6", "#9aa5b1", "#2a9d8f", "#e0a030", "#a24fa0", "#7d8ea3", "#c8453b")
 COLUMNS = 2

@@ -10,7 +10,7 @@ from rich.text import Text
 from casemate._core import CasemateError
 from casemate.reproduce.runs import Job, NotInstalledError, Store, kept
 from casemate.reproduce.study import Carried, Study
-from casemate.results.reproduce import FigureFound, Reproduction
+from casemate.schemas.reproduce import FigureFound, Reproduction
 from casemate.terminal import interruption
 from casemate.terminal.progress import Steps
 

@@ -27,8 +27,8 @@ from pydantic import ValidationError
 from casemate import api
 from casemate._core import CasemateError, __version__
 from casemate.laboratory.requests import BuiltIn, Persistent, Program, RunOptions, Trace
-from casemate.results.base import Result
-from casemate.results.run import Record, RunResults
+from casemate.schemas.base import Result
+from casemate.schemas.run import Record, RunResults
 from casemate.terminal import screen
 
 Changes = dict[str, object]

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from casemate import _core
 from casemate.reproduce.runs import Case, Runs, Setting
-from casemate.results.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound, TrendFound
-from casemate.results.run import Record
+from casemate.schemas.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound, TrendFound
+from casemate.schemas.run import Record
 
 Under = Callable[[str], Record]
 """Function that returns the record of one case, with one seed, under the setting with this name."""

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.results.cost import BatteryCost, BatteryRow, CountedDrain, DrainAccount, Operations, StorageSize
+from casemate.schemas.cost import BatteryCost, BatteryRow, CountedDrain, DrainAccount, Operations, StorageSize
 from casemate.tables.layouts import plain_table
 from casemate.text import amounts
 

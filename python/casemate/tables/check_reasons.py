@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from casemate.results.checks import LoadValues, NotCompared, WrongLoad
-from casemate.results.origin import Exited, Killed
-from casemate.results.run import Record
+from casemate.schemas.checks import LoadValues, NotCompared, WrongLoad
+from casemate.schemas.origin import Exited, Killed
+from casemate.schemas.run import Record
 from casemate.text import amounts
 
 VALUES_SHOWN = 3

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from casemate.crypto.crypto_today import RELEASED
-from casemate.results.bench import CryptoBench, Implementation
+from casemate.schemas.bench import CryptoBench, Implementation
 from casemate.tables.layouts import plain_table
 from casemate.text import amounts
 

@@ -3,7 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from casemate.results.hardware import CoreCost, HardwareCost, Scaling
+from casemate.schemas.hardware import CoreCost, HardwareCost, Scaling
 from casemate.tables.layouts import plain_table
 
 DIGITS = 3

@@ -7,13 +7,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.results.bus import BusInfo
-from casemate.results.catalogue import Layout
-from casemate.results.excerpt import ExcerptInfo
-from casemate.results.imported import ImportedMachine
-from casemate.results.origin import Exited, Killed, Origin, Seeded, TraceInfo, Unbacked
-from casemate.results.validation import Validation
-from casemate.results.window import Window
+from casemate.schemas.bus import BusInfo
+from casemate.schemas.catalogue import Layout
+from casemate.schemas.excerpt import ExcerptInfo
+from casemate.schemas.imported import ImportedMachine
+from casemate.schemas.origin import Exited, Killed, Origin, Seeded, TraceInfo, Unbacked
+from casemate.schemas.validation import Validation
+from casemate.schemas.window import Window
 from casemate.terminal.split_table import SplitTable
 from casemate.text import amounts
 

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.results.catalogue import Attack, DesignInfo, Listing, Settings, Workload
+from casemate.schemas.catalogue import Attack, DesignInfo, Listing, Settings, Workload
 from casemate.tables import layouts
 
 

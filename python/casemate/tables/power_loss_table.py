@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.results.power_loss import Mismatch, PowerLoss, PowerLosses
+from casemate.schemas.power_loss import Mismatch, PowerLoss, PowerLosses
 from casemate.terminal import interruption
 from casemate.text import amounts
 

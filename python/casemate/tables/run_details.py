@@ -5,12 +5,12 @@ from typing import Literal
 
 from rich.text import Text
 
-from casemate.results.epochs import Epochs
-from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
-from casemate.results.moving import Moving
-from casemate.results.persist_buffer import PersistBuffer
-from casemate.results.predicted import WORDS_PER_LINE, Predictable, Speculation
-from casemate.results.run import Record, RunResults
+from casemate.schemas.epochs import Epochs
+from casemate.schemas.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
+from casemate.schemas.moving import Moving
+from casemate.schemas.persist_buffer import PersistBuffer
+from casemate.schemas.predicted import WORDS_PER_LINE, Predictable, Speculation
+from casemate.schemas.run import Record, RunResults
 
 Cell = str | Text
 Question = tuple[str, Callable[[Record], Cell]]

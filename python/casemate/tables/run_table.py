@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.results.attack import Protection
-from casemate.results.checks import CandidateCheck
-from casemate.results.origin import Exited, Killed, Seeded, Unbacked
-from casemate.results.run import Record, RunResults
-from casemate.results.sampling import Estimate, Sampled, Sampling
+from casemate.schemas.attack import Protection
+from casemate.schemas.checks import CandidateCheck
+from casemate.schemas.origin import Exited, Killed, Seeded, Unbacked
+from casemate.schemas.run import Record, RunResults
+from casemate.schemas.sampling import Estimate, Sampled, Sampling
 from casemate.tables import check_reasons, layouts
 from casemate.tables.run_details import (
     Cell,

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from casemate.results.attack import AttackReport, Example, ExhaustiveReport, Outcome, Protection
-from casemate.results.catalogue import SEVERITY, End, Verdict
-from casemate.results.crash import CrashReport, ProgramReport
+from casemate.schemas.attack import AttackReport, Example, ExhaustiveReport, Outcome, Protection
+from casemate.schemas.catalogue import SEVERITY, End, Verdict
+from casemate.schemas.crash import CrashReport, ProgramReport
 from casemate.tables import layouts
 from casemate.text import amounts
 

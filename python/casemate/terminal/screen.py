@@ -20,7 +20,7 @@ from casemate._core import CasemateError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from casemate.results.base import Result
+    from casemate.schemas.base import Result
 
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object; `casemate schema COMMAND` prints its form."

@@ -13,7 +13,7 @@ from casemate.text.nearest import hint_of_file
 
 if TYPE_CHECKING:
     from casemate.hardware.flow import Flow
-    from casemate.results.hardware import CoreCost, Scaling
+    from casemate.schemas.hardware import CoreCost, Scaling
     from casemate.terminal.progress import Steps
 
 OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
@@ -297,7 +297,7 @@ def other_cores(path: Path, flow: "Flow") -> "list[CoreCost]":
     from pydantic import ValidationError
 
     from casemate.hardware import tools
-    from casemate.results.hardware import HardwareCost
+    from casemate.schemas.hardware import HardwareCost
 
     expected = "expected the output of `casemate cost rtl --json`"
     try:
@@ -340,7 +340,7 @@ def _show(
     fits: "Sequence[Scaling]" = (),
 ) -> None:
     from casemate.hardware import tools
-    from casemate.results.hardware import HardwareCost
+    from casemate.schemas.hardware import HardwareCost
     from casemate.tables import hardware_table
 
     found = HardwareCost(

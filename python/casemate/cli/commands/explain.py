@@ -11,7 +11,7 @@ from casemate.cli import options
 from casemate.terminal import screen
 
 if TYPE_CHECKING:
-    from casemate.results.explain import Explanations
+    from casemate.schemas.explain import Explanations
 
 EPILOG = """\b
 Examples:
@@ -171,7 +171,7 @@ def command(
     from casemate.laboratory import arguments
     from casemate.laboratory.requests import Access, Page, Permutation, Read, Store, Write
     from casemate.plots import timeline
-    from casemate.results.explain import Explanations, Meets, OnChip, Row, Start
+    from casemate.schemas.explain import Explanations, Meets, OnChip, Row, Start
 
     pictures = options.pictures(svg, png)
     names = [design] if against is None else [design, against]

@@ -40,7 +40,7 @@ Examples:
 def command(kind: str | None, name: str | None, changes: dict[str, str], folder: Path, as_json: bool) -> None:
     """List designs, machines, workloads, attacks or traces; for a machine or a design all its values."""
     from casemate import api
-    from casemate.results import Listing
+    from casemate.schemas import Listing
     from casemate.tables import listing
 
     if name is not None:

@@ -64,7 +64,7 @@ def command(
     notices.print("Recording", " ".join(program), markup=False)
     from casemate import api
     from casemate.laboratory.requests import Program
-    from casemate.results.origin import Unbacked
+    from casemate.schemas.origin import Unbacked
     from casemate.terminal.progress import Instructions
     from casemate.text import amounts
 

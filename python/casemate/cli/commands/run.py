@@ -14,7 +14,7 @@ from casemate.cli.names import OneOf
 from casemate.terminal import screen
 
 if TYPE_CHECKING:
-    from casemate.results.run import Record
+    from casemate.schemas.run import Record
 
 
 @click.command("run", epilog=EPILOG, context_settings={"allow_interspersed_args": False})

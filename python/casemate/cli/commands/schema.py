@@ -82,7 +82,7 @@ def _is_command(words: str) -> bool:
 @click.argument("words", nargs=-1, required=True, metavar="COMMAND...")
 def command(words: tuple[str, ...]) -> None:
     """Print the JSON schema of a command's --json, with the meaning and unit of every field."""
-    from casemate import results
+    from casemate import schemas
 
     # `cost-engine` is one word for scripts.
-    screen.print_json(getattr(results, of(" ".join(words).replace("-", " "))).schema_of())
+    screen.print_json(getattr(schemas, of(" ".join(words).replace("-", " "))).schema_of())

@@ -1,8 +1,8 @@
 """Measures that the figures of the CryptoPage paper compute from a run's record."""
 
 from casemate.reproduce.measures import clock_mhz, share
-from casemate.results.moving import Moving
-from casemate.results.run import Record
+from casemate.schemas.moving import Moving
+from casemate.schemas.run import Record
 
 LINE_WORDS = 4
 """Words of 8 bytes in a line."""

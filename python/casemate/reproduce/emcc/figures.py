@@ -3,8 +3,8 @@
 from casemate.reproduce.emcc.cases import IRREGULAR, REGULAR
 from casemate.reproduce.measures import clock_mhz, share
 from casemate.reproduce.study import Figure, Measure, Series, Under, of_run
-from casemate.results.counters import CounterCopies, CountersFound, Queue
-from casemate.results.run import Record
+from casemate.schemas.counters import CounterCopies, CountersFound, Queue
+from casemate.schemas.run import Record
 
 
 def _speed(record: Record) -> float:

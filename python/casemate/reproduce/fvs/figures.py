@@ -6,8 +6,8 @@ from casemate.reproduce.fvs.cases import TABLES
 from casemate.reproduce.fvs.settings import BASELINES
 from casemate.reproduce.measures import clock_mhz, share
 from casemate.reproduce.study import Figure, Measure, Series, Under, of_run
-from casemate.results.predicted import Predicted, Speculation
-from casemate.results.run import Record
+from casemate.schemas.predicted import Predicted, Speculation
+from casemate.schemas.run import Record
 
 WATCHED = "ocb-tdes"
 """Design that figures 5 and 6 take their lines from. Frequent-value tables observe the lines under all designs."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from casemate.reproduce import derivation
 from casemate.reproduce.derivation import DerivedStudy, Parameter, Requirements
 from casemate.reproduce.gcm import comparison, engines, picture, tables
-from casemate.results.derivation import Derivation, DerivedTable
+from casemate.schemas.derivation import Derivation, DerivedTable
 
 PAPER = "a thesis on AES-GCM for memory in software, FPGA and ASIC (supervised by Lizy K. John)"
 CONDITIONS = (

@@ -8,7 +8,7 @@ from casemate.reproduce.gcm import engines
 from casemate.reproduce.gcm import parameters as given
 from casemate.reproduce.gcm.engines import ASIC, ASIC_FITTED, MHZ, TYPICAL
 from casemate.reproduce.gcm.printed import PRINTED
-from casemate.results.derivation import DerivedTable
+from casemate.schemas.derivation import DerivedTable
 
 LINE_BITS = LINE_BYTES * BITS
 ELSEWHERE = (

@@ -13,7 +13,7 @@ from casemate.crypto.feasibility import BITS, engine_mbps, instances, software_m
 from casemate.crypto.regression import Line
 from casemate.reproduce.derivation import Requirements
 from casemate.reproduce.gcm import parameters as given
-from casemate.results.derivation import EngineNeed
+from casemate.schemas.derivation import EngineNeed
 
 MHZ = 1e6
 

@@ -10,7 +10,7 @@ from casemate.plots import picture
 from casemate.reproduce.gcm import comparison
 from casemate.reproduce.gcm import parameters as given
 from casemate.reproduce.gcm.engines import ASIC_FITTED
-from casemate.results.derivation import Derivation, DerivedRow, Dots
+from casemate.schemas.derivation import Derivation, DerivedRow, Dots
 
 SIZE_INCHES = (12.0, 8.0)
 POINT = "#111827"

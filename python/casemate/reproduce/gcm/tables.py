@@ -10,7 +10,7 @@ from casemate.crypto.regression import Line
 from casemate.reproduce.derivation import Rows, agreement
 from casemate.reproduce.gcm import parameters as given
 from casemate.reproduce.gcm.printed import PRINTED
-from casemate.results.derivation import DerivedTable
+from casemate.schemas.derivation import DerivedTable
 
 TYPICAL, WORST = "FPGA, typical", "FPGA, worst"
 

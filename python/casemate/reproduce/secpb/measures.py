@@ -5,8 +5,8 @@ from typing import Any
 
 from casemate import api
 from casemate.reproduce.measures import clock_mhz, share
-from casemate.results.persist_buffer import PersistBuffer
-from casemate.results.run import Record
+from casemate.schemas.persist_buffer import PersistBuffer
+from casemate.schemas.run import Record
 
 TREE_HASHES = 7
 """Hashes on a path of a tree of 8 levels: each of its 7 edges is a hash of the node below. The paper charges 8 hashes.

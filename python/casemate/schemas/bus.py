@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from casemate.results.base import Result
-from casemate.results.run import Configuration
+from casemate.schemas.base import Result
+from casemate.schemas.run import Configuration
 
 
 class BusShape(Result):

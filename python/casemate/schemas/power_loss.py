@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class MemoryRefused(Result):

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from casemate import _core
-from casemate.results.base import Result
-from casemate.results.catalogue import Layout
+from casemate.schemas.base import Result
+from casemate.schemas.catalogue import Layout
 
 Of = Literal["read", "write", "store", "page", "permutation"]
 """Kind of the explained access. `read`: from the request at the controller to the released line. `write`: from the

@@ -1,6 +1,6 @@
 """Flushes and fences of a run's programs."""
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class Epochs(Result):

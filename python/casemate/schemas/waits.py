@@ -1,6 +1,6 @@
 """Waits of reads and cores, by cause."""
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class ReadParts(Result):

@@ -5,11 +5,11 @@ from typing import Literal
 from pydantic import Field
 
 from casemate._core import CasemateError
-from casemate.results.attack import Protection
-from casemate.results.base import Result
-from casemate.results.catalogue import Design, Machine
-from casemate.results.checks import Checks
-from casemate.results.counters import (
+from casemate.schemas.attack import Protection
+from casemate.schemas.base import Result
+from casemate.schemas.catalogue import Design, Machine
+from casemate.schemas.checks import Checks
+from casemate.schemas.counters import (
     CounterCopies,
     CountersFound,
     Dram,
@@ -22,14 +22,14 @@ from casemate.results.counters import (
     Renewals,
     UnverifiedWindow,
 )
-from casemate.results.epochs import Epochs
-from casemate.results.intervals import Interval
-from casemate.results.moving import Moving
-from casemate.results.origin import Origin
-from casemate.results.persist_buffer import PersistBuffer
-from casemate.results.predicted import Predicted, Speculation
-from casemate.results.sampling import Detail, Estimate, Sampling, ratio
-from casemate.results.waits import CoreTime, ReadTimes
+from casemate.schemas.epochs import Epochs
+from casemate.schemas.intervals import Interval
+from casemate.schemas.moving import Moving
+from casemate.schemas.origin import Origin
+from casemate.schemas.persist_buffer import PersistBuffer
+from casemate.schemas.predicted import Predicted, Speculation
+from casemate.schemas.sampling import Detail, Estimate, Sampling, ratio
+from casemate.schemas.waits import CoreTime, ReadTimes
 from casemate.text.amounts import size
 
 Age = Literal["new", "steady"]

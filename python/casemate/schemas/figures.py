@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from casemate.results.counters import Hits, Llc, MetadataCache, Node
+from casemate.schemas.counters import Hits, Llc, MetadataCache, Node
 
 LEVELS = ("l1i", "l1d", "l2", "llc")
 """Caches of instructions and data, from the core outwards."""

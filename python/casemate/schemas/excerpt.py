@@ -1,6 +1,6 @@
 """Work of every hardware unit in a window of a run."""
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 FS_PER_NS = 1_000_000
 

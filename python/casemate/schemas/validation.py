@@ -1,6 +1,6 @@
 """Results of `casemate validate`: our figures next to those of public simulators."""
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class ValidationRow(Result):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A measured value, finite and not negative, since commands read result files again and draw the values on logarithmic

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from casemate.results.base import Result
-from casemate.results.catalogue import SEVERITY, STOPPED, End, Verdict
+from casemate.schemas.base import Result
+from casemate.schemas.catalogue import SEVERITY, STOPPED, End, Verdict
 
 
 class Example(Result):

@@ -3,7 +3,7 @@
 import signal
 from typing import Literal
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 from casemate.text import amounts
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from casemate import _core
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class SamplingOptions(Result):

@@ -1,11 +1,11 @@
 """A run by interval: statistics for every N instructions."""
 
-from casemate.results.base import Result
-from casemate.results.counters import Dram, Llc, MetadataCache, Node, ProtectionWork, Renewals
-from casemate.results.moving import Moving
-from casemate.results.persist_buffer import PersistBuffer
-from casemate.results.predicted import Speculation
-from casemate.results.waits import CoreTime, ReadTimes
+from casemate.schemas.base import Result
+from casemate.schemas.counters import Dram, Llc, MetadataCache, Node, ProtectionWork, Renewals
+from casemate.schemas.moving import Moving
+from casemate.schemas.persist_buffer import PersistBuffer
+from casemate.schemas.predicted import Speculation
+from casemate.schemas.waits import CoreTime, ReadTimes
 
 
 class Interval(Result):

@@ -1,6 +1,6 @@
 """Results of `casemate champsim`: one part of a trace, in ChampSim's terms."""
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class Accesses(Result):

@@ -4,10 +4,10 @@ from typing import Literal, get_args
 
 from pydantic import ConfigDict, Field
 
-from casemate.results.base import STRICT, Result
-from casemate.results.caches import CacheDesign
-from casemate.results.moving import PermutationDesign
-from casemate.results.predicted import SpeculationDesign
+from casemate.schemas.base import STRICT, Result
+from casemate.schemas.caches import CacheDesign
+from casemate.schemas.moving import PermutationDesign
+from casemate.schemas.predicted import SpeculationDesign
 
 Verdict = Literal[
     "not-applicable",

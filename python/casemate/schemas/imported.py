@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class ImportedKey(Result):

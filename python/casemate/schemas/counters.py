@@ -1,6 +1,6 @@
 """Statistics of the parts of a simulated machine: sums over a run."""
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class Feed(Result):

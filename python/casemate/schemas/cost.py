@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 EarlyStep = Literal["counter", "pad", "root", "ciphertext", "tag"]
 """A step of securing a store; each step needs the results of the steps before it in this list."""

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from casemate.results.base import Result
-from casemate.results.catalogue import End
+from casemate.schemas.base import Result
+from casemate.schemas.catalogue import End
 
 
 class CrashExample(Result):

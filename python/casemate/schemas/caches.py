@@ -1,6 +1,6 @@
 """Metadata caches of a design."""
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class CacheDesign(Result):

@@ -1,6 +1,6 @@
 """Statistics of the persist buffers in a run."""
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 
 class PersistBuffer(Result):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 PowerSource = Literal["rapl", "given", "assumed", "unknown"]
 """Origin of the watts: measured by RAPL, the processor's energy counters; given by the user as a TDP; assumed from a

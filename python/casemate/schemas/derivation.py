@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from casemate.results.base import Result
+from casemate.schemas.base import Result
 
 Agreement = Literal["as-printed", "differs", "not-printed"]
 """Agreement of a derived figure, rounded or cut off to the printed digits, with the value that the paper prints."""

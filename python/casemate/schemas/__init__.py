@@ -2,10 +2,10 @@
 schemas.
 """
 
-from casemate.results.attack import AttackReport, AttackResults, ExhaustiveReport, Outcome, Protection
-from casemate.results.bench import CryptoBench, CryptoEngine, CryptoPower, CryptoRow, Implementation
-from casemate.results.bus import BusEvent, BusHeader, BusInfo, BusShape, BusTotals
-from casemate.results.catalogue import (
+from casemate.schemas.attack import AttackReport, AttackResults, ExhaustiveReport, Outcome, Protection
+from casemate.schemas.bench import CryptoBench, CryptoEngine, CryptoPower, CryptoRow, Implementation
+from casemate.schemas.bus import BusEvent, BusHeader, BusInfo, BusShape, BusTotals
+from casemate.schemas.catalogue import (
     Attack,
     Design,
     DesignInfo,
@@ -19,7 +19,7 @@ from casemate.results.catalogue import (
     Verdict,
     Workload,
 )
-from casemate.results.cost import (
+from casemate.schemas.cost import (
     BatteryCost,
     BatteryRow,
     CountedDrain,
@@ -28,20 +28,20 @@ from casemate.results.cost import (
     Operations,
     StorageSize,
 )
-from casemate.results.crash import CrashReport, CrashResults, ProgramReport
-from casemate.results.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
-from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
-from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
-from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, HardwareCost, Scaling, Speed
-from casemate.results.imported import ImportedKey, ImportedMachine
-from casemate.results.intervals import Interval
-from casemate.results.origin import Origin, Recording, Totals, TraceInfo
-from casemate.results.power_loss import Mismatch, PowerLoss, PowerLosses
-from casemate.results.predicted import Predicted, Speculation
-from casemate.results.reproduce import Reproduction
-from casemate.results.run import Configuration, Failure, Record, RunResults
-from casemate.results.validation import Validation, ValidationRow
-from casemate.results.window import Accesses, Window
+from casemate.schemas.crash import CrashReport, CrashResults, ProgramReport
+from casemate.schemas.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
+from casemate.schemas.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
+from casemate.schemas.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
+from casemate.schemas.hardware import Area, CoreCost, EnergyOfLine, Fpga, HardwareCost, Scaling, Speed
+from casemate.schemas.imported import ImportedKey, ImportedMachine
+from casemate.schemas.intervals import Interval
+from casemate.schemas.origin import Origin, Recording, Totals, TraceInfo
+from casemate.schemas.power_loss import Mismatch, PowerLoss, PowerLosses
+from casemate.schemas.predicted import Predicted, Speculation
+from casemate.schemas.reproduce import Reproduction
+from casemate.schemas.run import Configuration, Failure, Record, RunResults
+from casemate.schemas.validation import Validation, ValidationRow
+from casemate.schemas.window import Accesses, Window
 
 __all__ = [
     "Accesses",
