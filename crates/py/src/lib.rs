@@ -9,6 +9,7 @@ mod bus;
 mod changes;
 mod gcm;
 mod inventory;
+mod package;
 mod power_loss;
 mod programs;
 mod running;
@@ -279,6 +280,8 @@ fn check_file(path: PathBuf) -> PyResult<()> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CasemateError", module.py().get_type::<CasemateError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("BUILD", package::BUILD)?;
+    module.add("PROCESSOR_FLAGS", package::processor_flags())?;
     module.add_class::<bus::BusFile>()?;
     module.add_class::<gcm::GcmLines>()?;
     module.add_function(wrap_pyfunction!(gcm::ghash_product, module)?)?;
@@ -294,6 +297,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(words::verbs, module)?)?;
     module.add_function(wrap_pyfunction!(inventory::layout, module)?)?;
     module.add_function(wrap_pyfunction!(running::run, module)?)?;
+    module.add_function(wrap_pyfunction!(running::plan, module)?)?;
     module.add_function(wrap_pyfunction!(power_loss::lose_power, module)?)?;
     module.add_function(wrap_pyfunction!(running::ratio, module)?)?;
     module.add_function(wrap_pyfunction!(battery::battery, module)?)?;

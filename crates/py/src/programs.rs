@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use units::Bytes;
 use workload::live::{Ender, HostWork, Input, Live, LiveOptions, Output, QemuObserver};
+use workload::stream::Chunk;
 use workload::trace::{Totals, TraceCounter, TraceReader};
 use workload::{Origin, Persistent, Source, WorkloadError, kernels, stored};
 
@@ -26,6 +29,9 @@ pub enum ProgramSpec {
         path: PathBuf,
         /// The part of its memory that must survive a loss of power.
         persistent: Persistent,
+        /// Path that the record states in place of `path`: a copy of a trace gives the same record as the trace.
+        #[serde(default)]
+        stated: Option<PathBuf>,
     },
     /// A program on this computer.
     Live {
@@ -132,8 +138,13 @@ impl ProgramSpec {
             ProgramSpec::Kernel { name, settings } => {
                 Ok(OpenProgram { source: kernels::open(&name, &settings, seed)?, process: None })
             }
-            ProgramSpec::Trace { path, persistent } => {
-                Ok(OpenProgram { source: stored::open(&path, seed, persistent)?, process: None })
+            ProgramSpec::Trace { path, persistent, stated } => {
+                let source = stored::open(&path, seed, persistent)?;
+                let source = match stated {
+                    Some(stated) => TraceCopy::new(source, &path, &stated).into(),
+                    None => source,
+                };
+                Ok(OpenProgram { source, process: None })
             }
             ProgramSpec::Live {
                 command,
@@ -153,6 +164,49 @@ impl ProgramSpec {
                 Ok(OpenProgram { source: Box::new(live), process })
             }
         }
+    }
+}
+
+/// A trace that was copied from another path, which its origin states.
+struct TraceCopy {
+    source: Box<dyn Source>,
+    origin: Origin,
+}
+
+impl TraceCopy {
+    /// Wraps a trace at `path`. Traces of other simulators state the path in their origin; it is replaced by `stated`.
+    fn new(source: Box<dyn Source>, path: &Path, stated: &Path) -> TraceCopy {
+        let mut origin = source.origin().clone();
+        if origin.program == [path.display().to_string()] {
+            origin.program = vec![stated.display().to_string()];
+        }
+        TraceCopy { source, origin }
+    }
+}
+
+impl From<TraceCopy> for Box<dyn Source> {
+    fn from(copy: TraceCopy) -> Box<dyn Source> {
+        Box::new(copy)
+    }
+}
+
+impl Source for TraceCopy {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        let chunk = self.source.next_chunk()?;
+        if chunk.is_none() {
+            // All other fields of the origin are final from the beginning.
+            let Origin { finish, restarts, ref suspects, .. } = *self.source.origin();
+            self.origin = Origin { finish, restarts, suspects: suspects.clone(), ..self.origin.clone() };
+        }
+        Ok(chunk)
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn footprint(&self) -> Option<Bytes> {
+        self.source.footprint()
     }
 }
 

@@ -139,6 +139,14 @@ impl RunSpec {
         Ok(all)
     }
 
+    /// Checks everything that does not depend on the content of the programs, and returns the options of all simulations.
+    fn check(&self) -> PyResult<Vec<runner::RunOptions>> {
+        runner::check_warm_up(self.warm_up, self.limit.unwrap_or(u64::MAX)).map_err(refused)?;
+        let simulations = self.options()?;
+        self.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
+        Ok(simulations)
+    }
+
     /// Names that identify one of the simulations.
     fn apart<'a>(&self, machine: &'a Machine, design: &'a Design) -> Vec<&'a str> {
         let machine = (self.machines.len() > 1).then_some(machine.name.as_str());
@@ -231,20 +239,44 @@ impl RunAnswer {
     }
 }
 
+/// Checks that all simulations can run these programs.
+fn check_sources(programs: &[Box<dyn Source>], simulations: &[runner::RunOptions]) -> PyResult<()> {
+    simulations.iter().try_for_each(|options| runner::check_fits(programs, &options.machine)).map_err(refused)?;
+    simulations.iter().try_for_each(|options| runner::check_persistent(programs, options)).map_err(refused)?;
+    simulations.iter().try_for_each(|options| runner::check_requests(programs, options)).map_err(refused)
+}
+
+/// A simulation that a request would carry out.
+#[derive(Serialize)]
+struct PlannedSimulation<'a> {
+    machine: &'a Machine,
+    design: &'a Design,
+    /// Memory that the programs touch, in bytes; `None` if it is unknown for any of them.
+    footprint_bytes: Option<u64>,
+}
+
+/// Checks a request as [`run`] does, but runs nothing, and returns its simulations. All programs must be repeatable.
+#[pyfunction]
+pub fn plan(spec: &str) -> PyResult<String> {
+    let spec: RunSpec = from_json(spec)?;
+    let simulations = spec.check()?;
+    let programs: Vec<_> = spec.open_for_each(1)?.into_iter().flatten().collect();
+    check_sources(&programs, &simulations)?;
+    let footprint_bytes = programs.iter().map(|program| program.footprint().map(|bytes| bytes.0)).sum();
+    let planned = simulations.iter().map(|options| {
+        let runner::RunOptions { machine, design, .. } = options;
+        PlannedSimulation { machine, design, footprint_bytes }
+    });
+    to_json(&planned.collect::<Vec<_>>())
+}
+
 /// Runs programs on machines under designs. The function calls `callback(progress_json)` about ten times a second, but
 /// only after all checks of the request. The first Ctrl-C ends the program and lets the simulations finish with the
 /// execution so far; the second stops them.
 #[pyfunction]
 pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: RunSpec = from_json(spec)?;
-    runner::check_warm_up(spec.warm_up, spec.limit.unwrap_or(u64::MAX)).map_err(refused)?;
-    let simulations = spec.options()?;
-    spec.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
-    let fits = |programs: &[Box<dyn Source>]| {
-        simulations.iter().try_for_each(|options| runner::check_fits(programs, &options.machine)).map_err(refused)?;
-        simulations.iter().try_for_each(|options| runner::check_persistent(programs, options)).map_err(refused)?;
-        simulations.iter().try_for_each(|options| runner::check_requests(programs, options)).map_err(refused)
-    };
+    let simulations = spec.check()?;
     let mut watcher = Watcher::new(callback);
     let of = spec.length();
     let mut look = |progress: &runner::Progress, process: Option<&Process>| {
@@ -255,11 +287,11 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
     };
     let results = if let [program] = &spec.programs[..] {
         let opened = program.clone().open(spec.limit, spec.seed).map_err(refused)?;
-        fits(std::slice::from_ref(&opened.source))?;
+        check_sources(std::slice::from_ref(&opened.source), &simulations)?;
         py.detach(|| runner::session(opened.source, &simulations, |progress| look(progress, opened.process.as_ref())))
     } else {
         let sources = spec.open_for_each(simulations.len())?;
-        sources.first().map_or(Ok(()), |programs| fits(programs))?;
+        sources.first().map_or(Ok(()), |programs| check_sources(programs, &simulations))?;
         py.detach(|| runner::session_together(sources, &simulations, |progress| look(progress, None)))
     };
     watcher.finish()?;
