@@ -73,7 +73,11 @@ demo: build ## Run sqlite3 under four designs, compare them, and explain one rea
 test: ## Run every check
 	$(MAKE) --jobs=3 --output-sync=line --no-print-directory PROFILE=dev SEED=$(SEED) test-python test-crates test-hw
 
-test-python: build
+$(VENV)/.ready-studies: scripts/setup.sh pyproject.toml $(VENV)/.ready
+	scripts/setup.sh $(VENV) studies
+	touch $@
+
+test-python: $(VENV)/.ready-studies build
 	$(MAKE) lint-python
 	$(ALONE) $(PYTHON) -m pytest --quiet python/tests tests
 
@@ -158,7 +162,7 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 
 # Each folder of python/casemate/reproduce is a study: `make reproduce STUDY=fvs`.
 STUDY := emcc
-reproduce: build ## Run a paper's evaluation again, EMCC's, STUDY=cryptopage, fvs or secpb: an hour or less; continues an interrupted study
+reproduce: $(VENV)/.ready-studies build ## Run a paper's evaluation again, EMCC's, STUDY=cryptopage, fvs or secpb: an hour or less; continues an interrupted study
 	$(CASEMATE) reproduce $(STUDY)
 
 # Programs with code for recovery, and designs that claim recovery after a loss of power.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the programs and packages that Casemate needs. Without permission to install, prints the names of those that are
 # missing.
-# Usage: scripts/setup.sh VENV_DIRECTORY [bench | fast | sqlite3 | hw | ecp5]
+# Usage: scripts/setup.sh VENV_DIRECTORY [studies | bench | fast | sqlite3 | hw | ecp5]
+# `studies` adds the libraries of studies: 250 MB.
 # `bench` adds the libraries for the comparison with other programs.
 # `fast` adds the tool that merges the compiler's profiles.
 # `sqlite3` adds this program.
@@ -72,7 +73,7 @@ if [ "${2-}" = fast ] && ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-
         fail "llvm-profdata is missing next to rustc, and rustup could not add it: see above, then try: rustup component add llvm-tools"
 fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
-if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ]; then
+if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ] || [ "${2-}" = studies ]; then
     # The pins are the package's extra of this name; make builds the package itself.
     mapfile -t pins < <(sed -n "/^$2 = \[\$/,/^\]\$/s/^ *\"\(.*\)\",\$/\1/p" "$(dirname "$0")/../pyproject.toml")
     [ ${#pins[@]} -gt 0 ] || fail "pyproject.toml has no extra '$2'"

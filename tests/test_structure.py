@@ -76,6 +76,8 @@ PYTHON = {
     "explain.command": "options of a command",
     "run.command": "options of a command",
     "attack.command": "options of a command",
+    "sweep.command": "options of a command",
+    "study.Study": "keys of a file",
     "requests.RunOptions": "options of a command",
     "sampling.Sampling": COUNTS,
     "window.Window": COUNTS,

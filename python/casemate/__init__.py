@@ -13,6 +13,8 @@ that it stops, and why:
 The command `casemate` offers the same functions. Failures raise `CasemateError` with the reason as its text.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from casemate import starting  # noqa: F401  # isort: split  # before what takes time to load
 from casemate._core import CasemateError, __version__
 from casemate.api import (
@@ -54,6 +56,11 @@ from casemate.laboratory.requests import (
 )
 from casemate.schemas import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
 
+if TYPE_CHECKING:
+    from casemate.studies.query import results
+    from casemate.studies.study import Study
+    from casemate.studies.sweep import Workers, sweep
+
 # Earlier names of these functions, for programs that call them.
 campaign, exhaustive, survive = attack_many, attack_bits, crash_program
 
@@ -74,9 +81,11 @@ __all__ = [
     "RunOptions",
     "RunResults",
     "Store",
+    "Study",
     "Trace",
     "TraceInfo",
     "TraceWindow",
+    "Workers",
     "Write",
     "__version__",
     "attack",
@@ -97,11 +106,24 @@ __all__ = [
     "losses",
     "machines",
     "record",
+    "results",
     "run",
     "settings",
     "survive",
+    "sweep",
     "trace_info",
     "validate",
     "window",
     "workloads",
 ]
+
+_LATER = {"Study": "study", "Workers": "sweep", "results": "query", "sweep": "sweep"}
+"""Names whose modules only studies need, so that the package loads them at their first use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        import importlib
+
+        return getattr(importlib.import_module(f"casemate.studies.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'casemate' has no attribute '{name}'")

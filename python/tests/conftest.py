@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,16 @@ def claimed(design: str) -> tuple[int, int]:
     claims = api.design(design).claims.items()
     ends = [end for attack, end in claims if end != "not-applicable" and attack not in hypothetical]
     return sum(end in STOPPED for end in ends), len(ends)
+
+
+@pytest.fixture(scope="session")
+def scheduler() -> Iterator[str]:
+    """The address of a Dask scheduler with two workers, each of one thread."""
+    distributed: Any = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=None, silence_logs=50, host="127.0.0.1"
+    ) as cluster:
+        yield cluster.scheduler_address
 
 
 Casemate = Callable[..., Said]

@@ -1,19 +1,23 @@
 """A paper's evaluation, run again: the kept runs, the figures computed from them, and that every trend can fail."""
 
-import io
 import pickle
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from casemate import CasemateError, api, reproduce
+from casemate.laboratory.requests import BuiltIn, Program, RunOptions
 from casemate.reproduce import emcc, pictures, report, studies
-from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together, written
+from casemate.reproduce.carry import carry_out
+from casemate.reproduce.runs import Bench, Case, Runs, Setting
 from casemate.reproduce.study import Carried, Each, Figure, Finding, Means, Series, Study, Trend, half_width
+from casemate.studies.dispatch import Work
+from casemate.studies.recordings import Command, Recordings
+from casemate.studies.sweep import Observer, Workers
 from conftest import Casemate, trend_holds
 from rich.console import Console
 
@@ -33,30 +37,40 @@ def finds(margin: Callable[[float], float]) -> Callable[[Means, Each], Finding]:
     return lambda means, each: Finding((margin(means["1"]["slow"]),), "as measured")
 
 
-STUDY = Study("study", "A paper", "emcc-4core", 2, (), (SMALL, OTHER), SETTINGS, (SLOWDOWN,), ())
+STUDY = Study("study", "A paper", Bench("emcc-4core", 2), (), (SMALL, OTHER), SETTINGS, (SLOWDOWN,), ())
 
 
-def store_of(study: Study, folder: Path) -> Store:
-    return Store(folder, study.machine, study.copies, study.shared)
+@dataclass
+class Laboratory:
+    """Carries out studies on a scheduler, and keeps the notices."""
+
+    scheduler: str
+    folder: Path
+    notices: list[str] = field(default_factory=list)
+    points: list[int] = field(default_factory=list)
+    """Number of points that were done in each study."""
+
+    def __call__(self, study: Study, seeds: int = SEEDS) -> Carried:
+        """Carries out the runs of a study's first figure."""
+        last: list[Work] = []
+        observer = Observer(self.notices.append, last.append)
+        carried = carry_out(study, ["1"], seeds, self.folder, Workers(scheduler=self.scheduler), observer)
+        self.points.append(last[-1].done if last else 0)
+        return carried
 
 
-def carry_out(store: Store, study: Study, seeds: int = SEEDS) -> tuple[Runs, list[str], list[Job]]:
-    """Carries out the runs of a study's first figure; returns records, failures and the reported jobs."""
-    reported: list[Job] = []
-    needed = study.needed(["1"])
-    jobs = [
-        store.job(case, setting, store.trace(case), seed) for seed in range(1, seeds + 1) for case, setting in needed
-    ]
-    runs, failures = store.carry_out(jobs, lambda done, job: reported.append(job))
-    return runs, failures, reported
+@pytest.fixture
+def laboratory(scheduler: str, tmp_path: Path) -> Laboratory:
+    """Carries out studies in an empty folder."""
+    return Laboratory(scheduler, tmp_path / "study")
 
 
 @pytest.fixture(scope="module")
-def some_runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def some_runs(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """The runs of the small study."""
-    runs, failures, _ = carry_out(store_of(STUDY, tmp_path_factory.mktemp("study")), STUDY)
-    assert failures == []
-    return runs
+    carried = Laboratory(scheduler, tmp_path_factory.mktemp("study"))(STUDY)
+    assert (carried.failures, carried.interrupted) == ([], False)
+    return carried.runs
 
 
 def test_a_figure_needs_only_the_runs_of_its_workloads_and_settings() -> None:
@@ -81,35 +95,37 @@ def test_a_figure_of_named_workloads_is_limited_to_them_and_says_so(some_runs: R
     assert one.note.startswith("Only of small.")
 
 
-def test_a_study_run_is_reused_until_its_settings_change(tmp_path: Path) -> None:
-    store = store_of(STUDY, tmp_path)
-    runs, failures, jobs = carry_out(store, STUDY)
-    assert (len(runs), failures) == (2 * SEEDS, [])
-    kept = {job.path: job.path.stat().st_mtime_ns for job in jobs}
-    again, _, jobs_again = carry_out(store, STUDY)
-    assert again == runs
-    assert jobs_again == []
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    slower = replace(SETTINGS[1], changes={"machine.engines.aes.latency_ns": 600})
-    assert store.job(SMALL, slower, None).path not in kept
-    assert store.job(SMALL, SETTINGS[1], None, SEEDS + 1).path not in kept
-    shared = store_of(replace(STUDY, shared={"ledger": True}), tmp_path)
-    assert shared.job(SMALL, SETTINGS[1], None).path not in kept
+def test_a_study_run_is_reused_until_its_settings_change(laboratory: Laboratory) -> None:
+    first = laboratory(STUDY)
+    assert (len(first.runs), first.failures) == (2 * SEEDS, [])
+    assert laboratory(STUDY).runs == first.runs
+    assert f"{2 * SEEDS} of {2 * SEEDS} runs exist already" in laboratory.notices
+    slower = Setting("slow", "ctr-mac", {"machine.engines.aes.latency_ns": 600})
+    laboratory(replace(STUDY, settings=(SETTINGS[0], slower)))
+    laboratory(STUDY, SEEDS + 1)
+    laboratory(replace(STUDY, bench=replace(STUDY.bench, shared={"ledger": True})))
+    assert laboratory.points == [2 * SEEDS, 0, SEEDS, 2, 2 * SEEDS]
 
 
-def test_a_damaged_cached_study_run_is_repeated_and_reported(tmp_path: Path) -> None:
-    store = store_of(STUDY, tmp_path)
-    runs, _, jobs = carry_out(store, STUDY, 1)
-    cut = jobs[0].path
-    cut.write_bytes(cut.read_bytes()[:500])
-    notices = Console(record=True, file=io.StringIO(), width=500)
-    carried = report.carry_out(STUDY, ["1"], 1, store, notices)
-    assert {key: run.ipc for key, run in carried.runs.items()} == {key: run.ipc for key, run in runs.items()}
-    assert carried.failures == []
-    said = notices.export_text()
-    assert "1 of 2 runs exist already" in said
-    assert f"{cut} cannot be read: repeating that run" in said
-    assert carry_out(store, STUDY, 1)[2] == [], "it is whole again"
+def test_a_damaged_table_of_study_runs_is_repeated_and_reported(laboratory: Laboratory) -> None:
+    runs = laboratory(STUDY, 1).runs
+    for path in laboratory.folder.glob("*.parquet"):
+        path.write_bytes(path.read_bytes()[:500])
+    again = laboratory(STUDY, 1)
+    assert {key: run.event_hash for key, run in again.runs.items()} == {
+        key: run.event_hash for key, run in runs.items()
+    }
+    assert again.failures == []
+    assert any("is damaged" in notice for notice in laboratory.notices)
+    laboratory(STUDY, 1)
+    assert laboratory.points == [2, 2, 0], "the folder is whole again"
+
+
+def test_study_runs_that_an_earlier_version_kept_are_named_as_not_usable(laboratory: Laboratory) -> None:
+    (laboratory.folder / "runs").mkdir(parents=True)
+    (laboratory.folder / "runs" / "small-none-1-0123.json").write_text("{}")
+    laboratory(STUDY, 1)
+    assert any("has 1 runs of an earlier form" in notice for notice in laboratory.notices)
 
 
 def test_a_casemate_error_is_unchanged_by_pickling() -> None:
@@ -117,27 +133,10 @@ def test_a_casemate_error_is_unchanged_by_pickling() -> None:
     assert (type(again), str(again)) == (CasemateError, "cannot write 'here'")
 
 
-def test_a_study_run_that_cannot_be_stored_is_an_error_with_its_path(tmp_path: Path) -> None:
-    store = store_of(STUDY, tmp_path)
-    (tmp_path / "runs").rmdir()
-    (tmp_path / "runs").write_text("no folder any more")
-    with pytest.raises(CasemateError, match=r"cannot write '.*/runs/small-.*': Not a directory"):
-        carry_out(store, STUDY, 1)
-
-
-def test_absent_optional_keys_are_not_written_with_the_parts_of_a_design() -> None:
-    """Keys without a value are not part of the digest, so a new key does not change the file names of earlier runs."""
-    parts = api.design("emcc").parts
-    assert parts.speculation is None
-    assert "speculation" not in written(parts)
-    assert type(parts).model_validate_json(written(parts)) == parts
-
-
-def test_shared_options_of_a_study_reach_its_runs(tmp_path: Path) -> None:
-    study = replace(STUDY, shared={"ledger": True})
-    runs, failures, _ = carry_out(store_of(study, tmp_path), study, 1)
-    assert failures == []
-    assert runs["small", "slow", 1].checks.pad_reused is False
+def test_shared_options_of_a_study_reach_its_runs(laboratory: Laboratory) -> None:
+    carried = laboratory(replace(STUDY, bench=replace(STUDY.bench, shared={"ledger": True})), 1)
+    assert carried.failures == []
+    assert carried.runs["small", "slow", 1].checks.pad_reused is False
 
 
 def test_study_figures_are_means_over_seeds_with_a_student_confidence_interval(some_runs: Runs) -> None:
@@ -257,59 +256,41 @@ def test_a_study_trend_within_its_confidence_intervals_is_reported_as_such(some_
     assert found(lambda slowdown: slowdown, seeds=1) == (True, None, False)
 
 
-def test_study_runs_that_differ_only_in_the_design_are_executed_in_one_batch(tmp_path: Path) -> None:
-    store = store_of(STUDY, tmp_path)
-    settings = (
-        *SETTINGS,
-        Setting("slower", "ctr-mac", SLOW | {"design.parts.mac.tag_bits": 32}),
-        Setting("xts", "xts"),
-    )
-    jobs = [store.job(SMALL, setting, None, seed) for seed in (1, 2) for setting in settings]
-    names = [[(job.setting.name, job.seed) for job in batch] for batch in together(jobs)]
-    assert names == [
-        [("none", 1), ("xts", 1)], [("slow", 1)], [("slower", 1)], [("none", 2), ("xts", 2)], [("slow", 2)],
-        [("slower", 2)],
-    ]  # fmt: skip
-
-
-def test_a_study_run_has_the_same_event_hash_alone_and_in_a_batch(some_runs: Runs, tmp_path: Path) -> None:
-    plain = tuple(replace(setting, changes={"design.parts.mac.tag_bits": 32}) for setting in SETTINGS[1:])
-    together_ = replace(STUDY, settings=(SETTINGS[0], *plain))
-    runs, failures, _ = carry_out(store_of(together_, tmp_path / "together"), together_, 1)
-    assert failures == []
-    assert runs["small", "none", 1].event_hash == some_runs["small", "none", 1].event_hash
-    store = store_of(STUDY, tmp_path / "alone")
-    alone, _ = store.carry_out([store.job(SMALL, plain[0], None)], lambda *_: None)
-    assert runs["small", "slow", 1].event_hash == alone["small", "slow", 1].event_hash
-    assert runs["small", "slow", 1].configuration.design.parts.mac.tag_bits == 32
+def test_a_study_run_has_the_same_event_hash_alone_and_in_a_session(some_runs: Runs) -> None:
+    alone = api.run(
+        2 * [BuiltIn("gups", SMALL.settings)], designs=["ctr-mac"], machine="emcc-4core", changes=SLOW,
+        options=RunOptions(limit=10_000, warm_up=5_000, protection=False),
+    )  # fmt: skip
+    assert some_runs["small", "slow", 1].event_hash == alone.records[0].event_hash
 
 
 @pytest.mark.parametrize(
     "changes", [{"machine.engines.aes.latency": 500}, {"design.parts.mac.latency_ns": 500}], ids=["machine", "design"]
 )
-def test_a_failed_study_run_is_reported_and_the_other_runs_are_kept(changes: dict[str, object], tmp_path: Path) -> None:
-    study = replace(STUDY, settings=(SETTINGS[0], Setting("slow", "ctr-mac", changes)))
-    runs, failures, _ = carry_out(store_of(study, tmp_path), study, 1)
-    assert list(runs) == [("small", "none", 1)]
-    assert len(failures) == 1
-    assert "small under slow" in failures[0]
-    assert "latency" in failures[0]
+def test_a_failed_study_run_is_reported_and_the_other_runs_are_kept(
+    changes: dict[str, object], laboratory: Laboratory
+) -> None:
+    carried = laboratory(replace(STUDY, settings=(SETTINGS[0], Setting("slow", "ctr-mac", changes))), 1)
+    assert list(carried.runs) == [("small", "none", 1)]
+    assert len(carried.failures) == 1
+    assert "small under slow" in carried.failures[0]
+    assert "latency" in carried.failures[0]
 
 
-def test_a_missing_program_is_an_error_with_its_name(tmp_path: Path) -> None:
-    missing = Case("missing", "measured", recorded=Recorded(("no-such-program",), 0))
-    with pytest.raises(Exception, match="no-such-program"):
-        Store(tmp_path, STUDY.machine, 1).trace(missing)
+def recorded(name: str, packages: dict[str, str] | None = None) -> Command:
+    return Command(Program([name]), packages=packages or {})
 
 
-ABSENT = Case(
-    "absent", "measured", recorded=Recorded(("no-such-game",), 0, packages={"no-such-game": "games", "/none.a": "libs"})
-)
+def test_a_missing_program_is_a_failure_with_its_name(laboratory: Laboratory) -> None:
+    missing = Case("missing", "measured", recorded=recorded("no-such-program"))
+    (failure,) = laboratory(replace(STUDY, cases=(missing,)), 1).failures
+    assert "no-such-program" in failure
 
 
-def test_a_program_that_is_not_installed_is_left_out_and_its_package_is_named(tmp_path: Path) -> None:
-    study = replace(STUDY, cases=(SMALL, ABSENT))
-    carried = report.carry_out(study, ["1"], 1, store_of(study, tmp_path), Console(quiet=True))
+def test_a_program_that_is_not_installed_is_left_out_and_its_package_is_named(laboratory: Laboratory) -> None:
+    absent = Case("absent", "measured", recorded=recorded("no-such-game", {"no-such-game": "games", "/none.a": "libs"}))
+    study = replace(STUDY, cases=(SMALL, absent))
+    carried = laboratory(study, 1)
     assert {case for case, _, _ in carried.runs} == {"small"}
     assert carried.failures == []
     said = "absent is left out: 'no-such-game', '/none.a' is not installed (try: apt-get install games libs)"
@@ -320,24 +301,19 @@ def test_a_program_that_is_not_installed_is_left_out_and_its_package_is_named(tm
 
 
 def test_a_cached_trace_does_not_need_its_program_installed(tmp_path: Path) -> None:
-    present = Case("present", "measured", recorded=Recorded(("true",), 0), warm_up=500, counted=500)
-    store = store_of(STUDY, tmp_path)
-    kept = store.trace(present)
-    assert present.recorded
-    gone = replace(present, recorded=replace(present.recorded, packages={"no-such-game": "games"}))
-    assert store.trace(gone) == kept
+    kept = Recordings(tmp_path, str).recording(replace(recorded("true"), limit=1_000))
+    gone = replace(recorded("true", {"no-such-game": "games"}), limit=1_000)
+    assert Recordings(tmp_path, str).recording(gone) == kept
 
 
 def test_a_truncated_cached_trace_is_recorded_again(tmp_path: Path) -> None:
-    present = Case("present", "measured", recorded=Recorded(("true",), 0), warm_up=500, counted=500)
-    store = store_of(STUDY, tmp_path)
-    path = store.trace(present)
-    assert path
+    present = replace(recorded("true"), limit=1_000)
+    path = Recordings(tmp_path, str).recording(present)
     before = api.trace_info(path).totals
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(CasemateError, match="truncated"):
         api.trace_info(path)
-    assert store.trace(present) == path
+    assert Recordings(tmp_path, str).recording(present) == path
     assert api.trace_info(path).totals.instructions == before.instructions
 
 

@@ -3,13 +3,15 @@
 from dataclasses import replace
 
 import pytest
+from casemate.reproduce.carry import carry_out
 from casemate.reproduce.cryptopage import STUDY
 from casemate.reproduce.cryptopage.cases import KERNEL, PROGRAM, SIMPLEX
 from casemate.reproduce.cryptopage.figures import ADVANCED, BASIC, BEHIND, HIDE, L2_MISSES, cache_name, slots_name
 from casemate.reproduce.cryptopage.settings import CACHES, FREE, SLOTS
-from casemate.reproduce.runs import Case, Runs, Store
-from casemate.reproduce.study import Carried, Trend
+from casemate.reproduce.runs import Case, Runs
+from casemate.reproduce.study import Trend
 from casemate.schemas.reproduce import Reproduction
+from casemate.studies.sweep import Observer, Workers
 from conftest import trend_holds
 
 CASES = ("python3", "anneal", SIMPLEX)
@@ -28,7 +30,7 @@ def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
 def test_programs_are_recorded_and_the_network_simplex_is_among_the_kernels() -> None:
     programs = [case.recorded for case in STUDY.cases if case.group == PROGRAM]
     assert len(programs) >= 8
-    assert all(recorded and recorded.packages[recorded.command[0]] for recorded in programs)
+    assert all(recorded and recorded.packages[str(recorded.program.command[0])] for recorded in programs)
     assert SIMPLEX in [case.workload for case in STUDY.cases if case.group == KERNEL]
 
 
@@ -63,15 +65,15 @@ def _lost(number: str, name: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runs, Reproduction]:
+def small(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Runs, Reproduction]:
     """All figures, of two cases that are short."""
     study = replace(STUDY, cases=(SMALL, QUIET))
-    store = Store(tmp_path_factory.mktemp("cryptopage"), STUDY.machine, STUDY.copies, STUDY.shared)
     numbers = [figure.number for figure in STUDY.figures]
-    jobs = [store.job(case, setting, None) for case, setting in study.needed(numbers)]
-    runs, failures = store.carry_out(jobs, lambda *_: None)
-    assert failures == []
-    return runs, study.found(numbers, 1, Carried(runs))
+    carried = carry_out(
+        study, numbers, 1, tmp_path_factory.mktemp("cryptopage"), Workers(scheduler=scheduler), Observer()
+    )
+    assert carried.failures == []
+    return carried.runs, study.found(numbers, 1, carried)
 
 
 def test_all_cryptopage_study_settings_run_and_zero_time_permutations_have_equal_counts(

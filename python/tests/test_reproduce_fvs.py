@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 from casemate import api
+from casemate.reproduce.carry import carry_out
 from casemate.reproduce.fvs import STUDY
 from casemate.reproduce.fvs.cases import KERNEL, PROGRAM
-from casemate.reproduce.runs import Case, Store
-from casemate.reproduce.study import Carried, Trend
+from casemate.reproduce.runs import Case
+from casemate.reproduce.study import Trend
 from casemate.schemas.reproduce import Reproduction
+from casemate.studies.sweep import Observer, Workers
 from conftest import trend_holds
 
 CASES = ("gzip", *"bcdefghij")
@@ -26,13 +28,13 @@ def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
 def test_ten_programs_are_recorded_and_each_names_its_package() -> None:
     programs = [case.recorded for case in STUDY.cases if case.group == PROGRAM]
     assert len(programs) >= 10
-    assert all(recorded and recorded.packages[recorded.command[0]] for recorded in programs)
+    assert all(recorded and recorded.packages[str(recorded.program.command[0])] for recorded in programs)
     assert {case.group for case in STUDY.cases} == {PROGRAM, KERNEL}
     assert all(case.workload for case in STUDY.cases if case.group == KERNEL)
 
 
 def test_the_conditions_of_the_study_state_the_pipelines_of_the_machine() -> None:
-    machine = next(machine for machine in api.machines() if machine.name == STUDY.machine).model_dump()
+    machine = next(machine for machine in api.machines() if machine.name == STUDY.bench.machine).model_dump()
     tdes, aes = machine["engines"]["tdes"], machine["engines"]["aes"]
     said = (
         f"{tdes['units']} for Triple-DES that take a block every {tdes['interval_ns']:g} ns, "
@@ -76,13 +78,13 @@ SMALL = Case("small", KERNEL, "btree", {"preload": 20_000}, warm_up=40_000, coun
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+def small(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     """All figures, of one short case."""
-    store = Store(tmp_path_factory.mktemp("fvs"), STUDY.machine, STUDY.copies, STUDY.shared)
-    runs, failures = store.carry_out([store.job(SMALL, setting, None) for setting in STUDY.settings], lambda *_: None)
-    assert failures == []
     study = replace(STUDY, cases=(SMALL,))
-    return study.found([figure.number for figure in STUDY.figures], 1, Carried(runs))
+    numbers = [figure.number for figure in STUDY.figures]
+    carried = carry_out(study, numbers, 1, tmp_path_factory.mktemp("fvs"), Workers(scheduler=scheduler), Observer())
+    assert carried.failures == []
+    return study.found(numbers, 1, carried)
 
 
 def test_all_settings_run_and_all_figures_have_numbers(small: Reproduction) -> None:

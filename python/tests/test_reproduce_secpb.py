@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 from casemate import api
-from casemate.reproduce.runs import Store
+from casemate.reproduce.carry import carry_out
 from casemate.reproduce.secpb import STUDY
 from casemate.reproduce.secpb.cases import HEAP, NAMED, NWPE_SWEPT, PPTI_SWEPT, PROGRAM, REUSE, STREAM, SWEEP, swept
 from casemate.reproduce.secpb.measures import TREE_HASHES
 from casemate.reproduce.secpb.settings import ENTRIES, SCHEMES, design
-from casemate.reproduce.study import Carried, Trend
+from casemate.reproduce.study import Trend
 from casemate.schemas.reproduce import Reproduction
+from casemate.studies.sweep import Observer, Workers
 from conftest import trend_holds
 
 RATES = [(ppti, nwpe) for ppti in PPTI_SWEPT for nwpe in NWPE_SWEPT]
@@ -30,16 +31,16 @@ def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
 def test_six_programs_are_recorded_and_two_kernels_store_at_the_papers_rates() -> None:
     programs = [case.recorded for case in STUDY.cases if case.group == PROGRAM]
     assert len(programs) >= 6
-    assert all(recorded and recorded.packages[recorded.command[0]] for recorded in programs)
+    assert all(recorded and recorded.packages[str(recorded.program.command[0])] for recorded in programs)
     rates = {case.name: (case.settings["rate"], case.settings["per_line"]) for case in STUDY.cases if case.workload}
     assert (rates["gamess"], rates["povray"]) == ((474, 21), (388, 176))
 
 
 def test_the_secpb_study_constants_match_tree_height_and_banks_of_its_machine() -> None:
     """Counters are hashed for the lowest level of nodes, each level for the next one, and the highest for the root."""
-    regions = api.layout(design("CM"), machine=STUDY.machine).regions
+    regions = api.layout(design("CM"), machine=STUDY.bench.machine).regions
     assert 1 + sum(region.level is not None for region in regions) == TREE_HASHES
-    machine = next(machine for machine in api.machines() if machine.name == STUDY.machine).model_dump()
+    machine = next(machine for machine in api.machines() if machine.name == STUDY.bench.machine).model_dump()
     assert any(f"{machine['pcm']['banks']} here" in condition for condition in STUDY.conditions)
 
 
@@ -84,7 +85,7 @@ SMALL = {NAMED: 2, REUSE: 1, STREAM: 1, SWEEP: len(RATES)}
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+def small(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     """All figures, of cases that are short."""
     cases = tuple(
         replace(case, warm_up=20_000, counted=10_000)
@@ -92,12 +93,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
         for case in [case for case in STUDY.cases if case.group == group][:number]
     )
     study = replace(STUDY, cases=cases)
-    store = Store(tmp_path_factory.mktemp("secpb"), STUDY.machine, STUDY.copies, STUDY.shared)
     numbers = [figure.number for figure in STUDY.figures]
-    jobs = [store.job(case, setting, None) for case, setting in study.needed(numbers)]
-    runs, failures = store.carry_out(jobs, lambda *_: None)
-    assert failures == []
-    return study.found(numbers, 1, Carried(runs))
+    carried = carry_out(study, numbers, 1, tmp_path_factory.mktemp("secpb"), Workers(scheduler=scheduler), Observer())
+    assert carried.failures == []
+    return study.found(numbers, 1, carried)
 
 
 def test_all_settings_run_and_all_figures_have_numbers(small: Reproduction) -> None:

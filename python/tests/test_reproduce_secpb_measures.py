@@ -53,7 +53,7 @@ def records() -> Records:
     ran = api.run(
         BuiltIn("gups", {"footprint": "64 KB"}),
         designs=["bbb", *(design(scheme) for scheme in SCHEMES)],
-        machine=STUDY.machine,
+        machine=STUDY.bench.machine,
         changes=changes,
         options=RunOptions(limit=1000, protection=False),
     )

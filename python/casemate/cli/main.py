@@ -34,6 +34,8 @@ COMMANDS = {
     "explain": "Show the timeline of one read or write, and its waits.",
     "attack": "Attack designs, and compare the results with their claims.",
     "crash": "Cut the power at every point, and check the recovered memory.",
+    "sweep": "Carry out a study: many runs on many cores and machines.",
+    "results": "Show the rows of studies and of stored records.",
     "list": "List designs, machines, workloads, attacks or traces.",
     "record": "Store a program's execution, to run it as often as you like.",
     "trace": "Look at stored executions.",

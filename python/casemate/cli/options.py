@@ -137,6 +137,14 @@ stdout = click.option(
 )
 
 
+workers = click.option(
+    "--workers", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one a processor]"
+)
+scheduler = click.option(
+    "--scheduler", metavar="ADDRESS", help="A Dask scheduler that has workers, as in tcp://head:8786, in their place."
+)
+
+
 class OutputFile(click.ParamType[Path]):
     """Type of a file to be written. It refuses a bad path at once and not after a long run."""
 

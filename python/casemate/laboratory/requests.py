@@ -116,6 +116,10 @@ class Trace(Repeatable):
     """Part of the memory that must survive a loss of power, as for a `Program`. Traces in formats of other simulators
     accept only `all`: they do not record mappings.
     """
+    stated: str | None = None
+    """Path that records state in place of `path`, for a copy of a trace. It matters for the formats of other
+    simulators, which contain no name of the program.
+    """
 
     def __post_init__(self) -> None:
         arguments.check(self)
@@ -124,7 +128,7 @@ class Trace(Repeatable):
         """Returns the request in the form that the native functions accept. The recording has already decided whether
         it contains load values.
         """
-        return {"trace": {"path": str(self.path), "persistent": self.persistent}}
+        return {"trace": {"path": str(self.path), "persistent": self.persistent, "stated": self.stated}}
 
 
 Runnable = Program | Repeatable | Sequence[Word] | Sequence[Repeatable]

@@ -3,6 +3,7 @@ Thin lines are the 95 % confidence intervals over the seeds.
 """
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,20 @@ INTERVAL = "#4b5563"
 
 def draw(found: Reproduction, path: Path) -> None:
     """Draws the figures with a single unit into a PNG file, or all figures if each mixes units."""
+    drawn = [figure for figure in found.figures if figure.one_unit] or found.figures
+    lines = f" Thin lines: 95 % intervals over {found.seeds} seeds." if found.seeds > 1 else ""
+    draw_figures(drawn, f"{found.paper}, on {found.machine}. Black marks: the paper's means.{lines}", path)
+
+
+def draw_figures(drawn: Sequence[FigureFound], heading: str, path: Path) -> None:
+    """Draws figures, each as a panel, below a heading into a PNG file."""
     picture.prepare(points=8)
     from matplotlib import pyplot
 
-    drawn = [figure for figure in found.figures if figure.one_unit] or found.figures
     rows = math.ceil(len(drawn) / COLUMNS)
     size = (PANEL_INCHES[0] * COLUMNS, PANEL_INCHES[1] * rows)
     figure, axes = pyplot.subplots(rows, COLUMNS, figsize=size, squeeze=False, layout="constrained")
-    lines = f" Thin lines: 95 % intervals over {found.seeds} seeds." if found.seeds > 1 else ""
-    figure.suptitle(f"{found.paper}, on {found.machine}. Black marks: the paper's means.{lines}", x=0.01, ha="left")
+    figure.suptitle(heading, x=0.01, ha="left")
     for axis, panel in zip(axes.flat, drawn, strict=False):
         _panel(axis, panel)
     for axis in list(axes.flat)[len(drawn) :]:

@@ -2,9 +2,11 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 
+from casemate.laboratory.requests import Program
 from casemate.reproduce.inputs import RANDOM_ROWS, WORDS_IN_PERL, WORDS_IN_PYTHON, functions_in_c, transport
-from casemate.reproduce.runs import Recorded
+from casemate.studies.recordings import Command
 
 _SOURCES = functions_in_c(20_000)
 _SHORT_SOURCES = functions_in_c(2_000)
@@ -13,11 +15,16 @@ _LIBRARY = "/usr/lib/x86_64-linux-gnu/libc.a"
 
 def program(
     package: str, command: tuple[str, ...], skip: int, text: str = "", read: Mapping[str, str] | None = None
-) -> Recorded:
+) -> Command:
     """Returns the recording of a package's command from instruction `skip` on; `read` contains the files that the
     command reads, with their packages.
     """
-    return Recorded(command, skip, text, {command[0]: package, **(read or {})})
+    return Command(Program(command, skip=skip), text=text, packages={command[0]: package, **(read or {})})
+
+
+def later(recorded: Command, skip: int) -> Command:
+    """Returns the recording of the same program from another instruction on."""
+    return replace(recorded, program=replace(recorded.program, skip=skip))
 
 
 PROGRAMS = {

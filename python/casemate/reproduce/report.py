@@ -1,63 +1,14 @@
-"""Progress and output of a study."""
+"""A paper's evaluation as tables: its figures next to ours, and its trends."""
 
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate._core import CasemateError
-from casemate.reproduce.runs import Job, NotInstalledError, Store, kept
-from casemate.reproduce.study import Carried, Study
 from casemate.schemas.reproduce import FigureFound, Reproduction
 from casemate.terminal import interruption
-from casemate.terminal.progress import Steps
-
-
-def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, notices: Console) -> Carried:
-    """Carries out the runs that these figures need, all runs with one seed before any run with the next. The store
-    keeps finished runs.
-    """
-    failures: list[str] = []
-    left_out: list[str] = []
-    jobs: list[Job] = []
-    needed = study.needed(numbers)
-    try:
-        traces = {}
-        for name, case in {case.name: case for case, _ in needed}.items():
-            if case.recorded:
-                notices.print(f"  recording {name}, unless a whole recording exists", markup=False)
-            try:
-                traces[name] = store.trace(case)
-            except NotInstalledError as error:
-                left_out.append(f"{name} is left out: {error}")
-            except CasemateError as error:
-                failures.append(f"{name} was left out: {error}")
-        jobs = [
-            store.job(case, setting, traces[case.name], seed)
-            for seed in range(1, seeds + 1)
-            for case, setting in needed
-            if case.name in traces
-        ]
-        found = kept(jobs)
-        missing = sum(job.key not in found for job in jobs)
-        if found:
-            notices.print(f"  {len(found)} of {len(jobs)} runs exist already", markup=False)
-        for job in jobs:
-            if job.key not in found and job.path.exists():
-                notices.print(f"  {job.path} cannot be read: repeating that run", markup=False)
-        with Steps(notices, f"reproducing {study.name}", max(missing, 1)) as steps:
-
-            def report(done: int, job: Job) -> None:
-                last = f"{job.case.name} under {job.setting.name} with seed {job.seed}"
-                steps.begin(done, f"{done} of {missing} runs, last {last}")
-                steps.report({"done": 0, "of": 1})
-
-            runs, wrong = store.carry_out(jobs, report)
-    except KeyboardInterrupt:
-        return Carried(kept(jobs), failures, left_out, interrupted=True)
-    return Carried(runs, failures + wrong, left_out, interrupted=False)
 
 
 def tables(found: Reproduction, every_case: bool) -> RenderableType:
@@ -65,7 +16,7 @@ def tables(found: Reproduction, every_case: bool) -> RenderableType:
     parts: list[RenderableType] = [Text(f"{found.paper}, on {found.machine}", style="bold")]
     parts += [Text(f"  {condition}", style="dim") for condition in found.conditions]
     parts.append(Text(f"  {_of_seeds(found)}", style="dim"))
-    parts += [_of_cases(figure) for figure in found.figures] if every_case else [_of_means(found.figures)]
+    parts += [of_cases(figure) for figure in found.figures] if every_case else [_of_means(found.figures)]
     parts += [_trends(found)] if found.trends else []
     parts += [Text(case, style="yellow") for case in found.left_out]
     parts += [Text(failure, style="red") for failure in found.failures]
@@ -101,7 +52,8 @@ def _of_means(figures: Sequence[FigureFound]) -> Table:
     return table
 
 
-def _of_cases(figure: FigureFound) -> RenderableType:
+def of_cases(figure: FigureFound) -> RenderableType:
+    """Returns a figure as a table: a row for each case, then the mean and, if the paper states one, its mean."""
     title = f"{figure.label}: {figure.title} ({figure.unit})"
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("")
@@ -113,7 +65,8 @@ def _of_cases(figure: FigureFound) -> RenderableType:
     table.add_section()
     means = (Text(_number(series.ours, series.half_width), style="bold") for series in figure.series)
     table.add_row(f"{figure.mean} mean", *means)
-    table.add_row("the paper's", *(_number(series.paper) for series in figure.series))
+    if any(series.paper is not None for series in figure.series):
+        table.add_row("the paper's", *(_number(series.paper) for series in figure.series))
     note = [Text(f"  {figure.note}", style="dim")] if figure.note else []
     return Group(Text(title, style="bold cyan"), *note, table)
 

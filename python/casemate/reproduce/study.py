@@ -9,12 +9,12 @@ of runs has the same data and the same pages.
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal
+from typing import Literal
 
 from casemate import _core
-from casemate.reproduce.runs import Case, Runs, Setting
+from casemate.reproduce.runs import Bench, Case, Runs, Setting
 from casemate.schemas.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound, TrendFound
 from casemate.schemas.run import Record
 
@@ -179,15 +179,12 @@ class Study:
 
     name: str
     paper: str
-    machine: str
-    copies: int
+    bench: Bench
     conditions: tuple[str, ...]
     cases: tuple[Case, ...]
     settings: tuple[Setting, ...]
     figures: tuple[Figure, ...]
     trends: tuple[Trend, ...]
-    shared: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of `api.run` for all runs."""
 
     def needed(self, numbers: Sequence[str]) -> list[tuple[Case, Setting]]:
         """Returns the cases and settings of the runs that these figures need with each seed, sorted by case."""
@@ -216,7 +213,7 @@ class Study:
             if all(number in measured for number in trend.figures)
         )
         return Reproduction(
-            paper=self.paper, machine=self.machine, conditions=self.conditions, seeds=seeds,
+            paper=self.paper, machine=self.bench.machine, conditions=self.conditions, seeds=seeds,
             figures=tuple(found.seen() for found in measured.values()), trends=trends, left_out=tuple(carried.left_out),
             failures=tuple(carried.failures), interrupted=carried.interrupted,
             holds=not carried.failures and all(trend.holds for trend in trends),

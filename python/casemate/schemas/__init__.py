@@ -40,6 +40,7 @@ from casemate.schemas.power_loss import Mismatch, PowerLoss, PowerLosses
 from casemate.schemas.predicted import Predicted, Speculation
 from casemate.schemas.reproduce import Reproduction
 from casemate.schemas.run import Configuration, Failure, Record, RunResults
+from casemate.schemas.sweep import Rows, SweepPlan, SweepResult
 from casemate.schemas.validation import Validation, ValidationRow
 from casemate.schemas.window import Accesses, Window
 
@@ -106,6 +107,7 @@ __all__ = [
     "Recording",
     "Reproduction",
     "Row",
+    "Rows",
     "RunResults",
     "Scaling",
     "Scenario",
@@ -116,6 +118,8 @@ __all__ = [
     "Speed",
     "Spread",
     "StorageSize",
+    "SweepPlan",
+    "SweepResult",
     "Totals",
     "TraceInfo",
     "UnitWork",

@@ -35,6 +35,14 @@ class Result(BaseModel):
         """Returns this result as JSON, in the form that its schema describes."""
         return self.model_dump_json(by_alias=True, indent=2)
 
+    def to_frame(self) -> Any:
+        """Returns this result as a table of polars, or of pandas without polars: a row for each record, design, attack
+        or other part that it lists, or a single row. Raises `CasemateError` if neither library is installed.
+        """
+        from casemate.studies import frames
+
+        return frames.frame_of_rows(frames.rows_of(self))
+
     @classmethod
     def schema_of(cls) -> dict[str, Any]:
         """Returns the JSON schema of this kind of result."""

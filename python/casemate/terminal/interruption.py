@@ -1,5 +1,5 @@
-"""Ctrl-C and SIGTERM: the first signal ends the work in good order, so that finished results are kept; the second ends
-the process.
+"""Ctrl-C, SIGTERM and SIGHUP: the first signal ends the work in good order, so that finished results are kept; the
+second ends the process.
 """
 
 import signal
@@ -7,36 +7,41 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from casemate.starting import EXIT_CTRL_C
+HANDLED = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that are handled like Ctrl-C."""
 
-EXIT_TERMINATED = 128 + signal.SIGTERM
-
-_terminated = False
+_received = signal.SIGINT
 
 
 @contextmanager
 def listening() -> Iterator[None]:
-    """Handles SIGTERM like Ctrl-C inside the context. Python permits this only in the main thread."""
-    global _terminated
-    _terminated = False
-    before = signal.signal(signal.SIGTERM, _take)
+    """Handles SIGTERM and SIGHUP like Ctrl-C inside the context, except a signal that the process ignores, as SIGHUP
+    under nohup. Python permits this only in the main thread.
+    """
+    global _received
+    _received = signal.SIGINT
+    before = {number: signal.getsignal(number) for number in HANDLED}
+    handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in handled:
+        signal.signal(number, _take)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in handled:
+            signal.signal(number, before[number])
 
 
-def _take(_number: int, _frame: FrameType | None) -> None:
-    global _terminated
-    _terminated = True
+def _take(number: int, _frame: FrameType | None) -> None:
+    global _received
+    _received = signal.Signals(number)
     raise KeyboardInterrupt
 
 
 def cause() -> str:
     """Returns the signal that ended the work, for people."""
-    return "SIGTERM" if _terminated else "Ctrl-C"
+    return "Ctrl-C" if _received == signal.SIGINT else _received.name
 
 
 def exit_code() -> int:
     """Returns the exit code of work that a signal ended, as shells define it."""
-    return EXIT_TERMINATED if _terminated else EXIT_CTRL_C
+    return 128 + _received

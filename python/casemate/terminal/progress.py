@@ -80,7 +80,7 @@ def _left(elapsed: float, share: float, since: float = 0.0) -> str:
     return f", about {short_time(left)} left" if left > 0 else ""
 
 
-class _Lines:
+class Lines:
     """Prints lines about the progress on a console without bars, at short intervals first and then at longer ones.
     `beat` repeats the last line while the work reports no progress.
     """
@@ -133,7 +133,7 @@ class Instructions:
 
     def __init__(self, console: Console, names: Sequence[str], limit: int | None, title: str = "") -> None:
         self._console, self._names, self._limit, self._title = console, names, limit, title
-        self._lines = _Lines(console)
+        self._lines = Lines(console)
         self._bars: Progress | None = None
         self._attacked, self._attack_task = "", TaskID(0)
         if console.is_terminal:
@@ -203,7 +203,7 @@ class Steps:
         self._task = self._bars.add_task(title, total=pieces, piece="")
         self._piece = 0
         self._title, self._name = title, ""
-        self._lines = _Lines(console)
+        self._lines = Lines(console)
 
     def __enter__(self) -> "Steps":
         self._bars.start()

@@ -127,16 +127,28 @@ def _of_runs(study: Study) -> click.Command:
         metavar="N",
         help="Do every run with seeds 1 to N; a seed decides the placement of pages, the keys and the data.",
     )
+    @options.workers
+    @options.scheduler
     @screen.as_json
-    def carry_out(numbers: tuple[str, ...], seeds: int, folder: Path | None, as_json: bool) -> int:
-        from casemate.reproduce import pictures, report
-        from casemate.reproduce.runs import Store
+    def carry_out(
+        numbers: tuple[str, ...],
+        seeds: int,
+        workers: int | None,
+        scheduler: str | None,
+        folder: Path | None,
+        as_json: bool,
+    ) -> int:
+        from casemate.reproduce import carry, pictures, report
+        from casemate.studies.sweep import Observer, Workers
+        from casemate.terminal.board import Board
 
         chosen = _chosen("figure", numbers, [figure.number for figure in study.figures])
         kept = folder or Path("results") / "reproduce" / study.name
-        store = Store(kept, study.machine, study.copies, study.shared)
         notices = screen.notices()
-        found = study.found(chosen, seeds, report.carry_out(study, chosen, seeds, store, notices))
+        with Board(notices, f"reproducing {study.name}") as board:
+            observer = Observer(board.notify, board.report)
+            carried = carry.carry_out(study, chosen, seeds, kept, Workers(workers, scheduler), observer)
+        found = study.found(chosen, seeds, carried)
         if as_json:
             screen.print_json(found)
         else:

@@ -12,6 +12,7 @@ Examples:
   casemate schema cost engine             the output of `casemate cost engine --json`
   casemate schema reproduce gcm           the output of a study without runs
   casemate schema result > record.json    the form of the files that `casemate run --output` writes
+  casemate schema sweep plan              the output of `casemate sweep STUDY.toml --dry-run --json`
   casemate schema power loss              the output of `casemate run --power-loss AT --json`
 
 \b
@@ -26,6 +27,9 @@ KINDS = {
     "explain": "Explanations",
     "attack": "AttackResults",
     "crash": "CrashResults",
+    "sweep": "SweepResult",
+    "sweep plan": "SweepPlan",
+    "results": "Rows",
     "list": "Listing",
     "record": "Recording",
     "trace": "TraceInfo",

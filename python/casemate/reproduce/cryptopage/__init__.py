@@ -9,6 +9,7 @@ from casemate.reproduce.cryptopage.cases import CASES
 from casemate.reproduce.cryptopage.figures import FIGURES
 from casemate.reproduce.cryptopage.settings import SETTINGS
 from casemate.reproduce.cryptopage.trends import TRENDS
+from casemate.reproduce.runs import Bench
 from casemate.reproduce.study import Study
 
 CONDITIONS = (
@@ -27,8 +28,7 @@ CONDITIONS = (
 STUDY = Study(
     name="cryptopage",
     paper='Duc and Keryell, "CryptoPage", ACSAC 2006',
-    machine="cryptopage-2006",
-    copies=1,
+    bench=Bench("cryptopage-2006", copies=1),
     conditions=CONDITIONS,
     cases=CASES,
     settings=SETTINGS,

@@ -7,6 +7,7 @@ simulation does not use the paper's results.
 from casemate.reproduce.emcc.cases import CASES, SETTINGS
 from casemate.reproduce.emcc.figures import FIGURES
 from casemate.reproduce.emcc.trends import TRENDS
+from casemate.reproduce.runs import Bench
 from casemate.reproduce.study import Study
 
 CONDITIONS = (
@@ -26,12 +27,10 @@ CONDITIONS = (
 STUDY = Study(
     name="emcc",
     paper='Wang, Kotra and Jian, "Eager Memory Cryptography in Caches", MICRO 2022',
-    machine="emcc-4core",
-    copies=4,
+    bench=Bench("emcc-4core", copies=4, shared={"age": "steady"}),
     conditions=CONDITIONS,
     cases=CASES,
     settings=SETTINGS,
-    shared={"age": "steady"},
     figures=FIGURES,
     trends=TRENDS,
 )

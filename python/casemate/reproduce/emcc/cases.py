@@ -2,10 +2,9 @@
 
 import os
 import sys
-from dataclasses import replace
 
 from casemate.reproduce.inputs import NUMBERS
-from casemate.reproduce.programs import PROGRAMS, program
+from casemate.reproduce.programs import PROGRAMS, later, program
 from casemate.reproduce.runs import Case, Changes, Setting
 
 IRREGULAR = "irregular"
@@ -26,7 +25,7 @@ def _graph(name: str, skip: int, warm_up: int, counted: int, degree: int = 1) ->
 
 _JOIN: dict[str, object] = {"build": "32 MB", "probe": "64 MB", "record": "probe"}
 
-_SQLITE3 = replace(PROGRAMS["sqlite3"], skip=1_500_000_000)
+_SQLITE3 = later(PROGRAMS["sqlite3"], 1_500_000_000)
 _GZIP = program("gzip", ("gzip", "-9", "-c", os.path.realpath(sys.executable)), 20_000_000)
 _SORT = program("coreutils", ("sort", "-n", "{text}"), 5_000_000, NUMBERS)
 

@@ -9,6 +9,7 @@ from casemate.reproduce.fvs.cases import CASES, TABLES
 from casemate.reproduce.fvs.figures import FIGURES
 from casemate.reproduce.fvs.settings import SETTINGS
 from casemate.reproduce.fvs.trends import TRENDS
+from casemate.reproduce.runs import Bench
 from casemate.reproduce.study import Study
 
 CONDITIONS = (
@@ -27,12 +28,10 @@ CONDITIONS = (
 STUDY = Study(
     name="fvs",
     paper='Shi and Lee, "Accelerating Memory Decryption and Authentication With Frequent Value Prediction", CF 2007',
-    machine="simplescalar-2005",
-    copies=1,
+    bench=Bench("simplescalar-2005", copies=1, shared={"values": TABLES}),
     conditions=CONDITIONS,
     cases=CASES,
     settings=SETTINGS,
-    shared={"values": TABLES},
     figures=FIGURES,
     trends=TRENDS,
 )

@@ -5,6 +5,7 @@ The numbers in this package are the paper's results, for comparison with ours, o
 simulation does not use the paper's results.
 """
 
+from casemate.reproduce.runs import Bench
 from casemate.reproduce.secpb.cases import CASES
 from casemate.reproduce.secpb.figures import FIGURES
 from casemate.reproduce.secpb.settings import SETTINGS
@@ -28,8 +29,7 @@ STUDY = Study(
     name="secpb",
     paper='Freij, Zhou and Solihin, "SecPB: Architectures for Secure Non-Volatile Memory with Battery-Backed Persist '
     'Buffers", HPCA 2023',
-    machine="secpb-pcm",
-    copies=1,
+    bench=Bench("secpb-pcm", copies=1),
     conditions=CONDITIONS,
     cases=CASES,
     settings=SETTINGS,

@@ -43,7 +43,7 @@ def _recorded(name: str, warm_up: int = 1_000_000, counted: int = 1_000_000) -> 
 def _of_heap(name: str) -> Case:
     """Returns a case that uses the recording of another case."""
     case = _recorded(name)
-    return replace(case, name=f"{name}-heap", group=HEAP, persistent="heap", program=name)
+    return replace(case, name=f"{name}-heap", group=HEAP, persistent="heap")
 
 
 def _stores(name: str, group: str, ppti: float, nwpe: float, footprint: str = "32 KB") -> Case:

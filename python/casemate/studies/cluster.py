@@ -1,0 +1,228 @@
+"""The workers of a study, on Dask: processes of this computer, or those of a scheduler that exists.
+
+A worker gets points only after the client has admitted it: it must have the same build of Casemate, and a processor
+that can execute it. Admission declares the worker's memory as a resource of Dask, which every point needs a part of.
+The scheduler gives no point to a worker without this resource: one that the client refused, or has not examined yet.
+"""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from casemate import _core
+from casemate._core import CasemateError
+from casemate.studies import probe
+from casemate.studies.needed import library
+from casemate.studies.points import StoredTrace
+
+MEMORY = "casemate-memory"
+"""Resource of Dask: the memory of a worker in bytes."""
+SECONDS_TO_CONNECT = 10
+DEATHS = 3
+"""Number of times that a point runs again after the death of its worker."""
+PART_BYTES = 8 << 20
+"""Size of the parts in which a trace goes to a worker."""
+MEMORY_SHARE = 0.9
+"""Part of a computer's memory that its workers use."""
+WORKERS_FOLDER = ".workers"
+"""Folder of the workers' own files in a results folder."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker, as it described itself."""
+
+    address: str
+    host: str
+    pid: int
+    memory_bytes: int
+    """Memory that its points may take together; zero for a refused worker."""
+    refused: str = ""
+    """Reason why it gets no work; empty for an admitted one."""
+
+    @property
+    def name(self) -> str:
+        """Name of the worker for people."""
+        return f"worker {self.address} (process {self.pid} on {self.host})"
+
+
+class Cluster:
+    """A client of a Dask scheduler, with the workers that it has admitted."""
+
+    def __init__(self, client: Any, own: Any, folder: Path | None, notify: Callable[[str], object]) -> None:
+        self.client, self._own, self._folder, self._notify = client, own, folder, notify
+        self._workers: dict[str, Worker] = {}
+        self._sent: set[tuple[str, str]] = set()
+        library("cloudpickle").register_pickle_by_value(probe)
+
+    @staticmethod
+    def local(folder: Path, count: int, notify: Callable[[str], object]) -> "Cluster":
+        """Starts this number of worker processes on this computer; `folder` is the results folder."""
+        distributed, dask = library("distributed"), library("dask")
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        own = folder / WORKERS_FOLDER
+        dask.config.set({
+            "distributed.scheduler.allowed-failures": DEATHS,
+            "distributed.scheduler.worker-saturation": 1.0,
+            "distributed.comm.timeouts.connect": "30s",
+        })  # fmt: skip
+        cluster = distributed.LocalCluster(
+            n_workers=count, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
+            local_directory=str(own), silence_logs=logging.CRITICAL, host="127.0.0.1",
+        )  # fmt: skip
+        return Cluster(distributed.Client(cluster), cluster, own, notify)
+
+    @staticmethod
+    def at(address: str, notify: Callable[[str], object]) -> "Cluster":
+        """Connects to a scheduler. Raises `CasemateError` without an answer."""
+        distributed = library("distributed")
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        try:
+            client = distributed.Client(address, timeout=SECONDS_TO_CONNECT)
+        except (OSError, ValueError, TypeError) as error:
+            raise CasemateError(
+                f"no scheduler answers at '{address}': expected the address that `dask scheduler` printed, as in "
+                f"tcp://head:8786 ({type(error).__name__})"
+            ) from None
+        return Cluster(client, None, None, notify)
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.client.close(timeout=2)
+        if self._own is not None:
+            self._own.close(timeout=2)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def workers(self) -> list[Worker]:
+        """Admitted workers that are alive."""
+        return [worker for worker in self._workers.values() if not worker.refused]
+
+    @property
+    def slots(self) -> int:
+        """Number of points that the admitted workers can carry out at once, if memory permits."""
+        return len(self.workers)
+
+    def largest_bytes(self) -> int:
+        """Returns the memory of the admitted worker with the most, in bytes."""
+        return max((worker.memory_bytes for worker in self.workers), default=0)
+
+    def has_only_refused(self) -> bool:
+        """Returns true if there are workers, and the client refused each."""
+        return bool(self._workers) and not self.workers
+
+    def admit(self) -> bool:
+        """Asks workers that are new, and admits or refuses them; forgets workers that have gone. Returns true if it
+        admitted one.
+        """
+        known = self.client.scheduler_info(n_workers=-1)["workers"]
+        for gone in self._workers.keys() - known.keys():
+            del self._workers[gone]
+            self._sent = {(address, content) for address, content in self._sent if address != gone}
+        new = [address for address in known if address not in self._workers]
+        if not new:
+            return False
+        answers = self._ask(new, probe.describe, _core.PROCESSOR_FLAGS)
+        hosts = [worker.host for worker in self.workers]
+        hosts += [answer["host"] for answer in answers.values() if isinstance(answer, Mapping)]
+        share = {
+            answer["host"]: int(MEMORY_SHARE * answer["memory"]) // hosts.count(answer["host"])
+            for answer in answers.values() if isinstance(answer, Mapping)
+        }  # fmt: skip
+        for address, answer in answers.items():
+            worker = _judged(address, answer, share, known[address])
+            if worker.refused:
+                self._notify(f"{worker.name} gets no work: {worker.refused}")
+            else:
+                self._ask([address], _declare, {MEMORY: float(worker.memory_bytes)})
+            self._workers[address] = worker
+        return any(not self._workers[address].refused for address in answers)
+
+    def send(self, traces: Iterable[StoredTrace]) -> None:
+        """Sends each trace to the workers that have no file with its content."""
+        from casemate.studies import worker as work
+
+        wanted = {trace.content: trace for trace in traces}
+        for each in self.workers:
+            unknown = [
+                (content, trace.path) for content, trace in wanted.items() if (each.address, content) not in self._sent
+            ]
+            if not unknown:
+                continue
+            lacking = self._ask([each.address], work.lacks, unknown).get(each.address)
+            if not isinstance(lacking, list):
+                continue
+            for content in lacking:
+                self._send(wanted[content], each)
+            self._sent.update((each.address, content) for content, _ in unknown)
+
+    def forget(self, content: str) -> None:
+        """Notes that some worker has lost its copy of a trace, so that `send` asks again."""
+        self._sent = {(address, each) for address, each in self._sent if each != content}
+
+    def _send(self, trace: StoredTrace, to: Worker) -> None:
+        from casemate.studies import cache
+
+        size = Path(trace.path).stat().st_size
+        with Path(trace.path).open("rb") as file:
+            for number in range(max(-(-size // PART_BYTES), 1)):
+                part = file.read(PART_BYTES)
+                is_last = (number + 1) * PART_BYTES >= size
+                answer = self._ask([to.address], cache.receive, trace.content, number, part, is_last).get(to.address)
+                if isinstance(answer, Exception):
+                    self._notify(f"{to.name} cannot keep {trace.path}: {answer}")
+                    return
+
+    def _ask(self, addresses: Sequence[str], function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """Calls a function on these workers, and returns its values or exceptions by address; those of workers that
+        died are missing.
+        """
+        return dict(self.client.run(function, *arguments, workers=list(addresses), on_error="return"))
+
+
+def _judged(address: str, answer: Any, share: Mapping[str, int], known: Mapping[str, Any]) -> Worker:
+    """Decides whether a worker gets work, from its answer."""
+    if not isinstance(answer, Mapping):
+        return Worker(address, "?", 0, 0, f"it did not describe itself ({answer})")
+    limit = int(known.get("memory_limit") or 0)
+    memory = limit or share[answer["host"]]
+    worker = Worker(address, answer["host"], answer["pid"], memory)
+    refused = ""
+    if answer["missing"]:
+        refused = f"its processor lacks {', '.join(answer['missing'])}, which this build of Casemate needs"
+    elif "error" in answer:
+        refused = f"it cannot load Casemate ({answer['error']})"
+    elif (answer["version"], answer["build"]) != (_core.__version__, _core.BUILD):
+        refused = (
+            f"it has Casemate {answer['version']} of build {answer['build']}, and this client has "
+            f"{_core.__version__} of build {_core.BUILD}"
+        )
+    return Worker(**{**vars(worker), "refused": refused, "memory_bytes": 0 if refused else memory})
+
+
+async def _declare(resources: dict[str, float], dask_worker: Any) -> None:
+    """Declares resources of a worker to its scheduler. Runs on the worker."""
+    await dask_worker.set_resources(**resources)
+
+
+def memory_bytes() -> int:
+    """Returns the memory of this computer that its workers may use together, in bytes."""
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    text = limit.read_text().strip() if limit.is_file() else "max"
+    return int(MEMORY_SHARE * min(found, int(text) if text.isdigit() else found))
+
+
+def cores() -> int:
+    """Returns the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))

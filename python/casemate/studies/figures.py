@@ -1,0 +1,123 @@
+"""Figures of a study's report: means over programs and seeds, with 95 % intervals over the seeds."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from casemate.reproduce.study import geometric, half_width
+from casemate.schemas.reproduce import CaseFigures, FigureFound, SeriesFound
+from casemate.studies.expansion import Cell
+from casemate.studies.study import Study, StudyFigure
+
+RATIOS = {"slowdown": "time_fs", "traffic": "dram_bytes"}
+"""Figures that compare with the baseline, and the column that they compare."""
+
+Rows = Mapping[str, Mapping[str, Any]]
+"""Columns of points by their hash."""
+
+
+def columns(study: Study) -> list[str]:
+    """Returns the columns that the figures of a study need."""
+    named = [RATIOS.get(figure.value, figure.value) for figure in usual(study)]
+    return list(dict.fromkeys([*named, "instructions"]))
+
+
+def usual(study: Study) -> tuple[StudyFigure, ...]:
+    """Returns the figures of a study; by default the slowdown over its first swept key, or over its programs."""
+    if study.figures or not study.programs:
+        return study.figures
+    several = len(study.designs) > 1
+    return (StudyFigure(value="slowdown" if several else "ipc", x=next(iter(study.swept_keys), "program")),)
+
+
+def found(study: Study, cells: Iterable[Cell], rows: Rows) -> tuple[FigureFound, ...]:
+    """Returns the figures of a study, as far as their points are done."""
+    runs = [cell for cell in cells if cell.point.kind == "run"]
+    figures = (_figure(study, figure, number + 1, runs, rows) for number, figure in enumerate(usual(study)))
+    return tuple(figure for figure in figures if figure is not None)
+
+
+def _figure(study: Study, figure: StudyFigure, number: int, runs: Sequence[Cell], rows: Rows) -> FigureFound | None:
+    values = _values(study, figure, runs, rows)
+    groups: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for cell in runs:
+        value = values.get(_key(cell))
+        if value is not None:
+            group = groups.setdefault((cell.coordinate(figure.x), cell.coordinate(figure.series)), {})
+            group.setdefault(cell.point.seed, []).append(value)
+    series = list(dict.fromkeys(name for _, name in groups))
+    cases = [x for x in dict.fromkeys(x for x, _ in groups) if all((x, name) in groups for name in series)]
+    if not cases:
+        return None
+    mean = geometric if figure.mean == "geometric" else fmean
+    by_seed = {key: {seed: mean(values) for seed, values in group.items()} for key, group in groups.items()}
+    seeds = [seed for seed in study.all_seeds if all(seed in by_seed[x, name] for x in cases for name in series)]
+
+    def of_cases(name: str) -> list[float]:
+        return [mean([by_seed[x, name][seed] for x in cases]) for seed in seeds] or [math.nan]
+
+    return FigureFound(
+        number=str(number), title=figure.title or _title(study, figure), unit=_unit(figure), mean=figure.mean,
+        series=tuple(
+            SeriesFound(name=name, paper=None, ours=fmean(of_cases(name)), half_width=half_width(of_cases(name)))
+            for name in series
+        ),
+        cases=tuple(
+            CaseFigures(
+                case=x,
+                values=tuple(fmean(by_seed[x, name].values()) for name in series),
+                half_widths=tuple(half_width(list(by_seed[x, name].values())) for name in series),
+            )
+            for x in cases
+        ),
+        seeds=tuple(seeds), note="",
+    )  # fmt: skip
+
+
+Key = tuple[str, tuple[tuple[str, Any], ...]]
+
+
+def _key(cell: Cell) -> Key:
+    """Returns the identity of a cell, since several cells may share a point."""
+    return cell.point.hash, tuple(sorted(cell.swept.items()))
+
+
+def _values(study: Study, figure: StudyFigure, runs: Sequence[Cell], rows: Rows) -> dict[Key, float]:
+    """Returns the figure's value in each cell that has one."""
+    column = RATIOS.get(figure.value, figure.value)
+    measured = {
+        _key(cell): float(rows[cell.point.hash][column])
+        for cell in runs
+        if rows.get(cell.point.hash, {}).get(column) is not None
+    }
+    if figure.value not in RATIOS:
+        return measured
+    below = {_compared_part(cell): cell for cell in runs if cell.coordinate("design") == study.compared_with}
+    ratios = {}
+    for cell in runs:
+        baseline = below.get(_compared_part(cell))
+        if baseline is None or not {_key(cell), _key(baseline)} <= measured.keys():
+            continue
+        # Two designs can only be compared over the same instructions.
+        if rows[cell.point.hash].get("instructions") == rows[baseline.point.hash].get("instructions"):
+            ratios[_key(cell)] = measured[_key(cell)] / max(measured[_key(baseline)], 1.0)
+    return ratios
+
+
+def _compared_part(cell: Cell) -> tuple[Any, ...]:
+    """Returns the coordinates that a cell shares with the cell of its baseline."""
+    return cell.point.program, cell.point.machine, cell.point.seed, tuple(sorted(cell.swept.items()))
+
+
+def _title(study: Study, figure: StudyFigure) -> str:
+    against = f" against {study.compared_with}" if figure.value in RATIOS else ""
+    return f"{figure.value.replace('_', ' ')}{against} by {figure.x}"
+
+
+def _unit(figure: StudyFigure) -> str:
+    if figure.value in RATIOS:
+        return "x"
+    from casemate.studies.columns import unit
+
+    return unit(figure.value) or figure.value

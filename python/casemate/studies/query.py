@@ -1,0 +1,189 @@
+"""Questions to a results folder, or to records of `casemate run --output`, which DuckDB answers without writing."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from casemate import _core
+from casemate._core import CasemateError
+from casemate.studies import frames, table
+from casemate.studies.columns import flat
+from casemate.studies.needed import library
+from casemate.studies.points import Kind
+from casemate.text.nearest import hint
+
+VIEWS: dict[str, str] = {"run": "runs", "attack": "attacks", "crash": "crashes"}
+"""Names of the tables of points that are done, by kind."""
+USUAL: dict[str, tuple[str, ...]] = {
+    "run": (
+        "point", "program", "machine", "design", "changes", "seed", "instructions", "ipc", "read_latency_ns", "time_fs",
+        "dram_bytes", "checks_passed",
+    ),
+    "attack": ("point", "design", "changes", "seed", "trials", "agrees"),
+    "crash": ("point", "design", "changes", "seed", "points", "memories", "tampered", "agrees"),
+}  # fmt: skip
+"""Columns that are shown by default."""
+FAILED = ("point", "kind", "program", "machine", "design", "changes", "seed", "error", "command")
+ORDER = ("program", "machine", "changes", "design", "seed")
+POINT_DIGITS = 12
+"""Digits of a point's hash that are shown."""
+VERSION = "version || CASE build WHEN '' THEN '' ELSE '+' || build END"
+"""Version of Casemate in SQL: as stated, with the build if it is known."""
+NOT_SHOWN = ("table_file",)
+
+
+class Results:
+    """The rows of a folder, as tables of a database in memory: `runs`, `attacks`, `crashes` and `failed`."""
+
+    def __init__(self, folder: Path, version: str | None = None) -> None:
+        """Opens a folder. `version` selects the rows of another build of Casemate, as `notices` name it. Raises
+        `CasemateError` if there is no results folder, if it has another schema, or if no row has this version.
+        """
+        self.notices: list[str] = []
+        """Rows and files that are not shown, each with the reason."""
+        self._database = library("duckdb").connect()
+        self._open(folder)
+        self._choose(folder, version)
+        for kind, view in VIEWS.items():
+            self._database.execute(f"CREATE VIEW {view} AS FROM shown WHERE status = 'done' AND kind = '{kind}'")
+        self._database.execute("CREATE VIEW failed AS FROM shown WHERE status = 'failed'")
+
+    def _open(self, folder: Path) -> None:
+        """Makes the table `found`: the rows of all versions, each point once, done rather than failed."""
+        expected = "expected the folder of `casemate sweep` or of `casemate run --output`"
+        if not folder.is_dir():
+            raise CasemateError(f"there is no results folder '{folder}': {expected}")
+        tables = table.written(folder)
+        whole = [path for path in tables if table.is_whole(path)]
+        self.notices += [f"'{path}' is damaged and left out" for path in tables if path not in whole]
+        if whole:
+            listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in whole)
+            self._database.execute(
+                f"CREATE VIEW found AS FROM read_parquet([{listed}], union_by_name = true, filename = 'table_file') "
+                "QUALIFY row_number() OVER (PARTITION BY point ORDER BY status = 'done' DESC, table_file DESC) = 1"
+            )
+            return
+        rows = [row for path in sorted(folder.rglob("*.json")) if (row := self._of_record(path))]
+        if not rows:
+            raise CasemateError(f"'{folder}' has no results: {expected}")
+        self._database.register("records", table.of_rows(rows))
+        self._database.execute("CREATE TABLE found AS FROM records")
+
+    def _of_record(self, path: Path) -> dict[str, Any] | None:
+        """Returns the row of a record that `casemate run` wrote; `None` if the file is something else."""
+        try:
+            text = path.read_text()
+            record = json.loads(text)
+            configuration = record["configuration"]
+            heading = {
+                "point": record["configuration_hash"], "kind": "run", "status": "done", "build": "",
+                "version": configuration["version"], "program": " ".join(configuration["workload"]["program"]),
+                "changes": "", "error": "", "command": "", "finished": "",
+            }  # fmt: skip
+            return flat(record) | heading | {"record": text}
+        except (OSError, ValueError, KeyError, TypeError):
+            self.notices.append(f"'{path}' is no record of a run and left out")
+            return None
+
+    def _choose(self, folder: Path, version: str | None) -> None:
+        """Makes the view `shown`: the rows of one version of Casemate, this one if it has any."""
+        question = f"SELECT {VERSION} AS v, count(*) FROM found GROUP BY v ORDER BY max(finished)"
+        counts = dict(self._database.execute(question).fetchall())
+        # A record of `casemate run` states the version without the build.
+        own = (f"{_core.__version__}+{_core.BUILD}", _core.__version__)
+        current = next((name for name in own if name in counts), own[0])
+        chosen = version or (current if current in counts else next(reversed(counts)))
+        if chosen not in counts:
+            there = f"{hint(chosen, counts)}; there are: {', '.join(counts)}"
+            raise CasemateError(f"'{folder}' has no results of version '{version}'{there}")
+        others = [f"{count:,} of {name}" for name, count in counts.items() if name != chosen]
+        if others or chosen != current:
+            left = f"; not shown: {', '.join(others)} (--version shows them)" if others else ""
+            self.notices.append(f"results of version {chosen}, and this is {current}{left}")
+        self._database.execute(f"CREATE VIEW shown AS FROM found WHERE {VERSION} = '{chosen}'")
+
+    def kinds(self) -> list[Kind]:
+        """Returns the kinds of points that have rows of points that are done."""
+        question = "SELECT DISTINCT kind FROM shown WHERE status = 'done' ORDER BY kind DESC"
+        return [kind for (kind,) in self._database.execute(question).fetchall()]
+
+    def failed_points(self) -> int:
+        """Returns the number of failed points."""
+        return int(self._database.execute("SELECT count(*) FROM failed").fetchall()[0][0])
+
+    def columns(self) -> list[str]:
+        """Returns the names of all columns."""
+        described = self._database.execute("DESCRIBE shown").fetchall()
+        return [name for name, *_ in described if name not in NOT_SHOWN]
+
+    def select(self, kind: Kind, where: str | None = None, columns: Sequence[str] = ()) -> Any:
+        """Returns the rows of one kind as an Arrow table; `where` is a condition in SQL. Raises `CasemateError` for
+        an unknown column and for wrong SQL.
+        """
+        return self._of(VIEWS[kind], USUAL[kind], where, columns)
+
+    def failed(self, where: str | None = None, columns: Sequence[str] = ()) -> Any:
+        """Returns the rows of failed points, likewise."""
+        return self._of("failed", FAILED, where, columns)
+
+    def _of(self, view: str, usual: Sequence[str], where: str | None, columns: Sequence[str]) -> Any:
+        known = self.columns()
+        requested = [name.strip().replace(".", "_").replace("-", "_") for name in columns]
+        for name in requested:
+            if name not in known:
+                raise CasemateError(f"there is no column '{name}'{hint(name, known)}")
+        short = f"left(point, {POINT_DIGITS}) AS point"
+        chosen = requested or [name for name in usual if name in known]
+        listed = ", ".join(short if name == "point" else f'"{name}"' for name in chosen)
+        condition = f" WHERE ({where}\n)" if where else ""
+        order = ", ".join(name for name in ORDER if name in known)
+        return self.sql(f"SELECT {listed} FROM {view}{condition} ORDER BY {order}")
+
+    def sql(self, question: str) -> Any:
+        """Returns the answer to a question in SQL over the tables, as an Arrow table. Raises `CasemateError` for wrong
+        SQL, and for anything but one question.
+        """
+        duckdb = library("duckdb")
+        try:
+            statements = self._database.extract_statements(question)
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                raise CasemateError("the SQL is not one question: expected one SELECT")
+            return self._database.sql(question).to_arrow_table()
+        except duckdb.Error as error:
+            raise CasemateError(f"wrong SQL: {_said(str(error))}") from None
+
+    def record(self, point: str) -> str:
+        """Returns the JSON record of a point, from the first digits of its hash. Raises `CasemateError` unless exactly
+        one point that is done has these digits.
+        """
+        question = "SELECT record FROM shown WHERE starts_with(point, ?) AND record IS NOT NULL"
+        found = self._database.execute(question, [point]).fetchall()
+        if len(found) != 1:
+            reason = f"{len(found)} points have" if found else "no point that is done has"
+            raise CasemateError(f"{reason} a hash that begins with '{point}'")
+        return str(found[0][0])
+
+
+def _said(error: str) -> str:
+    """Returns an error of DuckDB without the quotation of the question."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    return " ".join([line for line in lines if not line.startswith(("LINE", "^"))][:3])
+
+
+def results(
+    folder: Path | str,
+    *,
+    where: str | None = None,
+    columns: Sequence[str] = (),
+    kind: Kind = "run",
+    version: str | None = None,
+) -> Any:
+    """Returns the rows of a results folder, or of records of `casemate run --output`, as a frame of polars, or of
+    pandas without polars.
+
+    `where` is a condition in SQL over the columns, as in `"design <> 'none' AND ipc < 1"`; `columns` selects some, and
+    is all by default.
+    """
+    found = Results(Path(folder), version)
+    return frames.frame_of_arrow(found.select(kind, where, columns or found.columns()))

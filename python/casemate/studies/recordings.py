@@ -1,0 +1,153 @@
+"""The programs of a study as inputs that repeat anywhere: each command is recorded once, and each trace is known by the
+hash of its content.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from casemate import api
+from casemate._core import CasemateError
+from casemate.laboratory import native
+from casemate.laboratory.arguments import Instructions
+from casemate.laboratory.requests import BuiltIn, Program, Trace
+from casemate.studies.points import Kernel, StoredTrace, digest
+from casemate.terminal import screen
+
+TRACES = "traces"
+"""Folder of the recordings in a results folder."""
+READ_BYTES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of this computer that a study records."""
+
+    program: Program
+    limit: Instructions | None = None
+    """Maximum number of instructions of the recording."""
+    load_values: bool = False
+    """True if the recording contains the values of loads, which runs with `check_values` compare."""
+    text: str = ""
+    """Content of a file that the program reads; a word of the command contains `{text}` for its path."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Commands and files that the program needs, each with its Debian package."""
+
+    @property
+    def name(self) -> str:
+        """Name of the program, without folder."""
+        return Path(str(native.shown(str(self.program.command[0])))).name
+
+    def missing(self) -> str:
+        """Returns the missing requirements, and how to install them; empty if all are installed."""
+        absent = [(needed, package) for needed, package in self.packages.items() if found(needed) is None]
+        names = ", ".join(f"'{needed}'" for needed, _ in absent)
+        packages = " ".join(sorted({package for _, package in absent}))
+        return f"{names} is not installed (try: apt-get install {packages})" if absent else ""
+
+
+Input = BuiltIn | Trace | Command
+
+
+class NotInstalledError(CasemateError):
+    """A program that a study needs is not installed on this computer."""
+
+
+class Recordings:
+    """The recordings and traces of a study; the results folder keeps the recordings."""
+
+    def __init__(self, folder: Path, notify: Callable[[str], object], records: bool = True) -> None:
+        """Opens the recordings of a results folder. Without `records`, a built-in workload represents each command
+        that has no recording yet, so that the other properties of its points can be checked.
+        """
+        self._folder, self._notify, self._records = folder / TRACES, notify, records
+        self._hashes: dict[Path, str] = {}
+        self.not_recorded: list[str] = []
+        """Commands that a built-in workload represents."""
+
+    def input(self, given: Input) -> Kernel | StoredTrace:
+        """Returns an input that workers can repeat; records a command, unless the folder has its recording. Raises
+        `NotInstalledError` if the command is not on this computer, and `CasemateError` if a trace cannot be read.
+        """
+        if isinstance(given, BuiltIn):
+            return Kernel(given.name, {name: str(value) for name, value in given.settings.items()})
+        if isinstance(given, Trace):
+            path = Path(given.path)
+            return StoredTrace(self._content(path), str(path.absolute()), path.name, given.persistent)
+        if not self._records and not self.path_of(given).exists():
+            if missing := given.missing():
+                raise NotInstalledError(missing)
+            self.not_recorded.append(given.name)
+            return Kernel("gups", {"updates": str(len(self.not_recorded))})
+        path = self.recording(given)
+        return StoredTrace(self._content(path), str(path.absolute()), path.name, given.program.persistent)
+
+    def path_of(self, command: Command) -> Path:
+        """Returns the path of a command's recording, which may not exist yet. Its name contains a digest of the command
+        and its options, without the path of the recorder.
+        """
+        key = digest(
+            [command.program.as_request(command.load_values)["live"] | {"recorder": ""}, command.limit, command.text]
+        )
+        return self._folder / f"{command.name}-{key[:12]}.trace"
+
+    def recording(self, command: Command) -> Path:
+        """Returns the recording of a command, and makes it if necessary."""
+        path = self.path_of(command)
+        if not _is_whole(path):
+            if missing := command.missing():
+                raise NotInstalledError(missing)
+            screen.make_folder(self._folder)
+            self._notify(f"recording {command.name}")
+            self._record(command, path)
+        return path
+
+    def _record(self, command: Command, path: Path) -> None:
+        text = path.with_suffix(".c")
+        if command.text:
+            screen.write_whole(text, command.text.encode())
+        program, *rest = command.program.command
+        words = [found(str(program)) or program, *(str(word).replace("{text}", str(text)) for word in rest)]
+        partial = path.with_suffix(".partial")
+        live = Program(**{**vars(command.program), "command": words})
+        try:
+            done = api.record(live, partial, limit=command.limit, load_values=command.load_values)
+            if done.interrupted:
+                raise KeyboardInterrupt
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _content(self, path: Path) -> str:
+        if path not in self._hashes:
+            try:
+                self._hashes[path] = content_hash(path)
+            except OSError as error:
+                raise CasemateError(f"cannot read the trace '{path}': {error.strerror or error}") from error
+        return self._hashes[path]
+
+
+def content_hash(path: Path) -> str:
+    """Returns the SHA-256 of a file, in hexadecimal."""
+    hashed = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(READ_BYTES):
+            hashed.update(part)
+    return hashed.hexdigest()
+
+
+def found(needed: str) -> str | None:
+    """Returns the path of a program or a file. It also searches `/usr/games`, which not every user has in the path."""
+    if "/" in needed:
+        return needed if Path(needed).exists() else None
+    return shutil.which(needed) or shutil.which(needed, path="/usr/games")
+
+
+def _is_whole(trace: Path) -> bool:
+    """Returns true if a recording exists and can be read to its end."""
+    try:
+        return trace.exists() and bool(api.trace_info(trace))
+    except CasemateError:
+        return False

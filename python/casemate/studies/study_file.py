@@ -1,0 +1,67 @@
+"""Studies as TOML files: reading, with errors that name the file and the key, and writing."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from casemate._core import CasemateError
+from casemate.studies.needed import library
+from casemate.studies.study import Study, StudyInput, explained
+from casemate.text.nearest import hint_of_file
+
+
+def read(path: Path) -> Study:
+    """Reads a study from a TOML file. Files of traces, designs and machines in it are relative to its folder. Raises
+    `CasemateError` with the file and the key.
+    """
+    toml = library("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        content = toml.loads(path.read_text())
+    except FileNotFoundError:
+        raise CasemateError(f"there is no study '{path}'{hint_of_file(path)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CasemateError(f"cannot read the study '{path}': {error}") from None
+    except toml.TOMLDecodeError as error:
+        raise CasemateError(f"{path}: {error}") from None
+    try:
+        study = Study.model_validate({"name": path.stem} | content)
+    except ValidationError as error:
+        raise CasemateError(f"{path}: {explained(error)}") from None
+    return _relative_to(study, path.parent)
+
+
+def to_toml(study: Study) -> str:
+    """Returns a study as the text of a TOML file, without keys that have their default."""
+    content = study.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return str(library("tomli_w").dumps(_without_none(content)))
+
+
+def _without_none(value: Any) -> Any:
+    """Returns a value without absent keys: TOML has no null."""
+    if isinstance(value, dict):
+        return {name: _without_none(inner) for name, inner in value.items() if inner is not None}
+    return [_without_none(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _relative_to(study: Study, folder: Path) -> Study:
+    """Returns the study with the paths of its files from the current folder."""
+
+    def moved(name: str) -> str:
+        return str(folder / name) if name.endswith(".toml") else name
+
+    def program(given: Any) -> Any:
+        changed: dict[str, Any] = {"trace": str(folder / given.trace)} if given.trace else {}
+        if together := getattr(given, "together", ()):
+            changed["together"] = tuple(map(program, together))
+        assert isinstance(given, StudyInput)
+        return given.model_copy(update=changed)
+
+    return study.model_copy(
+        update={
+            "designs": tuple(map(moved, study.designs)),
+            "machines": tuple(map(moved, study.machines)),
+            "programs": tuple(map(program, study.programs)),
+        }
+    )

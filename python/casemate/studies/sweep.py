@@ -1,0 +1,148 @@
+"""Carries a study out: records its programs, has workers carry out the missing points, and reports its figures."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from casemate.schemas.sweep import FailedPoint, SweepPlan, SweepResult
+from casemate.studies import cluster, figures, table
+from casemate.studies.cluster import Cluster
+from casemate.studies.dispatch import Dispatch, Report, Work
+from casemate.studies.expansion import Cell, expanded
+from casemate.studies.folder import ResultsFolder
+from casemate.studies.points import Point
+from casemate.studies.recordings import Recordings
+from casemate.studies.study import Study
+
+RECORD_BYTES = 12_000
+"""Estimated size of a row on disk."""
+ALL_FAILED = "failed"
+"""Word that asks to repeat all failed points."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The workers of a study."""
+
+    count: int | None = None
+    """Number of processes of this computer; as many as processors if absent."""
+    scheduler: str | None = None
+    """Address of a Dask scheduler that has workers, in place of processes of this computer."""
+
+
+@dataclass
+class Observer:
+    """Functions that receive the events of a study."""
+
+    notify: Callable[[str], object] = field(default=lambda text: None)
+    """Receives notices: recordings, refused workers, damaged tables."""
+    report: Report = field(default=lambda work: None)
+    """Receives the state of the work, several times a second."""
+
+
+def sweep(
+    study: Study,
+    folder: Path | str | None = None,
+    *,
+    workers: Workers | None = None,
+    retry: Iterable[str] = (),
+    observer: Observer | None = None,
+) -> SweepResult:
+    """Carries out all points of a study that its results folder does not have. `retry` contains hashes of failed points
+    to repeat, or `"failed"` for all. Ctrl-C ends the study; finished points are kept.
+
+    Raises `CasemateError` before any point begins if one cannot be carried out.
+    """
+    observer = observer or Observer()
+    path = Path(folder or Path("results") / study.name)
+    with ResultsFolder(path) as results:
+        for notice in results.notices:
+            observer.notify(notice)
+        # Check all points before programs are recorded, which may take long.
+        expanded(study, Recordings(path, observer.notify, records=False))
+        cells = expanded(study, Recordings(path, observer.notify))
+        points = list({cell.point.hash: cell.point for cell in cells}.values())
+        known = results.known
+        missing = [point for point in points if point.hash not in known or _is_repeated(point, known, retry)]
+        work = Work(len(points), kept=sum(_is_done(point.hash, known) for point in points))
+        interrupted = carry_out(missing, results, work, workers or Workers(), observer)
+        return _result(study, cells, results, (work, interrupted))
+
+
+def carry_out(points: list[Point], results: ResultsFolder, work: Work, workers: Workers, observer: Observer) -> bool:
+    """Carries out points on workers of this computer or of a scheduler. Returns true if a signal ended the work."""
+    if not points:
+        return False
+    try:
+        with _cluster(points, results, workers, observer.notify) as at:
+            Dispatch(at, results, work, observer.report).carry_out(points)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _cluster(points: list[Point], results: ResultsFolder, workers: Workers, notify: Callable[[str], object]) -> Cluster:
+    if workers.scheduler is not None:
+        return Cluster.at(workers.scheduler, notify)
+    return Cluster.local(results.path, processes(points, workers.count), notify)
+
+
+def processes(points: list[Point], count: int | None) -> int:
+    """Returns the number of worker processes for these points: fewer than processors if memory is short."""
+    if count is not None:
+        return count
+    most = max(point.memory_bytes for point in points)
+    return max(1, min(cluster.cores(), len(points), cluster.memory_bytes() // most))
+
+
+def plan(study: Study, folder: Path | str | None, workers: Workers) -> SweepPlan:
+    """Returns the work that a study would be, without any change of the folder."""
+    path = Path(folder or Path("results") / study.name)
+    known = {row["point"]: row for row in _rows(path)}
+    recordings = Recordings(path, lambda text: None, records=False)
+    cells = expanded(study, recordings)
+    points = list({cell.point.hash: cell.point for cell in cells}.values())
+    kept = [point for point in points if known.get(point.hash, {}).get("status") == "done"]
+    failed = [point for point in points if known.get(point.hash, {}).get("status") == "failed"]
+    done = [row for row in known.values() if row["status"] == "done"]
+    seconds = sum(row.get("seconds") or 0.0 for row in done) / len(done) if done else None
+    left = len(points) - len(kept) - len(failed)
+    count = processes(points, workers.count)
+    return SweepPlan(
+        study=study.name, folder=str(path), points=len(points), kept=len(kept), failed=len(failed),
+        not_recorded=tuple(dict.fromkeys(recordings.not_recorded)), workers=count,
+        seconds=None if seconds is None else seconds * left / count, disk_bytes=RECORD_BYTES * left,
+        memory_bytes=max(point.memory_bytes for point in points) * count,
+    )  # fmt: skip
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return table.read(table.written(path), ["point", "status", "seconds"]) if path.is_dir() else []
+
+
+def _is_done(point: str, known: Any) -> bool:
+    return point in known and known[point].status == "done"
+
+
+def _is_repeated(point: Point, known: Any, retry: Iterable[str]) -> bool:
+    requested = list(retry)
+    return not _is_done(point.hash, known) and any(
+        each == ALL_FAILED or (each and point.hash.startswith(each)) for each in requested
+    )
+
+
+def _result(study: Study, cells: list[Cell], results: ResultsFolder, ended: tuple[Work, bool]) -> SweepResult:
+    work, interrupted = ended
+    wanted = {cell.point.hash: cell.point for cell in cells}
+    rows = results.rows(wanted, ["error", "command", *figures.columns(study)])
+    failures = [
+        FailedPoint(point=row["point"], title=wanted[row["point"]].title, error=row["error"], command=row["command"])
+        for row in rows.values()
+        if row["status"] == "failed"
+    ]
+    done = {point: row for point, row in rows.items() if row["status"] == "done"}
+    return SweepResult(
+        study=study.name, folder=str(results.path), points=work.points, kept=work.kept, done=work.done,
+        failures=tuple(failures), figures=figures.found(study, cells, done), interrupted=interrupted,
+    )  # fmt: skip

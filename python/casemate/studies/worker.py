@@ -1,0 +1,208 @@
+"""Work of a worker: it carries out points one after the other, and returns their rows."""
+
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from casemate import _core, api
+from casemate._core import CasemateError
+from casemate.laboratory import arguments
+from casemate.laboratory.requests import RunOptions
+from casemate.schemas.base import Result
+from casemate.schemas.run import RunResults
+from casemate.studies import cache, table
+from casemate.studies.columns import Row, flat
+from casemate.studies.points import Point
+
+Files = Mapping[str, str]
+"""Content of design and machine files, by their path on the client."""
+
+
+class CancelledError(Exception):
+    """The work has no purpose any more."""
+
+
+class TraceMissingError(Exception):
+    """This computer has no file with the content of a trace."""
+
+
+def lacks(traces: Sequence[tuple[str, str]]) -> list[str]:
+    """Returns the hashes of the traces that this computer lacks; each is given with its path on the client."""
+    return [content for content, path in traces if cache.find(content, path) is None]
+
+
+def carry_out(forms: Sequence[Mapping[str, Any]], files: Files) -> list[Row]:
+    """Carries out points that can share a session, and returns the row of each. A point that fails has a row with its
+    error. Raises `TraceMissingError` if a trace has to be sent first.
+    """
+    points = [Point.of_json(form) for form in forms]
+    paths = {trace.content: _found(trace.content, trace.path) for point in points for trace in point.traces()}
+    with tempfile.TemporaryDirectory(prefix="casemate-") as folder:
+        given = _Given(Path(folder), files)
+        try:
+            if points[0].kind == "run":
+                return _run(points, given, paths)
+            return [_campaign(point, given) for point in points]
+        finally:
+            gone = [content for content, path in paths.items() if not path.exists()]
+            if gone:
+                raise TraceMissingError(gone[0])
+
+
+def _found(content: str, path: str) -> Path:
+    found = cache.find(content, path)
+    if found is None:
+        raise TraceMissingError(content)
+    return found
+
+
+class _Given:
+    """Design and machine files, written into a folder of this worker."""
+
+    def __init__(self, folder: Path, files: Files) -> None:
+        self._paths: dict[str, str] = {}
+        for number, (name, text) in enumerate(files.items()):
+            path = folder / str(number) / Path(name).name
+            path.parent.mkdir()
+            path.write_text(text)
+            self._paths[name] = str(path)
+
+    def path(self, name: str) -> str:
+        """Returns the name of a built-in design or machine, or the path of a file on this worker."""
+        return self._paths.get(name, name)
+
+    def design(self, name: str) -> str:
+        """Returns the name that records give a design."""
+        return api.design(self.path(name)).name if name in self._paths else name
+
+    def stated(self, error: Exception) -> str:
+        """Returns the text of an error, with the paths of the client."""
+        text = str(error)
+        for name, path in self._paths.items():
+            text = text.replace(path, name)
+        return text
+
+
+def _run(points: Sequence[Point], given: _Given, paths: Mapping[str, Path]) -> list[Row]:
+    """Runs points with the same programs, machine and options in one session, each under another design."""
+    first, started = points[0], time.monotonic()
+    try:
+        results = api.run(
+            first.runnables(paths),
+            designs=[given.path(point.design) for point in points],
+            machine=given.path(first.machine),
+            changes=session_changes(points),
+            options=RunOptions(**first.options, seed=first.seed, protection=False),
+            progress=_stop_if_cancelled(),
+        )
+    except CasemateError as error:
+        if len(points) == 1:
+            return [failed(first, given.stated(error))]
+        # If one design refuses a change or the program, the remaining designs must still run.
+        return [row for point in points for row in _run((point,), given, paths)]
+    seconds = (time.monotonic() - started) / len(points)
+    return [_row_of_run(point, results, given.design(point.design), seconds) for point in points]
+
+
+def _row_of_run(point: Point, results: RunResults, design: str, seconds: float) -> Row:
+    failure = next((each.error for each in results.failures if each.design == design), None)
+    return failed(point, failure) if failure is not None else done(point, results.record(design), seconds)
+
+
+def session_changes(points: Sequence[Point]) -> dict[str, object]:
+    """Returns the changes of a session: those of the machine, which all points share, and those of each design."""
+    changes = {path: value for path, value in points[0].changes.items() if path.startswith("machine.")}
+    for point in points:
+        for path, value in point.changes.items():
+            if path.startswith("design."):
+                changes[f"design.{arguments.short(point.design)}.{path.removeprefix('design.')}"] = value
+    return changes
+
+
+def _campaign(point: Point, given: _Given) -> Row:
+    started = time.monotonic()
+    work: Callable[..., Result] = api.attack if point.kind == "attack" else api.crash
+    try:
+        report = work(
+            given.path(point.design), seed=point.seed, changes=point.changes, progress=_stop_if_cancelled(),
+            **point.options,
+        )  # fmt: skip
+    except CasemateError as error:
+        return failed(point, given.stated(error))
+    return done(point, report, time.monotonic() - started)
+
+
+def _stop_if_cancelled() -> Callable[[dict[str, Any]], None]:
+    """Returns a progress function that ends the work after its client has left or cancelled it."""
+    import distributed
+
+    try:
+        worker = distributed.get_worker()
+        key = worker.get_current_task()
+    except (ValueError, AttributeError):
+        return lambda progress: None
+
+    def look(_progress: dict[str, Any]) -> None:
+        task = worker.state.tasks.get(key)
+        if task is None or task.state == "cancelled":
+            raise CancelledError("no client waits for this point")
+
+    return look
+
+
+def failed(point: Point, error: str, attempts: int = 1) -> Row:
+    """Returns the row of a point that failed."""
+    return _heading(point) | {"status": "failed", "error": error, "attempts": attempts}
+
+
+def done(point: Point, result: Result, seconds: float) -> Row:
+    """Returns the row of a point that was carried out; `seconds` is the time that it took on the worker."""
+    form = result.model_dump(mode="json", by_alias=True)
+    text = result.model_dump_json(by_alias=True)
+    columns = {name: value for name, value in flat(form).items() if name != "version"}
+    heading = _heading(point) | {"status": "done", "seconds": seconds, "record_bytes": len(text)}
+    return columns | heading | {"record": text}
+
+
+def _heading(point: Point) -> Row:
+    """Returns the columns that every row has."""
+    changes = ", ".join(f"{path}={arguments.written(value)}" for path, value in point.changes.items())
+    return {
+        "point": point.hash, "kind": point.kind, "version": _core.__version__, "build": _core.BUILD,
+        "program": point.program, "machine": arguments.short(point.machine) or None,
+        "design": arguments.short(point.design), "seed": point.seed, "changes": changes or None,
+        "command": command_line(point), "finished": table.now(),
+    }  # fmt: skip
+
+
+def command_line(point: Point) -> str:
+    """Returns the command that repeats a point without a study."""
+    words = ["casemate", point.kind]
+    if point.kind == "run":
+        words += ["--design", point.design, "--machine", point.machine]
+        for each in point.programs:
+            words += ["--trace", each.path] if hasattr(each, "path") else ["--workload", each.name]
+        settings = next((each.settings for each in point.programs if hasattr(each, "settings")), {})
+        words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+        words += ["--no-attacks"]
+    else:
+        words += [point.design]
+    for path, value in point.changes.items():
+        words += ["--with", f"{path}={arguments.written(value)}"]
+    for name, value in point.options.items():
+        words += _option(name, value)
+    return shlex.join([*words, "--seed", str(point.seed)])
+
+
+def _option(name: str, value: Any) -> list[str]:
+    option = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return [option] if value else []
+    if isinstance(value, Mapping):
+        return [word for key, inner in value.items() for word in _option(key, inner)]
+    if isinstance(value, list | tuple):
+        return [word for inner in value for word in (option, str(inner))]
+    return [option, f"{100 * value:g}%" if name == "error" else str(value)]
