@@ -8,11 +8,11 @@ from casemate.reproduce.runs import Case, Key, Runs
 from casemate.reproduce.study import Carried, Study
 from casemate.schemas.run import Record
 from casemate.studies import points, sweep
-from casemate.studies.dispatch import Work
 from casemate.studies.folder import ResultsFolder
 from casemate.studies.points import Kernel, Point, StoredTrace
 from casemate.studies.recordings import NotInstalledError, Recordings
 from casemate.studies.sweep import Observer, Workers
+from casemate.studies.work import Work
 
 EARLIER = "runs"
 """Folder in which earlier versions of Casemate kept one file for each run."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from casemate import _core
 from casemate._core import CasemateError
-from casemate.studies import probe
+from casemate.studies import cache, probe, worker
 from casemate.studies.needed import library
 from casemate.studies.points import StoredTrace
 
@@ -64,7 +64,7 @@ class Cluster:
     def local(folder: Path, count: int, notify: Callable[[str], object]) -> "Cluster":
         """Starts this number of worker processes on this computer; `folder` is the results folder."""
         distributed, dask = library("distributed"), library("dask")
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        _silence()
         own = folder / WORKERS_FOLDER
         dask.config.set({
             "distributed.scheduler.allowed-failures": DEATHS,
@@ -81,7 +81,7 @@ class Cluster:
     def at(address: str, notify: Callable[[str], object]) -> "Cluster":
         """Connects to a scheduler. Raises `CasemateError` without an answer."""
         distributed = library("distributed")
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        _silence()
         try:
             client = distributed.Client(address, timeout=SECONDS_TO_CONNECT)
         except (OSError, ValueError, TypeError) as error:
@@ -106,7 +106,7 @@ class Cluster:
     @property
     def workers(self) -> list[Worker]:
         """Admitted workers that are alive."""
-        return [worker for worker in self._workers.values() if not worker.refused]
+        return [each for each in self._workers.values() if not each.refused]
 
     @property
     def slots(self) -> int:
@@ -115,7 +115,7 @@ class Cluster:
 
     def largest_bytes(self) -> int:
         """Returns the memory of the admitted worker with the most, in bytes."""
-        return max((worker.memory_bytes for worker in self.workers), default=0)
+        return max((each.memory_bytes for each in self.workers), default=0)
 
     def has_only_refused(self) -> bool:
         """Returns true if there are workers, and the client refused each."""
@@ -132,62 +132,66 @@ class Cluster:
         new = [address for address in known if address not in self._workers]
         if not new:
             return False
-        answers = self._ask(new, probe.describe, _core.PROCESSOR_FLAGS)
-        hosts = [worker.host for worker in self.workers]
+        answers = self._run(new, probe.describe, _core.PROCESSOR_FLAGS)
+        hosts = [each.host for each in self.workers]
         hosts += [answer["host"] for answer in answers.values() if isinstance(answer, Mapping)]
         share = {
             answer["host"]: int(MEMORY_SHARE * answer["memory"]) // hosts.count(answer["host"])
             for answer in answers.values() if isinstance(answer, Mapping)
         }  # fmt: skip
         for address, answer in answers.items():
-            worker = _judged(address, answer, share, known[address])
-            if worker.refused:
-                self._notify(f"{worker.name} gets no work: {worker.refused}")
+            found = _judged(address, answer, share, known[address])
+            if found.refused:
+                self._notify(f"{found.name} gets no work: {found.refused}")
             else:
-                self._ask([address], _declare, {MEMORY: float(worker.memory_bytes)})
-            self._workers[address] = worker
+                self._run([address], _declare, {MEMORY: float(found.memory_bytes)})
+            self._workers[address] = found
         return any(not self._workers[address].refused for address in answers)
 
     def send(self, traces: Iterable[StoredTrace]) -> None:
         """Sends each trace to the workers that have no file with its content."""
-        from casemate.studies import worker as work
-
         wanted = {trace.content: trace for trace in traces}
         for each in self.workers:
-            unknown = [
-                (content, trace.path) for content, trace in wanted.items() if (each.address, content) not in self._sent
-            ]
+            unknown = [(it.content, it.path) for it in wanted.values() if (each.address, it.content) not in self._sent]
             if not unknown:
                 continue
-            lacking = self._ask([each.address], work.lacks, unknown).get(each.address)
-            if not isinstance(lacking, list):
+            lacking = self._call(each.address, worker.lacks, unknown)
+            if isinstance(lacking, worker.Failure):
+                self._notify(f"{each.name} cannot look for traces: {lacking.reason}")
                 continue
             for content in lacking:
                 self._send(wanted[content], each)
             self._sent.update((each.address, content) for content, _ in unknown)
 
     def forget(self, content: str) -> None:
-        """Notes that some worker has lost its copy of a trace, so that `send` asks again."""
+        """Notes that some worker has lost its copy of a trace, so that `send` examines the workers again."""
         self._sent = {(address, each) for address, each in self._sent if each != content}
 
     def _send(self, trace: StoredTrace, to: Worker) -> None:
-        from casemate.studies import cache
-
         size = Path(trace.path).stat().st_size
         with Path(trace.path).open("rb") as file:
             for number in range(max(-(-size // PART_BYTES), 1)):
                 part = file.read(PART_BYTES)
                 is_last = (number + 1) * PART_BYTES >= size
-                answer = self._ask([to.address], cache.receive, trace.content, number, part, is_last).get(to.address)
-                if isinstance(answer, Exception):
-                    self._notify(f"{to.name} cannot keep {trace.path}: {answer}")
+                sent = self._call(to.address, cache.receive, trace.content, number, part, is_last)
+                if isinstance(sent, worker.Failure):
+                    self._notify(f"{to.name} cannot keep {trace.path}: {sent.reason}")
                     return
 
-    def _ask(self, addresses: Sequence[str], function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """Calls a function on these workers, and returns its values or exceptions by address; those of workers that
-        died are missing.
+    def _call(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls a function of the package on a worker, and returns its value or a `Failure`."""
+        answers = self._run([address], worker.guarded, function, *arguments)
+        return answers.get(address, worker.Failure("it did not answer"))
+
+    def _run(self, addresses: Sequence[str], function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """Calls a function on these workers, and returns its values by address; workers that died meanwhile are
+        missing.
         """
-        return dict(self.client.run(function, *arguments, workers=list(addresses), on_error="return"))
+        try:
+            answers = self.client.run(function, *arguments, workers=list(addresses), on_error="return")
+        except (AssertionError, OSError, TimeoutError):
+            return {}
+        return {address: answer for address, answer in answers.items() if not isinstance(answer, OSError)}
 
 
 def _judged(address: str, answer: Any, share: Mapping[str, int], known: Mapping[str, Any]) -> Worker:
@@ -196,7 +200,7 @@ def _judged(address: str, answer: Any, share: Mapping[str, int], known: Mapping[
         return Worker(address, "?", 0, 0, f"it did not describe itself ({answer})")
     limit = int(known.get("memory_limit") or 0)
     memory = limit or share[answer["host"]]
-    worker = Worker(address, answer["host"], answer["pid"], memory)
+    found = Worker(address, answer["host"], answer["pid"], memory)
     refused = ""
     if answer["missing"]:
         refused = f"its processor lacks {', '.join(answer['missing'])}, which this build of Casemate needs"
@@ -207,7 +211,14 @@ def _judged(address: str, answer: Any, share: Mapping[str, int], known: Mapping[
             f"it has Casemate {answer['version']} of build {answer['build']}, and this client has "
             f"{_core.__version__} of build {_core.BUILD}"
         )
-    return Worker(**{**vars(worker), "refused": refused, "memory_bytes": 0 if refused else memory})
+    return Worker(**{**vars(found), "refused": refused, "memory_bytes": 0 if refused else memory})
+
+
+def _silence() -> None:
+    """Silences the logs of Dask: the client names workers and points that matter."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 async def _declare(resources: dict[str, float], dask_worker: Any) -> None:

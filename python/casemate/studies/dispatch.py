@@ -3,11 +3,12 @@
 import queue
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from distributed.scheduler import KilledWorker
 
 from casemate._core import CasemateError
 from casemate.studies import worker
@@ -16,31 +17,13 @@ from casemate.studies.columns import Row
 from casemate.studies.folder import ResultsFolder
 from casemate.studies.points import PROCESS_BYTES, Point
 from casemate.studies.sessions import Batch, batches
+from casemate.studies.work import Report, Work
 from casemate.text import amounts
 
 SECONDS_BETWEEN_LOOKS = 0.25
 SECONDS_BETWEEN_ADMISSIONS = 1.0
 BATCHES_PER_WORKER = 2
 """Batches that the scheduler has for each worker, so that no worker waits for the client."""
-
-
-@dataclass
-class Work:
-    """The state of a study's points, for the board."""
-
-    points: int
-    """Points of the study."""
-    kept: int = 0
-    """Points that were done before."""
-    done: int = 0
-    failed: int = 0
-    running: list[str] = field(default_factory=list)
-    """Titles of the points that workers have."""
-    workers: int = 0
-    started: float = field(default_factory=time.monotonic)
-
-
-Report = Callable[[Work], object]
 
 
 class Dispatch:
@@ -145,18 +128,29 @@ class Dispatch:
         if batch is None:
             return
         try:
-            self._add(future.result())
-        except worker.TraceMissingError as missing:
-            self._cluster.forget(str(missing))
-            self._again(batch, "its trace was removed from the worker")
-        except (CancelledError, worker.CancelledError):
+            rows = future.result()
+        except CancelledError:
             self._again(batch, "its scheduler lost it")
-        except Exception as error:
-            # A worker that died has up to now carried out all points of the batch: find the one that ends it.
+        except KilledWorker:
+            # Some point of the batch ended the workers: find it.
             if len(batch) > 1:
                 self._waiting.extendleft((point,) for point in batch)
             else:
-                self._add([worker.failed(batch[0], *_said(error))])
+                self._add([worker.failed(batch[0], f"its worker died, {DEATHS + 1} times", DEATHS + 1)])
+        else:
+            self._keep_rows(batch, rows)
+
+    def _keep_rows(self, batch: Batch, rows: "list[Row] | worker.Failure") -> None:
+        """Keeps the rows of a batch, or the reason why it has no rows."""
+        if not isinstance(rows, worker.Failure):
+            self._add(rows)
+        elif rows.missing_trace:
+            self._cluster.forget(rows.reason)
+            self._again(batch, "its trace was removed from the worker")
+        elif rows.cancelled:
+            self._again(batch, "its scheduler lost it")
+        else:
+            self._add(worker.failed(point, rows.reason) for point in batch)
 
     def _again(self, batch: Batch, reason: str) -> None:
         """Queues points again, or keeps them as failed after too many attempts."""
@@ -172,15 +166,6 @@ class Dispatch:
             self._folder.add(row)
             self._work.done += row["status"] == "done"
             self._work.failed += row["status"] == "failed"
-
-
-def _said(error: Exception) -> tuple[str, int]:
-    """Returns the reason why a point failed, from the exception of its future, and the number of attempts."""
-    from distributed.scheduler import KilledWorker
-
-    if isinstance(error, KilledWorker):
-        return f"its worker died, {DEATHS + 1} times", DEATHS + 1
-    return f"{type(error).__name__}: {error}", 1
 
 
 def needed_bytes(batch: Batch) -> int:

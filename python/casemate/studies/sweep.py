@@ -8,12 +8,13 @@ from typing import Any
 from casemate.schemas.sweep import FailedPoint, SweepPlan, SweepResult
 from casemate.studies import cluster, figures, table
 from casemate.studies.cluster import Cluster
-from casemate.studies.dispatch import Dispatch, Report, Work
 from casemate.studies.expansion import Cell, expanded
 from casemate.studies.folder import ResultsFolder
+from casemate.studies.needed import library
 from casemate.studies.points import Point
 from casemate.studies.recordings import Recordings
 from casemate.studies.study import Study
+from casemate.studies.work import Report, Work
 
 RECORD_BYTES = 12_000
 """Estimated size of a row on disk."""
@@ -74,6 +75,9 @@ def carry_out(points: list[Point], results: ResultsFolder, work: Work, workers: 
     """Carries out points on workers of this computer or of a scheduler. Returns true if a signal ended the work."""
     if not points:
         return False
+    library("distributed")
+    from casemate.studies.dispatch import Dispatch
+
     try:
         with _cluster(points, results, workers, observer.notify) as at:
             Dispatch(at, results, work, observer.report).carry_out(points)

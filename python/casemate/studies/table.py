@@ -86,8 +86,8 @@ def _alike(values: list[Value]) -> list[Value] | None:
 
 
 def write(folder: Path, table: Any, replaces: Iterable[Path] = ()) -> Path:
-    """Adds a table to a folder; it replaces the tables of `replaces`. The table is on the disk when the function returns.
-    Raises `CasemateError` if the disk refuses it; the folder is unchanged then.
+    """Adds a table to a folder in place of others. The table is on the disk when the function returns. Raises
+    `CasemateError` if the disk refuses it; the folder is unchanged then.
     """
     parquet = library("pyarrow.parquet")
     old = list(replaces)

@@ -4,6 +4,7 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,34 @@ Files = Mapping[str, str]
 
 
 class CancelledError(Exception):
-    """The work has no purpose any more."""
+    """No client waits for the work."""
 
 
 class TraceMissingError(Exception):
     """This computer has no file with the content of a trace."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The reason why a function failed on a worker."""
+
+    reason: str
+    missing_trace: bool = False
+    """True if a trace was missing, which the client can send."""
+    cancelled: bool = False
+    """True if no client waited for the work."""
+
+
+def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Returns the value of a function, or a `Failure`: not every exception can be sent to the client."""
+    try:
+        return function(*arguments)
+    except TraceMissingError as error:
+        return Failure(str(error), missing_trace=True)
+    except CancelledError as error:
+        return Failure(str(error), cancelled=True)
+    except Exception as error:
+        return Failure(f"{type(error).__name__}: {error}")
 
 
 def lacks(traces: Sequence[tuple[str, str]]) -> list[str]:
