@@ -191,6 +191,8 @@ test-long: build ## Many more seeds, writes, compositions and kills than test, a
 	CASEMATE_SWEEPS=all cargo test --locked --package casemate-campaign $(PLANTED) --test all -- every_bit:: crowded:: one_text:: losses:: campaigns::
 	CASEMATE_SWEEPS=all cargo test --locked --package casemate-runner --test all -- runs:: sampling:: core_time::
 	CASEMATE_KILLS=100 $(PYTHON) -m pytest --quiet python/tests/test_killed.py
+	scripts/setup.sh $(VENV) studies
+	CASEMATE_DRILL=full $(PYTHON) -m pytest --quiet python/tests/test_killed_study.py python/tests/test_study_many.py
 	PROPTEST_CASES=1000 cargo test --locked --package casemate-campaign $(PLANTED) --test all crowded::
 	$(foreach target,$(FUZZ),mkdir -p fuzz/corpus/$(target) && cargo +nightly fuzz run $(target) \
 	  fuzz/corpus/$(target) $(SEEDS_$(target)) -- -max_total_time=$(FUZZ_SECONDS) -timeout=20 &&) true

@@ -71,11 +71,14 @@ class Cluster:
             "distributed.scheduler.worker-saturation": 1.0,
             "distributed.comm.timeouts.connect": "30s",
         })  # fmt: skip
+        # Another user of this computer could otherwise send code to the workers.
+        security = distributed.security.Security.temporary()
         cluster = distributed.LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
-            local_directory=str(own), silence_logs=logging.CRITICAL, host="127.0.0.1",
+            local_directory=str(own), silence_logs=logging.CRITICAL, host="127.0.0.1", protocol="tls://",
+            security=security, preload=["casemate.studies.worker_start"],
         )  # fmt: skip
-        return Cluster(distributed.Client(cluster), cluster, own, notify)
+        return Cluster(distributed.Client(cluster, security=security), cluster, own, notify)
 
     @staticmethod
     def at(address: str, notify: Callable[[str], object]) -> "Cluster":

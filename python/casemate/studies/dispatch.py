@@ -59,7 +59,9 @@ class Dispatch:
             self._folder.flush()
 
     def _report_state(self) -> None:
-        self._work.running = [point.title for batch in self._running.values() for point in batch]
+        # The workers carry the oldest batches out, and have one more each.
+        oldest = list(self._running.values())[: self._cluster.slots]
+        self._work.running = [point.title for batch in oldest for point in batch]
         self._work.workers = self._cluster.slots
         self._report(self._work)
 

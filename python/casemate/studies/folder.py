@@ -101,7 +101,9 @@ class ResultsFolder:
             table.write(self.path, table.of_rows(self._waiting))
             self._waiting = []
         self._last_written = time.monotonic()
-        small = [path for path in table.written(self.path) if path.stat().st_size < SMALL_BYTES]
+        tables = table.written(self.path)
+        large = [index for index, path in enumerate(tables) if path.stat().st_size >= SMALL_BYTES]
+        small = tables[max(large, default=-1) + 1 :]
         if len(small) >= MERGED_AT_ONCE:
             self._merge(small)
 
@@ -144,9 +146,11 @@ class ResultsFolder:
                 aside = path.with_name(path.name + table.DAMAGED)
                 path.replace(aside)
                 self.notices.append(f"'{path}' is damaged and now called '{aside.name}': its points run again")
-        current = set(table.written(self.path))
-        for path in set(self.path.glob(table.PATTERN)) - current:
+        current = table.written(self.path)
+        for path in set(self.path.glob(table.PATTERN)) - set(current):
             path.unlink()
+        for path in current[-1:]:
+            table.check_schema(path)
 
 
 def _disagree(tables: list[Any]) -> bool:

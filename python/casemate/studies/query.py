@@ -58,6 +58,7 @@ class Results:
         whole = [path for path in tables if table.is_whole(path)]
         self.notices += [f"'{path}' is damaged and left out" for path in tables if path not in whole]
         if whole:
+            table.check_schema(whole[-1])
             listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in whole)
             self._database.execute(
                 f"CREATE VIEW found AS FROM read_parquet([{listed}], union_by_name = true, filename = 'table_file') "
@@ -103,31 +104,27 @@ class Results:
             self.notices.append(f"results of version {chosen}, and this is {current}{left}")
         self._database.execute(f"CREATE VIEW shown AS FROM found WHERE {VERSION} = '{chosen}'")
 
-    def kinds(self) -> list[Kind]:
-        """Returns the kinds of points that have rows of points that are done."""
-        question = "SELECT DISTINCT kind FROM shown WHERE status = 'done' ORDER BY kind DESC"
-        return [kind for (kind,) in self._database.execute(question).fetchall()]
-
-    def failed_points(self) -> int:
-        """Returns the number of failed points."""
-        return int(self._database.execute("SELECT count(*) FROM failed").fetchall()[0][0])
+    def counts(self) -> dict[tuple[str, str], int]:
+        """Returns the number of points by kind and status (`done` or `failed`); runs come first."""
+        question = "SELECT kind, status, count(*) FROM shown GROUP BY ALL ORDER BY kind DESC"
+        return {(kind, status): count for kind, status, count in self._database.execute(question).fetchall()}
 
     def columns(self) -> list[str]:
         """Returns the names of all columns."""
         described = self._database.execute("DESCRIBE shown").fetchall()
         return [name for name, *_ in described if name not in NOT_SHOWN]
 
-    def select(self, kind: Kind, where: str | None = None, columns: Sequence[str] = ()) -> Any:
-        """Returns the rows of one kind as an Arrow table; `where` is a condition in SQL. Raises `CasemateError` for
+    def select(self, kind: Kind, where: str | None = None, columns: Sequence[str] = ()) -> "Answer":
+        """Returns the rows of one kind; `where` is a condition in SQL. Raises `CasemateError` for
         an unknown column and for wrong SQL.
         """
         return self._of(VIEWS[kind], USUAL[kind], where, columns)
 
-    def failed(self, where: str | None = None, columns: Sequence[str] = ()) -> Any:
+    def failed(self, where: str | None = None, columns: Sequence[str] = ()) -> "Answer":
         """Returns the rows of failed points, likewise."""
         return self._of("failed", FAILED, where, columns)
 
-    def _of(self, view: str, usual: Sequence[str], where: str | None, columns: Sequence[str]) -> Any:
+    def _of(self, view: str, usual: Sequence[str], where: str | None, columns: Sequence[str]) -> "Answer":
         known = self.columns()
         requested = [name.strip().replace(".", "_").replace("-", "_") for name in columns]
         for name in requested:
@@ -140,16 +137,16 @@ class Results:
         order = ", ".join(name for name in ORDER if name in known)
         return self.sql(f"SELECT {listed} FROM {view}{condition} ORDER BY {order}")
 
-    def sql(self, question: str) -> Any:
-        """Returns the answer to a question in SQL over the tables, as an Arrow table. Raises `CasemateError` for wrong
-        SQL, and for anything but one question.
+    def sql(self, question: str) -> "Answer":
+        """Returns the answer to a question in SQL over the tables. Raises `CasemateError` for wrong SQL, and for
+        anything but one question.
         """
         duckdb = library("duckdb")
         try:
             statements = self._database.extract_statements(question)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
                 raise CasemateError("the SQL is not one question: expected one SELECT")
-            return self._database.sql(question).to_arrow_table()
+            return Answer(self._database.sql(question))
         except duckdb.Error as error:
             raise CasemateError(f"wrong SQL: {_said(str(error))}") from None
 
@@ -163,6 +160,26 @@ class Results:
             reason = f"{len(found)} points have" if found else "no point that is done has"
             raise CasemateError(f"{reason} a hash that begins with '{point}'")
         return str(found[0][0])
+
+
+class Answer:
+    """The answer to a question: names and rows."""
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+        self.names: list[str] = list(relation.columns)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Returns all rows. Raises `CasemateError` if a value cannot be computed."""
+        duckdb = library("duckdb")
+        try:
+            return list(self._relation.fetchall())
+        except duckdb.Error as error:
+            raise CasemateError(f"wrong SQL: {_said(str(error))}") from None
+
+    def arrow(self) -> Any:
+        """Returns all rows as an Arrow table."""
+        return self._relation.to_arrow_table()
 
 
 def _said(error: str) -> str:
@@ -186,4 +203,4 @@ def results(
     is all by default.
     """
     found = Results(Path(folder), version)
-    return frames.frame_of_arrow(found.select(kind, where, columns or found.columns()))
+    return frames.frame_of_arrow(found.select(kind, where, columns or found.columns()).arrow())

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +12,59 @@ from casemate.studies.needed import library
 
 SCHEMA = "1"
 """Version of the form of the tables."""
-SCHEMA_KEY, REPLACES_KEY = b"casemate.schema", b"casemate.replaces"
+SCHEMA_KEY = "casemate.schema"
 PATTERN = "rows-*.parquet"
 PARTIAL = ".partial-"
 DAMAGED = ".damaged"
+MAGIC = b"PAR1"
+"""Last bytes of a Parquet file, after the length of its footer in four bytes."""
 
 INT64_MAX = 2**63 - 1
 
 
 def written(folder: Path) -> list[Path]:
     """Returns the tables of a folder in the order in which they were written, without those that a merged table
-    replaces. Raises `CasemateError` if a table has another schema than this version of Casemate reads.
+    replaces.
     """
     found = sorted(folder.glob(PATTERN))
-    replaced: set[str] = set()
-    for path in found:
-        labels = _labels(path)
-        if labels is not None:
-            _check_schema(path, labels)
-            replaced.update(filter(None, labels.get(REPLACES_KEY, b"").decode().split("\n")))
-    return [path for path in found if path.name not in replaced]
+    ranges = [numbers for path in found if (numbers := _replaced(path))]
+    return [path for path in found if not any(_number(path) in replaced for replaced in ranges)]
+
+
+def _number(path: Path) -> int:
+    """Returns the number of a table: `rows-000017.parquet`, or `rows-000016-000000.parquet` if it replaces the tables
+    from 0 on.
+    """
+    digits = path.name.removeprefix("rows-").partition(".")[0].partition("-")[0]
+    return int(digits) if digits.isdigit() else -1
+
+
+def _replaced(path: Path) -> range:
+    """Returns the numbers of the tables that a merged table replaces."""
+    first = path.name.removeprefix("rows-").partition(".")[0].partition("-")[2]
+    return range(int(first), _number(path)) if first.isdigit() else range(0)
 
 
 def is_whole(path: Path) -> bool:
-    """Returns true if the file is a Parquet table."""
-    return _labels(path) is not None
-
-
-def _labels(path: Path) -> dict[bytes, bytes] | None:
-    """Returns the labels of a table, which are part of its end; `None` if the table is not whole."""
-    parquet = library("pyarrow.parquet")
+    """Returns true if a file is a Parquet table to its end."""
     try:
-        return dict(parquet.read_schema(path).metadata or {})
-    except (library("pyarrow").ArrowException, OSError):
-        return None
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - 8, 0))
+            end = file.read()
+    except OSError:
+        return False
+    return len(end) == 8 and end.endswith(MAGIC) and int.from_bytes(end[:4], "little") < size
 
 
-def _check_schema(path: Path, labels: Mapping[bytes, bytes]) -> None:
-    schema = labels.get(SCHEMA_KEY, b"none").decode()
+def check_schema(path: Path) -> None:
+    """Raises `CasemateError` if a table has another schema than this version of Casemate reads."""
+    duckdb = library("duckdb")
+    try:
+        found = duckdb.execute("SELECT key, value FROM parquet_kv_metadata(?)", [str(path)]).fetchall()
+    except duckdb.Error as error:
+        raise CasemateError(f"cannot read '{path}': {error}") from None
+    schema = {bytes(key).decode(): bytes(value).decode() for key, value in found}.get(SCHEMA_KEY, "unknown")
     if schema != SCHEMA:
         raise CasemateError(
             f"'{path}' has schema '{schema}', and this version of Casemate reads schema '{SCHEMA}': expected a results "
@@ -85,18 +100,17 @@ def _alike(values: list[Value]) -> list[Value] | None:
     return [None if value is None else str(value) for value in values]
 
 
-def write(folder: Path, table: Any, replaces: Iterable[Path] = ()) -> Path:
-    """Adds a table to a folder in place of others. The table is on the disk when the function returns. Raises
-    `CasemateError` if the disk refuses it; the folder is unchanged then.
+def write(folder: Path, table: Any, replaces: Sequence[Path] = ()) -> Path:
+    """Adds a table to a folder. If it replaces the last tables, these are removed afterwards. The table is on the disk
+    when the function returns. Raises `CasemateError` if the disk refuses it; the folder is unchanged then.
     """
     parquet = library("pyarrow.parquet")
-    old = list(replaces)
-    labels = {SCHEMA_KEY: SCHEMA.encode(), REPLACES_KEY: "\n".join(path.name for path in old).encode()}
-    path = folder / f"rows-{_next_number(folder):06}.parquet"
+    first = f"-{min(map(_number, replaces)):06}" if replaces else ""
+    path = folder / f"rows-{_next_number(folder):06}{first}.parquet"
     partial = folder / f"{PARTIAL}{path.name}"
     try:
         try:
-            parquet.write_table(table.replace_schema_metadata(labels), partial, compression="zstd")
+            parquet.write_table(table.replace_schema_metadata({SCHEMA_KEY: SCHEMA}), partial, compression="zstd")
             _sync(partial)
             partial.replace(path)
             _sync(folder)
@@ -105,15 +119,14 @@ def write(folder: Path, table: Any, replaces: Iterable[Path] = ()) -> Path:
             raise
     except OSError as error:
         raise CasemateError(f"cannot write '{path}': {error.strerror or error}") from error
-    for each in old:
+    for each in replaces:
         each.unlink(missing_ok=True)
     return path
 
 
 def _next_number(folder: Path) -> int:
     """Returns a number above those of all tables, damaged ones included, so that no name is used twice."""
-    numbers = [path.name.removeprefix("rows-").partition(".")[0] for path in folder.glob(f"{PATTERN}*")]
-    return max((int(number) for number in numbers if number.isdigit()), default=-1) + 1
+    return max(map(_number, folder.glob(f"{PATTERN}*")), default=-1) + 1
 
 
 def _sync(path: Path) -> None:

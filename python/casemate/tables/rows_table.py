@@ -2,24 +2,28 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from rich import box
 from rich.table import Table
 
-SHOWN_ROWS = 1000
+SHOWN_ROWS = 100
 
 
-def rows_table(rows: Any) -> Table:
-    """Returns an Arrow table as a table for people, with at most a thousand rows."""
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    for name, column in zip(rows.column_names, rows.columns, strict=True):
-        is_number = column.type in ("int64", "uint64", "double") or str(column.type) in ("int64", "uint64", "double")
+def rows_table(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Table:
+    """Returns rows as a table for people: the first hundred."""
+    table = Table(
+        box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0), caption_justify="left"
+    )
+    shown = rows[:SHOWN_ROWS]
+    for index, name in enumerate(names):
+        is_number = any(isinstance(row[index], int | float) and not isinstance(row[index], bool) for row in shown)
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
-    for row in rows.slice(0, SHOWN_ROWS).to_pylist():
-        table.add_row(*(_cell(value) for value in row.values()))
-    if rows.num_rows > SHOWN_ROWS:
-        table.caption = f"{SHOWN_ROWS:,} of {rows.num_rows:,} rows: --csv prints all"
+    for row in shown:
+        table.add_row(*map(_cell, row))
+    if len(rows) > SHOWN_ROWS:
+        table.caption = f"The first {SHOWN_ROWS} of {len(rows):,} rows: --csv prints all, --where selects some."
     return table
 
 
@@ -33,10 +37,10 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def csv_text(rows: Any) -> str:
-    """Returns an Arrow table as CSV, with a line of names."""
+def csv_text(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
+    """Returns rows as CSV, with a line of names."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(rows.column_names)
-    table.writerows(row.values() for row in rows.to_pylist())
+    table.writerow(names)
+    table.writerows(rows)
     return text.getvalue()

@@ -54,9 +54,9 @@ def command(context: click.Context, /, folder: Path, as_csv: bool, as_json: bool
         click.echo("\n".join(found.columns()))
     else:
         _print(_rows(found, requested), as_csv, as_json)
-        if found.failed_points() and not requested["failed"]:
-            text = f"{found.failed_points():,} points failed: --failed shows them"
-            screen.notices().print(text, markup=False)
+        failed = sum(count for (_, status), count in found.counts().items() if status == "failed")
+        if failed and not requested["failed"]:
+            screen.notices().print(f"{failed:,} points failed: --failed shows them", markup=False)
 
 
 def _rows(found: Any, requested: dict[str, Any]) -> Any:
@@ -65,7 +65,7 @@ def _rows(found: Any, requested: dict[str, Any]) -> Any:
     columns = [name for name in (requested["columns"] or "").split(",") if name.strip()]
     if requested["failed"]:
         return found.failed(requested["where"], columns)
-    kind = requested["kind"] or next(iter(found.kinds()), "run")
+    kind = requested["kind"] or next((kind for kind, status in found.counts() if status == "done"), "run")
     return found.select(kind, requested["where"], columns)
 
 
@@ -73,12 +73,11 @@ def _print(rows: Any, as_csv: bool, as_json: bool) -> None:
     if as_json:
         from casemate.schemas.sweep import Rows
 
-        screen.print_json(Rows(rows=tuple(rows.to_pylist())))
-    elif as_csv:
-        from casemate.tables import rows_table
+        screen.print_json(Rows(rows=tuple(dict(zip(rows.names, row, strict=True)) for row in rows.rows())))
+        return
+    from casemate.tables import rows_table
 
-        click.echo(rows_table.csv_text(rows), nl=False)
+    if as_csv:
+        click.echo(rows_table.csv_text(rows.names, rows.rows()), nl=False)
     else:
-        from casemate.tables import rows_table
-
-        screen.results().print(rows_table.rows_table(rows))
+        screen.results().print(rows_table.rows_table(rows.names, rows.rows()))
