@@ -15,9 +15,9 @@ from casemate.reproduce import emcc, pictures, report, studies
 from casemate.reproduce.carry import carry_out
 from casemate.reproduce.runs import Bench, Case, Runs, Setting
 from casemate.reproduce.study import Carried, Each, Figure, Finding, Means, Series, Study, Trend, half_width
-from casemate.studies.work import Work
 from casemate.studies.recordings import Command, Recordings
 from casemate.studies.sweep import Observer, Workers
+from casemate.studies.work import Work
 from conftest import Casemate, trend_holds
 from rich.console import Console
 

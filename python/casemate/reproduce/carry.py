@@ -7,9 +7,9 @@ from casemate._core import CasemateError
 from casemate.reproduce.runs import Case, Key, Runs
 from casemate.reproduce.study import Carried, Study
 from casemate.schemas.run import Record
-from casemate.studies import points, sweep
+from casemate.studies import sweep
 from casemate.studies.folder import ResultsFolder
-from casemate.studies.points import Kernel, Point, StoredTrace
+from casemate.studies.points import Checker, Kernel, Point, StoredTrace
 from casemate.studies.recordings import NotInstalledError, Recordings
 from casemate.studies.sweep import Observer, Workers
 from casemate.studies.work import Work
@@ -76,12 +76,13 @@ def _points(
     """Returns the points of the runs, and the errors of those that cannot be carried out."""
     wanted: dict[Key, Point] = {}
     refused: list[str] = []
+    checker = Checker()
     for seed in range(1, seeds + 1):
         for case, setting in study.needed(numbers):
             if case.name not in inputs:
                 continue
             try:
-                point = points.with_hash(study.bench.point(case, setting, inputs[case.name], seed))
+                point = checker.with_hash(study.bench.point(case, setting, inputs[case.name], seed))
                 wanted[case.name, setting.name, seed] = point
             except CasemateError as error:
                 refused.append(f"{case.name} under {setting.name}, seed {seed}: {error}")

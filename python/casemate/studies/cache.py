@@ -9,8 +9,8 @@ from casemate.studies.recordings import content_hash
 FOLDER_VARIABLE, SIZE_VARIABLE = "CASEMATE_TRACES", "CASEMATE_TRACES_GB"
 USUAL_GB = 20.0
 
-_seen: dict[str, Path] = {}
-"""Files with this content that this process has found, by hash."""
+_seen: dict[str, tuple[Path, tuple[int, int]]] = {}
+"""Files that this process has found, with their size and time of change, by the hash of their content."""
 
 
 def folder() -> Path:
@@ -22,16 +22,22 @@ def folder() -> Path:
 
 def find(content: str, hint: str) -> Path | None:
     """Returns a file with this content: the client's path, or a copy. `None` without such a file."""
-    known = _seen.get(content)
-    if known is not None and known.exists():
-        if known.parent == folder():
-            known.touch()
-        return known
+    if content in _seen:
+        path, state = _seen[content]
+        if path.exists() and _state(path) == state:
+            return path
     for path in (Path(hint), folder() / content):
         if path.is_file() and content_hash(path) == content:
-            _seen[content] = path
+            if path.parent == folder():
+                path.touch()  # used now: `make_room` removes older ones first
+            _seen[content] = path, _state(path)
             return path
     return None
+
+
+def _state(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 def receive(content: str, number: int, part: bytes, is_last: bool) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from casemate import _core
 from casemate._core import CasemateError
 from casemate.studies import cache, probe, worker
+from casemate.studies.folder import WORKERS_FOLDER
 from casemate.studies.needed import library
 from casemate.studies.points import StoredTrace
 
@@ -29,8 +30,6 @@ PART_BYTES = 8 << 20
 """Size of the parts in which a trace goes to a worker."""
 MEMORY_SHARE = 0.9
 """Part of a computer's memory that its workers use."""
-WORKERS_FOLDER = ".workers"
-"""Folder of the workers' own files in a results folder."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError
-from pathlib import Path
 from typing import Any
 
 from distributed.scheduler import KilledWorker
@@ -104,7 +103,7 @@ class Dispatch:
             batch = self._waiting.popleft()
             self._cluster.send(trace for point in batch for trace in point.traces())
             future = self._cluster.client.submit(
-                worker.carry_out, [point.to_json() for point in batch], files_of(batch), pure=False,
+                worker.guarded, worker.carry_out, [point.to_json() for point in batch], pure=False,
                 resources={MEMORY: float(min(needed_bytes(batch), self._cluster.largest_bytes()))},
             )  # fmt: skip
             self._running[future] = batch
@@ -173,9 +172,3 @@ class Dispatch:
 def needed_bytes(batch: Batch) -> int:
     """Returns the memory that a session of these points needs: one process, and each simulation."""
     return PROCESS_BYTES + sum(point.memory_bytes - PROCESS_BYTES for point in batch)
-
-
-def files_of(batch: Batch) -> dict[str, str]:
-    """Returns the text of the design and machine files of points, by their path."""
-    names = {name for point in batch for name in (point.design, point.machine) if name.endswith(".toml")}
-    return {name: Path(name).read_text() for name in sorted(names)}

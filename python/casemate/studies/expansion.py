@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from casemate._core import CasemateError
+from casemate import api
 from casemate.laboratory import arguments
 from casemate.laboratory.requests import BuiltIn, Program, RunOptions, Trace, usual_limit
 from casemate.studies import points
-from casemate.studies.points import Kernel, Point, StoredTrace
+from casemate.studies.points import Checker, Kernel, Point, StoredTrace
 from casemate.studies.recordings import Command, Input, Recordings
 from casemate.studies.study import Study, StudyInput, StudyProgram, Value, values_of
 
@@ -44,9 +44,10 @@ def cells(study: Study, inputs: Mapping[str, Sequence[Kernel | StoredTrace]]) ->
     _check_keys(study)
     found = [*_runs(study, inputs), *_campaigns(study)]
     by_content: dict[str, Point] = {}
+    checker = Checker()
     checked = []
     for cell in found:
-        point = points.with_hash(cell.point)
+        point = checker.with_hash(cell.point)
         checked.append(Cell(by_content.setdefault(point.hash, point), cell.swept))
     return checked
 
@@ -139,6 +140,7 @@ def _check_keys(study: Study) -> None:
     for figure in study.figures:
         for axis in (figure.x, figure.series):
             arguments.one_of(axis, axes, "axis of a figure")
-    for key in study.swept_keys:
-        if not values_of(next(group[key] for group in (study.over, *study.zipped) if key in group)):
-            raise CasemateError(f"'{key}' has no value: expected at least one")
+    if study.attacks:
+        arguments.one_of(study.attacks.row, [attack.name for attack in api.attacks()], "attack")
+    if study.crashes:
+        arguments.one_of(study.crashes.row, [loss.name for loss in api.losses()], "loss of power")

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import socket
 import time
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,8 @@ from casemate.terminal import screen
 Status = Literal["done", "failed"]
 
 LOCK = ".lock"
+WORKERS_FOLDER = ".workers"
+"""Folder of the worker processes of this computer."""
 SMALL_BYTES = 32 << 20
 """Tables below this size are merged."""
 MERGED_AT_ONCE = 16
@@ -51,12 +54,11 @@ class ResultsFolder:
         self.notices: list[str] = []
         """Findings that the user should see: damaged tables."""
         self._lock = _locked(path)
+        self._known: dict[str, Known] = {}
         try:
             self._clean()
-            self._known: dict[str, Known] = {}
-            for row in self._read("point", "status", "seconds", "record_bytes"):
-                if not self._is_done(row["point"]):
-                    self._known[row["point"]] = _known(row)
+            for each in table.written(path):
+                self._learn(each)
         except BaseException:
             self._lock.close()
             raise
@@ -126,7 +128,23 @@ class ResultsFolder:
         return point in self._known and self._known[point].status == "done"
 
     def _read(self, *columns: str) -> list[dict[str, Any]]:
-        return table.read(table.written(self.path), columns)
+        return [row for path in table.written(self.path) for row in table.read(path, columns)]
+
+    def _learn(self, path: Path) -> None:
+        """Reads which points a table has. Puts the table aside if it is damaged."""
+        try:
+            rows = table.read(path, ("point", "status", "seconds", "record_bytes"))
+        except CasemateError:
+            self._put_aside(path)
+            return
+        for row in rows:
+            if not self._is_done(row["point"]):
+                self._known[row["point"]] = _known(row)
+
+    def _put_aside(self, path: Path) -> None:
+        aside = path.with_name(path.name + table.DAMAGED)
+        path.replace(aside)
+        self.notices.append(f"'{path}' is damaged and now called '{aside.name}': its points run again")
 
     def _merge(self, small: list[Path]) -> None:
         """Replaces tables by one, without the rows of failed points that later succeeded."""
@@ -139,13 +157,12 @@ class ResultsFolder:
 
     def _clean(self) -> None:
         """Removes half-written and replaced tables, which a killed client left, and puts damaged tables aside."""
+        shutil.rmtree(self.path / WORKERS_FOLDER, ignore_errors=True)
         for partial in self.path.glob(f"{table.PARTIAL}*"):
             partial.unlink()
         for path in sorted(self.path.glob(table.PATTERN)):
             if not table.is_whole(path):
-                aside = path.with_name(path.name + table.DAMAGED)
-                path.replace(aside)
-                self.notices.append(f"'{path}' is damaged and now called '{aside.name}': its points run again")
+                self._put_aside(path)
         current = table.written(self.path)
         for path in set(self.path.glob(table.PATTERN)) - set(current):
             path.unlink()

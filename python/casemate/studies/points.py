@@ -3,8 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from functools import cache
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from casemate import _core
 from casemate._core import CasemateError
 from casemate.laboratory import arguments, native
 from casemate.laboratory.requests import BuiltIn, Persistent, Repeatable, RunOptions, Trace
+from casemate.text.nearest import hint_of_file
 
 Kind = Literal["run", "attack", "crash"]
 Changes = Mapping[str, object]
@@ -69,6 +69,8 @@ class Point:
     """SHA-256 of everything that decides the result, in hexadecimal."""
     memory_bytes: int = PROCESS_BYTES
     """Memory that a worker needs for the point."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Text of the design and machine files, by their path on the client."""
 
     @property
     def title(self) -> str:
@@ -104,20 +106,42 @@ class Point:
         return Point(**{**form, "programs": programs})
 
 
-def with_hash(point: Point) -> Point:
-    """Returns the point with its hash and its memory, after a check that it can be carried out. Raises `CasemateError`
-    with the point and the reason if not.
+class Checker:
+    """Checks that points can be carried out, and gives them their hash. It reads each design and machine file once, so
+    that a file which changes while a study runs does not change the study.
     """
-    try:
-        decided, footprint = _decided(point)
-    except CasemateError as error:
-        raise CasemateError(f"{point.title}: {error}") from None
-    identity = {
-        "kind": point.kind, "version": _core.__version__, "build": _core.BUILD, "seed": point.seed,
-        "programs": [_identity(each) for each in point.programs], **decided,
-    }  # fmt: skip
-    memory = PROCESS_BYTES + int(BYTES_PER_BYTE * footprint)
-    return Point(**{**vars(point), "hash": digest(identity), "memory_bytes": memory})
+
+    def __init__(self) -> None:
+        self._decided: dict[str, tuple[str, int]] = {}
+        self._files: dict[str, str] = {}
+
+    def with_hash(self, point: Point) -> Point:
+        """Returns the point with its hash, its memory and its files. Raises `CasemateError` with the point and the
+        reason if it cannot be carried out.
+        """
+        # The seed changes neither the machine nor the design, and no program touches more memory with another seed.
+        programs = [_identity(each) for each in point.programs]
+        without_seed = digest(
+            [point.kind, point.design, point.machine, dict(point.changes), programs, dict(point.options)]
+        )
+        try:
+            files = {name: self._text(name) for name in (point.design, point.machine) if name.endswith(".toml")}
+            if without_seed not in self._decided:
+                decided, footprint = _decided(point)
+                self._decided[without_seed] = digest(decided), PROCESS_BYTES + int(BYTES_PER_BYTE * footprint)
+        except CasemateError as error:
+            raise CasemateError(f"{point.title}: {error}") from None
+        decided_digest, memory = self._decided[without_seed]
+        identity = [point.kind, _core.__version__, _core.BUILD, point.seed, programs, decided_digest]
+        return replace(point, hash=digest(identity), memory_bytes=memory, files=files)
+
+    def _text(self, name: str) -> str:
+        if name not in self._files:
+            try:
+                self._files[name] = Path(name).read_text()
+            except (OSError, UnicodeDecodeError) as error:
+                raise CasemateError(f"cannot read '{name}': {error}{hint_of_file(Path(name))}") from None
+        return self._files[name]
 
 
 def digest(decided: object) -> str:
@@ -138,11 +162,11 @@ def _decided(point: Point) -> tuple[dict[str, Any], int]:
     bytes.
     """
     if point.kind != "run":
-        settings = json.loads(_settings(point.design, json.dumps(dict(point.changes), sort_keys=True)))
+        changed = native.to_json(arguments.changes(point.changes, [], [point.design]))
+        settings = json.loads(native.settings("design", point.design, changed))
         return {"design": {each["key"]: each["value"] for each in settings}, "options": dict(point.options)}, 0
     options = RunOptions(**point.options, protection=False)
     programs = point.runnables({each.content: Path(each.path) for each in point.traces()})
-    # The seed changes neither the machine nor the design, and no program touches more memory with another seed.
     request = options.as_request(programs)
     requested = request | {
         "designs": [point.design],
@@ -150,22 +174,10 @@ def _decided(point: Point) -> tuple[dict[str, Any], int]:
         "changes": arguments.changes(point.changes, [point.machine], [point.design]),
         "programs": [program.as_request(options.check_values) for program in programs],
     }
-    (simulation,) = json.loads(_planned(native.to_json(requested)))
+    (simulation,) = json.loads(native.plan(native.to_json(requested)))
     known = simulation.pop("footprint_bytes")
     machine_bytes = _bytes(simulation["machine"]["memory"]["size"])
     return simulation | {"options": request}, min(machine_bytes, known if known is not None else UNKNOWN_BYTES)
-
-
-@cache
-def _planned(request: str) -> str:
-    return str(native.plan(request))
-
-
-@cache
-def _settings(design: str, changes: str) -> str:
-    """Returns all values of a design, after a check that it can be built."""
-    changed = native.to_json(arguments.changes(json.loads(changes), [], [design]))
-    return str(native.settings("design", design, changed))
 
 
 _SCALES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}

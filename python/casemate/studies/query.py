@@ -30,6 +30,10 @@ POINT_DIGITS = 12
 """Digits of a point's hash that are shown."""
 VERSION = "version || CASE build WHEN '' THEN '' ELSE '+' || build END"
 """Version of Casemate in SQL: as stated, with the build if it is known."""
+HEADS = "point, kind, status, version, build, finished, table_file"
+"""Columns that decide which rows are shown."""
+ONCE = "QUALIFY row_number() OVER (PARTITION BY point ORDER BY status = 'done' DESC, table_file DESC) = 1"
+"""Clause that keeps one row of each point, done rather than failed."""
 NOT_SHOWN = ("table_file",)
 
 
@@ -43,14 +47,19 @@ class Results:
         self.notices: list[str] = []
         """Rows and files that are not shown, each with the reason."""
         self._database = library("duckdb").connect()
-        self._open(folder)
-        self._choose(folder, version)
-        for kind, view in VIEWS.items():
-            self._database.execute(f"CREATE VIEW {view} AS FROM shown WHERE status = 'done' AND kind = '{kind}'")
-        self._database.execute("CREATE VIEW failed AS FROM shown WHERE status = 'failed'")
+        source = self._source(folder)
+        self._database.execute(f"CREATE TABLE heads AS SELECT {HEADS} {source}")
+        has_repeated = "SELECT count(*) > count(DISTINCT point) FROM heads"
+        if self._database.execute(has_repeated).fetchall()[0][0]:
+            source = f"{source} {ONCE}"
+            self._database.execute(f"CREATE OR REPLACE TABLE heads AS FROM heads {ONCE}")
+        chosen = self._chosen(folder, version)
+        # A view would be bound again for each question, which takes longer than most answers.
+        self._shown = f"(SELECT * FROM ({source}) WHERE {VERSION} = '{chosen}')"
+        self._has_views = False
 
-    def _open(self, folder: Path) -> None:
-        """Makes the table `found`: the rows of all versions, each point once, done rather than failed."""
+    def _source(self, folder: Path) -> str:
+        """Returns the FROM clause with all rows of a folder."""
         expected = "expected the folder of `casemate sweep` or of `casemate run --output`"
         if not folder.is_dir():
             raise CasemateError(f"there is no results folder '{folder}': {expected}")
@@ -60,16 +69,13 @@ class Results:
         if whole:
             table.check_schema(whole[-1])
             listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in whole)
-            self._database.execute(
-                f"CREATE VIEW found AS FROM read_parquet([{listed}], union_by_name = true, filename = 'table_file') "
-                "QUALIFY row_number() OVER (PARTITION BY point ORDER BY status = 'done' DESC, table_file DESC) = 1"
-            )
-            return
+            return f"FROM read_parquet([{listed}], union_by_name = true, filename = 'table_file')"
         rows = [row for path in sorted(folder.rglob("*.json")) if (row := self._of_record(path))]
         if not rows:
             raise CasemateError(f"'{folder}' has no results: {expected}")
         self._database.register("records", table.of_rows(rows))
-        self._database.execute("CREATE TABLE found AS FROM records")
+        self._database.execute("CREATE TABLE stored_records AS SELECT *, '' AS table_file FROM records")
+        return "FROM stored_records"
 
     def _of_record(self, path: Path) -> dict[str, Any] | None:
         """Returns the row of a record that `casemate run` wrote; `None` if the file is something else."""
@@ -87,9 +93,9 @@ class Results:
             self.notices.append(f"'{path}' is no record of a run and left out")
             return None
 
-    def _choose(self, folder: Path, version: str | None) -> None:
-        """Makes the view `shown`: the rows of one version of Casemate, this one if it has any."""
-        question = f"SELECT {VERSION} AS v, count(*) FROM found GROUP BY v ORDER BY max(finished)"
+    def _chosen(self, folder: Path, version: str | None) -> str:
+        """Returns the version of Casemate whose rows are shown: this one if the folder has any rows of it."""
+        question = f"SELECT {VERSION} AS v, count(*) FROM heads GROUP BY v ORDER BY max(finished)"
         counts = dict(self._database.execute(question).fetchall())
         # A record of `casemate run` states the version without the build.
         own = (f"{_core.__version__}+{_core.BUILD}", _core.__version__)
@@ -102,29 +108,30 @@ class Results:
         if others or chosen != current:
             left = f"; not shown: {', '.join(others)} (--version shows them)" if others else ""
             self.notices.append(f"results of version {chosen}, and this is {current}{left}")
-        self._database.execute(f"CREATE VIEW shown AS FROM found WHERE {VERSION} = '{chosen}'")
+        self._database.execute(f"DELETE FROM heads WHERE {VERSION} <> '{chosen}'")
+        return chosen
 
     def counts(self) -> dict[tuple[str, str], int]:
         """Returns the number of points by kind and status (`done` or `failed`); runs come first."""
-        question = "SELECT kind, status, count(*) FROM shown GROUP BY ALL ORDER BY kind DESC"
+        question = "SELECT kind, status, count(*) FROM heads GROUP BY ALL ORDER BY kind DESC"
         return {(kind, status): count for kind, status, count in self._database.execute(question).fetchall()}
 
     def columns(self) -> list[str]:
         """Returns the names of all columns."""
-        described = self._database.execute("DESCRIBE shown").fetchall()
+        described = self._database.execute(f"DESCRIBE FROM {self._shown}").fetchall()
         return [name for name, *_ in described if name not in NOT_SHOWN]
 
     def select(self, kind: Kind, where: str | None = None, columns: Sequence[str] = ()) -> "Answer":
         """Returns the rows of one kind; `where` is a condition in SQL. Raises `CasemateError` for
         an unknown column and for wrong SQL.
         """
-        return self._of(VIEWS[kind], USUAL[kind], where, columns)
+        return self._of(f"status = 'done' AND kind = '{kind}'", USUAL[kind], where, columns)
 
     def failed(self, where: str | None = None, columns: Sequence[str] = ()) -> "Answer":
         """Returns the rows of failed points, likewise."""
-        return self._of("failed", FAILED, where, columns)
+        return self._of("status = 'failed'", FAILED, where, columns)
 
-    def _of(self, view: str, usual: Sequence[str], where: str | None, columns: Sequence[str]) -> "Answer":
+    def _of(self, rows: str, usual: Sequence[str], where: str | None, columns: Sequence[str]) -> "Answer":
         known = self.columns()
         requested = [name.strip().replace(".", "_").replace("-", "_") for name in columns]
         for name in requested:
@@ -133,14 +140,23 @@ class Results:
         short = f"left(point, {POINT_DIGITS}) AS point"
         chosen = requested or [name for name in usual if name in known]
         listed = ", ".join(short if name == "point" else f'"{name}"' for name in chosen)
-        condition = f" WHERE ({where}\n)" if where else ""
+        condition = f" AND ({where}\n)" if where else ""
         order = ", ".join(name for name in ORDER if name in known)
-        return self.sql(f"SELECT {listed} FROM {view}{condition} ORDER BY {order}")
+        return self._answer(f"SELECT {listed} FROM {self._shown} WHERE {rows}{condition} ORDER BY {order}")
 
     def sql(self, question: str) -> "Answer":
         """Returns the answer to a question in SQL over the tables. Raises `CasemateError` for wrong SQL, and for
         anything but one question.
         """
+        if not self._has_views:
+            for kind, view in VIEWS.items():
+                rows = f"status = 'done' AND kind = '{kind}'"
+                self._database.execute(f"CREATE VIEW {view} AS FROM {self._shown} WHERE {rows}")
+            self._database.execute(f"CREATE VIEW failed AS FROM {self._shown} WHERE status = 'failed'")
+            self._has_views = True
+        return self._answer(question)
+
+    def _answer(self, question: str) -> "Answer":
         duckdb = library("duckdb")
         try:
             statements = self._database.extract_statements(question)
@@ -154,7 +170,7 @@ class Results:
         """Returns the JSON record of a point, from the first digits of its hash. Raises `CasemateError` unless exactly
         one point that is done has these digits.
         """
-        question = "SELECT record FROM shown WHERE starts_with(point, ?) AND record IS NOT NULL"
+        question = f"SELECT record FROM {self._shown} WHERE starts_with(point, ?) AND record IS NOT NULL"
         found = self._database.execute(question, [point]).fetchall()
         if len(found) != 1:
             reason = f"{len(found)} points have" if found else "no point that is done has"

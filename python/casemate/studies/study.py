@@ -1,22 +1,25 @@
 """A study as data: programs, designs, machines, swept keys, seeds, campaigns, and the figures of its report."""
 
 import itertools
+import os
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError, model_validator
 
 from casemate._core import CasemateError
 from casemate.api import ATTACK_TRIALS, DEFAULT_DESIGNS, DEFAULT_MACHINE
+from casemate.laboratory.arguments import WHOLE_MAX
 from casemate.laboratory.requests import BuiltIn, Persistent, Program, Trace
 from casemate.schemas.run import Age
 from casemate.text.nearest import hint
 
 Value = bool | int | float | str
 """A value of a key, in the notation of a machine or design file."""
-Instructions = int | str
+Instructions = StrictInt | str
 """A number of instructions: `5000000` or `"5M"`."""
 
 
@@ -55,33 +58,40 @@ class Range(Part):
         return self
 
     def values(self) -> list[Value]:
-        """Returns the values of the range. Raises `ValueError` if it is not valid."""
-        (first, unit), (last, last_unit) = _number(self.start), _number(self.to)
+        """Returns the values of the range, computed as decimal numbers. Raises `ValueError` if it is not valid."""
+        (number, unit), (last, last_unit) = _number(self.start), _number(self.to)
         if unit != last_unit:
-            raise ValueError(
-                f"from '{self.start}' to '{self.to}' has two units: expected one, as in \"2 MB\" and \"16 MB\""
-            )
+            raise ValueError(f"'{self.start}' and '{self.to}' have two units: expected one, as in \"2 MB\", \"16 MB\"")
         if (self.step is None) == (self.factor is None):
             raise ValueError("expected either a step or a factor")
-        if (self.step is not None and self.step <= 0) or (self.factor is not None and (self.factor <= 1 or first <= 0)):
+        step, factor = Decimal(str(self.step or 0)), Decimal(str(self.factor or 1))
+        if (self.step is not None and step <= 0) or (self.factor is not None and (factor <= 1 or number <= 0)):
             raise ValueError("expected a step above 0, or a factor above 1 and a start above 0")
         found: list[Value] = []
-        while first <= last * (1 + 1e-12):
-            found.append(f"{first:g} {unit}" if unit else first)
-            first = first + self.step if self.step is not None else first * (self.factor or 1)
+        while number <= last:
+            found.append(_written(number, unit))
+            number = number * factor + step
             if len(found) > RANGE_VALUES_MAX:
                 raise ValueError(f"expected at most {RANGE_VALUES_MAX:,} values")
+        if not found:
+            raise ValueError(f"it goes from {self.start} to {self.to}: expected at least one value")
         return found
 
 
-def _number(text: int | float | str) -> tuple[int | float, str]:
+def _number(text: int | float | str) -> tuple[Decimal, str]:
     """Returns number and unit of a value such as `"2 MB"`."""
-    if not isinstance(text, str):
-        return text, ""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)", text.strip())
+    match = re.fullmatch(r"(-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\s*([A-Za-z]*)", str(text).strip())
     if not match:
         raise ValueError(f"'{text}' is no number with a unit, as in \"2 MB\"")
-    return (float(match[1]) if "." in match[1] else int(match[1])), match[2]
+    return Decimal(match[1]), match[2]
+
+
+def _written(number: Decimal, unit: str) -> Value:
+    """Returns a value of a range as a number, or as text with its unit."""
+    if unit:
+        digits = f"{number:f}"
+        return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits} {unit}"
+    return int(number) if number == number.to_integral_value() else float(number)
 
 
 Swept = tuple[Value, ...] | Range
@@ -90,6 +100,23 @@ Swept = tuple[Value, ...] | Range
 def values_of(swept: Swept) -> list[Value]:
     """Returns the values of a swept key."""
     return swept.values() if isinstance(swept, Range) else list(swept)
+
+
+def _paths(given: Any) -> Any:
+    """Joins the names of nested tables: TOML reads `machine.llc.size = 1` without quotes as three tables."""
+    if not isinstance(given, Mapping):
+        return given
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        is_table = isinstance(value, Mapping) and "from" not in value and "." not in name
+        for path, inner in _paths(value).items() if is_table else [("", value)]:
+            found[f"{name}.{path}" if path else name] = inner
+    return found
+
+
+Of = TypeVar("Of")
+Keys = Annotated[dict[str, Of], BeforeValidator(_paths)]
+"""Keys of machines and designs."""
 
 
 class StudyInput(Part):
@@ -169,7 +196,7 @@ def _program(given: Any) -> Any:
     if isinstance(given, Trace):
         return {"trace": str(given.path), "persistent": given.persistent}
     if isinstance(given, Program):
-        words = tuple(str(word) for word in given.command)
+        words = tuple(os.fsdecode(word) for word in given.command)
         return {
             "command": words, "skip": given.skip, "region": given.region, "persistent": given.persistent,
         }  # fmt: skip
@@ -227,11 +254,11 @@ class Study(Part):
     """Names or files of designs."""
     machines: Names = (DEFAULT_MACHINE,)
     """Names or files of machines."""
-    changes: dict[str, Value] = {}
+    changes: Keys[Value] = {}
     """Keys with other values in all runs, as with `casemate run --with`."""
-    over: dict[str, Swept] = {}
+    over: Keys[Swept] = {}
     """Swept keys with their values. The study has a point for every combination of values."""
-    zipped: tuple[dict[str, Swept], ...] = ()
+    zipped: tuple[Keys[Swept], ...] = ()
     """Groups of keys that change together: the first values of all, the second values of all, and so on."""
     seeds: int | tuple[int, ...] = 1
     """Seeds of every run: 1 to this number, or a list."""
@@ -260,10 +287,16 @@ class Study(Part):
     def _agrees(self) -> "Study":
         if not (self.programs or self.attacks or self.crashes):
             raise ValueError("it has no work: expected programs, attacks or crashes")
+        _check_some(designs=self.designs, machines=self.machines, seeds=self.all_seeds)
+        for seed in self.all_seeds:
+            if not 0 <= seed <= WHOLE_MAX:
+                raise ValueError(f"seeds has {seed}: expected whole numbers from 0 to {WHOLE_MAX}")
         titles = [program.title for program in self.programs]
         for title in titles:
             if titles.count(title) > 1:
                 raise ValueError(f"two programs are called '{title}': give one of them another name")
+        for group in (self.over, *self.zipped):
+            _check_some(**{key: values_of(swept) for key, swept in group.items()})
         for group in self.zipped:
             lengths = {key: len(values_of(swept)) for key, swept in group.items()}
             if len(set(lengths.values())) > 1:
@@ -291,6 +324,22 @@ class Study(Part):
         return self.baseline or ("none" if "none" in self.designs else self.designs[0])
 
 
+def _check_some(**lists: Sequence[Any]) -> None:
+    """Raises `ValueError` for a list without a member."""
+    for name, members in lists.items():
+        if not members:
+            raise ValueError(f"{name} is empty: expected at least one")
+
+
+EXPECTED = {
+    "seeds": "a number N for the seeds 1 to N, or a list, as in [1, 2]",
+    "programs": 'a table, as in {workload = "bfs"}, {trace = "x.trace"} or {command = ["ls", "-l"]}',
+    "over": "a list of values, as in [1, 2], or a range, as in {from = 1, to = 8, factor = 2}",
+    "zipped": "a list of values, as in [1, 2], or a range, as in {from = 1, to = 8, factor = 2}",
+}
+"""Expected values of keys that accept several forms."""
+
+
 def explained(error: ValidationError) -> str:
     """Returns the first error of a study as a sentence with the key, the expected value, and the nearest right key."""
     found = error.errors()
@@ -300,9 +349,8 @@ def explained(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         known = _keys_at(path[:-1])
         return f"unknown key '{where}'{hint(path[-1], known)}; there are: {', '.join(known)}"
-    if first["type"] in ("tuple_type", "model_type"):
-        expected = "expected a list, as in [1, 2], or for a swept key a range, as in {from = 1, to = 8, factor = 2}"
-        return f"{where} is {first['input']!r}: {expected}"
+    if first["type"] in ("tuple_type", "model_type", "dict_type"):
+        return f"{where} is {first['input']!r}: expected {EXPECTED.get(path[0], 'a list')}"
     reason = first["msg"].removeprefix("Value error, ")
     reason = reason.replace("Input should be", "expected").replace("Field required", "it is missing")
     given = f" is {first['input']!r}" if not isinstance(first["input"], Mapping | Part) else ""

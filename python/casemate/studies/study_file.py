@@ -4,11 +4,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from casemate._core import CasemateError
 from casemate.studies.needed import library
-from casemate.studies.study import Study, StudyInput, explained
+from casemate.studies.study import Study, StudyInput
 from casemate.text.nearest import hint_of_file
 
 
@@ -26,15 +24,15 @@ def read(path: Path) -> Study:
     except toml.TOMLDecodeError as error:
         raise CasemateError(f"{path}: {error}") from None
     try:
-        study = Study.model_validate({"name": path.stem} | content)
-    except ValidationError as error:
-        raise CasemateError(f"{path}: {explained(error)}") from None
+        study = Study(**({"name": path.stem} | content))
+    except CasemateError as error:
+        raise CasemateError(f"{path}: {error}") from None
     return _relative_to(study, path.parent)
 
 
 def to_toml(study: Study) -> str:
     """Returns a study as the text of a TOML file, without keys that have their default."""
-    content = study.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    content = {"name": study.name} | study.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return str(library("tomli_w").dumps(_without_none(content)))
 
 

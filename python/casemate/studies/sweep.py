@@ -61,8 +61,10 @@ def sweep(
         for notice in results.notices:
             observer.notify(notice)
         # Check all points before programs are recorded, which may take long.
-        expanded(study, Recordings(path, observer.notify, records=False))
-        cells = expanded(study, Recordings(path, observer.notify))
+        planned = Recordings(path, observer.notify, records=False)
+        cells = expanded(study, planned)
+        if planned.not_recorded:
+            cells = expanded(study, Recordings(path, observer.notify))
         points = list({cell.point.hash: cell.point for cell in cells}.values())
         known = results.known
         missing = [point for point in points if point.hash not in known or _is_repeated(point, known, retry)]
@@ -122,7 +124,8 @@ def plan(study: Study, folder: Path | str | None, workers: Workers) -> SweepPlan
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    return table.read(table.written(path), ["point", "status", "seconds"]) if path.is_dir() else []
+    tables = table.written(path) if path.is_dir() else []
+    return [row for each in tables for row in table.read(each, ["point", "status", "seconds"])]
 
 
 def _is_done(point: str, known: Any) -> bool:

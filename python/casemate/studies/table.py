@@ -97,7 +97,12 @@ def _alike(values: list[Value]) -> list[Value] | None:
         return values
     if kinds == {int, float}:
         return [None if value is None else float(value) for value in values]
-    return [None if value is None else str(value) for value in values]
+    return [None if value is None else _text(value) for value in values]
+
+
+def _text(value: str | int | float | bool) -> str:
+    """Returns a value as text; a whole number has the same text as an integer and as a float."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def write(folder: Path, table: Any, replaces: Sequence[Path] = ()) -> Path:
@@ -138,16 +143,16 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def read(paths: Sequence[Path], columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Returns these columns of all rows, in the order in which they were written. Columns that a table does not have
-    are missing in its rows.
+def read(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Returns these columns of all rows of a table, without the columns that it lacks. Raises `CasemateError` if the
+    table is damaged.
     """
-    parquet = library("pyarrow.parquet")
-    rows: list[dict[str, Any]] = []
-    for path in paths:
+    arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
+    try:
         file = parquet.ParquetFile(path)
-        rows += file.read(columns=[name for name in columns if name in file.schema_arrow.names]).to_pylist()
-    return rows
+        return list(file.read(columns=[name for name in columns if name in file.schema_arrow.names]).to_pylist())
+    except (OSError, arrow.ArrowException) as error:
+        raise CasemateError(f"cannot read '{path}': {str(error).strip()}") from None
 
 
 def now() -> str:

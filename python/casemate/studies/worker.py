@@ -18,9 +18,6 @@ from casemate.studies import cache, table
 from casemate.studies.columns import Row, flat
 from casemate.studies.points import Point
 
-Files = Mapping[str, str]
-"""Content of design and machine files, by their path on the client."""
-
 
 class CancelledError(Exception):
     """No client waits for the work."""
@@ -58,14 +55,14 @@ def lacks(traces: Sequence[tuple[str, str]]) -> list[str]:
     return [content for content, path in traces if cache.find(content, path) is None]
 
 
-def carry_out(forms: Sequence[Mapping[str, Any]], files: Files) -> list[Row]:
+def carry_out(forms: Sequence[Mapping[str, Any]]) -> list[Row]:
     """Carries out points that can share a session, and returns the row of each. A point that fails has a row with its
     error. Raises `TraceMissingError` if a trace has to be sent first.
     """
     points = [Point.of_json(form) for form in forms]
     paths = {trace.content: _found(trace.content, trace.path) for point in points for trace in point.traces()}
     with tempfile.TemporaryDirectory(prefix="casemate-") as folder:
-        given = _Given(Path(folder), files)
+        given = _Given(Path(folder), points)
         try:
             if points[0].kind == "run":
                 return _run(points, given, paths)
@@ -86,8 +83,9 @@ def _found(content: str, path: str) -> Path:
 class _Given:
     """Design and machine files, written into a folder of this worker."""
 
-    def __init__(self, folder: Path, files: Files) -> None:
+    def __init__(self, folder: Path, points: Sequence[Point]) -> None:
         self._paths: dict[str, str] = {}
+        files = {name: text for point in points for name, text in point.files.items()}
         for number, (name, text) in enumerate(files.items()):
             path = folder / str(number) / Path(name).name
             path.parent.mkdir()
