@@ -118,7 +118,7 @@ __all__ = [
 ]
 
 _LATER = {"Study": "study", "Workers": "sweep", "results": "query", "sweep": "sweep"}
-"""Names whose modules only studies need, so that the package loads them at their first use."""
+"""Names from modules that only studies need: the package loads these modules at the first use."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Many tiny points: none is lost, whatever tables the client merges on the way.
+"""Many tiny points: no point is lost, whatever tables the client merges on the way.
 
 The usual test has a few hundred; `CASEMATE_DRILL=full` has ten thousand.
 """

@@ -348,12 +348,12 @@ def some_points(draw: some.DrawFn) -> list[Point]:
     return listed
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(listed=some_points(), workers=some.integers(1, 4))
 def test_batches_have_every_point_once_and_share_only_what_a_session_can_share(
     listed: list[Point], workers: int
 ) -> None:
-    found = batches(listed, workers)
+    found = batches(listed, workers, 10**18)
     assert sorted(point.hash for batch in found for point in batch) == [point.hash for point in listed]
     assert all(found), "no batch is empty"
     assert len(found) >= min(len(listed), 2 * workers), "every worker has work"
@@ -375,8 +375,8 @@ def test_batches_have_every_point_once_and_share_only_what_a_session_can_share(
 
 def test_runs_of_one_workload_share_a_session_if_all_workers_have_work(expand: Expand) -> None:
     points = [cell.point for cell in expand(designs=["none", "ctr-mac", "sc64-bmt"], seeds=4)]
-    assert sorted(len(batch) for batch in batches(points, 2)) == [3, 3, 3, 3]
-    assert sorted(len(batch) for batch in batches(points, 3)) == [1] * 12
+    assert sorted(len(batch) for batch in batches(points, 2, 10**18)) == [3, 3, 3, 3]
+    assert sorted(len(batch) for batch in batches(points, 3, 10**18)) == [1] * 12
 
 
 def test_a_wrong_study_of_options_ends_the_command_with_code_2(casemate: Casemate) -> None:

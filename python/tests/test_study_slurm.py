@@ -1,4 +1,4 @@
-"""A study on a Slurm cluster: Dask's deployer submits workers to a stand-in for `sbatch`, which runs them here."""
+"""A study on a Slurm cluster: Dask's deployer submits workers to a replacement of `sbatch`, which runs them here."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from casemate.studies.sweep import Workers, sweep
 jobqueue = pytest.importorskip("dask_jobqueue")
 
 SBATCH = """#!/bin/sh
-# Runs the job script in the background, in a session of its own, and prints the number of the job as Slurm does.
+# Runs the job script in the background, in a new session, and prints the number of the job as Slurm does.
 setsid sh "$1" >/dev/null 2>&1 &
 echo $! >> "$JOBS"
 echo "Submitted batch job $!"
@@ -26,7 +26,7 @@ kill -TERM -- "-$1"
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that lists the jobs of the stand-in, which is in the path."""
+    """A file that lists the jobs of the replacement, which is in the path."""
     for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)

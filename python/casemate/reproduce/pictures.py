@@ -46,13 +46,18 @@ def draw_figures(drawn: Sequence[FigureFound], heading: str, path: Path) -> None
     picture.save(figure, path, "png", dpi=130)
 
 
+def _literal(text: str) -> str:
+    """Returns a text in which matplotlib finds no formula."""
+    return text.replace("$", r"\$")
+
+
 def _panel(axis: Any, panel: FigureFound) -> None:
     names = [*(case.case for case in panel.cases), "mean"]
     width = 0.8 / len(panel.series)
     for index, series in enumerate(panel.series):
         heights = [*(case.values[index] for case in panel.cases), series.ours]
         left = [position - 0.4 + (index + 0.5) * width for position in range(len(names))]
-        axis.bar(left, heights, width, label=series.name, color=COLOURS[index % len(COLOURS)])
+        axis.bar(left, heights, width, label=_literal(series.name), color=COLOURS[index % len(COLOURS)])
         halves = [*(case.half_widths[index] for case in panel.cases), series.half_width]
         known = [half for half in halves if half is not None]
         if len(known) == len(halves):
@@ -61,12 +66,12 @@ def _panel(axis: Any, panel: FigureFound) -> None:
             mark = left[-1]
             axis.plot([mark], [series.paper], marker="_", markersize=14, markeredgewidth=2, color=PAPER)
     axis.axvline(len(names) - 1.5, color="#cfd6de", linewidth=0.8)
-    axis.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axis.set_xticks(range(len(names)), [_literal(name) for name in names], rotation=30, ha="right")
     axis.set_ylabel(panel.unit)
     # The number of ticks must not depend on the height of the axis. The layout sets this height after it has measured
     # the tick labels; with other ticks, the reserved room would be wrong.
     axis.locator_params(axis="y", nbins=TICKS)
-    axis.set_title(f"{panel.label}: {panel.title}", loc="left", fontsize=9)
+    axis.set_title(_literal(f"{panel.label}: {panel.title}"), loc="left", fontsize=9)
     axis.grid(axis="y", color="#e5e7eb", linewidth=0.8)
     axis.set_axisbelow(True)
     axis.tick_params(length=0)

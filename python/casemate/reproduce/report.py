@@ -58,10 +58,10 @@ def of_cases(figure: FigureFound) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("")
     for series in figure.series:
-        table.add_column(series.name, justify="right", max_width=16)
+        table.add_column(Text(series.name), justify="right", max_width=16)
     for case in figure.cases:
         pairs = zip(case.values, case.half_widths, strict=True)
-        table.add_row(case.case, *(_number(value, half) for value, half in pairs))
+        table.add_row(Text(case.case), *(_number(value, half) for value, half in pairs))
     table.add_section()
     means = (Text(_number(series.ours, series.half_width), style="bold") for series in figure.series)
     table.add_row(f"{figure.mean} mean", *means)

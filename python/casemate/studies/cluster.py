@@ -9,6 +9,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -73,7 +74,7 @@ class Cluster:
         # Another user of this computer could otherwise send code to the workers.
         security = distributed.security.Security.temporary()
         cluster = distributed.LocalCluster(
-            n_workers=count, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
+            n_workers=count, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address="127.0.0.1:0",
             local_directory=str(own), silence_logs=logging.CRITICAL, host="127.0.0.1", protocol="tls://",
             security=security, preload=["casemate.studies.worker_start"],
         )  # fmt: skip
@@ -99,9 +100,10 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.client.close(timeout=2)
-        if self._own is not None:
-            self._own.close(timeout=2)
+        # An end that hangs must not hide the error that led to it.
+        for each in (self.client, self._own):
+            with suppress(Exception):
+                each.close(timeout=2)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -1,14 +1,19 @@
 """Flattens records to rows: one column for each figure, with the same name in every table.
 
 The name of a column is the path of the field in the record, joined by `_`, with the unit at the end:
-`reads.parts_ns.counter` is `reads_counter_ns`. Keys of the machine and the design have their names in files, as in
-`machine_llc_ways`; sizes are numbers of bytes, as in `machine_llc_size_bytes`. The record itself, as JSON, has all
+`reads.parts_ns.counter` is `reads_parts_counter_ns`. Keys of the machine and the design have their names in files, as
+in `machine_llc_ways`; sizes are numbers of bytes, as in `machine_llc_size_bytes`. The record itself, as JSON, has all
 fields, including those without a column: counts of each core, histograms and intervals.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from casemate._core import CasemateError
+from casemate.text.nearest import hint
 
 Value = str | int | float | bool | None
 Row = dict[str, Value]
@@ -77,10 +82,49 @@ def _of_list(values: Sequence[Any], path: tuple[str, ...]) -> Iterator[tuple[str
 
 
 def _name(path: tuple[str, ...]) -> str:
-    """Returns the name of the column of a field: without the word `configuration`, and the unit at the end."""
+    """Returns the name of the column of a field: without the word `configuration`, and with the unit at the end."""
     words = [part for part in path if part != "configuration"]
     if words in (["machine", "name"], ["design", "name"]):
         return words[0]
-    units = [part.rpartition("_")[2] for part in words[:-1] if part.rpartition("_")[2] in UNITS and "_" in part]
-    stems = [part.rpartition("_")[0] if part.rpartition("_")[2] in units else part for part in words[:-1]]
+    units, stems = list[str](), list[str]()
+    for part in words[:-1]:
+        stem, _, last = part.rpartition("_")
+        units += [last] if stem and last in UNITS else []
+        stems += [stem] if stem and last in UNITS else [part]
     return "_".join([*stems, words[-1], *units]).replace("-", "_").lower()
+
+
+def column(given: str, known: Collection[str]) -> str:
+    """Returns the name of a column that the user named, as it is or as the key or field of a record. Raises
+    `CasemateError` with the nearest name for an unknown one.
+    """
+    name = _name(tuple(given.strip().split(".")))
+    for each in (given.strip(), name, f"{name}_bytes"):
+        if each in known:
+            return each
+    raise CasemateError(f"there is no column '{given}'{hint(name, known)}")
+
+
+def of_type(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yields the names of all columns that a record of this type may have."""
+    for field, described in kind.model_fields.items():
+        if field in _NOT_FLAT:
+            continue
+        inner = list(_models(described.annotation))
+        for model in inner:
+            if field == "metadata_caches":
+                for cache in _METADATA:
+                    yield from of_type(model, ("metadata_cache", cache))
+            else:
+                yield from of_type(model, (*path, field))
+        if not inner:
+            yield _name((*path, field))
+            yield _name((*path, field, "bytes"))
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yields the models in an annotation, such as the members of a union or a tuple."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)

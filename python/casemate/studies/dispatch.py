@@ -42,7 +42,7 @@ class Dispatch:
         """
         self._wait_for_workers()
         self._check_memory(points)
-        self._waiting = deque(batches(points, self._cluster.slots))
+        self._waiting = deque(batches(points, self._cluster.slots, self._cluster.largest_bytes()))
         try:
             while self._waiting or self._running:
                 self._look_at_workers()

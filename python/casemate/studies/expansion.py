@@ -6,26 +6,32 @@ from dataclasses import dataclass
 from typing import Any
 
 from casemate import api
+from casemate._core import CasemateError
 from casemate.laboratory import arguments
 from casemate.laboratory.requests import BuiltIn, Program, RunOptions, Trace, usual_limit
-from casemate.studies import points
+from casemate.schemas.run import Record
+from casemate.studies import columns, points
 from casemate.studies.points import Checker, Kernel, Point, StoredTrace
 from casemate.studies.recordings import Command, Input, Recordings
-from casemate.studies.study import Study, StudyInput, StudyProgram, Value, values_of
+from casemate.studies.study import RATIOS, Study, StudyInput, StudyProgram, Value, values_of
+from casemate.text.nearest import hint
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the grid of a study: a point, and its values of the swept keys."""
+    """A cell of the grid of a study: a point, its program, and its values of the swept keys. Several cells may share a
+    point: a key of one design does not change another.
+    """
 
     point: Point
+    program: str
+    """Name of the program in the study."""
     swept: Mapping[str, Value]
-    """Values of the swept keys. Two cells may share a point: a key of one design does not change another."""
 
     def coordinate(self, axis: str) -> str:
         """Returns the position on an axis: `program`, `design`, `machine`, `seed` or a swept key."""
         if axis == "program":
-            return self.point.program
+            return self.program
         if axis in ("design", "machine"):
             return arguments.short(getattr(self.point, axis))
         return str(self.point.seed if axis == "seed" else self.swept.get(axis, ""))
@@ -48,7 +54,7 @@ def cells(study: Study, inputs: Mapping[str, Sequence[Kernel | StoredTrace]]) ->
     checked = []
     for cell in found:
         point = checker.with_hash(cell.point)
-        checked.append(Cell(by_content.setdefault(point.hash, point), cell.swept))
+        checked.append(Cell(by_content.setdefault(point.hash, point), cell.program, cell.swept))
     return checked
 
 
@@ -99,7 +105,8 @@ def _runs(study: Study, inputs: Mapping[str, Sequence[Kernel | StoredTrace]]) ->
         for machine, design in itertools.product(study.machines, study.designs):
             changes = _of_one(study.changes | swept, machine, design, study)
             programs = tuple(inputs[program.title])
-            yield Cell(Point("run", design, machine, changes, program.title, programs, options, seed), swept)
+            point = Point("run", design, machine, changes, program.title, programs, options, seed)
+            yield Cell(point, program.title, swept)
 
 
 def _campaigns(study: Study) -> Iterator[Cell]:
@@ -114,7 +121,8 @@ def _campaigns(study: Study) -> Iterator[Cell]:
                 for key, value in _of_one(study.changes | swept, "", design, study).items()
                 if key.startswith("design.")
             }
-            yield Cell(Point(kind, design, "", changes, campaign.row or "all", (), options, seed), swept)
+            point = Point(kind, design, "", changes, campaign.row or "all", (), options, seed)
+            yield Cell(point, point.program, swept)
 
 
 def _of_one(changes: Mapping[str, Value], machine: str, design: str, study: Study) -> dict[str, Value]:
@@ -137,7 +145,10 @@ def _check_keys(study: Study) -> None:
     if study.baseline is not None:
         arguments.one_of(study.baseline, map(arguments.short, study.designs), "baseline")
     axes = ["program", "design", "machine", "seed", *study.swept_keys]
+    known = set(columns.of_type(Record)) | set(RATIOS)
     for figure in study.figures:
+        if figure.value not in known:
+            raise CasemateError(f"a figure of unknown value '{figure.value}'{hint(figure.value, known)}")
         for axis in (figure.x, figure.series):
             arguments.one_of(axis, axes, "axis of a figure")
     if study.attacks:

@@ -8,10 +8,7 @@ from typing import Any
 from casemate.reproduce.study import geometric, half_width
 from casemate.schemas.reproduce import CaseFigures, FigureFound, SeriesFound
 from casemate.studies.expansion import Cell
-from casemate.studies.study import Study, StudyFigure
-
-RATIOS = {"slowdown": "time_fs", "traffic": "dram_bytes"}
-"""Figures that compare with the baseline, and the column that they compare."""
+from casemate.studies.study import RATIOS, Study, StudyFigure
 
 Rows = Mapping[str, Mapping[str, Any]]
 """Columns of points by their hash."""
@@ -80,7 +77,7 @@ Key = tuple[str, tuple[tuple[str, Any], ...]]
 
 def _key(cell: Cell) -> Key:
     """Returns the identity of a cell, since several cells may share a point."""
-    return cell.point.hash, tuple(sorted(cell.swept.items()))
+    return f"{cell.program} {cell.point.hash}", tuple(sorted(cell.swept.items()))
 
 
 def _values(study: Study, figure: StudyFigure, runs: Sequence[Cell], rows: Rows) -> dict[Key, float]:
@@ -107,7 +104,7 @@ def _values(study: Study, figure: StudyFigure, runs: Sequence[Cell], rows: Rows)
 
 def _compared_part(cell: Cell) -> tuple[Any, ...]:
     """Returns the coordinates that a cell shares with the cell of its baseline."""
-    return cell.point.program, cell.point.machine, cell.point.seed, tuple(sorted(cell.swept.items()))
+    return cell.program, cell.point.machine, cell.point.seed, tuple(sorted(cell.swept.items()))
 
 
 def _title(study: Study, figure: StudyFigure) -> str:

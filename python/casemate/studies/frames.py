@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 LIBRARIES = ("polars", "pandas")
 
 
+TABLES = {"Record": None, "RunResults": "records"}
+"""Field with the rows of a result, by the type of the result; `None` for a single row."""
+
+
 def rows_of(result: "Result") -> list[Row]:
     """Returns the rows of a result: one for each member of its longest list, such as the records of a run or the rows
-    of a campaign. The fields of the result itself are columns of every row. A result without a list has one row.
+    of a campaign. The fields of the result itself are columns of every row. A record has one row.
     """
     content = json.loads(result.to_json())
-    listed = _longest(content)
-    if listed is None:
+    kind = type(result).__name__
+    listed = TABLES[kind] if kind in TABLES else _longest(content)
+    if listed is None or not content[listed]:
         return [flat(content)]
     common = {name: value for name, value in flat(_without(content, listed)).items() if not name.startswith("worst_")}
     return [common | flat(each) for each in content[listed]]

@@ -1,14 +1,15 @@
 """Questions to a results folder, or to records of `casemate run --output`, which DuckDB answers without writing."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from casemate import _core
 from casemate._core import CasemateError
+from casemate.laboratory import arguments
 from casemate.studies import frames, table
-from casemate.studies.columns import flat
+from casemate.studies.columns import column, flat
 from casemate.studies.needed import library
 from casemate.studies.points import Kind
 from casemate.text.nearest import hint
@@ -47,8 +48,12 @@ class Results:
         self.notices: list[str] = []
         """Rows and files that are not shown, each with the reason."""
         self._database = library("duckdb").connect()
-        source = self._source(folder)
-        self._database.execute(f"CREATE TABLE heads AS SELECT {HEADS} {source}")
+        try:
+            source = self._source(folder, table.is_whole)
+            self._database.execute(f"CREATE TABLE heads AS SELECT {HEADS} {source}")
+        except library("duckdb").Error:
+            source = self._source(folder, self._is_readable)
+            self._database.execute(f"CREATE TABLE heads AS SELECT {HEADS} {source}")
         has_repeated = "SELECT count(*) > count(DISTINCT point) FROM heads"
         if self._database.execute(has_repeated).fetchall()[0][0]:
             source = f"{source} {ONCE}"
@@ -58,13 +63,13 @@ class Results:
         self._shown = f"(SELECT * FROM ({source}) WHERE {VERSION} = '{chosen}')"
         self._has_views = False
 
-    def _source(self, folder: Path) -> str:
-        """Returns the FROM clause with all rows of a folder."""
+    def _source(self, folder: Path, is_usable: Callable[[Path], bool]) -> str:
+        """Returns the FROM clause with all rows of a folder, from its usable tables."""
         expected = "expected the folder of `casemate sweep` or of `casemate run --output`"
         if not folder.is_dir():
             raise CasemateError(f"there is no results folder '{folder}': {expected}")
         tables = table.written(folder)
-        whole = [path for path in tables if table.is_whole(path)]
+        whole = [path for path in tables if is_usable(path)]
         self.notices += [f"'{path}' is damaged and left out" for path in tables if path not in whole]
         if whole:
             table.check_schema(whole[-1])
@@ -72,10 +77,19 @@ class Results:
             return f"FROM read_parquet([{listed}], union_by_name = true, filename = 'table_file')"
         rows = [row for path in sorted(folder.rglob("*.json")) if (row := self._of_record(path))]
         if not rows:
-            raise CasemateError(f"'{folder}' has no results: {expected}")
+            damaged = f" ({'; '.join(self.notices)})" if tables else ""
+            raise CasemateError(f"'{folder}' has no results{damaged}: {expected}")
         self._database.register("records", table.of_rows(rows))
         self._database.execute("CREATE TABLE stored_records AS SELECT *, '' AS table_file FROM records")
         return "FROM stored_records"
+
+    def _is_readable(self, path: Path) -> bool:
+        """Returns true if DuckDB can read all rows of a table."""
+        try:
+            self._database.execute("SELECT COLUMNS(*) FROM read_parquet(?)", [str(path)]).fetchall()
+        except library("duckdb").Error:
+            return False
+        return True
 
     def _of_record(self, path: Path) -> dict[str, Any] | None:
         """Returns the row of a record that `casemate run` wrote; `None` if the file is something else."""
@@ -94,7 +108,7 @@ class Results:
             return None
 
     def _chosen(self, folder: Path, version: str | None) -> str:
-        """Returns the version of Casemate whose rows are shown: this one if the folder has any rows of it."""
+        """Returns the version of Casemate that selects the rows: this one if the folder has any rows of it."""
         question = f"SELECT {VERSION} AS v, count(*) FROM heads GROUP BY v ORDER BY max(finished)"
         counts = dict(self._database.execute(question).fetchall())
         # A record of `casemate run` states the version without the build.
@@ -112,7 +126,7 @@ class Results:
         return chosen
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """Returns the number of points by kind and status (`done` or `failed`); runs come first."""
+        """Returns the number of points by kind and status (`done` or `failed`), first those of runs."""
         question = "SELECT kind, status, count(*) FROM heads GROUP BY ALL ORDER BY kind DESC"
         return {(kind, status): count for kind, status, count in self._database.execute(question).fetchall()}
 
@@ -133,10 +147,7 @@ class Results:
 
     def _of(self, rows: str, usual: Sequence[str], where: str | None, columns: Sequence[str]) -> "Answer":
         known = self.columns()
-        requested = [name.strip().replace(".", "_").replace("-", "_") for name in columns]
-        for name in requested:
-            if name not in known:
-                raise CasemateError(f"there is no column '{name}'{hint(name, known)}")
+        requested = [column(name, known) for name in columns]
         short = f"left(point, {POINT_DIGITS}) AS point"
         chosen = requested or [name for name in usual if name in known]
         listed = ", ".join(short if name == "point" else f'"{name}"' for name in chosen)
@@ -195,7 +206,11 @@ class Answer:
 
     def arrow(self) -> Any:
         """Returns all rows as an Arrow table."""
-        return self._relation.to_arrow_table()
+        duckdb = library("duckdb")
+        try:
+            return self._relation.to_arrow_table()
+        except duckdb.Error as error:
+            raise CasemateError(f"wrong SQL: {_said(str(error))}") from None
 
 
 def _said(error: str) -> str:
@@ -218,5 +233,6 @@ def results(
     `where` is a condition in SQL over the columns, as in `"design <> 'none' AND ipc < 1"`; `columns` selects some, and
     is all by default.
     """
+    arguments.one_of(kind, VIEWS, "kind of points")
     found = Results(Path(folder), version)
     return frames.frame_of_arrow(found.select(kind, where, columns or found.columns()).arrow())

@@ -1,7 +1,7 @@
 """Groups points into sessions: batches that a worker carries out together."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from casemate.laboratory import arguments
 from casemate.studies.points import Kernel, Point, digest
@@ -12,10 +12,11 @@ BATCHES_OF_A_WORKER = 2
 """Number of batches for each worker below which points are not grouped: all workers should have work to the end."""
 
 
-def batches(points: Iterable[Point], workers: int) -> list[Batch]:
+def batches(points: Iterable[Point], workers: int, memory_bytes: int) -> list[Batch]:
     """Returns the points in batches, in their order. Runs of built-in workloads that differ only in the design share
     one execution of the workload: a workload may build a large graph for longer than its simulation takes. Runs of
-    traces do not become faster in a session, so each is a separate batch.
+    traces do not become faster in a session, so each is a separate batch. The points of a batch need at most
+    `memory_bytes` together, unless a single point needs more.
     """
     listed = list(points)
     shared: dict[tuple[str, int], list[Point]] = {}
@@ -28,7 +29,18 @@ def batches(points: Iterable[Point], workers: int) -> list[Batch]:
         met[alike, design] += 1
     if len(shared) < BATCHES_OF_A_WORKER * workers:
         return [(point,) for point in listed]
-    return [tuple(batch) for batch in shared.values()]
+    return [part for batch in shared.values() for part in _that_fit(batch, memory_bytes)]
+
+
+def _that_fit(batch: Iterable[Point], memory_bytes: int) -> Iterator[Batch]:
+    """Yields parts of a batch that need at most this memory."""
+    part: list[Point] = []
+    for point in batch:
+        if part and sum(each.memory_bytes for each in (*part, point)) > memory_bytes:
+            yield tuple(part)
+            part = []
+        part.append(point)
+    yield tuple(part)
 
 
 def _alike(point: Point) -> str:

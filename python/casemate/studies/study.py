@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, V
 
 from casemate._core import CasemateError
 from casemate.api import ATTACK_TRIALS, DEFAULT_DESIGNS, DEFAULT_MACHINE
-from casemate.laboratory.arguments import WHOLE_MAX
+from casemate.laboratory.arguments import WHOLE_MAX, short
 from casemate.laboratory.requests import BuiltIn, Persistent, Program, Trace
 from casemate.schemas.run import Age
 from casemate.text.nearest import hint
@@ -30,6 +30,9 @@ def _names(given: Any) -> Any:
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 RANGE_VALUES_MAX = 10_000
+
+RATIOS = {"slowdown": "time_fs", "traffic": "dram_bytes"}
+"""Figures that compare with the baseline, and the column that they compare."""
 
 
 class Part(BaseModel):
@@ -321,7 +324,7 @@ class Study(Part):
     @property
     def compared_with(self) -> str:
         """Name of the design to which figures compare."""
-        return self.baseline or ("none" if "none" in self.designs else self.designs[0])
+        return self.baseline or ("none" if "none" in self.designs else short(self.designs[0]))
 
 
 def _check_some(**lists: Sequence[Any]) -> None:

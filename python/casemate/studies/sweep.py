@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from casemate._core import CasemateError
 from casemate.schemas.sweep import FailedPoint, SweepPlan, SweepResult
 from casemate.studies import cluster, figures, table
 from casemate.studies.cluster import Cluster
@@ -67,6 +68,7 @@ def sweep(
             cells = expanded(study, Recordings(path, observer.notify))
         points = list({cell.point.hash: cell.point for cell in cells}.values())
         known = results.known
+        _check_retry(points, known, retry)
         missing = [point for point in points if point.hash not in known or _is_repeated(point, known, retry)]
         work = Work(len(points), kept=sum(_is_done(point.hash, known) for point in points))
         interrupted = carry_out(missing, results, work, workers or Workers(), observer)
@@ -130,6 +132,15 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _is_done(point: str, known: Any) -> bool:
     return point in known and known[point].status == "done"
+
+
+def _check_retry(points: list[Point], known: Any, retry: Iterable[str]) -> None:
+    """Raises `CasemateError` if a word names no failed point of the study."""
+    failed = [point.hash for point in points if point.hash in known and not _is_done(point.hash, known)]
+    for word in retry:
+        if word != ALL_FAILED and not any(word and point.startswith(word) for point in failed):
+            there = f"; there are: {', '.join(point[:12] for point in failed)}" if failed else ""
+            raise CasemateError(f"no failed point of the study has a hash that begins with '{word}'{there}")
 
 
 def _is_repeated(point: Point, known: Any, retry: Iterable[str]) -> bool:

@@ -59,11 +59,7 @@ def is_whole(path: Path) -> bool:
 
 def check_schema(path: Path) -> None:
     """Raises `CasemateError` if a table has another schema than this version of Casemate reads."""
-    duckdb = library("duckdb")
-    try:
-        found = duckdb.execute("SELECT key, value FROM parquet_kv_metadata(?)", [str(path)]).fetchall()
-    except duckdb.Error as error:
-        raise CasemateError(f"cannot read '{path}': {error}") from None
+    found = library("duckdb").execute("SELECT key, value FROM parquet_kv_metadata(?)", [str(path)]).fetchall()
     schema = {bytes(key).decode(): bytes(value).decode() for key, value in found}.get(SCHEMA_KEY, "unknown")
     if schema != SCHEMA:
         raise CasemateError(
@@ -81,7 +77,8 @@ def of_rows(rows: Sequence[Row]) -> Any:
         values = _alike([row.get(name) for row in rows])
         if values is None:
             continue
-        kind = arrow.uint64() if any(type(value) is int and value > INT64_MAX for value in values) else None
+        is_large = name == "seed" or any(type(value) is int and value > INT64_MAX for value in values)
+        kind = arrow.uint64() if is_large and all(type(value) in (int, type(None)) for value in values) else None
         arrays.append(arrow.array(values, type=kind))
         label = {"unit": unit(name)} if unit(name) else None
         fields.append(arrow.field(name, arrays[-1].type, metadata=label))

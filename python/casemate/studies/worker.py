@@ -1,5 +1,6 @@
 """Work of a worker: it carries out points one after the other, and returns their rows."""
 
+import json
 import shlex
 import tempfile
 import time
@@ -100,9 +101,8 @@ class _Given:
         """Returns the name that records give a design."""
         return api.design(self.path(name)).name if name in self._paths else name
 
-    def stated(self, error: Exception) -> str:
-        """Returns the text of an error, with the paths of the client."""
-        text = str(error)
+    def stated(self, text: str) -> str:
+        """Returns a text with the paths of the client in place of those of this worker."""
         for name, path in self._paths.items():
             text = text.replace(path, name)
         return text
@@ -122,16 +122,17 @@ def _run(points: Sequence[Point], given: _Given, paths: Mapping[str, Path]) -> l
         )
     except CasemateError as error:
         if len(points) == 1:
-            return [failed(first, given.stated(error))]
+            return [failed(first, given.stated(str(error)))]
         # If one design refuses a change or the program, the remaining designs must still run.
         return [row for point in points for row in _run((point,), given, paths)]
     seconds = (time.monotonic() - started) / len(points)
-    return [_row_of_run(point, results, given.design(point.design), seconds) for point in points]
+    return [_row_of_run(point, results, given, seconds) for point in points]
 
 
-def _row_of_run(point: Point, results: RunResults, design: str, seconds: float) -> Row:
+def _row_of_run(point: Point, results: RunResults, given: _Given, seconds: float) -> Row:
+    design = given.design(point.design)
     failure = next((each.error for each in results.failures if each.design == design), None)
-    return failed(point, failure) if failure is not None else done(point, results.record(design), seconds)
+    return failed(point, failure) if failure is not None else done(point, results.record(design), given, seconds)
 
 
 def session_changes(points: Sequence[Point]) -> dict[str, object]:
@@ -153,8 +154,8 @@ def _campaign(point: Point, given: _Given) -> Row:
             **point.options,
         )  # fmt: skip
     except CasemateError as error:
-        return failed(point, given.stated(error))
-    return done(point, report, time.monotonic() - started)
+        return failed(point, given.stated(str(error)))
+    return done(point, report, given, time.monotonic() - started)
 
 
 def _stop_if_cancelled() -> Callable[[dict[str, Any]], None]:
@@ -180,12 +181,11 @@ def failed(point: Point, error: str, attempts: int = 1) -> Row:
     return _heading(point) | {"status": "failed", "error": error, "attempts": attempts}
 
 
-def done(point: Point, result: Result, seconds: float) -> Row:
+def done(point: Point, result: Result, given: _Given, seconds: float) -> Row:
     """Returns the row of a point that was carried out; `seconds` is the time that it took on the worker."""
-    form = result.model_dump(mode="json", by_alias=True)
-    text = result.model_dump_json(by_alias=True)
-    columns = {name: value for name, value in flat(form).items() if name != "version"}
-    heading = _heading(point) | {"status": "done", "seconds": seconds, "record_bytes": len(text)}
+    text = given.stated(result.model_dump_json(by_alias=True))
+    columns = {name: value for name, value in flat(json.loads(text)).items() if name != "version"}
+    heading = _heading(point) | {"status": "done", "seconds": seconds, "record_bytes": len(text.encode())}
     return columns | heading | {"record": text}
 
 
@@ -209,6 +209,8 @@ def command_line(point: Point) -> str:
             words += ["--trace", each.path] if hasattr(each, "path") else ["--workload", each.name]
         settings = next((each.settings for each in point.programs if hasattr(each, "settings")), {})
         words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+        persistent = next((each.persistent for each in point.traces() if each.persistent != "all"), None)
+        words += ["--persistent", persistent] if persistent else []
         words += ["--no-attacks"]
     else:
         words += [point.design]

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 SHOWN_ROWS = 100
 
@@ -19,9 +20,9 @@ def rows_table(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Table:
     shown = rows[:SHOWN_ROWS]
     for index, name in enumerate(names):
         is_number = any(isinstance(row[index], int | float) and not isinstance(row[index], bool) for row in shown)
-        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+        table.add_column(Text(name), justify="right" if is_number else "left", overflow="fold")
     for row in shown:
-        table.add_row(*map(_cell, row))
+        table.add_row(*(Text(_cell(value)) for value in row))
     if len(rows) > SHOWN_ROWS:
         table.caption = f"The first {SHOWN_ROWS} of {len(rows):,} rows: --csv prints all, --where selects some."
     return table

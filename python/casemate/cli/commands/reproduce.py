@@ -139,10 +139,12 @@ def _of_runs(study: Study) -> click.Command:
         as_json: bool,
     ) -> int:
         from casemate.reproduce import carry, pictures, report
+        from casemate.studies import needed
         from casemate.studies.sweep import Observer, Workers
         from casemate.terminal.board import Board
 
         chosen = _chosen("figure", numbers, [figure.number for figure in study.figures])
+        needed.check()
         kept = folder or Path("results") / "reproduce" / study.name
         notices = screen.notices()
         with Board(notices, f"reproducing {study.name}") as board:

@@ -69,11 +69,16 @@ def _rows(found: Any, requested: dict[str, Any]) -> Any:
     return found.select(kind, requested["where"], columns)
 
 
+def _plain(value: Any) -> Any:
+    """Returns a value as JSON can contain it; values of further types of SQL become text."""
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
 def _print(rows: Any, as_csv: bool, as_json: bool) -> None:
     if as_json:
         from casemate.schemas.sweep import Rows
 
-        screen.print_json(Rows(rows=tuple(dict(zip(rows.names, row, strict=True)) for row in rows.rows())))
+        screen.print_json(Rows(rows=tuple(dict(zip(rows.names, map(_plain, row), strict=True)) for row in rows.rows())))
         return
     from casemate.tables import rows_table
 

@@ -103,11 +103,9 @@ def command(
     repeated.
     """
     study = _study(context, words, given)
-    from casemate.studies import sweep
-    from casemate.studies.needed import library
+    from casemate.studies import needed, sweep
 
-    for needed in ("distributed", "pyarrow"):
-        library(needed)
+    needed.check()
     at = sweep.Workers(workers, scheduler)
     if dry_run:
         return _print_plan(sweep.plan(study, folder, at), as_json)
@@ -145,8 +143,8 @@ def _study(context: click.Context, words: tuple[str, ...], given: dict[str, Any]
         if len(words) > 1:
             raise click.UsageError(f"'{words[1]}' after the study '{words[0]}': expected one study", context)
         if requested:
-            option = next(iter(requested)).replace("_", "-")
-            twice = f"--{option.removesuffix('s')} describes a study, and so does '{words[0]}': expected one of them"
+            option = next(each.opts[0] for each in context.command.params if each.name in requested)
+            twice = f"{option} describes a study, and so does '{words[0]}': expected one of them"
             raise click.UsageError(twice, context)
         return study_file.read(Path(words[0]))
     programs: list[dict[str, Any]] = [{"workload": name, "settings": given["settings"]} for name in given["workloads"]]
