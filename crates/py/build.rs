@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 /// Crates whose code decides results, and the data files that are part of the build. The remaining crates measure the
 /// computer or record programs: a recording is an input of a run and has its own digest.
-const DECIDING: [&str; 16] = [
+const DECIDING: [&str; 18] = [
     "crates/units/src",
     "crates/wire/src",
     "crates/crypto/src",
@@ -20,6 +20,8 @@ const DECIDING: [&str; 16] = [
     "crates/chip/src",
     "crates/runner/src",
     "crates/campaign/src",
+    "crates/py/src",
+    "Cargo.lock",
     "classes.toml",
     "designs",
     "machines",

@@ -175,8 +175,8 @@ cache.find = lambda content, hint: find(content, "/nowhere")
 """Code that a worker loads first, so that it finds no file at the client's paths, as on another computer."""
 
 OTHER_BUILD = """
-from casemate import _core
-_core.BUILD = "0123456789ab"
+from casemate.studies import identity
+identity.BUILD = "0123456789ab"
 """
 """Code that gives a worker another build of Casemate."""
 
@@ -267,3 +267,29 @@ def test_a_worker_of_another_build_is_named_and_gets_no_work(study: Study, tmp_p
     _, err = client.process.communicate(timeout=SECONDS)
     assert client.process.returncode == 0, err
     assert "of build 0123456789ab" in err
+
+
+ENDS_WORKERS = """
+import os
+from casemate.studies import worker
+carry_out = vars(worker).setdefault("carry_out_at_first", worker.carry_out)
+def ending(forms):
+    if any(form["design"] == "xts" for form in forms):
+        os._exit(1)
+    return carry_out(forms)
+ending.__module__, ending.__qualname__, ending.__name__ = worker.__name__, "carry_out", "carry_out"
+worker.carry_out = ending
+"""
+"""Code by which a worker ends as soon as it gets a point of the design `xts`."""
+
+
+def test_a_point_that_ends_each_worker_fails_and_the_other_points_are_done(tmp_path: Path, cluster: Cluster) -> None:
+    cluster.worker(ENDS_WORKERS)
+    arguments = ("--workload", "gups", "--limit", "10K", "--design", "none", "--design", "xts", "--seeds", "2")
+    client = Client(tmp_path, *arguments, "--scheduler", cluster.address, "--output", "results")
+    out, err = client.process.communicate(timeout=SECONDS)
+    assert client.process.returncode == 1, err
+    assert "2 of 4 points done" in out
+    found = rows(tmp_path / "results")
+    assert {(row["design"], row["status"]) for row in found} == {("none", "done"), ("xts", "failed")}
+    assert "its worker died" in out

@@ -11,8 +11,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from casemate import _core, api
-from casemate.studies import table
+from casemate import api
+from casemate.studies import identity, table
 from casemate.studies.folder import ResultsFolder
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
@@ -200,7 +200,7 @@ def test_campaigns_are_shown_by_their_kind(casemate: Casemate, stored: Any) -> N
         assert row[column] == next(each[column] for each in stored if each["kind"] == kind)
 
 
-def test_the_record_of_a_point_is_printed_from_the_start_of_its_hash(casemate: Casemate, stored: Any) -> None:
+def test_a_record_is_found_by_the_start_of_its_hash(casemate: Casemate, stored: Any) -> None:
     (row, *_) = (row for row in stored if row["kind"] == "run" and row["status"] == "done")
     said = casemate("results", "results", "--record", row["point"][:12])
     assert said.out.strip() == row["record"]
@@ -227,7 +227,7 @@ def of_version(version: str, point: str, build: str = "", **more: Any) -> dict[s
 
 def test_rows_of_another_version_are_shown_only_on_request(casemate: Casemate, tmp_path: Path) -> None:
     with ResultsFolder(tmp_path / "results") as found:
-        found.add(of_version(_core.__version__, "new", _core.BUILD, ipc=3.0))
+        found.add(of_version(identity.VERSION, "new", identity.BUILD, ipc=3.0))
         for point in ("old", "older"):
             found.add(of_version("0.0.9", point, "abc", ipc=0.5))
     said = casemate("results", "results", "--columns", "ipc", "--json")
@@ -309,5 +309,5 @@ def test_a_damaged_table_is_named_and_is_no_bug(
 
 def test_names_with_brackets_are_shown_as_they_are(casemate: Casemate, tmp_path: Path) -> None:
     with ResultsFolder(tmp_path / "results") as found:
-        found.add(of_version(_core.__version__, "first", _core.BUILD, program="sort [/tmp] [bold]x"))
+        found.add(of_version(identity.VERSION, "first", identity.BUILD, program="sort [/tmp] [bold]x"))
     assert "sort [/tmp] [bold]x" in casemate("results", "results").out

@@ -80,7 +80,7 @@ def test_every_value_of_a_record_is_in_exactly_one_column(record: Record) -> Non
     assert all(isinstance(by_words[name], str) for name in by_words.keys() - expected(content).keys())
 
 
-def test_a_column_is_named_like_its_field_with_the_unit_at_the_end() -> None:
+def test_a_column_is_named_like_its_field_with_the_unit_last() -> None:
     content = {
         "configuration": {
             "machine": {"name": "modern", "llc": {"ways": 8, "size": "1.5 MB"}, "cache": {"line_bytes": 64}},
@@ -122,7 +122,7 @@ def test_the_last_word_of_a_column_is_its_unit(column: str, expected: str) -> No
     assert unit(column) == expected
 
 
-def test_campaigns_have_a_column_for_the_worst_verdict_of_each_attack_and_loss() -> None:
+def test_campaigns_have_a_column_for_the_worst_verdict_of_each_row() -> None:
     attacked = api.attack("ctr-mac", trials=2)
     columns = flat(json.loads(attacked.to_json()))
     assert {name: value for name, value in columns.items() if name.startswith("worst_")} == {

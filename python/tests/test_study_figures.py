@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from casemate import CasemateError
 from casemate.schemas.reproduce import FigureFound
+from casemate.studies import cluster
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
 from conftest import Casemate
@@ -167,7 +168,24 @@ def test_a_design_file_is_the_baseline_of_a_study_without_none(scheduler: str, t
     assert case.half_widths == (None, None), "one seed has no interval"
 
 
-def test_a_key_of_one_design_is_an_axis_on_which_another_is_constant(scheduler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["designs", "machines"])
+def test_files_of_one_name_in_two_folders_are_refused(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A figure would otherwise show the mean of both."""
+    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.1)
+    paths = [tmp_path / folder / "mine.toml" for folder in ("a", "b")]
+    sources = {"designs": ("ctr-mac", "sc64-bmt"), "machines": ("modern", "champsim-default")}
+    for path, name in zip(paths, sources[kind], strict=True):
+        path.parent.mkdir()
+        shutil.copy(DESIGNS.parent / kind / f"{name}.toml", path)
+    study: dict[str, Any] = {"programs": PROGRAMS[:1], "limit": "10K", kind: [str(path) for path in paths]}
+    with pytest.raises(CasemateError, match="mine"):
+        sweep(Study(**study), tmp_path / "results", workers=Workers(scheduler="tcp://127.0.0.1:1"))
+    assert not list((tmp_path / "results").glob("rows-*"))
+
+
+def test_a_design_is_constant_on_the_axis_of_a_different_design(scheduler: str, tmp_path: Path) -> None:
     study = Study(
         programs=PROGRAMS[:1], limit="10K", over={TAG_BITS: [32, 64]}, figures=[{"value": "traffic", "x": TAG_BITS}]
     )

@@ -266,7 +266,7 @@ def test_a_missing_study_file_is_refused_with_the_nearest_name(tmp_path: Path) -
         study_file.read(tmp_path / "cahces.toml")
 
 
-def test_a_study_file_that_is_not_utf_8_or_is_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_study_file_without_utf_8_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_bytes(b'name = "\xff"')
     (tmp_path / "f.toml").mkdir()
     for name in ("s.toml", "f.toml"):

@@ -196,7 +196,7 @@ def another_client(path: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-def test_a_second_client_of_a_folder_is_refused_with_the_first_s_process(tmp_path: Path) -> None:
+def test_a_second_client_of_a_folder_is_refused_with_the_first(tmp_path: Path) -> None:
     write(tmp_path, row("kept"))
     with another_client(tmp_path) as first:
         with pytest.raises(CasemateError, match=rf"in use by process {first.pid} on \S+: expected to be the only"):

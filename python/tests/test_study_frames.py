@@ -123,7 +123,7 @@ def test_a_result_is_a_frame_of_pandas_if_polars_is_missing(monkeypatch: pytest.
     assert set(frame.content["name"]) == {"modern"}
 
 
-def test_a_frame_without_polars_and_pandas_is_refused_with_the_command_that_installs(
+def test_a_frame_without_polars_and_pandas_is_refused_with_the_install_command(
     folder: Path, run: RunResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without(monkeypatch, polars=None, pandas=None)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from casemate import CasemateError, _core, api
-from casemate.studies import cluster
+from casemate import CasemateError, api
+from casemate.studies import cluster, identity
 from casemate.studies.expansion import Cell, expanded
 from casemate.studies.points import Kernel, Point, StoredTrace
 from casemate.studies.recordings import Recordings
@@ -168,7 +168,7 @@ def test_every_option_of_a_study_changes_the_hash_of_its_point(expand: Expand) -
         assert len(cells[0].point.hash) == 64
 
 
-def test_the_number_and_order_of_programs_that_run_at_once_change_the_hash(expand: Expand) -> None:
+def test_the_number_and_order_of_programs_at_once_change_the_hash(expand: Expand) -> None:
     several = [SMALL, {"workload": "resident"}]
     kinds: list[dict[str, Any]] = [
         SMALL, {**SMALL, "copies": 2}, {**SMALL, "copies": 4}, {"together": several}, {"together": several[::-1]},
@@ -223,11 +223,11 @@ def test_a_key_with_the_value_of_its_file_leaves_the_hash_unchanged(expand: Expa
 
 def test_another_build_of_casemate_has_other_hashes(expand: Expand, monkeypatch: pytest.MonkeyPatch) -> None:
     before = hashes(expand())
-    monkeypatch.setattr(_core, "BUILD", "0123456789ab")
+    monkeypatch.setattr(identity, "BUILD", "0123456789ab")
     assert not set(hashes(expand())) & set(before)
 
 
-def test_the_content_of_design_and_machine_files_decides_the_hash_and_not_their_folder(expand: Expand) -> None:
+def test_the_content_of_files_decides_the_hash_and_not_their_folder(expand: Expand) -> None:
     def found(folder: str) -> str:
         (point,) = hashes(expand(designs=f"{folder}/mine.toml", machines=f"{folder}/own.toml"))
         return point
@@ -350,9 +350,7 @@ def some_points(draw: some.DrawFn) -> list[Point]:
 
 @settings(deadline=None, max_examples=60)
 @given(listed=some_points(), workers=some.integers(1, 4))
-def test_batches_have_every_point_once_and_share_only_what_a_session_can_share(
-    listed: list[Point], workers: int
-) -> None:
+def test_batches_have_every_point_once_and_share_only_equal_runs(listed: list[Point], workers: int) -> None:
     found = batches(listed, workers, 10**18)
     assert sorted(point.hash for batch in found for point in batch) == [point.hash for point in listed]
     assert all(found), "no batch is empty"

@@ -108,6 +108,17 @@ def test_a_dry_run_counts_the_points_and_changes_no_file(casemate: Casemate, sch
     assert "12, of which 4 are done" in shown.out
 
 
+def test_a_dry_run_with_a_damaged_table_counts_the_other_tables(casemate: Casemate, scheduler: str) -> None:
+    for seeds in ("1", "2"):
+        casemate(*OPTIONS, "--design", "none", "--seeds", seeds, "--scheduler", scheduler, "--json")
+    path = min(Path("results/study").glob("*.parquet"))
+    path.write_bytes(path.read_bytes()[:-100])
+    plan = casemate(*OPTIONS, "--design", "none", "--seeds", "2", "--dry-run", "--json")
+    assert plan.code == 0, plan.err
+    assert (plan.json()["points"], plan.json()["kept"]) == (2, 1)
+    assert path.exists(), "a dry run changes no file"
+
+
 def test_a_dry_run_names_commands_that_are_not_recorded_yet(casemate: Casemate) -> None:
     plan = casemate("sweep", "--dry-run", "--json", "--limit", "10K", "--", "true").json()
     assert (plan["points"], plan["not_recorded"]) == (2, ["true"])
@@ -139,6 +150,15 @@ def test_a_failed_point_is_repeated_only_on_request(casemate: Casemate, schedule
     shown = casemate("sweep", "s.toml", "--scheduler", scheduler)
     assert "2 of 4 points done" in shown.out
     assert "--retry failed repeats them" in shown.out
+
+
+@pytest.mark.parametrize("given", ["failed", ("failed",), iter(["failed"])], ids=["word", "list", "iterator"])
+def test_python_takes_a_word_or_hashes_of_points_to_repeat(given: Any, scheduler: str, tmp_path: Path) -> None:
+    study, workers = Study(programs=[SMALL], limit="10K", seeds=2), Workers(scheduler=scheduler)
+    with ResultsFolder(tmp_path / "results") as found:
+        for cell in expanded(study, Recordings(tmp_path, str)):
+            found.add(worker.failed(cell.point, "its worker died"))
+    assert sweep(study, tmp_path / "results", workers=workers, retry=given).done == 4
 
 
 def test_a_repeated_point_that_succeeds_replaces_its_failure(casemate: Casemate, scheduler: str) -> None:
@@ -275,6 +295,17 @@ def test_the_end_of_a_cluster_that_hangs_hides_no_error(tmp_path: Path) -> None:
         raise CasemateError("the reason")
     assert len(ended) == 2, "the workers end as well"
     assert not (tmp_path / "own").exists()
+
+
+def test_a_scheduler_that_is_lost_is_named_and_is_no_bug() -> None:
+    class Lost:
+        """A client of Dask after the death of its scheduler."""
+
+        def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+            return {"type": "Scheduler"}
+
+    with pytest.raises(CasemateError, match="scheduler"):
+        Cluster(Lost(), None, None, str).admit()
 
 
 def test_a_design_file_that_changes_during_a_study_changes_no_record(scheduler: str, tmp_path: Path) -> None:

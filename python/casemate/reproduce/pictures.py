@@ -35,9 +35,10 @@ def draw_figures(drawn: Sequence[FigureFound], heading: str, path: Path) -> None
     picture.prepare(points=8)
     from matplotlib import pyplot
 
-    rows = math.ceil(len(drawn) / COLUMNS)
-    size = (PANEL_INCHES[0] * COLUMNS, PANEL_INCHES[1] * rows)
-    figure, axes = pyplot.subplots(rows, COLUMNS, figsize=size, squeeze=False, layout="constrained")
+    columns = min(COLUMNS, len(drawn))
+    rows = math.ceil(len(drawn) / columns)
+    size = (PANEL_INCHES[0] * columns, PANEL_INCHES[1] * rows)
+    figure, axes = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
     figure.suptitle(heading, x=0.01, ha="left")
     for axis, panel in zip(axes.flat, drawn, strict=False):
         _panel(axis, panel)

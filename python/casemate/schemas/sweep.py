@@ -62,6 +62,10 @@ class SweepResult(Result):
     """Points that this run carried out."""
     failures: tuple[FailedPoint, ...]
     """Points that failed, now or before."""
+    doubtful: tuple[str, ...] = ()
+    """Hashes of points that are done, with a failed check of the run, or a campaign that contradicts its claims.
+    Figures leave them out.
+    """
     figures: tuple[FigureFound, ...]
     """Figures of the report, as far as their points are done."""
     interrupted: bool

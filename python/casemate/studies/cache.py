@@ -9,8 +9,8 @@ from casemate.studies.recordings import content_hash
 FOLDER_VARIABLE, SIZE_VARIABLE = "CASEMATE_TRACES", "CASEMATE_TRACES_GB"
 USUAL_GB = 20.0
 
-_seen: dict[str, tuple[Path, tuple[int, int]]] = {}
-"""Files that this process has found, with their size and time of change, by the hash of their content."""
+_seen: dict[str, tuple[Path, tuple[int, ...]]] = {}
+"""Files that this process has found, with their state, by the hash of their content."""
 
 
 def folder() -> Path:
@@ -23,21 +23,25 @@ def folder() -> Path:
 def find(content: str, hint: str) -> Path | None:
     """Returns a file with this content: the client's path, or a copy. `None` without such a file."""
     if content in _seen:
-        path, state = _seen[content]
-        if path.exists() and _state(path) == state:
+        path, known = _seen[content]
+        if known and state(path) == known:
             return path
     for path in (Path(hint), folder() / content):
         if path.is_file() and content_hash(path) == content:
             if path.parent == folder():
                 path.touch()  # used now: `make_room` removes older ones first
-            _seen[content] = path, _state(path)
+            _seen[content] = path, state(path)
             return path
     return None
 
 
-def _state(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+def state(path: Path) -> tuple[int, ...]:
+    """Returns numbers that change with the content of a file; empty if there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def receive(content: str, number: int, part: bytes, is_last: bool) -> None:

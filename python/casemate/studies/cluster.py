@@ -17,13 +17,13 @@ from typing import Any
 
 from casemate import _core
 from casemate._core import CasemateError
-from casemate.studies import cache, probe, worker
+from casemate.studies import cache, identity, probe, worker
 from casemate.studies.folder import WORKERS_FOLDER
 from casemate.studies.needed import library
 from casemate.studies.points import StoredTrace
 
-MEMORY = "casemate-memory"
-"""Resource of Dask: the memory of a worker in bytes."""
+MEMORY = f"casemate-{identity.VERSION}-{identity.BUILD}"
+"""Resource of Dask: the memory of a worker in bytes, for clients of this build."""
 SECONDS_TO_CONNECT = 10
 DEATHS = 3
 """Number of times that a point runs again after the death of its worker."""
@@ -73,11 +73,14 @@ class Cluster:
         })  # fmt: skip
         # Another user of this computer could otherwise send code to the workers.
         security = distributed.security.Security.temporary()
-        cluster = distributed.LocalCluster(
-            n_workers=count, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address="127.0.0.1:0",
-            local_directory=str(own), silence_logs=logging.CRITICAL, host="127.0.0.1", protocol="tls://",
-            security=security, preload=["casemate.studies.worker_start"],
-        )  # fmt: skip
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=count, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address="127.0.0.1:0",
+                local_directory=str(own), silence_logs=logging.CRITICAL, host="127.0.0.1", protocol="tls://",
+                security=security, preload=["casemate.studies.worker_start"],
+            )  # fmt: skip
+        except RuntimeError as error:
+            raise CasemateError(f"the worker processes did not start: {error}") from None
         return Cluster(distributed.Client(cluster, security=security), cluster, own, notify)
 
     @staticmethod
@@ -129,7 +132,9 @@ class Cluster:
         """Asks workers that are new, and admits or refuses them; forgets workers that have gone. Returns true if it
         admitted one.
         """
-        known = self.client.scheduler_info(n_workers=-1)["workers"]
+        known = self.client.scheduler_info(n_workers=-1).get("workers")
+        if known is None or self.client.status == "closed":
+            raise CasemateError("the scheduler has gone; all finished points are kept, and the same command continues")
         for gone in self._workers.keys() - known.keys():
             del self._workers[gone]
             self._sent = {(address, content) for address, content in self._sent if address != gone}
@@ -210,10 +215,10 @@ def _judged(address: str, answer: Any, share: Mapping[str, int], known: Mapping[
         refused = f"its processor lacks {', '.join(answer['missing'])}, which this build of Casemate needs"
     elif "error" in answer:
         refused = f"it cannot load Casemate ({answer['error']})"
-    elif (answer["version"], answer["build"]) != (_core.__version__, _core.BUILD):
+    elif (answer["version"], answer["build"]) != (identity.VERSION, identity.BUILD):
         refused = (
             f"it has Casemate {answer['version']} of build {answer['build']}, and this client has "
-            f"{_core.__version__} of build {_core.BUILD}"
+            f"{identity.VERSION} of build {identity.BUILD}"
         )
     return Worker(**{**vars(found), "refused": refused, "memory_bytes": 0 if refused else memory})
 
@@ -221,7 +226,7 @@ def _judged(address: str, answer: Any, share: Mapping[str, int], known: Mapping[
 def _silence() -> None:
     """Silences the logs of Dask: the client names workers and points that matter."""
     for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":
+        if name.partition(".")[0] in ("distributed", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from distributed.scheduler import KilledWorker
 
 from casemate._core import CasemateError
-from casemate.studies import worker
+from casemate.studies import identity, worker
 from casemate.studies.cluster import DEATHS, MEMORY, Cluster
 from casemate.studies.columns import Row
 from casemate.studies.folder import ResultsFolder
@@ -20,6 +20,8 @@ from casemate.studies.work import Report, Work
 from casemate.text import amounts
 
 SECONDS_BETWEEN_LOOKS = 0.25
+SECONDS_TO_FETCH = 10
+"""Maximum time to fetch the rows of an ended batch from its worker."""
 SECONDS_BETWEEN_ADMISSIONS = 1.0
 BATCHES_PER_WORKER = 2
 """Batches that the scheduler has for each worker, so that no worker waits for the client."""
@@ -99,7 +101,7 @@ class Dispatch:
             self._again(batch, "its worker died")
 
     def _submit(self) -> None:
-        while self._waiting and len(self._running) < BATCHES_PER_WORKER * self._cluster.slots:
+        while self._waiting and len(self._running) < self._batches_at_once():
             batch = self._waiting.popleft()
             self._cluster.send(trace for point in batch for trace in point.traces())
             future = self._cluster.client.submit(
@@ -108,6 +110,14 @@ class Dispatch:
             )  # fmt: skip
             self._running[future] = batch
             future.add_done_callback(self._ended.put)
+
+    def _batches_at_once(self) -> int:
+        """Returns the number of batches that the scheduler may have. While points of dead workers run again, each
+        worker has one batch, so that a point which ends its worker does not take other points with it.
+        """
+        repeated = any(point.hash in self._attempts for batch in self._running.values() for point in batch)
+        repeated |= any(point.hash in self._attempts for point in self._waiting[0])
+        return self._cluster.slots * (1 if repeated else BATCHES_PER_WORKER)
 
     def _take(self) -> None:
         """Takes the rows of ended batches; waits a moment for the first."""
@@ -129,22 +139,29 @@ class Dispatch:
         if batch is None:
             return
         try:
-            rows = future.result()
-        except CancelledError:
-            self._again(batch, "its scheduler lost it")
+            rows = future.result(timeout=SECONDS_TO_FETCH)
+        except (CancelledError, TimeoutError):
+            # The worker may have died with the rows, before the client fetched them.
+            future.cancel(force=True)
+            self._again(batch, "its worker died")
         except KilledWorker:
             # Some point of the batch ended the workers: find it.
             if len(batch) > 1:
                 self._waiting.extendleft((point,) for point in batch)
             else:
                 self._add([worker.failed(batch[0], f"its worker died, {DEATHS + 1} times", DEATHS + 1)])
+        except Exception as error:
+            self._add(worker.failed(point, f"{type(error).__name__}: {error}") for point in batch)
         else:
             self._keep_rows(batch, rows)
 
     def _keep_rows(self, batch: Batch, rows: "list[Row] | worker.Failure") -> None:
         """Keeps the rows of a batch, or the reason why it has no rows."""
         if not isinstance(rows, worker.Failure):
-            self._add(rows)
+            if any(row["build"] != identity.BUILD for row in rows):
+                self._again(batch, "a worker of another build did it")
+            else:
+                self._add(rows)
         elif rows.missing_trace:
             self._cluster.forget(rows.reason)
             self._again(batch, "its trace was removed from the worker")

@@ -142,13 +142,20 @@ def _of_one(changes: Mapping[str, Value], machine: str, design: str, study: Stud
 def _check_keys(study: Study) -> None:
     """Raises `CasemateError` for keys that are not of a machine or a design, and for a figure without its axis."""
     arguments.changes(dict.fromkeys([*study.changes, *study.swept_keys], 0), study.machines, study.designs)
+    for kind, names in (("designs", study.designs), ("machines", study.machines)):
+        shortened = [arguments.short(name) for name in dict.fromkeys(names)]
+        if twice := next((name for name in shortened if shortened.count(name) > 1), None):
+            raise CasemateError(f"two {kind} are called '{twice}': give one of them another name")
     if study.baseline is not None:
         arguments.one_of(study.baseline, map(arguments.short, study.designs), "baseline")
     axes = ["program", "design", "machine", "seed", *study.swept_keys]
     known = set(columns.of_type(Record)) | set(RATIOS)
     for figure in study.figures:
         if figure.value not in known:
-            raise CasemateError(f"a figure of unknown value '{figure.value}'{hint(figure.value, known)}")
+            expected = "slowdown, traffic or a column of results"
+            raise CasemateError(
+                f"a figure shows '{figure.value}': expected {expected}{hint(figure.value, known, alike=0.7)}"
+            )
         for axis in (figure.x, figure.series):
             arguments.one_of(axis, axes, "axis of a figure")
     if study.attacks:

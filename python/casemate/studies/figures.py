@@ -1,6 +1,5 @@
 """Figures of a study's report: means over programs and seeds, with 95 % intervals over the seeds."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -37,25 +36,27 @@ def found(study: Study, cells: Iterable[Cell], rows: Rows) -> tuple[FigureFound,
 
 def _figure(study: Study, figure: StudyFigure, number: int, runs: Sequence[Cell], rows: Rows) -> FigureFound | None:
     values = _values(study, figure, runs, rows)
-    groups: dict[tuple[str, str], dict[int, list[float]]] = {}
+    groups: Groups = {}
     for cell in runs:
         value = values.get(_key(cell))
         if value is not None:
             group = groups.setdefault((cell.coordinate(figure.x), cell.coordinate(figure.series)), {})
-            group.setdefault(cell.point.seed, []).append(value)
+            group[_within(cell, figure)] = value
     series = list(dict.fromkeys(name for _, name in groups))
     cases = [x for x in dict.fromkeys(x for x, _ in groups) if all((x, name) in groups for name in series)]
-    if not cases:
+    by_seed = _by_seed({key: group for key, group in groups.items() if key[0] in cases}, figure)
+    seeds = sorted({seed for group in by_seed.values() for seed in group})
+    if not seeds:
         return None
     mean = geometric if figure.mean == "geometric" else fmean
-    by_seed = {key: {seed: mean(values) for seed, values in group.items()} for key, group in groups.items()}
-    seeds = [seed for seed in study.all_seeds if all(seed in by_seed[x, name] for x in cases for name in series)]
+    partial = "" if len(values) == len(runs) else f" (partial: {len(values):,} of {len(runs):,} runs)"
 
     def of_cases(name: str) -> list[float]:
-        return [mean([by_seed[x, name][seed] for x in cases]) for seed in seeds] or [math.nan]
+        return [mean([by_seed[x, name][seed] for x in cases]) for seed in seeds]
 
+    title = (figure.title or _title(study, figure)) + partial
     return FigureFound(
-        number=str(number), title=figure.title or _title(study, figure), unit=_unit(figure), mean=figure.mean,
+        number=str(number), title=title, unit=_unit(figure), mean=figure.mean,
         series=tuple(
             SeriesFound(name=name, paper=None, ours=fmean(of_cases(name)), half_width=half_width(of_cases(name)))
             for name in series
@@ -68,8 +69,34 @@ def _figure(study: Study, figure: StudyFigure, number: int, runs: Sequence[Cell]
             )
             for x in cases
         ),
-        seeds=tuple(seeds), note="",
+        seeds=study.all_seeds if seeds == [0] else tuple(seeds), note="",
     )  # fmt: skip
+
+
+Groups = dict[tuple[str, str], dict[tuple[Any, ...], float]]
+"""Values by position on the axis and series, each by the remaining coordinates, which begin with the seed."""
+
+
+def _within(cell: Cell, figure: StudyFigure) -> tuple[Any, ...]:
+    """Returns the coordinates of a cell within its group: the seed, and all others that the figure does not show."""
+    axes = [axis for axis in ("program", "machine", "design", *cell.swept) if axis not in (figure.x, figure.series)]
+    seed = 0 if "seed" in (figure.x, figure.series) else cell.point.seed
+    return seed, *(cell.coordinate(axis) for axis in axes)
+
+
+def _by_seed(groups: Groups, figure: StudyFigure) -> dict[tuple[str, str], dict[int, float]]:
+    """Returns the mean of each group for each seed, over the coordinates that all groups have: an unfinished study must
+    not compare different programs.
+    """
+    common = set.intersection(*(set(group) for group in groups.values())) if groups else set()
+    mean = geometric if figure.mean == "geometric" else fmean
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for key, group in groups.items():
+        by_seed: dict[int, list[float]] = {}
+        for within in sorted(common, key=str):
+            by_seed.setdefault(within[0], []).append(group[within])
+        found[key] = {seed: mean(values) for seed, values in by_seed.items()}
+    return found
 
 
 Key = tuple[str, tuple[tuple[str, Any], ...]]

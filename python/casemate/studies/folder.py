@@ -148,8 +148,16 @@ class ResultsFolder:
 
     def _merge(self, small: list[Path]) -> None:
         """Replaces tables by one, without the rows of failed points that later succeeded."""
-        arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
-        tables = [parquet.read_table(path) for path in small]
+        arrow = library("pyarrow")
+        tables = []
+        for path in small:
+            try:
+                tables.append(table.read_table(path))
+            except CasemateError:
+                for row in table.read(path, ["point"]):
+                    self._known.pop(row["point"], None)
+                self._put_aside(path)
+                return
         rows = [row for each in tables for row in each.to_pylist()] if _disagree(tables) else None
         merged = table.of_rows(rows) if rows is not None else arrow.concat_tables(tables, promote_options="default")
         last = {point: index for index, point in enumerate(merged.column("point").to_pylist())}
@@ -164,10 +172,10 @@ class ResultsFolder:
             if not table.is_whole(path):
                 self._put_aside(path)
         current = table.written(self.path)
-        for path in set(self.path.glob(table.PATTERN)) - set(current):
-            path.unlink()
         for path in current[-1:]:
             table.check_schema(path)
+        for path in set(self.path.glob(table.PATTERN)) - set(current):
+            path.unlink()
 
 
 def _disagree(tables: list[Any]) -> bool:

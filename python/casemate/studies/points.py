@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from casemate import _core
 from casemate._core import CasemateError
 from casemate.laboratory import arguments, native
 from casemate.laboratory.requests import BuiltIn, Persistent, Repeatable, RunOptions, Trace
+from casemate.studies import identity
 from casemate.text.nearest import hint_of_file
 
 Kind = Literal["run", "attack", "crash"]
@@ -128,12 +128,19 @@ class Checker:
             files = {name: self._text(name) for name in (point.design, point.machine) if name.endswith(".toml")}
             if without_seed not in self._decided:
                 decided, footprint = _decided(point)
+                self._check_unchanged(files)
                 self._decided[without_seed] = digest(decided), PROCESS_BYTES + int(BYTES_PER_BYTE * footprint)
         except CasemateError as error:
             raise CasemateError(f"{point.title}: {error}") from None
         decided_digest, memory = self._decided[without_seed]
-        identity = [point.kind, _core.__version__, _core.BUILD, point.seed, programs, decided_digest]
-        return replace(point, hash=digest(identity), memory_bytes=memory, files=files)
+        whole = [point.kind, identity.VERSION, identity.BUILD, point.seed, programs, decided_digest]
+        return replace(point, hash=digest(whole), memory_bytes=memory, files=files)
+
+    def _check_unchanged(self, files: Mapping[str, str]) -> None:
+        """Raises `CasemateError` if a file has changed since it was read: the plan of a run reads it again."""
+        for name, text in files.items():
+            if Path(name).read_text() != text:
+                raise CasemateError(f"'{name}' changed while the study was checked: expected an unchanged file")
 
     def _text(self, name: str) -> str:
         if name not in self._files:

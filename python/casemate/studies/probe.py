@@ -22,9 +22,9 @@ def describe(flags: list[str]) -> dict[str, Any]:
         pass
     if not found["missing"]:
         try:
-            from casemate import _core
+            from casemate.studies import identity
 
-            found |= {"version": _core.__version__, "build": _core.BUILD}
+            found |= {"version": identity.VERSION, "build": identity.BUILD}
         except Exception as error:
             found["error"] = f"{type(error).__name__}: {error}"
     return found

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from casemate import _core
 from casemate._core import CasemateError
 from casemate.laboratory import arguments
-from casemate.studies import frames, table
+from casemate.studies import frames, identity, table
 from casemate.studies.columns import column, flat
 from casemate.studies.needed import library
 from casemate.studies.points import Kind
@@ -33,7 +32,9 @@ VERSION = "version || CASE build WHEN '' THEN '' ELSE '+' || build END"
 """Version of Casemate in SQL: as stated, with the build if it is known."""
 HEADS = "point, kind, status, version, build, finished, table_file"
 """Columns that decide which rows are shown."""
-ONCE = "QUALIFY row_number() OVER (PARTITION BY point ORDER BY status = 'done' DESC, table_file DESC) = 1"
+ONCE = (
+    "QUALIFY row_number() OVER (PARTITION BY point, version, build ORDER BY status = 'done' DESC, table_file DESC) = 1"
+)
 """Clause that keeps one row of each point, done rather than failed."""
 NOT_SHOWN = ("table_file",)
 
@@ -112,7 +113,7 @@ class Results:
         question = f"SELECT {VERSION} AS v, count(*) FROM heads GROUP BY v ORDER BY max(finished)"
         counts = dict(self._database.execute(question).fetchall())
         # A record of `casemate run` states the version without the build.
-        own = (f"{_core.__version__}+{_core.BUILD}", _core.__version__)
+        own = (f"{identity.VERSION}+{identity.BUILD}", identity.VERSION)
         current = next((name for name in own if name in counts), own[0])
         chosen = version or (current if current in counts else next(reversed(counts)))
         if chosen not in counts:
@@ -132,7 +133,10 @@ class Results:
 
     def columns(self) -> list[str]:
         """Returns the names of all columns."""
-        described = self._database.execute(f"DESCRIBE FROM {self._shown}").fetchall()
+        try:
+            described = self._database.execute(f"DESCRIBE FROM {self._shown}").fetchall()
+        except library("duckdb").Error as error:
+            raise _refused(error) from None
         return [name for name, *_ in described if name not in NOT_SHOWN]
 
     def select(self, kind: Kind, where: str | None = None, columns: Sequence[str] = ()) -> "Answer":
@@ -175,7 +179,7 @@ class Results:
                 raise CasemateError("the SQL is not one question: expected one SELECT")
             return Answer(self._database.sql(question))
         except duckdb.Error as error:
-            raise CasemateError(f"wrong SQL: {_said(str(error))}") from None
+            raise _refused(error) from None
 
     def record(self, point: str) -> str:
         """Returns the JSON record of a point, from the first digits of its hash. Raises `CasemateError` unless exactly
@@ -202,7 +206,7 @@ class Answer:
         try:
             return list(self._relation.fetchall())
         except duckdb.Error as error:
-            raise CasemateError(f"wrong SQL: {_said(str(error))}") from None
+            raise _refused(error) from None
 
     def arrow(self) -> Any:
         """Returns all rows as an Arrow table."""
@@ -210,13 +214,22 @@ class Answer:
         try:
             return self._relation.to_arrow_table()
         except duckdb.Error as error:
-            raise CasemateError(f"wrong SQL: {_said(str(error))}") from None
+            raise _refused(error) from None
+
+
+def _refused(error: Exception) -> CasemateError:
+    """Returns the error for a question that DuckDB cannot answer."""
+    if isinstance(error, library("duckdb").IOException):
+        return CasemateError("a client has just merged the tables: repeat the command")
+    return CasemateError(f"wrong SQL: {_said(str(error))}")
 
 
 def _said(error: str) -> str:
     """Returns an error of DuckDB without the quotation of the question."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
-    return " ".join([line for line in lines if not line.startswith(("LINE", "^"))][:3])
+    said = " ".join([line for line in lines if not line.startswith(("LINE", "^"))][:3])
+    is_name = "Referenced column" in said or "Referenced table" in said
+    return said + (" (text is in single quotes, as in design = 'none')" if is_name else "")
 
 
 def results(

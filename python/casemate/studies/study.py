@@ -290,6 +290,8 @@ class Study(Part):
     def _agrees(self) -> "Study":
         if not (self.programs or self.attacks or self.crashes):
             raise ValueError("it has no work: expected programs, attacks or crashes")
+        if isinstance(self.seeds, int) and self.seeds < 1:
+            raise ValueError(f"seeds is {self.seeds}: expected at least 1")
         _check_some(designs=self.designs, machines=self.machines, seeds=self.all_seeds)
         for seed in self.all_seeds:
             if not 0 <= seed <= WHOLE_MAX:

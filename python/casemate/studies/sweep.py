@@ -1,6 +1,7 @@
 """Carries a study out: records its programs, has workers carry out the missing points, and reports its figures."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,11 @@ class Workers:
     scheduler: str | None = None
     """Address of a Dask scheduler that has workers, in place of processes of this computer."""
 
+    @staticmethod
+    def of(given: int | str | None) -> "Workers":
+        """Returns the workers that a number of processes or the address of a scheduler stands for."""
+        return Workers(scheduler=given) if isinstance(given, str) else Workers(count=given)
+
 
 @dataclass
 class Observer:
@@ -47,16 +53,19 @@ def sweep(
     study: Study,
     folder: Path | str | None = None,
     *,
-    workers: Workers | None = None,
-    retry: Iterable[str] = (),
+    workers: "Workers | int | str | None" = None,
+    retry: str | Iterable[str] = (),
     observer: Observer | None = None,
 ) -> SweepResult:
     """Carries out all points of a study that its results folder does not have. `retry` contains hashes of failed points
-    to repeat, or `"failed"` for all. Ctrl-C ends the study; finished points are kept.
+    to repeat, or `"failed"` for all. `workers` may be a number of processes, or the address of a scheduler. Ctrl-C ends
+    the study; finished points are kept.
 
     Raises `CasemateError` before any point begins if one cannot be carried out.
     """
     observer = observer or Observer()
+    retry = [retry] if isinstance(retry, str) else list(retry)
+    at = workers if isinstance(workers, Workers) else Workers.of(workers)
     path = Path(folder or Path("results") / study.name)
     with ResultsFolder(path) as results:
         for notice in results.notices:
@@ -71,7 +80,7 @@ def sweep(
         _check_retry(points, known, retry)
         missing = [point for point in points if point.hash not in known or _is_repeated(point, known, retry)]
         work = Work(len(points), kept=sum(_is_done(point.hash, known) for point in points))
-        interrupted = carry_out(missing, results, work, workers or Workers(), observer)
+        interrupted = carry_out(missing, results, work, at, observer)
         return _result(study, cells, results, (work, interrupted))
 
 
@@ -86,6 +95,7 @@ def carry_out(points: list[Point], results: ResultsFolder, work: Work, workers: 
         with _cluster(points, results, workers, observer.notify) as at:
             Dispatch(at, results, work, observer.report).carry_out(points)
     except KeyboardInterrupt:
+        observer.notify("stopping; all finished points are kept")
         return True
     return False
 
@@ -126,8 +136,12 @@ def plan(study: Study, folder: Path | str | None, workers: Workers) -> SweepPlan
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    tables = table.written(path) if path.is_dir() else []
-    return [row for each in tables for row in table.read(each, ["point", "status", "seconds"])]
+    """Returns a few columns of all rows of a folder, without those of damaged tables."""
+    rows: list[dict[str, Any]] = []
+    for each in table.written(path) if path.is_dir() else ():
+        with suppress(CasemateError):
+            rows += table.read(each, ["point", "status", "seconds"])
+    return rows
 
 
 def _is_done(point: str, known: Any) -> bool:
@@ -153,14 +167,17 @@ def _is_repeated(point: Point, known: Any, retry: Iterable[str]) -> bool:
 def _result(study: Study, cells: list[Cell], results: ResultsFolder, ended: tuple[Work, bool]) -> SweepResult:
     work, interrupted = ended
     wanted = {cell.point.hash: cell.point for cell in cells}
-    rows = results.rows(wanted, ["error", "command", *figures.columns(study)])
+    rows = results.rows(wanted, ["error", "command", "checks_passed", "agrees", *figures.columns(study)])
     failures = [
         FailedPoint(point=row["point"], title=wanted[row["point"]].title, error=row["error"], command=row["command"])
         for row in rows.values()
         if row["status"] == "failed"
     ]
     done = {point: row for point, row in rows.items() if row["status"] == "done"}
+    doubtful = [point for point, row in done.items() if False in (row.get("checks_passed"), row.get("agrees"))]
+    sound = {point: row for point, row in done.items() if point not in doubtful}
     return SweepResult(
         study=study.name, folder=str(results.path), points=work.points, kept=work.kept, done=work.done,
-        failures=tuple(failures), figures=figures.found(study, cells, done), interrupted=interrupted,
+        failures=tuple(failures), doubtful=tuple(doubtful), figures=figures.found(study, cells, sound),
+        interrupted=interrupted,
     )  # fmt: skip

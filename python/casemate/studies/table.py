@@ -112,7 +112,8 @@ def write(folder: Path, table: Any, replaces: Sequence[Path] = ()) -> Path:
     partial = folder / f"{PARTIAL}{path.name}"
     try:
         try:
-            parquet.write_table(table.replace_schema_metadata({SCHEMA_KEY: SCHEMA}), partial, compression="zstd")
+            labelled = table.replace_schema_metadata({SCHEMA_KEY: SCHEMA})
+            parquet.write_table(labelled, partial, compression="zstd", write_page_checksum=True)
             _sync(partial)
             partial.replace(path)
             _sync(folder)
@@ -144,10 +145,18 @@ def read(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
     """Returns these columns of all rows of a table, without the columns that it lacks. Raises `CasemateError` if the
     table is damaged.
     """
+    return list(read_table(path, columns).to_pylist())
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> Any:
+    """Returns all columns of a table, or these as far as it has them, after a comparison of all checksums. Raises
+    `CasemateError` if the table is damaged.
+    """
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     try:
-        file = parquet.ParquetFile(path)
-        return list(file.read(columns=[name for name in columns if name in file.schema_arrow.names]).to_pylist())
+        file = parquet.ParquetFile(path, page_checksum_verification=True)
+        known = file.schema_arrow.names
+        return file.read(columns=None if columns is None else [name for name in columns if name in known])
     except (OSError, arrow.ArrowException) as error:
         raise CasemateError(f"cannot read '{path}': {str(error).strip()}") from None
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from casemate import _core, api
+from casemate import api
 from casemate._core import CasemateError
 from casemate.laboratory import arguments
 from casemate.laboratory.requests import RunOptions
 from casemate.schemas.base import Result
 from casemate.schemas.run import RunResults
-from casemate.studies import cache, table
+from casemate.studies import cache, identity, table
 from casemate.studies.columns import Row, flat
-from casemate.studies.points import Point
+from casemate.studies.points import Kernel, Point, StoredTrace
 
 
 class CancelledError(Exception):
@@ -47,7 +47,9 @@ def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
         return Failure(str(error), missing_trace=True)
     except CancelledError as error:
         return Failure(str(error), cancelled=True)
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in Rust is not an `Exception`
         return Failure(f"{type(error).__name__}: {error}")
 
 
@@ -58,20 +60,19 @@ def lacks(traces: Sequence[tuple[str, str]]) -> list[str]:
 
 def carry_out(forms: Sequence[Mapping[str, Any]]) -> list[Row]:
     """Carries out points that can share a session, and returns the row of each. A point that fails has a row with its
-    error. Raises `TraceMissingError` if a trace has to be sent first.
+    error. Raises `TraceMissingError` if a trace has to be sent, also if a file was replaced meanwhile.
     """
     points = [Point.of_json(form) for form in forms]
     paths = {trace.content: _found(trace.content, trace.path) for point in points for trace in point.traces()}
+    before = {content: cache.state(path) for content, path in paths.items()}
     with tempfile.TemporaryDirectory(prefix="casemate-") as folder:
         given = _Given(Path(folder), points)
-        try:
-            if points[0].kind == "run":
-                return _run(points, given, paths)
-            return [_campaign(point, given) for point in points]
-        finally:
-            gone = [content for content, path in paths.items() if not path.exists()]
-            if gone:
-                raise TraceMissingError(gone[0])
+        is_run = points[0].kind == "run"
+        rows = _run(points, given, paths) if is_run else [_campaign(point, given) for point in points]
+    for content, path in paths.items():
+        if cache.state(path) != before[content]:
+            raise TraceMissingError(content)
+    return rows
 
 
 def _found(content: str, path: str) -> Path:
@@ -193,7 +194,7 @@ def _heading(point: Point) -> Row:
     """Returns the columns that every row has."""
     changes = ", ".join(f"{path}={arguments.written(value)}" for path, value in point.changes.items())
     return {
-        "point": point.hash, "kind": point.kind, "version": _core.__version__, "build": _core.BUILD,
+        "point": point.hash, "kind": point.kind, "version": identity.VERSION, "build": identity.BUILD,
         "program": point.program, "machine": arguments.short(point.machine) or None,
         "design": arguments.short(point.design), "seed": point.seed, "changes": changes or None,
         "command": command_line(point), "finished": table.now(),
@@ -201,16 +202,21 @@ def _heading(point: Point) -> Row:
 
 
 def command_line(point: Point) -> str:
-    """Returns the command that repeats a point without a study."""
+    """Returns the command that repeats a point without a study; empty if no command can express it."""
+    settings = [each.settings for each in point.programs if isinstance(each, Kernel)]
+    persistent = [each.persistent for each in point.traces()]
+    kinds = [isinstance(each, StoredTrace) for each in point.programs]
+    if any(each != settings[0] for each in settings) or len(set(persistent)) > 1 or kinds != sorted(kinds):
+        return ""
     words = ["casemate", point.kind]
     if point.kind == "run":
         words += ["--design", point.design, "--machine", point.machine]
         for each in point.programs:
             words += ["--trace", each.path] if hasattr(each, "path") else ["--workload", each.name]
-        settings = next((each.settings for each in point.programs if hasattr(each, "settings")), {})
-        words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-        persistent = next((each.persistent for each in point.traces() if each.persistent != "all"), None)
-        words += ["--persistent", persistent] if persistent else []
+        words += [
+            word for name, value in (settings[0] if settings else {}).items() for word in ("--set", f"{name}={value}")
+        ]
+        words += ["--persistent", persistent[0]] if persistent and persistent[0] != "all" else []
         words += ["--no-attacks"]
     else:
         words += [point.design]

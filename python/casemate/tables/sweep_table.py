@@ -50,6 +50,9 @@ def _parts(found: SweepResult) -> Iterator[RenderableType]:
         yield Text(f"  {failure.command}", style="dim")
     if len(found.failures) > SHOWN_FAILURES:
         yield Text(f"and {len(found.failures) - SHOWN_FAILURES} more: casemate results {found.folder} --failed")
+    if found.doubtful:
+        points = ", ".join(point[:12] for point in found.doubtful[:SHOWN_FAILURES])
+        yield Text(f"a check failed, or a campaign contradicts its claims: {points}", style="red")
     if found.failures:
         yield Text("--retry failed repeats them.")
     if found.interrupted:

@@ -45,6 +45,8 @@ def command(context: click.Context, /, folder: Path, as_csv: bool, as_json: bool
     if len(exclusive) > 1:
         first, second = (f"--{name.replace('_', '-')}" for name in exclusive[:2])
         raise click.UsageError(f"{first} and {second} exclude each other", context)
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json exclude each other", context)
     found = Results(folder, requested["version"])
     for notice in found.notices:
         screen.notices().print(notice, markup=False)
@@ -86,3 +88,5 @@ def _print(rows: Any, as_csv: bool, as_json: bool) -> None:
         click.echo(rows_table.csv_text(rows.names, rows.rows()), nl=False)
     else:
         screen.results().print(rows_table.rows_table(rows.names, rows.rows()))
+        if not rows.rows():
+            screen.notices().print("no rows", markup=False)

@@ -126,7 +126,7 @@ def command(
         screen.notices().print(f"wrote {path}", markup=False)
     if found.interrupted:
         return EXIT_INTERRUPTED
-    return 0 if found.complete else EXIT_NO
+    return 0 if found.complete and not found.doubtful else EXIT_NO
 
 
 PARTS = ("designs", "machines", "changes", "over", "seeds", "limit", "warm_up")
