@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from casemate import CasemateError
 from casemate.schemas.reproduce import FigureFound
-from casemate.studies import cluster
+from casemate.studies import cluster, figures
+from casemate.studies.expansion import Cell
+from casemate.studies.points import Kernel, Point
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
 from conftest import Casemate
@@ -216,3 +218,20 @@ def test_figures_are_printed_and_drawn_with_any_names(casemate: Casemate, schedu
     assert "of [bold] $y" in said.out
     assert Path("results/s/figures.png").read_bytes().startswith(b"\x89PNG")
     assert "wrote results/s/figures.png" in said.err
+
+
+def test_a_slowdown_compares_only_runs_of_equally_many_instructions() -> None:
+    study = Study(programs="gups", designs=["none", "xts"], figures=[{"value": "slowdown"}])
+    points = [Point("run", name, "modern", {}, "gups", (Kernel("gups"),), {}, 1, hash=name) for name in study.designs]
+    cells = [Cell(point, "gups", {}) for point in points]
+
+    def shown(instructions: int) -> dict[str, tuple[float, ...]]:
+        rows = {
+            "none": {"time_fs": 100, "instructions": 50},
+            "xts": {"time_fs": 150, "instructions": instructions},
+        }
+        (figure,) = figures.found(study, cells, rows)
+        return {series.name: case.values for case in figure.cases for series in figure.series}
+
+    assert shown(50) == {"none": (1.0, 1.5), "xts": (1.0, 1.5)}
+    assert shown(49) == {"none": (1.0,)}

@@ -1,6 +1,7 @@
 """A worker's copies of traces: files named by the hash of their content, in a folder of bounded size."""
 
 import os
+import time
 from pathlib import Path
 
 from casemate._core import CasemateError
@@ -8,6 +9,9 @@ from casemate.studies.recordings import content_hash
 
 FOLDER_VARIABLE, SIZE_VARIABLE = "CASEMATE_TRACES", "CASEMATE_TRACES_GB"
 USUAL_GB = 20.0
+PARTIAL = ".partial-"
+ABANDONED_SECONDS = 24 * 3600
+"""Age at which the parts of a trace that never became whole are removed."""
 
 _seen: dict[str, tuple[Path, tuple[int, ...]]] = {}
 """Files that this process has found, with their state, by the hash of their content."""
@@ -48,7 +52,7 @@ def receive(content: str, number: int, part: bytes, is_last: bool) -> None:
     """Stores one part of a trace; parts arrive in order, from number zero. Raises `CasemateError` if the disk refuses
     it, or if the parts do not give the expected content.
     """
-    partial = folder() / f".partial-{content}-{os.getpid()}"
+    partial = folder() / f"{PARTIAL}{content}-{os.getpid()}"
     try:
         folder().mkdir(parents=True, exist_ok=True)
         with partial.open("ab" if number else "wb") as file:
@@ -66,6 +70,9 @@ def receive(content: str, number: int, part: bytes, is_last: bool) -> None:
 
 def make_room(size: int) -> None:
     """Removes copies that were not used for the longest time, until another of this size fits into the bound."""
+    for partial in folder().glob(f"{PARTIAL}*"):
+        if time.time() - partial.stat().st_mtime > ABANDONED_SECONDS:
+            partial.unlink(missing_ok=True)
     bound = float(os.environ.get(SIZE_VARIABLE) or USUAL_GB) * 2**30
     copies = sorted(
         (path for path in folder().iterdir() if not path.name.startswith(".")), key=lambda p: p.stat().st_mtime

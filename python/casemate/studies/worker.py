@@ -65,7 +65,7 @@ def carry_out(forms: Sequence[Mapping[str, Any]]) -> list[Row]:
     points = [Point.of_json(form) for form in forms]
     paths = {trace.content: _found(trace.content, trace.path) for point in points for trace in point.traces()}
     before = {content: cache.state(path) for content, path in paths.items()}
-    with tempfile.TemporaryDirectory(prefix="casemate-") as folder:
+    with tempfile.TemporaryDirectory(prefix="casemate-", dir=_own_folder()) as folder:
         given = _Given(Path(folder), points)
         is_run = points[0].kind == "run"
         rows = _run(points, given, paths) if is_run else [_campaign(point, given) for point in points]
@@ -73,6 +73,16 @@ def carry_out(forms: Sequence[Mapping[str, Any]]) -> list[Row]:
         if cache.state(path) != before[content]:
             raise TraceMissingError(content)
     return rows
+
+
+def _own_folder() -> str | None:
+    """Returns the folder of this worker, which its client or its nanny removes; `None` outside a worker."""
+    import distributed
+
+    try:
+        return str(distributed.get_worker().local_directory)
+    except ValueError:
+        return None
 
 
 def _found(content: str, path: str) -> Path:
