@@ -76,17 +76,18 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _print(rows: Any, as_csv: bool, as_json: bool) -> None:
+def _print(answer: Any, as_csv: bool, as_json: bool) -> None:
+    rows = answer.rows()
     if as_json:
         from casemate.schemas.sweep import Rows
 
-        screen.print_json(Rows(rows=tuple(dict(zip(rows.names, map(_plain, row), strict=True)) for row in rows.rows())))
+        screen.print_json(Rows(rows=tuple(dict(zip(answer.names, map(_plain, row), strict=True)) for row in rows)))
         return
     from casemate.tables import rows_table
 
     if as_csv:
-        click.echo(rows_table.csv_text(rows.names, rows.rows()), nl=False)
+        click.echo(rows_table.csv_text(answer.names, rows), nl=False)
     else:
-        screen.results().print(rows_table.rows_table(rows.names, rows.rows()))
-        if not rows.rows():
+        screen.results().print(rows_table.rows_table(answer.names, rows))
+        if not rows:
             screen.notices().print("no rows", markup=False)
