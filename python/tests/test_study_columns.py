@@ -17,7 +17,7 @@ BYTES = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
 
 RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "usual": ("modern", "sc64-bmt", {"values": (8, 16), "ledger": True, "check_values": True}),
-    "sampled": ("modern", "sc64-bmt", {"detail": "sampled", "limit": "1M"}),
+    "sampled": ("modern", "sc64-bmt", {"detail": "sampled", "limit": "500K"}),
     "four cores": ("emcc-4core", "emcc", {"interval": "10K"}),
     "persistent": ("secpb-pcm", "secpb-cm", {}),
     "moving": ("cryptopage-2006", "cryptopage", {}),

@@ -100,7 +100,7 @@ def studies(draw: some.DrawFn) -> Study:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(study=studies())
 def test_a_study_is_unchanged_by_writing_and_reading_its_file(study: Study) -> None:
     start = Path.cwd()

@@ -93,7 +93,7 @@ def number_text(value: Any) -> tuple[Any, ...]:
     return (float(value), str(int(value))) if float(value).is_integer() else (str(float(value)),)
 
 
-@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(written=batches())
 def test_rows_are_read_as_they_were_added_whatever_columns_they_have(written: list[list[Row]]) -> None:
     expected: dict[str, Row] = {}

@@ -348,7 +348,7 @@ def some_points(draw: some.DrawFn) -> list[Point]:
     return listed
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(listed=some_points(), workers=some.integers(1, 4))
 def test_batches_have_every_point_once_and_share_only_equal_runs(listed: list[Point], workers: int) -> None:
     found = batches(listed, workers, 10**18)

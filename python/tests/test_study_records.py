@@ -162,7 +162,7 @@ def test_the_command_of_a_row_repeats_its_point(
     for path in traces.iterdir():
         shutil.copy(path, tmp_path)
     if "log.trace" in str(keys):
-        api.record(["perl", "-e", "my @a = (1 .. 2000); print scalar @a"], tmp_path / "log.trace", limit="200K")
+        api.record(["perl", "-e", "my @a = (1 .. 2000); print scalar @a"], tmp_path / "log.trace", limit="100K")
     study = Study(**{"programs": [SMALL], "designs": "sc64-bmt", **keys})
     (row,) = carried_out(study, tmp_path / "results", scheduler)
     name, *words = shlex.split(row["command"])

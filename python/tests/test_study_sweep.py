@@ -189,7 +189,7 @@ def test_a_scheduler_that_does_not_answer_ends_the_study_with_code_2(
     monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.2)
     started = time.monotonic()
     said = casemate(*OPTIONS, "--scheduler", address)
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 60
     assert said.code == 2
     assert f"no scheduler answers at '{address}'" in said.err
 
