@@ -142,7 +142,7 @@ def test_a_failed_point_is_repeated_only_on_request(casemate: Casemate, schedule
     assert {row["error"] for row in failed} == {failure["error"] for failure in said.json()["failures"]}
     started = time.monotonic()
     assert (casemate(*command).code, len(rows("results/s"))) == (1, 4), "failures are not repeated"
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     for retry, written in ((failed[0]["point"][:8], 5), ("failed", 7)):
         again = casemate(*command, "--retry", retry)
         assert (again.code, counts(again)) == (1, (4, 2, 0, 2))
