@@ -357,7 +357,6 @@ main(words)
     [
         ("distributed", OPTIONS),
         ("duckdb", ("results", "results")),
-        ("distributed", ("reproduce", "emcc", "--figure", "2")),
     ],
 )
 def test_a_missing_library_is_named_with_the_command_that_installs_it(
