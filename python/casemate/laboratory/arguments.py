@@ -5,6 +5,7 @@ one name.
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import PurePath
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -147,10 +148,16 @@ def listed(given: Mapping[str, object] | None) -> dict[str, str]:
     return {path: written(value) for path, value in (given or {}).items()}
 
 
+@cache
+def _built_in(of: str) -> tuple[str, ...]:
+    """Returns the names of all built-in machines or designs."""
+    return tuple(found["name"] for found in json.loads(_core.machines() if of == "machine" else _core.designs()))
+
+
 def _refuse_another(path: str, of: str, listed: list[str]) -> None:
     """Raises `CasemateError` if a key begins with the name of a machine or a design that was not requested."""
     first = path.split(".")[1]
-    built_in = [found["name"] for found in json.loads(_core.machines() if of == "machine" else _core.designs())]
+    built_in = _built_in(of)
     if first in built_in:
         raise CasemateError(
             f"'{path}' is for the {of} '{first}', which is not requested (requested: "
