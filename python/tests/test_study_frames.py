@@ -11,6 +11,7 @@ import pytest
 from casemate import CasemateError, api
 from casemate.laboratory.requests import BuiltIn, RunOptions
 from casemate.schemas.run import Failure, RunResults
+from casemate.studies.query import Results
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
 
@@ -173,3 +174,9 @@ def test_the_frame_of_settings_has_a_row_for_each_key() -> None:
     expected = [(each["key"], each["value"], each["source"]) for each in json.loads(settings.to_json())["settings"]]
     assert frame.select("key", "value", "source").rows() == expected
     assert ("llc.ways", "8") in frame.select("key", "value").rows()
+
+
+def test_results_returns_whole_hashes_that_select_their_records(folder: Path) -> None:
+    for point in cm.results(folder, columns=["point"])["point"]:
+        assert len(point) == 64
+        assert Results(folder).record(point)

@@ -27,7 +27,7 @@ USUAL: dict[str, tuple[str, ...]] = {
 FAILED = ("point", "kind", "program", "machine", "design", "changes", "seed", "error", "command")
 ORDER = ("program", "machine", "changes", "design", "seed")
 POINT_DIGITS = 12
-"""Digits of a point's hash that are shown."""
+"""Digits of a point's hash among the columns that are shown by default."""
 VERSION = "version || CASE build WHEN '' THEN '' ELSE '+' || build END"
 """Version of Casemate in SQL: as stated, with the build if it is known."""
 HEADS = "point, kind, status, version, build, finished, table_file"
@@ -151,10 +151,9 @@ class Results:
 
     def _of(self, rows: str, usual: Sequence[str], where: str | None, columns: Sequence[str]) -> "Answer":
         known = self.columns()
-        requested = [column(name, known) for name in columns]
+        requested = [f'"{column(name, known)}"' for name in columns]
         short = f"left(point, {POINT_DIGITS}) AS point"
-        chosen = requested or [name for name in usual if name in known]
-        listed = ", ".join(short if name == "point" else f'"{name}"' for name in chosen)
+        listed = ", ".join(requested or [short if name == "point" else f'"{name}"' for name in usual if name in known])
         condition = f" AND ({where}\n)" if where else ""
         order = ", ".join(name for name in ORDER if name in known)
         return self._answer(f"SELECT {listed} FROM {self._shown} WHERE {rows}{condition} ORDER BY {order}")
