@@ -6,13 +6,13 @@ in `machine_llc_ways`; sizes are numbers of bytes, as in `machine_llc_size_bytes
 fields, including those without a column: counts of each core, histograms and intervals.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from casemate._core import CasemateError
+from casemate.text.amounts import parse_size
 from casemate.text.nearest import hint
 
 Value = str | int | float | bool | None
@@ -30,9 +30,6 @@ UNITS = {
     "seconds": "seconds of the host",
 }
 """Units, by the last word of a column's name. The other columns are numbers of things, ratios or text."""
-
-_SIZES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) (B|KB|MB|GB|TB)")
 
 _METADATA = ("counters", "tags", "nodes", "bitmaps")
 """Metadata caches in a record, in this order."""
@@ -61,10 +58,18 @@ def _columns(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Value]]:
                 yield from _columns(inner, (*path, name))
     elif isinstance(value, list | tuple):
         yield from _of_list(value, path)
-    elif isinstance(value, str) and (size := _SIZE.fullmatch(value)):
-        yield _name((*path, "bytes")), int(float(size[1]) * _SIZES[size[2]])
+    elif (size := _size(value)) is not None:
+        yield _name((*path, "bytes")), size
     else:
         yield _name(path), value
+
+
+def _size(value: Value) -> int | None:
+    """Returns a number of bytes if the value is a size; `None` for all other values."""
+    try:
+        return parse_size(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def _of_list(values: Sequence[Any], path: tuple[str, ...]) -> Iterator[tuple[str, Value]]:

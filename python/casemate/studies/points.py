@@ -11,6 +11,7 @@ from casemate._core import CasemateError
 from casemate.laboratory import arguments, native
 from casemate.laboratory.requests import BuiltIn, Persistent, Repeatable, RunOptions, Trace
 from casemate.studies import identity
+from casemate.text.amounts import parse_size
 from casemate.text.nearest import hint_of_file
 
 Kind = Literal["run", "attack", "crash"]
@@ -183,13 +184,5 @@ def _decided(point: Point) -> tuple[dict[str, Any], int]:
     }
     (simulation,) = json.loads(native.plan(native.to_json(requested)))
     known = simulation.pop("footprint_bytes")
-    machine_bytes = _bytes(simulation["machine"]["memory"]["size"])
+    machine_bytes = parse_size(simulation["machine"]["memory"]["size"])
     return simulation | {"options": request}, min(machine_bytes, known if known is not None else UNKNOWN_BYTES)
-
-
-_SCALES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
-
-
-def _bytes(size: str) -> int:
-    number, _, scale = size.partition(" ")
-    return int(float(number) * _SCALES[scale])

@@ -7,6 +7,7 @@ _SIMULATED_FS: dict[str, int] = {
     "fs": 1, "ps": 10**3, "ns": 10**6, "us": 10**9, "µs": 10**9, "ms": 10**12, "s": 10**15,
 }  # fmt: skip
 _ENERGY_FJ: dict[str, int] = {"nJ": 10**6, "uJ": 10**9, "µJ": 10**9, "mJ": 10**12, "J": 10**15}
+_SIZES: dict[str, int] = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 _SCALES: dict[str, int] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 COUNT_MAX = 2**63 - 1
@@ -82,6 +83,16 @@ def parse_energy(text: str) -> int:
     return energy
 
 
+def parse_size(text: str) -> int:
+    """A number of bytes as machine and design files state it: `64 B`, `8 MB`. Raises `ValueError` with the expected
+    form.
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) (B|KB|MB|GB|TB)", text)
+    if not match:
+        raise ValueError(f"'{text}' is not a size: expected a number and its unit, as in 64 KB or 8 MB")
+    return int(float(match[1]) * _SIZES[match[2]])
+
+
 def count(number: int) -> str:
     """A number with separated thousands."""
     return f"{number:,}"
@@ -115,7 +126,7 @@ def short_time(seconds: float) -> str:
 
 def size(number: float) -> str:
     """A number of bytes, with units in powers of 1024 as in the papers."""
-    for scale, factor in (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
-        if number >= factor:
-            return f"{number / factor:.1f} {scale}"
+    for scale in ("TB", "GB", "MB", "KB"):
+        if number >= _SIZES[scale]:
+            return f"{number / _SIZES[scale]:.1f} {scale}"
     return f"{number:.0f} B"
