@@ -34,7 +34,7 @@ def carry_out(
             inputs = _inputs(study, numbers, Recordings(folder, observer.notify), (failures, left_out))
             wanted, refused = _points(study, numbers, seeds, inputs)
             failures += refused
-            known = {point for point, found in results.known.items() if found.status == "done"}
+            known = {point for point, status in results.known.items() if status == "done"}
             missing = {point.hash: point for point in wanted.values() if point.hash not in known}
             work = Work(len(wanted), kept=sum(point.hash in known for point in wanted.values()))
             if work.kept:

@@ -5,8 +5,7 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal
@@ -31,17 +30,6 @@ SECONDS_BETWEEN_TABLES = 1.0
 ROWS_OF_A_TABLE = 256
 
 
-@dataclass(frozen=True)
-class Known:
-    """The row of a point in a folder, without its columns."""
-
-    status: Status
-    seconds: float
-    """Time of the point on its worker, in seconds."""
-    record_bytes: int
-    """Size of its record as JSON."""
-
-
 class ResultsFolder:
     """A folder of tables. Rows are added in memory and written as a new table every second."""
 
@@ -54,7 +42,7 @@ class ResultsFolder:
         self.notices: list[str] = []
         """Findings that the user should see: damaged tables."""
         self._lock = _locked(path)
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, Status] = {}
         try:
             self._clean()
             for each in table.written(path):
@@ -77,17 +65,15 @@ class ResultsFolder:
             self._lock.close()
 
     @property
-    def known(self) -> dict[str, Known]:
-        """The state of each point in the folder, by the hash of the point."""
+    def known(self) -> dict[str, Status]:
+        """The status of each point in the folder, by the hash of the point."""
         return dict(self._known)
 
     def add(self, row: Row) -> None:
         """Adds the row of a point that ended. A row of a failed point is replaced; a point that is done stays."""
-        point = str(row["point"])
-        if self._is_done(point):
-            return
-        self._waiting.append(row)
-        self._known[point] = _known(row)
+        if self._known.get(str(row["point"])) != "done":
+            self._waiting.append(row)
+            self._note(row)
 
     def flush_if_due(self) -> None:
         """Writes the added rows, if they are many or have waited for a second."""
@@ -109,11 +95,6 @@ class ResultsFolder:
         if len(small) >= MERGED_AT_ONCE:
             self._merge(small)
 
-    def records(self, points: Iterable[str]) -> dict[str, str]:
-        """Returns the JSON records of those of the points that are done."""
-        found = self.rows((point for point in points if self._is_done(point)), ["record"])
-        return {point: row["record"] for point, row in found.items()}
-
     def rows(self, points: Iterable[str], columns: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Returns these columns and the status of the points that the folder has, by their hash."""
         self.flush()
@@ -124,8 +105,10 @@ class ResultsFolder:
                 found[point] = row
         return found
 
-    def _is_done(self, point: str) -> bool:
-        return point in self._known and self._known[point].status == "done"
+    def _note(self, row: Mapping[str, Any]) -> None:
+        """Notes the status of a row's point, unless the point is done already."""
+        if self._known.get(row["point"]) != "done":
+            self._known[row["point"]] = "done" if row["status"] == "done" else "failed"
 
     def _read(self, *columns: str) -> list[dict[str, Any]]:
         return [row for path in table.written(self.path) for row in table.read(path, columns)]
@@ -133,13 +116,12 @@ class ResultsFolder:
     def _learn(self, path: Path) -> None:
         """Reads which points a table has. Puts the table aside if it is damaged."""
         try:
-            rows = table.read(path, ("point", "status", "seconds", "record_bytes"))
+            rows = table.read(path, ("point", "status"))
         except CasemateError:
             self._put_aside(path)
             return
         for row in rows:
-            if not self._is_done(row["point"]):
-                self._known[row["point"]] = _known(row)
+            self._note(row)
 
     def _put_aside(self, path: Path) -> None:
         aside = path.with_name(path.name + table.DAMAGED)
@@ -182,12 +164,6 @@ def _disagree(tables: list[Any]) -> bool:
     """Returns true if a column has different types in these tables."""
     kinds: dict[str, Any] = {}
     return any(kinds.setdefault(field.name, field.type) != field.type for each in tables for field in each.schema)
-
-
-def _known(row: Row) -> Known:
-    status: Status = "done" if row["status"] == "done" else "failed"
-    seconds, size = row.get("seconds"), row.get("record_bytes")
-    return Known(status, float(seconds or 0.0), int(size or 0))
 
 
 def _locked(path: Path) -> IO[str]:

@@ -1,9 +1,10 @@
 """Carries a study out: records its programs, has workers carry out the missing points, and reports its figures."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from casemate._core import CasemateError
@@ -11,7 +12,7 @@ from casemate.schemas.sweep import FailedPoint, SweepPlan, SweepResult
 from casemate.studies import cluster, figures, table
 from casemate.studies.cluster import Cluster
 from casemate.studies.expansion import Cell, expanded
-from casemate.studies.folder import ResultsFolder
+from casemate.studies.folder import ResultsFolder, Status
 from casemate.studies.needed import library
 from casemate.studies.points import Point
 from casemate.studies.recordings import Recordings
@@ -78,8 +79,11 @@ def sweep(
         points = list({cell.point.hash: cell.point for cell in cells}.values())
         known = results.known
         _check_retry(points, known, retry)
-        missing = [point for point in points if point.hash not in known or _is_repeated(point, known, retry)]
-        work = Work(len(points), kept=sum(_is_done(point.hash, known) for point in points))
+        missing = [
+            point for point in points
+            if point.hash not in known or (known[point.hash] == "failed" and _is_named(point.hash, retry))
+        ]  # fmt: skip
+        work = Work(len(points), kept=sum(known.get(point.hash) == "done" for point in points))
         interrupted = carry_out(missing, results, work, at, observer)
         return _result(study, cells, results, (work, interrupted))
 
@@ -117,20 +121,21 @@ def processes(points: list[Point], count: int | None) -> int:
 def plan(study: Study, folder: Path | str | None, workers: Workers) -> SweepPlan:
     """Returns the work that a study would be, without any change of the folder."""
     path = Path(folder or Path("results") / study.name)
-    known = {row["point"]: row for row in _rows(path)}
+    rows = _rows(path)
+    # A point that failed and was repeated has two rows until the tables are merged.
+    known = {row["point"]: row["status"] for row in sorted(rows, key=lambda row: row["status"] == "done")}
     recordings = Recordings(path, lambda text: None, records=False)
     cells = expanded(study, recordings)
     points = list({cell.point.hash: cell.point for cell in cells}.values())
-    kept = [point for point in points if known.get(point.hash, {}).get("status") == "done"]
-    failed = [point for point in points if known.get(point.hash, {}).get("status") == "failed"]
-    done = [row for row in known.values() if row["status"] == "done"]
-    seconds = sum(row.get("seconds") or 0.0 for row in done) / len(done) if done else None
-    left = len(points) - len(kept) - len(failed)
+    kept = sum(known.get(point.hash) == "done" for point in points)
+    failed = sum(known.get(point.hash) == "failed" for point in points)
+    done = [row["seconds"] for row in rows if row["status"] == "done"]
+    left = len(points) - kept - failed
     count = processes(points, workers.count)
     return SweepPlan(
-        study=study.name, folder=str(path), points=len(points), kept=len(kept), failed=len(failed),
+        study=study.name, folder=str(path), points=len(points), kept=kept, failed=failed,
         not_recorded=tuple(dict.fromkeys(recordings.not_recorded)), workers=count,
-        seconds=None if seconds is None else seconds * left / count, disk_bytes=RECORD_BYTES * left,
+        seconds=fmean(done) * left / count if done else None, disk_bytes=RECORD_BYTES * left,
         memory_bytes=max(point.memory_bytes for point in points) * count,
     )  # fmt: skip
 
@@ -144,24 +149,18 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_done(point: str, known: Any) -> bool:
-    return point in known and known[point].status == "done"
+def _is_named(point: str, retry: Sequence[str]) -> bool:
+    """Returns true if one of the words names a failed point, or all of them."""
+    return any(word == ALL_FAILED or (word and point.startswith(word)) for word in retry)
 
 
-def _check_retry(points: list[Point], known: Any, retry: Iterable[str]) -> None:
+def _check_retry(points: Sequence[Point], known: Mapping[str, Status], retry: Sequence[str]) -> None:
     """Raises `CasemateError` if a word names no failed point of the study."""
-    failed = [point.hash for point in points if point.hash in known and not _is_done(point.hash, known)]
+    failed = [point.hash for point in points if known.get(point.hash) == "failed"]
     for word in retry:
-        if word != ALL_FAILED and not any(word and point.startswith(word) for point in failed):
+        if word != ALL_FAILED and not any(_is_named(point, [word]) for point in failed):
             there = f"; there are: {', '.join(point[:12] for point in failed)}" if failed else ""
             raise CasemateError(f"no failed point of the study has a hash that begins with '{word}'{there}")
-
-
-def _is_repeated(point: Point, known: Any, retry: Iterable[str]) -> bool:
-    requested = list(retry)
-    return not _is_done(point.hash, known) and any(
-        each == ALL_FAILED or (each and point.hash.startswith(each)) for each in requested
-    )
 
 
 def _result(study: Study, cells: list[Cell], results: ResultsFolder, ended: tuple[Work, bool]) -> SweepResult:
@@ -174,10 +173,10 @@ def _result(study: Study, cells: list[Cell], results: ResultsFolder, ended: tupl
         if row["status"] == "failed"
     ]
     done = {point: row for point, row in rows.items() if row["status"] == "done"}
-    doubtful = [point for point, row in done.items() if False in (row.get("checks_passed"), row.get("agrees"))]
-    sound = {point: row for point, row in done.items() if point not in doubtful}
+    sound = {point: row for point, row in done.items() if False not in (row.get("checks_passed"), row.get("agrees"))}
     return SweepResult(
         study=study.name, folder=str(results.path), points=work.points, kept=work.kept, done=work.done,
-        failures=tuple(failures), doubtful=tuple(doubtful), figures=figures.found(study, cells, sound),
+        failures=tuple(failures), doubtful=tuple(point for point in done if point not in sound),
+        figures=figures.found(study, cells, sound),
         interrupted=interrupted,
     )  # fmt: skip
