@@ -207,20 +207,23 @@ def _judged(address: str, answer: Any, share: Mapping[str, int], known: Mapping[
     """Decides whether a worker gets work, from its answer."""
     if not isinstance(answer, Mapping):
         return Worker(address, "?", 0, 0, f"it did not describe itself ({answer})")
-    limit = int(known.get("memory_limit") or 0)
-    memory = limit or share[answer["host"]]
-    found = Worker(address, answer["host"], answer["pid"], memory)
-    refused = ""
+    memory = int(known.get("memory_limit") or 0) or share[answer["host"]]
+    refused = _reason_to_refuse(answer)
+    return Worker(address, answer["host"], answer["pid"], 0 if refused else memory, refused)
+
+
+def _reason_to_refuse(answer: Mapping[str, Any]) -> str:
+    """Returns the reason why a worker can do no work for this client; empty if there is no reason."""
     if answer["missing"]:
-        refused = f"its processor lacks {', '.join(answer['missing'])}, which this build of Casemate needs"
-    elif "error" in answer:
-        refused = f"it cannot load Casemate ({answer['error']})"
-    elif (answer["version"], answer["build"]) != (identity.VERSION, identity.BUILD):
-        refused = (
+        return f"its processor lacks {', '.join(answer['missing'])}, which this build of Casemate needs"
+    if "error" in answer:
+        return f"it cannot load Casemate ({answer['error']})"
+    if (answer["version"], answer["build"]) != (identity.VERSION, identity.BUILD):
+        return (
             f"it has Casemate {answer['version']} of build {answer['build']}, and this client has "
             f"{identity.VERSION} of build {identity.BUILD}"
         )
-    return Worker(**{**vars(found), "refused": refused, "memory_bytes": 0 if refused else memory})
+    return ""
 
 
 def _silence() -> None:

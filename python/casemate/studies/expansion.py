@@ -46,7 +46,7 @@ def expanded(study: Study, recordings: Recordings) -> list[Cell]:
 
 
 def cells(study: Study, inputs: Mapping[str, Sequence[Kernel | StoredTrace]]) -> list[Cell]:
-    """Returns all points of a study with their places; `inputs` contains the inputs of each program."""
+    """Returns all points of a study as cells; `inputs` contains the inputs of each program."""
     _check_keys(study)
     found = [*_runs(study, inputs), *_campaigns(study)]
     by_content: dict[str, Point] = {}
@@ -93,8 +93,8 @@ def _combinations(study: Study) -> Iterator[dict[str, Value]]:
     """Yields the values of the swept keys: crossed, and zipped within each group."""
     groups = [[{key: value} for value in values_of(swept)] for key, swept in study.over.items()]
     for group in study.zipped:
-        columns = {key: values_of(swept) for key, swept in group.items()}
-        groups.append([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+        values = [values_of(swept) for swept in group.values()]
+        groups.append([dict(zip(group, row, strict=True)) for row in zip(*values, strict=True)])
     for combination in itertools.product(*groups):
         yield {key: value for part in combination for key, value in part.items()}
 

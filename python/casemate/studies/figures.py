@@ -1,11 +1,12 @@
 """Figures of a study's report: means over programs and seeds, with 95 % intervals over the seeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from casemate.reproduce.study import geometric, half_width
 from casemate.schemas.reproduce import CaseFigures, FigureFound, SeriesFound
+from casemate.studies.columns import unit
 from casemate.studies.expansion import Cell
 from casemate.studies.study import RATIOS, Study, StudyFigure
 
@@ -48,7 +49,7 @@ def _figure(study: Study, figure: StudyFigure, number: int, runs: Sequence[Cell]
     seeds = sorted({seed for group in by_seed.values() for seed in group})
     if not seeds:
         return None
-    mean = geometric if figure.mean == "geometric" else fmean
+    mean = _mean(figure)
     partial = "" if len(values) == len(runs) else f" (partial: {len(values):,} of {len(runs):,} runs)"
 
     def of_cases(name: str) -> list[float]:
@@ -89,7 +90,7 @@ def _by_seed(groups: Groups, figure: StudyFigure) -> dict[tuple[str, str], dict[
     not compare different programs.
     """
     common = set.intersection(*(set(group) for group in groups.values())) if groups else set()
-    mean = geometric if figure.mean == "geometric" else fmean
+    mean = _mean(figure)
     found: dict[tuple[str, str], dict[int, float]] = {}
     for key, group in groups.items():
         by_seed: dict[int, list[float]] = {}
@@ -97,6 +98,10 @@ def _by_seed(groups: Groups, figure: StudyFigure) -> dict[tuple[str, str], dict[
             by_seed.setdefault(within[0], []).append(group[within])
         found[key] = {seed: mean(values) for seed, values in by_seed.items()}
     return found
+
+
+def _mean(figure: StudyFigure) -> Callable[[Sequence[float]], float]:
+    return geometric if figure.mean == "geometric" else fmean
 
 
 Key = tuple[str, tuple[tuple[str, Any], ...]]
@@ -140,8 +145,4 @@ def _title(study: Study, figure: StudyFigure) -> str:
 
 
 def _unit(figure: StudyFigure) -> str:
-    if figure.value in RATIOS:
-        return "x"
-    from casemate.studies.columns import unit
-
-    return unit(figure.value) or figure.value
+    return "x" if figure.value in RATIOS else unit(figure.value) or figure.value

@@ -143,7 +143,7 @@ class Results:
         """Returns the rows of one kind; `where` is a condition in SQL. Raises `CasemateError` for
         an unknown column and for wrong SQL.
         """
-        return self._of(f"status = 'done' AND kind = '{kind}'", USUAL[kind], where, columns)
+        return self._of(_done(kind), USUAL[kind], where, columns)
 
     def failed(self, where: str | None = None, columns: Sequence[str] = ()) -> "Answer":
         """Returns the rows of failed points, likewise."""
@@ -164,8 +164,7 @@ class Results:
         """
         if not self._has_views:
             for kind, view in VIEWS.items():
-                rows = f"status = 'done' AND kind = '{kind}'"
-                self._database.execute(f"CREATE VIEW {view} AS FROM {self._shown} WHERE {rows}")
+                self._database.execute(f"CREATE VIEW {view} AS FROM {self._shown} WHERE {_done(kind)}")
             self._database.execute(f"CREATE VIEW failed AS FROM {self._shown} WHERE status = 'failed'")
             self._has_views = True
         return self._answer(question)
@@ -214,6 +213,11 @@ class Answer:
             return self._relation.to_arrow_table()
         except duckdb.Error as error:
             raise _refused(error) from None
+
+
+def _done(kind: str) -> str:
+    """Returns the condition for points of one kind that are done."""
+    return f"status = 'done' AND kind = '{kind}'"
 
 
 def _refused(error: Exception) -> CasemateError:

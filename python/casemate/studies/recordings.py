@@ -5,7 +5,7 @@ hash of its content.
 import hashlib
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from casemate import api
@@ -64,6 +64,7 @@ class Recordings:
         """
         self._folder, self._notify, self._records = folder / TRACES, notify, records
         self._hashes: dict[Path, str] = {}
+        self._whole: set[Path] = set()
         self.not_recorded: list[str] = []
         """Commands that a built-in workload represents."""
 
@@ -76,9 +77,7 @@ class Recordings:
         if isinstance(given, Trace):
             path = Path(given.path)
             return StoredTrace(self._content(path), str(path.absolute()), path.name, given.persistent)
-        if not self._records and not self.path_of(given).exists():
-            if missing := given.missing():
-                raise NotInstalledError(missing)
+        if not self._records and self._must_record(given):
             self.not_recorded.append(given.name)
             return Kernel("gups", {"updates": str(len(self.not_recorded))})
         path = self.recording(given)
@@ -96,13 +95,22 @@ class Recordings:
     def recording(self, command: Command) -> Path:
         """Returns the recording of a command, and makes it if necessary."""
         path = self.path_of(command)
-        if not _is_whole(path):
-            if missing := command.missing():
-                raise NotInstalledError(missing)
+        if self._must_record(command):
             screen.make_folder(self._folder)
             self._notify(f"recording {command.name}")
             self._record(command, path)
         return path
+
+    def _must_record(self, command: Command) -> bool:
+        """Returns true if the folder has no whole recording of a command. Raises `NotInstalledError` if the command
+        cannot be recorded either.
+        """
+        path = self.path_of(command)
+        if path not in self._whole and _is_whole(path):
+            self._whole.add(path)
+        if path not in self._whole and (missing := command.missing()):
+            raise NotInstalledError(missing)
+        return path not in self._whole
 
     def _record(self, command: Command, path: Path) -> None:
         text = path.with_suffix(".c")
@@ -111,12 +119,13 @@ class Recordings:
         program, *rest = command.program.command
         words = [found(str(program)) or program, *(str(word).replace("{text}", str(text)) for word in rest)]
         partial = path.with_suffix(".partial")
-        live = Program(**{**vars(command.program), "command": words})
+        live = replace(command.program, command=words)
         try:
             done = api.record(live, partial, limit=command.limit, load_values=command.load_values)
             if done.interrupted:
                 raise KeyboardInterrupt
             partial.replace(path)
+            self._whole.add(path)
         finally:
             partial.unlink(missing_ok=True)
 

@@ -222,10 +222,9 @@ def command_line(point: Point) -> str:
     if point.kind == "run":
         words += ["--design", point.design, "--machine", point.machine]
         for each in point.programs:
-            words += ["--trace", each.path] if hasattr(each, "path") else ["--workload", each.name]
-        words += [
-            word for name, value in (settings[0] if settings else {}).items() for word in ("--set", f"{name}={value}")
-        ]
+            words += ["--workload", each.name] if isinstance(each, Kernel) else ["--trace", each.path]
+        for parameter, given in settings[0].items() if settings else ():
+            words += ["--set", f"{parameter}={given}"]
         words += ["--persistent", persistent[0]] if persistent and persistent[0] != "all" else []
         words += ["--no-attacks"]
     else:
