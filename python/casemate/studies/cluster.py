@@ -240,10 +240,7 @@ async def _declare(resources: dict[str, float], dask_worker: Any) -> None:
 
 def memory_bytes() -> int:
     """Returns the memory of this computer that its workers may use together, in bytes."""
-    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = Path("/sys/fs/cgroup/memory.max")
-    text = limit.read_text().strip() if limit.is_file() else "max"
-    return int(MEMORY_SHARE * min(found, int(text) if text.isdigit() else found))
+    return int(MEMORY_SHARE * probe.memory_bytes())
 
 
 def cores() -> int:
