@@ -14,8 +14,8 @@ from casemate.studies import identity, worker
 from casemate.studies.cluster import DEATHS, MEMORY, Cluster
 from casemate.studies.columns import Row
 from casemate.studies.folder import ResultsFolder
-from casemate.studies.points import PROCESS_BYTES, Point
-from casemate.studies.sessions import Batch, batches
+from casemate.studies.points import Point
+from casemate.studies.sessions import Batch, batches, needed_bytes
 from casemate.studies.work import Report, Work
 from casemate.text import amounts
 
@@ -106,7 +106,7 @@ class Dispatch:
             self._cluster.send(trace for point in batch for trace in point.traces())
             future = self._cluster.client.submit(
                 worker.guarded, worker.carry_out, [point.to_json() for point in batch], pure=False,
-                resources={MEMORY: float(min(needed_bytes(batch), self._cluster.largest_bytes()))},
+                resources={MEMORY: float(needed_bytes(batch))},
             )  # fmt: skip
             self._running[future] = batch
             future.add_done_callback(self._ended.put)
@@ -184,8 +184,3 @@ class Dispatch:
             self._folder.add(row)
             self._work.done += row["status"] == "done"
             self._work.failed += row["status"] == "failed"
-
-
-def needed_bytes(batch: Batch) -> int:
-    """Returns the memory that a session of these points needs: one process, and each simulation."""
-    return PROCESS_BYTES + sum(point.memory_bytes - PROCESS_BYTES for point in batch)

@@ -8,8 +8,7 @@ from casemate._core import CasemateError
 
 INSTALL = 'pip install "casemate[studies]"'
 
-
-ALL = ("distributed", "duckdb", "pyarrow", "tomli_w")
+ALL = ("cryptography", "distributed", "duckdb", "pyarrow", "tomli_w")
 
 
 def check() -> None:

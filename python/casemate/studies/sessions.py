@@ -32,11 +32,16 @@ def batches(points: Iterable[Point], workers: int, memory_bytes: int) -> list[Ba
     return [part for batch in shared.values() for part in _that_fit(batch, memory_bytes)]
 
 
+def needed_bytes(batch: Batch) -> int:
+    """Returns the memory that a worker needs for a batch, in bytes."""
+    return sum(point.memory_bytes for point in batch)
+
+
 def _that_fit(batch: Iterable[Point], memory_bytes: int) -> Iterator[Batch]:
     """Yields parts of a batch that need at most this memory."""
     part: list[Point] = []
     for point in batch:
-        if part and sum(each.memory_bytes for each in (*part, point)) > memory_bytes:
+        if part and needed_bytes((*part, point)) > memory_bytes:
             yield tuple(part)
             part = []
         part.append(point)
