@@ -2,7 +2,7 @@
 # Installs the programs and packages that Casemate needs. Without permission to install, prints the names of those that are
 # missing.
 # Usage: scripts/setup.sh VENV_DIRECTORY [studies | bench | fast | sqlite3 | hw | ecp5]
-# `studies` adds the libraries of studies: 250 MB.
+# `studies` adds the libraries of studies: 470 MB on disk.
 # `bench` adds the libraries for the comparison with other programs.
 # `fast` adds the tool that merges the compiler's profiles.
 # `sqlite3` adds this program.
