@@ -4,13 +4,14 @@
 //! state of the DRAM row. Then the scheme reads or writes one line in the explained mode ([`Explained`]), with the same
 //! code and the same resources as in any run.
 //!
-//! The latency depends on the line: if the line and its metadata are in the same bank, one fetch waits for the other.
-//! So this module measures many lines, each on a separate machine, and returns the timeline of the line with the median
-//! latency ([`sample`]).
+//! The latency depends on the line: if the line and its metadata are in different rows of the same bank, one fetch waits
+//! for the other. So this module measures many lines, each on a separate machine. It returns the timeline of the line
+//! with the median latency among those that have no two such rows, or the fewest ([`sample`]).
 
 mod access;
 mod condition;
 mod dependent;
+mod rows;
 mod sample;
 mod store;
 mod value;
@@ -18,18 +19,19 @@ mod witness;
 
 pub use self::condition::{OnChipMetadata, memory_lines};
 pub use self::dependent::{DependentReads, between_fetches, frequent_values};
+pub use self::rows::RowState;
 pub use self::sample::{Lines, Spread};
 pub use self::store::Meets;
 pub use self::value::LineValue;
 
-use self::access::{fetched, read_from_l2, walk};
+use self::access::{fetched_lines, read_from_l2, walk};
 use self::condition::{at_rest, lines_per_group, prepare};
 use self::store::{Arrival, StorePath};
 use self::witness::Witness;
 use catalogue::{AesBandwidth, Design, Machine};
 use chip::memory;
 use machine::dram::Wanted;
-use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
+use machine::memory::MemorySystem;
 use protection::design::DataLines;
 use protection::execution::{Explained, Timed};
 use protection::slot::Kind;
@@ -115,20 +117,6 @@ pub enum Until {
     Accepted,
 }
 
-/// State of the DRAM rows of all lines that the access fetches: the line of a read, and the metadata that is not on the
-/// chip. If two rows are in the same bank, this state applies to the row of the line of data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
-#[serde(rename_all = "kebab-case")]
-pub enum RowState {
-    /// The row is open.
-    Hit,
-    /// The bank is closed, as after a refresh.
-    #[default]
-    Closed,
-    /// Another row of the bank is open.
-    Conflict,
-}
-
 /// Component at which the timeline begins and ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -150,7 +138,7 @@ pub struct Scenario {
     pub of: Of,
     /// Metadata on the chip when the access begins.
     pub on_chip: OnChipMetadata,
-    /// State of the DRAM rows.
+    /// State of the DRAM rows of all lines that the access fetches.
     pub row: RowState,
     /// Component at which the timeline begins.
     #[serde(default)]
@@ -240,7 +228,8 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     for target in targets {
         readings.push(bench.measure(target, lines.word(machine.line_length()))?);
     }
-    let (Reading { target, latency, rest, until, spans }, spread) = lines.median(readings, |reading| reading.latency);
+    let (Reading { target, latency, rest, until, spans, .. }, spread) =
+        lines.median(readings, |reading| (reading.clashes, reading.latency));
     Ok(Explanation {
         design: design.name.clone(),
         machine: machine.name.clone(),
@@ -264,6 +253,8 @@ struct Reading {
     rest: Option<Duration>,
     until: Until,
     spans: Vec<Span>,
+    /// Number of fetched lines that find another row in their bank, which the access has opened for another line.
+    clashes: usize,
 }
 
 /// Setup of the measurements: a machine under a design, and the condition.
@@ -320,11 +311,9 @@ impl MeasurementSetup<'_> {
             }
             clock.sleep_until(at_rest(&config.device, clock.now())).await;
             channels.close_rows();
-            for slot in fetched(&scheme, target, !matches!(scenario.of, Of::Write | Of::Store)) {
-                let (line, _) = scheme.layout().shape().lines(slot);
-                if let Some(opening) = that_opens_a_row(&config, line, scenario.row) {
-                    channels.read(opening, Wanted::LINE).await;
-                }
+            let lines = fetched_lines(&scheme, target, !matches!(scenario.of, Of::Write | Of::Store));
+            for opening in lines.iter().filter_map(|line| scenario.row.opening(&config, *line)) {
+                channels.read(opening, Wanted::LINE).await;
             }
             let bus = config.device.clock();
             clock.sleep_until(bus.start_of(bus.cycle_at_or_after(clock.now() + REST))).await;
@@ -356,11 +345,12 @@ impl MeasurementSetup<'_> {
             };
             let spans = [other_spans, explained.take_spans()].concat();
             let rest = witness.whole().filter(|whole| Some(*whole) > witness.released());
-            *outcome.borrow_mut() = ended.map(|ended| (start, ended, rest, spans));
+            let clashes = rows::clashes(&config, &lines);
+            *outcome.borrow_mut() = ended.map(|ended| (start, ended, rest, spans, clashes));
         });
         executor.run_until(|| result.borrow().is_some());
 
-        let Some((start, ended, rest, mut spans)) = result.take() else {
+        let Some((start, ended, rest, mut spans, clashes)) = result.take() else {
             unreachable!("a read without an attacker is released")
         };
         let durable = spans.iter().find(|span| span.verb == Verb::Complete && scenario.of == Of::Write);
@@ -370,27 +360,10 @@ impl MeasurementSetup<'_> {
         }
         spans.sort_by_key(|span| (span.start, span.end));
         let rest = rest.map(|rest| rest.since(start));
-        Ok(Reading { target, latency: end.since(start), rest, until, spans })
+        Ok(Reading { target, latency: end.since(start), rest, until, spans, clashes })
     }
 }
 
 fn since(start: Time, time: Time) -> Time {
     Time::ZERO + time.since(start)
-}
-
-/// Finds a line by trial. After a read of the returned line on a memory with closed rows, the row of `target` is in the
-/// state `wanted`.
-fn that_opens_a_row(config: &MemoryConfig, target: LineAddr, wanted: RowState) -> Option<LineAddr> {
-    let DeviceConfig::Dram(dram) = &config.device else { return None };
-    let stride = match wanted {
-        RowState::Closed => return None,
-        RowState::Hit => 1,
-        RowState::Conflict => dram.organisation.lines_per_row,
-    };
-    let row = config.row(target)?;
-    let mut candidates = (1..1 << 12).map(|step| LineAddr(target.0.wrapping_sub(step * stride)));
-    candidates.find(|candidate| {
-        let its = config.row(*candidate);
-        its.is_some_and(|its| if wanted == RowState::Hit { its == row } else { its.conflicts_with(&row) })
-    })
 }

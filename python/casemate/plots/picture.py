@@ -116,7 +116,7 @@ def _heading(explanation: Explanation) -> str:
     until = f"{timeline.UNTIL[explanation.until]}{timeline.until_whole(explanation)}"
     lines = [
         f"{explanation.design} on {explanation.machine}: {explanation.latency_ns:.1f} ns {until}",
-        timeline.among(explanation),
+        *timeline.among(explanation),
         timeline.value(explanation),
         f"{timeline.condition(explanation)}; solid: critical path"
         f"{', shaded: where nine in ten lines end' if explanation.spread else ''}",

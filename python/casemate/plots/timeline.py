@@ -86,15 +86,21 @@ def value(explanation: Explanation) -> str:
     return f"{says} {shown}{repeated}"
 
 
-def among(explanation: Explanation) -> str:
-    """Returns the address of the line, and the spread of the tried lines' latencies."""
-    spread = explanation.spread
+def among(explanation: Explanation) -> list[str]:
+    """Returns the address of the line, and the spread of the tried lines' latencies, in a sentence each."""
+    spread, address = explanation.spread, f"{explanation.address:#x}"
     if spread is None:
-        return f"the line at {explanation.address:#x}"
-    return (
-        f"the median of {spread.lines} lines, at {explanation.address:#x}; "
-        f"5th to 95th percentile: {spread.p5_ns:.1f} to {spread.p95_ns:.1f} ns"
-    )
+        return [f"the line at {address}"]
+    rows = "no two rows of one bank"
+    if spread.clashes:
+        rows = f"only {amounts.counted(spread.clashes, 'pair')} of rows of one bank"
+    percentiles = (spread.p5_ns, spread.p50_ns, spread.p95_ns)
+    return [
+        f"the median of the {spread.typical} lines that fetch {rows}, at {address}",
+        "all {} lines: 5th percentile {:.1f}, median {:.1f}, 95th percentile {:.1f} ns".format(
+            spread.lines, *percentiles
+        ),
+    ]
 
 
 def aes(found: AesBandwidth) -> str:
@@ -164,7 +170,7 @@ def _timeline(explanation: Explanation, scale: Scale) -> RenderableType:
         (f"{explanation.latency_ns:.1f} ns", "bold"),
         f" {UNTIL[explanation.until]}" if scenario.of != "read" else until_whole(explanation),
     )
-    lines = [heading, Text(among(explanation)), Text(value(explanation)), _axis(scale)]
+    lines = [heading, *map(Text, among(explanation)), Text(value(explanation)), _axis(scale)]
     critical = {id(span) for span in explanation.critical_path()}
     for row in rows(explanation):
         lines.append(_line(row, scale, any(id(span) in critical for span in row.spans)))

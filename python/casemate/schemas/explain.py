@@ -121,12 +121,20 @@ class Spread(Result):
 
     lines: int
     """Number of tried lines, drawn from the whole memory."""
+    typical: int
+    """Number of these lines with the fewest `clashes`; the explained line has the median latency among them."""
+    clashes: int
+    """Pairs of lines that an access to each typical line fetches from different rows of one bank. The requested state
+    of the rows holds for only one line of such a pair.
+    """
     seed: int
     """Seed of the draw."""
     shortest_fs: int
     """Shortest latency of the tried lines, in femtoseconds."""
     p5_fs: int
     """The 5th percentile, in femtoseconds: five in a hundred lines took no longer."""
+    p50_fs: int
+    """The median of all tried lines, in femtoseconds."""
     p95_fs: int
     """The 95th percentile, in femtoseconds."""
     longest_fs: int
@@ -136,6 +144,11 @@ class Spread(Result):
     def p5_ns(self) -> float:
         """The 5th percentile, in nanoseconds."""
         return self.p5_fs / FS_PER_NS
+
+    @property
+    def p50_ns(self) -> float:
+        """The median of all tried lines, in nanoseconds."""
+        return self.p50_fs / FS_PER_NS
 
     @property
     def p95_ns(self) -> float:
@@ -157,7 +170,7 @@ class Explanation(Result):
     line_bytes: int
     """Bytes in a line of this memory."""
     spread: Spread | None
-    """Latencies of the tried lines; the explained line has their median. Null if only one line was tried."""
+    """Latencies of the tried lines. Null if only one line was tried."""
     latency_fs: int
     """Time from the start to the moment that `until` names, in femtoseconds. If the requested words of a read reach the
     core before the other words, this is the time until the requested words do.

@@ -6,10 +6,10 @@ use protection::slot::Slot;
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use units::{LineAddr, Word};
 
-/// The slots that an access fetches; the line of a read is last. The lines that a write stores are not included: they
+/// The lines that an access fetches; the line of a read is last. The lines that a write stores are not included: they
 /// wait in the queue of the memory controller, whatever the state of the row.
-pub(super) fn fetched(scheme: &Scheme, target: LineAddr, is_read: bool) -> Vec<Slot> {
-    let mut slots = Vec::new();
+pub(super) fn fetched_lines(scheme: &Scheme, target: LineAddr, is_read: bool) -> Vec<LineAddr> {
+    let mut slots = Vec::<Slot>::new();
     scheme.name_fetched(target, |slot| {
         if !slots.contains(&slot) {
             slots.push(slot);
@@ -18,7 +18,7 @@ pub(super) fn fetched(scheme: &Scheme, target: LineAddr, is_read: bool) -> Vec<S
     if !is_read {
         slots.pop();
     }
-    slots
+    slots.into_iter().map(|slot| scheme.layout().shape().lines(slot).0).collect()
 }
 
 /// Loads the record of a page, or permutes the page.

@@ -1,5 +1,9 @@
 //! The sample of lines that are measured when an access is explained, and the percentiles of their latencies.
 //!
+//! The typical line is the median of those lines for which the requested state of DRAM rows holds for all fetches: no
+//! fetch finds a row that the access itself has opened. In deep trees, each line has such fetches; then those with the
+//! fewest count as typical.
+//!
 //! The lines are drawn evenly from all of the memory. The draws depend only on the seed and the size of the memory, so
 //! all designs are measured on the same lines. The exception is a design with incomplete last lines of counters: its
 //! sample excludes the last lines of memory.
@@ -39,12 +43,20 @@ impl Default for Lines {
 pub struct Spread {
     /// Number of lines that were measured.
     pub lines: u32,
+    /// Number of these lines with the fewest `clashes`; the timeline is that of a line with the median latency among
+    /// them.
+    pub typical: u32,
+    /// Pairs of lines that an access to each of the typical lines fetches from different rows of the same bank: no
+    /// state of the rows applies to both lines of such a pair.
+    pub clashes: u32,
     /// Seed of the draws.
     pub seed: u64,
     /// The shortest latency, in femtoseconds.
     pub shortest_fs: u64,
     /// The 5th percentile, in femtoseconds.
     pub p5_fs: u64,
+    /// The median of all lines, in femtoseconds.
+    pub p50_fs: u64,
     /// The 95th percentile, in femtoseconds.
     pub p95_fs: u64,
     /// The longest latency, in femtoseconds.
@@ -82,23 +94,28 @@ impl Lines {
         }
     }
 
-    /// The median measurement and the spread of all latencies. If several measurements have the median latency, the
-    /// function returns the first of them.
+    /// The measurement with the median latency among those with the fewest clashes, and the spread of all latencies. If
+    /// several measurements have the median latency, the function returns the first of them. `key` returns the number
+    /// of clashes and the latency of a measurement.
     ///
     /// # Panics
     /// If there are no measurements.
-    pub(super) fn median<T>(self, mut read: Vec<T>, latency: impl Fn(&T) -> Duration) -> (T, Option<Spread>) {
-        read.sort_by_key(&latency);
+    pub(super) fn median<T>(self, mut read: Vec<T>, key: impl Fn(&T) -> (usize, Duration)) -> (T, Option<Spread>) {
+        read.sort_by_key(|reading| key(reading).1);
+        let latencies: Vec<u64> = read.iter().map(|reading| key(reading).1.as_fs()).collect();
+        let clashes = read.iter().map(|reading| key(reading).0).min().unwrap_or_default();
+        read.retain(|reading| key(reading).0 == clashes);
         let spread = match self {
             Lines::At(_) => None,
             Lines::Sample { lines, seed } => {
-                let at = |percent| latency(&read[rank(read.len(), percent)]).as_fs();
-                let (shortest_fs, longest_fs) = (at(0), at(100));
-                Some(Spread { lines, seed, shortest_fs, p5_fs: at(5), p95_fs: at(95), longest_fs })
+                let at = |percent| latencies[rank(latencies.len(), percent)];
+                let (shortest_fs, p5_fs, p50_fs, p95_fs, longest_fs) = (at(0), at(5), at(50), at(95), at(100));
+                let (typical, clashes) = (read.len() as u32, clashes as u32);
+                Some(Spread { lines, typical, clashes, seed, shortest_fs, p5_fs, p50_fs, p95_fs, longest_fs })
             }
         };
-        let median = latency(&read[rank(read.len(), 50)]);
-        let first = read.partition_point(|reading| latency(reading) < median);
+        let median = key(&read[rank(read.len(), 50)]).1;
+        let first = read.partition_point(|reading| key(reading).1 < median);
         (read.swap_remove(first), spread)
     }
 }
@@ -118,7 +135,7 @@ mod tests {
 
     fn spread_of(latencies: &[u64]) -> (u64, Spread) {
         let read = latencies.iter().map(|fs| Duration::from_fs(*fs)).collect();
-        let (median, spread) = sample(latencies.len() as u32, 1).median(read, |latency| *latency);
+        let (median, spread) = sample(latencies.len() as u32, 1).median(read, |latency| (0, *latency));
         (median.as_fs(), spread.unwrap())
     }
 
@@ -138,8 +155,18 @@ mod tests {
     #[test]
     fn explain_reports_the_first_sampled_line_with_the_median_latency() {
         let read = vec![(5, 'a'), (3, 'b'), (3, 'c'), (1, 'd'), (3, 'e')];
-        let ((_, name), _) = sample(5, 1).median(read, |(fs, _)| Duration::from_fs(*fs));
+        let ((_, name), _) = sample(5, 1).median(read, |(fs, _)| (0, Duration::from_fs(*fs)));
         assert_eq!(name, 'b');
+    }
+
+    #[test]
+    fn explain_chooses_the_median_of_the_lines_whose_rows_share_the_fewest_banks() {
+        let read = vec![(2, 1, 'a'), (1, 9, 'b'), (1, 7, 'c'), (3, 2, 'd'), (1, 8, 'e')];
+        let ((_, _, name), spread) = sample(5, 1).median(read, |(pairs, fs, _)| (*pairs, Duration::from_fs(*fs)));
+        let spread = spread.unwrap();
+        assert_eq!((name, spread.typical, spread.clashes), ('e', 3, 1));
+        let of_all = (spread.shortest_fs, spread.p50_fs, spread.longest_fs);
+        assert_eq!(of_all, (1, 7, 9), "the percentiles are those of all lines");
     }
 
     #[test]

@@ -27,7 +27,7 @@ Examples:
   casemate explain cryptopage --of permutation         the permutation of a page
   casemate explain sc64-bmt --value 0123456789abcdef   the line that is read holds this, eight times over
   casemate explain fvs-tdes --against ocb-tdes --machine simplescalar-2005 --row hit --on-chip all --value frequent
-  casemate explain sc64-bmt --against ctr-mac          both on one scale, and the causes of the difference
+  casemate explain sc64-bmt --against ctr-mac-version  both on one scale, and the causes of the difference
   casemate explain sc64-bmt --address 0x80005000       the line at this address, instead of many
   casemate explain sc64-bmt --svg read.svg --png read.png
   casemate explain morphable-llc --against emcc --machine emcc-4core --from l2 --on-chip last-level --row hit
@@ -35,8 +35,8 @@ Examples:
 
 The command runs the same scheme text on the same simulated hardware as any run. It puts an otherwise idle machine
 into the stated condition, and reads or writes one line. It repeats this for many lines, drawn from all of the memory,
-since a line in the same bank as its metadata waits longer. It shows the line with the median latency, and the spread of
-the other lines.
+since a line in the same bank as its metadata waits longer: no --row holds for two rows of one bank. It shows the median
+of the lines whose fetches do not meet in a bank, and the spread of all. The state of the row is beside each fetch.
 
 A write begins when the memory controller takes a line that the last-level cache has evicted. Its latency ends when
 memory's controller has taken everything that is stored, so that the write-back buffer is free again; under a design

@@ -4,7 +4,7 @@ EPILOG = """\b
 Examples:
   casemate run -- gzip -9 -c /usr/bin/python3
       The program as it runs now, unprotected and under sc64-bmt: its first 20 million instructions.
-  casemate run --design none --design ctr-mac --design sc64-bmt --limit 100M -- ./prog args
+  casemate run --design none --design ctr-mac-version --design sc64-bmt --limit 100M -- ./prog args
       Three designs on one execution of the program.
   casemate run --workload bfs --set scale=20 --limit 50M --output results/
       A built-in workload; one JSON record per design is written to results/.
@@ -15,7 +15,7 @@ Examples:
       and DRAMsim3 are recognised by content (docs/TRACE_FORMAT.md).
   casemate run --workload bfs --with machine.engines.aes.latency_ns=25 --with design.parts.caches.counters="256 KB"
       The machine with slower AES units, and the designs with a larger cache of counters.
-  casemate run --workload bfs --design ctr-mac --design sc64-bmt --with design.sc64-bmt.parts.caches.ways=16
+  casemate run --workload bfs --design ctr-mac-version --design sc64-bmt --with design.sc64-bmt.parts.caches.ways=16
       Two designs, one of them changed.
   casemate run --workload bfs --machine modern --machine modern-ddr5
       Two machines side by side, each with both designs.
