@@ -17,6 +17,6 @@ if [ ! "$table" -nt "$here/demo-table.sql" ]; then
     sqlite3 -init /dev/null "$table.partial" <"$here/demo-table.sql" >/dev/null
     mv "$table.partial" "$table"
 fi
-run run --design none --design xts --design sc64-bmt --design sgx-mee --warm-up 5M --limit 15M \
+run run --design none --design xts --design ctr-mac-version --design sc64-bmt --warm-up 5M --limit 15M \
     -- sqlite3 -init "$here/demo.sql" "$table" .quit
-run explain sgx-mee --against sc64-bmt
+run explain sc64-bmt --against ctr-mac-version

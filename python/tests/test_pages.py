@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from casemate import designs
 from casemate.cli.main import casemate
 from command_tree import every_command
 
@@ -74,3 +75,19 @@ def test_every_command_in_documentation_and_help_parses(line: str) -> None:
 @pytest.mark.parametrize("line", ["run --desing none", "rnu", "explain sc64-bmt --of nothing", "list desings"])
 def test_the_command_check_of_the_documentation_rejects_a_wrong_command(line: str) -> None:
     assert error_of(words_of(line)) is not None
+
+
+def in_demo() -> Iterator[str]:
+    """Commands of `make demo`."""
+    yield from re.findall(r"^run (.*)$", (ROOT / "scripts/demo.sh").read_text(), re.MULTILINE)
+
+
+def test_designs_that_an_example_compares_differ_in_one_part() -> None:
+    """Otherwise the reader takes the cost of a slower MAC for that of a tree."""
+    parts = {design.name: design.parts.model_dump() for design in designs()}
+    pattern = r"explain (\S+) .*?--against (\S+)"
+    pairs = [found for line in (*on_pages(), *in_help(), *in_demo()) for found in re.findall(pattern, line)]
+    assert len(pairs) >= 6
+    for one, other in pairs:
+        differing = [part for part in parts[one] if parts[one][part] != parts[other][part]]
+        assert len(differing) == 1, (one, other, differing)

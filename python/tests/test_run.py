@@ -37,6 +37,22 @@ def test_a_run_shows_cost_and_protection_of_the_default_designs(casemate: Casema
     assert max(len(line) for line in said.out.splitlines()) <= 100
 
 
+def test_the_head_of_a_run_names_what_decides_its_figures(casemate: Casemate) -> None:
+    designs = ("--design", "none", "--design", "sc64-bmt", "--design", "ctr-mac")
+    run = ("run", "--workload", "gups", "--limit", "5K", "--no-attacks", *designs)
+    said = casemate(*run).out.splitlines()
+    assert "  pages in 2 MB blocks, prefetch stride (L1D), stream (L2); sc64-bmt: gmac 5 ns, caches 192.0 KB" in said
+    assert "  ctr-mac: cmac 56 ns, caches 128.0 KB" in said
+    changed = casemate(
+        *run, "--with", "machine.memory.placement=scattered", "--with", "machine.engines.mac.latency_ns=7",
+        "--with", "machine.node.l2.prefetcher=", "--with", "design.sc64-bmt.parts.caches.tags=32 KB",
+    )  # fmt: skip
+    head = "scattered pages, prefetch stride (L1D); sc64-bmt: gmac 7 ns, caches 160.0 KB\n  ctr-mac: cmac 56 ns"
+    assert head in changed.out
+    slow = casemate(*run, "--machine", "modern", "--machine", "cryptopage-2006")
+    assert "cryptopage-2006: pages in 2 MB blocks, no prefetch" in slow.out
+
+
 def test_the_baseline_is_the_design_none_in_any_order(casemate: Casemate) -> None:
     results = RunResults.model_validate_json(
         casemate("run", *SMALL, "--design", "sc64-bmt", "--design", "none", "--json").out

@@ -6,6 +6,7 @@
 //! pins of memory, and [`excerpt`] the work of every unit in a window of time.
 
 pub mod bus;
+pub mod check_latency;
 mod core_task;
 mod endable;
 pub mod excerpt;

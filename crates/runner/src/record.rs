@@ -367,6 +367,9 @@ pub struct Record {
     pub dram: DramCounters,
     /// Size of metadata in memory and on the chip.
     pub footprint: Footprint,
+    /// Time from the arrival of a line to the end of its check, on an idle machine with all metadata on the chip, in
+    /// nanoseconds; absent for a design without tags of data.
+    pub check_ns: Option<f64>,
     /// Results of the built-in checks of the run.
     pub checks: Checks,
     /// The sample from which the results are estimated; absent if every instruction was simulated in detail.

@@ -17,6 +17,7 @@ pub use programs::{check_fits, check_persistent, check_requests};
 pub use warm_up::check_warm_up;
 
 use crate::bus::BusRecorder;
+use crate::check_latency::check_latency;
 use crate::excerpt::ExcerptFile;
 use crate::record::{
     CoreTime, Footprint, HostFigures, ReadTimes, Record, SCHEMA, UnverifiedWindow, ipc, read_latency_ns,
@@ -177,6 +178,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             moving: scheme.moving().map(|_| counts.scheme.moving),
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),
+            check_ns: check_latency(&options.machine, &options.design).map(|latency| latency.as_fs() as f64 / 1e6),
             checks: self.checks(),
             sampling,
             predicted: (self.meters.predicted() - before.predicted).tables().copied().collect(),

@@ -167,6 +167,10 @@ class Record(Result):
     """Statistics of the memory channels."""
     footprint: Footprint
     """Memory that the program and its metadata occupy."""
+    check_ns: float | None
+    """Time from the arrival of a line to the end of its check, on an idle machine with all metadata on the chip, in
+    nanoseconds; null in a design without tags of data.
+    """
     checks: Checks
     """Result of the built-in check."""
     sampling: Sampling | None

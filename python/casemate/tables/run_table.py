@@ -14,7 +14,7 @@ from casemate.schemas.checks import CandidateCheck
 from casemate.schemas.origin import Exited, Killed, Seeded, Unbacked
 from casemate.schemas.run import Record, RunResults
 from casemate.schemas.sampling import Estimate, Sampled, Sampling
-from casemate.tables import check_reasons, layouts
+from casemate.tables import check_reasons, conditions, layouts
 from casemate.tables.run_details import (
     Cell,
     Question,
@@ -49,6 +49,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
         for program in dict.fromkeys((origin, *first.configuration.beside))
         if isinstance(program.values, Seeded)
     ]
+    parts += [Text(f"  {line}") for line in conditions.decided_by(results.records)]
     parts += layouts.changed(results.changes)
     if first.configuration.age == "steady":
         parts.append(Text("  counters of data at a moment of a long life (--age steady)"))

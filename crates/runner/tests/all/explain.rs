@@ -1,6 +1,7 @@
 //! The timeline of a read must depend on the design and the machine, not on the chosen line. The metadata of a single
 //! line may share a bank with another access by chance, and a sample removes this effect.
 
+use casemate_runner::check_latency::check_latency;
 use casemate_runner::explain::{
     Explanation, Lines, Of, OnChipMetadata, RowState, Scenario, TimelineStart, Until, explain,
 };
@@ -90,6 +91,31 @@ fn all_fetches_of_an_explained_read_find_the_requested_row_state() {
         assert!(!outcomes(&closed).contains(&"row conflict"), "{name}: {:?}", outcomes(&closed));
         assert!(!outcomes(&conflict).contains(&"row closed"), "{name}: {:?}", outcomes(&conflict));
         assert!(hit.latency_fs < closed.latency_fs && closed.latency_fs < conflict.latency_fs, "{name}");
+    }
+}
+
+/// GMAC multiplies under a pad that was computed during the fetch. CMAC chains four AES blocks after it, and OCB decrypts
+/// before its sum is encrypted. A tag over four lines encrypts
+/// the sum of their four hashes, after the last of them has arrived.
+#[test]
+fn a_line_is_checked_after_its_arrival_by_the_passes_of_its_mac() {
+    let checked = |design: &str, machine: &Machine| {
+        check_latency(machine, &catalogue::design(design).unwrap()).map(|latency| latency.as_fs() / 1_000_000)
+    };
+    let modern = machine("modern", 4);
+    let mut slow_aes = modern.clone();
+    slow_aes.engines.aes.latency_ns = 25.0;
+    let expected = [
+        ("none", None, None),
+        ("xts", None, None),
+        ("sc64-bmt", Some(5), Some(5)),
+        ("ctr-mac-version", Some(5), Some(5)),
+        ("ctr-mac", Some(4 * 14), Some(4 * 25)),
+        ("ocb-bmt", Some(2 * 14), Some(2 * 25)),
+        ("sc64-bmt-mac4", Some(14), Some(25)),
+    ];
+    for (design, usual, slow) in expected {
+        assert_eq!((checked(design, &modern), checked(design, &slow_aes)), (usual, slow), "{design}");
     }
 }
 

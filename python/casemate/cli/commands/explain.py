@@ -34,9 +34,10 @@ Examples:
   casemate explain --layout sc64-bmt --memory "64 GB"  the placement of its metadata, and the structures on the chip
 
 The command runs the same scheme text on the same simulated hardware as any run. It puts an otherwise idle machine
-into the stated condition, and reads or writes one line. It repeats this for many lines, drawn from all of the memory,
-since a line in the same bank as its metadata waits longer: no --row holds for two rows of one bank. It shows the median
-of the lines whose fetches do not meet in a bank, and the spread of all. The state of the row is beside each fetch.
+into the stated condition, and reads or writes one line. It repeats this for many lines, drawn from all of the memory.
+If a line and its metadata are in two rows of one bank, one fetch waits for the other, and no --row can hold for both.
+So the command shows the median of the lines that fetch no two rows of one bank, and the spread of all lines. Each fetch
+states the row that it found.
 
 A write begins when the memory controller takes a line that the last-level cache has evicted. Its latency ends when
 memory's controller has taken everything that is stored, so that the write-back buffer is free again; under a design
