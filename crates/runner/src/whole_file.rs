@@ -1,9 +1,9 @@
-//! A file that gets its name only when it is complete.
+//! A file of a run: checks of its path before the run, and errors that name it as the user did.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use workload::PartialFile;
 
 /// A file that cannot be written.
 #[derive(Debug, Error)]
@@ -37,24 +37,11 @@ pub(crate) fn words_of(error: &io::Error) -> String {
     said.split_once(" (os error").map_or(said.clone(), |(words, _)| words.to_owned())
 }
 
-/// A file that is being written, with `.partial` after its name. Dropping an unfinished file deletes it.
+/// A file that is being written. It gets its name when it is complete.
 pub(crate) struct WholeFile {
     /// Path as the user gave it.
     requested: PathBuf,
-    /// Path after following links.
-    path: PathBuf,
-    partial: PathBuf,
-    file: BufWriter<File>,
-    finished: bool,
-}
-
-/// The file that a path names after following links, and its name until it is complete.
-fn names_of(path: &Path) -> (PathBuf, PathBuf) {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    let partial = path.with_file_name(name);
-    (path, partial)
+    file: PartialFile,
 }
 
 impl WholeFile {
@@ -75,9 +62,9 @@ impl WholeFile {
         if !folder.is_dir() {
             return Err(refused(&format!("there is no folder '{}'", folder.display())));
         }
-        let (leads_to, partial) = names_of(path);
-        let file = BufWriter::new(File::create(&partial).map_err(Unwritten::as_path(path))?);
-        Ok(WholeFile { requested: path.to_owned(), path: leads_to, partial, file, finished: false })
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let file = PartialFile::create(&target).map_err(Unwritten::as_path(path))?;
+        Ok(WholeFile { requested: path.to_owned(), file })
     }
 
     /// Appends bytes to the file.
@@ -100,28 +87,13 @@ impl WholeFile {
     ///
     /// # Errors
     /// [`Unwritten`] if the disk is full, or the file cannot be renamed.
-    pub fn finish(mut self) -> Result<(), Unwritten> {
-        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
-        let rights = self.path.metadata().map(|there| there.permissions());
-        let synced = synced.and_then(|()| rights.map_or(Ok(()), |rights| self.file.get_ref().set_permissions(rights)));
-        synced.map_err(Unwritten::as_path(&self.requested))?;
-        std::fs::rename(&self.partial, &self.path).map_err(Unwritten::as_path(&self.requested))?;
-        self.finished = true;
-        Ok(())
+    pub fn finish(self) -> Result<(), Unwritten> {
+        self.file.finish().map_err(Unwritten::as_path(&self.requested))
     }
 
     /// For `map_err`: the error that this file cannot be written.
     pub fn unwritten(&self) -> impl FnOnce(io::Error) -> Unwritten + use<> {
         Unwritten::as_path(&self.requested)
-    }
-}
-
-impl Drop for WholeFile {
-    fn drop(&mut self) {
-        if !self.finished {
-            // If the removal fails, the `.partial` in its name still marks the file as unfinished.
-            let _ = std::fs::remove_file(&self.partial);
-        }
     }
 }
 

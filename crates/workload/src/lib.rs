@@ -14,6 +14,7 @@ mod error;
 pub mod kernels;
 pub mod live;
 mod packed;
+mod partial_file;
 pub mod requests;
 pub mod shadow;
 mod source;
@@ -25,4 +26,5 @@ pub mod trace;
 pub mod walker;
 
 pub use error::WorkloadError;
+pub use partial_file::PartialFile;
 pub use source::{Finish, Medium, Origin, Persistent, RequestPace, Source, Stretch, Supplier, Supply, Suspect, Values};

@@ -3,23 +3,21 @@
 use super::codec::Codec;
 use super::{KIND_CHUNK, KIND_END, MAGIC, Totals, TraceCounter, TraceEnd, VERSION};
 use crate::error::WorkloadError;
+use crate::partial_file::PartialFile;
 use crate::source::{Finish, Origin, Source};
 use crate::stream::Chunk;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Level of zstd: higher levels hardly reduce the size and take much more time.
 const LEVEL: i32 = 9;
 
-/// Writer of a trace, to a file of the same name with the suffix `.partial`.
+/// Writer of a trace.
 pub struct TraceWriter {
     path: PathBuf,
-    partial: PathBuf,
-    file: BufWriter<File>,
+    file: PartialFile,
     codec: Codec,
     counter: TraceCounter,
-    finished: bool,
 }
 
 /// Stores all chunks of a source.
@@ -38,18 +36,9 @@ impl TraceWriter {
             let error = std::io::Error::other("it is a device or a pipe, and a trace is a file");
             return Err(WorkloadError::io("creating", path)(error));
         }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let partial = path.with_file_name(name);
-        let file = File::create(&partial).map_err(WorkloadError::io("creating", &partial))?;
-        let mut writer = TraceWriter {
-            path: path.to_owned(),
-            partial,
-            file: BufWriter::new(file),
-            codec: Codec::default(),
-            counter: TraceCounter::default(),
-            finished: false,
-        };
+        let file = PartialFile::create(path).map_err(WorkloadError::io("creating", path))?;
+        let (codec, counter) = (Codec::default(), TraceCounter::default());
+        let mut writer = TraceWriter { path: path.to_owned(), file, codec, counter };
         let origin = to_json(origin);
         let mut head = MAGIC.to_vec();
         for number in [VERSION, origin.len() as u32, crc32fast::hash(&origin)] {
@@ -63,8 +52,7 @@ impl TraceWriter {
     /// Appends a chunk to the trace.
     pub fn write(&mut self, chunk: &Chunk) -> Result<(), WorkloadError> {
         let plain = self.codec.encode(chunk);
-        let stored =
-            zstd::bulk::compress(&plain, LEVEL).map_err(WorkloadError::io("compressing for", &self.partial))?;
+        let stored = zstd::bulk::compress(&plain, LEVEL).map_err(WorkloadError::io("compressing for", &self.path))?;
         self.counter.add(chunk);
         self.put_record(KIND_CHUNK, &stored, plain.len())
     }
@@ -78,11 +66,9 @@ impl TraceWriter {
     pub fn finish(mut self, finish: Finish) -> Result<Totals, WorkloadError> {
         let end = to_json(&TraceEnd { totals: self.totals(), finish });
         self.put_record(KIND_END, &end, end.len())?;
-        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
-        synced.map_err(WorkloadError::io("writing", &self.partial))?;
-        std::fs::rename(&self.partial, &self.path).map_err(WorkloadError::io("naming", &self.path))?;
-        self.finished = true;
-        Ok(self.totals())
+        let totals = self.totals();
+        self.file.finish().map_err(WorkloadError::io("writing", &self.path))?;
+        Ok(totals)
     }
 
     fn put_record(&mut self, kind: u8, stored: &[u8], plain_bytes: usize) -> Result<(), WorkloadError> {
@@ -95,16 +81,7 @@ impl TraceWriter {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), WorkloadError> {
-        self.file.write_all(bytes).map_err(WorkloadError::io("writing", &self.partial))
-    }
-}
-
-impl Drop for TraceWriter {
-    fn drop(&mut self) {
-        if !self.finished {
-            // An incomplete trace is useless. If the removal fails, the suffix still marks it as incomplete.
-            let _ = std::fs::remove_file(&self.partial);
-        }
+        self.file.write_all(bytes).map_err(WorkloadError::io("writing", &self.path))
     }
 }
 
