@@ -11,7 +11,7 @@ use units::nearest;
 #[derive(Error, Debug)]
 pub enum ConfigError {
     /// The name is not built in.
-    #[error("unknown {kind} '{name}'{}; there are: {}", did_you_mean(.nearest), .known.join(", "))]
+    #[error("unknown {kind} '{name}'{}; {}", did_you_mean(.nearest), choices(kind, .known))]
     Unknown {
         /// Kind of the name: design or machine.
         kind: &'static str,
@@ -131,13 +131,25 @@ fn in_words(message: &str) -> String {
         ("i64", "a whole number"),
         ("f64", "a number"),
     ];
+    const WRONG: [&str; 2] = ["invalid type: ", "invalid value: "];
     let Some((found, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let found = WRONG
+        .iter()
+        .find_map(|wrong| found.strip_prefix(wrong))
+        .map_or(found.to_owned(), |value| format!("found {}", plain(value)));
     let words = match NUMBERS.into_iter().find(|(name, _)| *name == expected) {
         Some((_, words)) => words,
         None if expected.starts_with("struct ") => "a table of keys, as in { key = 1 }",
         None => expected,
     };
     format!("{found}expected {words}")
+}
+
+/// A value that has the wrong type, without the name of its type.
+fn plain(value: &str) -> String {
+    const TYPES: [&str; 4] = ["integer ", "floating point ", "boolean ", "string "];
+    let bare = TYPES.iter().find_map(|name| value.strip_prefix(name)).unwrap_or(value);
+    bare.replace('`', "").replace("unit variant", "only a name").replace("sequence", "a list").replace("map", "a table")
 }
 
 /// The text with overlong words cut to their beginning.
@@ -154,3 +166,14 @@ pub(crate) fn shortened(text: &str) -> String {
 pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |name| format!(" (did you mean '{name}'?)"))
 }
+
+/// The part of a sentence that names all choices, or the command that lists them if they are many.
+fn choices(kind: &str, known: &[String]) -> String {
+    match known.len() {
+        0..=SHORT_LIST => format!("there are: {}", known.join(", ")),
+        many => format!("`casemate list {kind}s` shows all {many}"),
+    }
+}
+
+/// Maximum number of names in an error.
+const SHORT_LIST: usize = 16;

@@ -74,21 +74,21 @@ impl Of {
         let moves = design.parts.permutation.is_some();
         match self {
             Of::Page | Of::Permutation if !moves => Err(format!(
-                "'{name}' does not move lines, and has no records of their slots: explain a read, with of = \"read\", \
-                 or take 'cryptopage'"
+                "'{name}' does not move lines, and has no records of their slots: explain a read (--of read), or \
+                 take 'cryptopage'"
             )),
             Of::Write | Of::Store if moves => Err(format!(
-                "'{name}' does not write lines back one by one: explain the permutation that writes stores to memory, \
-                 with of = \"permutation\""
+                "'{name}' does not write lines back one by one: explain the permutation that writes stores to memory \
+                 (--of permutation)"
             )),
             Of::Page | Of::Permutation => Ok(()),
             Of::Write if has_buffer => Err(format!(
-                "'{name}' writes no lines back, since every store passes a persist buffer: explain a store, with of = \
-                 \"store\""
+                "'{name}' writes no lines back, since every store passes a persist buffer: explain a store (--of \
+                 store)"
             )),
             Of::Store if !has_buffer => Err(format!(
-                "'{name}' has no persist buffer, so no store waits for the protection of memory: explain a write, with \
-                 of = \"write\", or take 'secpb-cm'"
+                "'{name}' has no persist buffer, so no store waits for the protection of memory: explain a write \
+                 (--of write), or take 'secpb-cm'"
             )),
             Of::Read | Of::Write | Of::Store => Ok(()),
         }
@@ -203,12 +203,12 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     if scenario.of != Of::Read && scenario.start == TimelineStart::L2 {
         return Err(
             "a write begins at the memory controller, when the last-level cache evicts its line: no L2 waits for it, \
-             so set start = \"controller\""
+             so leave out --from l2"
                 .to_owned(),
         );
     }
     if scenario.predicted && scenario.start != TimelineStart::L2 {
-        return Err("only an L2 predicts misses of the last-level cache: set start = \"l2\"".to_owned());
+        return Err("only an L2 predicts misses of the last-level cache: give --from l2".to_owned());
     }
     if scenario.start == TimelineStart::L2 || scenario.of == Of::Store || design.parts.permutation.is_some() {
         machine.admits(&design.parts)?;

@@ -1,6 +1,7 @@
 //! Sizes in the form that users write: `64`, `32 KB`, `8MB`, `4 GiB`. All units are powers of 1024, as in the papers.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -55,7 +56,22 @@ impl Serialize for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        deserializer.deserialize_str(SizeVisitor)
+    }
+}
+
+/// Reads a size, and says in an error what a size looks like.
+struct SizeVisitor;
+
+impl Visitor<'_> for SizeVisitor {
+    type Value = Bytes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size in quotes, as in \"64 KB\"")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Bytes, E> {
+        text.parse().map_err(E::custom)
     }
 }
 

@@ -8,6 +8,12 @@ import click
 from casemate.text.nearest import hint
 
 
+LISTED = ("design", "machine", "workload", "attack")
+"""Kinds of names that `casemate list` shows."""
+SHORT_LIST = 16
+"""Maximum number of names of these kinds in an error."""
+
+
 class OneOf(click.Choice[str]):
     """Type of an option that accepts one of some names."""
 
@@ -19,9 +25,13 @@ class OneOf(click.Choice[str]):
         """Returns the name, if it is one of them."""
         if value in self.choices:
             return str(value)
-        return self.fail(
-            f"unknown {self.kind} '{value}'{hint(value, self.choices)}; there are: {', '.join(self.choices)}"
-        )
+        return self.fail(f"unknown {self.kind} '{value}'{hint(value, self.choices)}; {self._all()}")
+
+    def _all(self) -> str:
+        """Returns all names, or the command that lists them if they are many."""
+        if self.kind in LISTED and len(self.choices) > SHORT_LIST:
+            return f"`casemate list {self.kind}s` shows all {len(self.choices)}"
+        return f"there are: {', '.join(self.choices)}"
 
 
 class Commands(click.Group):

@@ -1,12 +1,12 @@
 """Cost and protection of designs side by side: a column for each design, a row for each figure."""
 
 import math
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from casemate.schemas.attack import Protection
@@ -27,10 +27,13 @@ from casemate.tables.run_details import (
     speculation,
 )
 from casemate.terminal import interruption
+from casemate.terminal.split_table import SplitTable
 from casemate.text import amounts
 
 DESIGNS_PER_TABLE = 4
 """Maximum number of designs in a table; more designs are divided into several tables of about the same width."""
+COLUMN_CHARACTERS = 17
+"""Maximum width of the column of a design, unless a word needs more."""
 
 PERSISTENT = {"mapped": "memory that is mapped shared from files", "heap": "the heap"}
 
@@ -186,14 +189,15 @@ def _share(samples: Sequence[Sampling]) -> str:
     return f"{span(percent, '.2f')} %, measured in {span([sample.units for sample in samples], ',')} units"
 
 
-def _table(results: RunResults, records: Sequence[Record], check_values: bool, verbose: bool) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("", no_wrap=True)
+def _table(results: RunResults, records: Sequence[Record], check_values: bool, verbose: bool) -> SplitTable:
+    table = SplitTable(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    table.row_names = 1
+    table.add_column("")
     several = len({record.machine for record in results.records}) > 1
     for record in records:
-        header = Text(f"{record.machine}\n{record.design}" if several else record.design, overflow="fold")
-        width = max(15, *(len(line) for line in header.plain.split("\n")))
-        table.add_column(header, justify="right", min_width=width, max_width=max(17, width))
+        names = (record.machine, record.design) if several else (record.design,)
+        header = "\n".join(part for name in names for part in textwrap.wrap(name, COLUMN_CHARACTERS))
+        table.add_column(header, justify="right", min_width=15, max_width=COLUMN_CHARACTERS)
     sections = (
         ("cost", _cost(results, records[0])),
         *(details(results, records[0]) if verbose and not records[0].configuration.workload.requests else ()),

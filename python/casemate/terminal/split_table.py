@@ -24,7 +24,10 @@ class _Width:
 
 
 class SplitTable(Table):
-    """A table in which the first columns, up to the first that does not wrap, are the names of the rows."""
+    """A table in which the first columns are the names of the rows."""
+
+    row_names: int | None = None
+    """Number of columns that are names of rows; by default, all up to the first that does not wrap."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yields the table in one part, or in as many parts as the screen requires."""
@@ -34,13 +37,17 @@ class SplitTable(Table):
     def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         wide = options.update(max_width=MOST_COLUMNS)
         widths = [self._width(console, wide, column) for column in self.columns]
-        names = max(next((at for at, column in enumerate(self.columns) if column.no_wrap), len(self.columns)), 1)
+        names = self.row_names or self._unwrapped() or 1
 
         def fits(columns: Sequence[int]) -> bool:
             return self._besides(console, wide, [*range(names), *columns], widths) >= 0
 
         for columns in _grouped(range(names, len(self.columns)), fits):
             yield self._part(console, wide, [*range(names), *columns], widths)
+
+    def _unwrapped(self) -> int:
+        """Returns the index of the first column that does not wrap."""
+        return next((at for at, column in enumerate(self.columns) if column.no_wrap), len(self.columns))
 
     def _width(self, console: Console, wide: ConsoleOptions, column: Column) -> _Width:
         cells = [column.header, *column.cells] if self.show_header else list(column.cells)

@@ -319,18 +319,17 @@ fn an_impossible_engine_is_refused() {
 #[test]
 fn an_absurd_latency_is_refused() {
     each_is_refused(&[
-        (
-            "node.l2.latency_cycles",
-            "1000000000000",
-            "node.l2.latency_cycles is 1000000000000: expected at most 1000000",
-        ),
+        ("node.l2.latency_cycles", "1000000000000", "node.l2.latency_cycles is 1000000000000: expected at most 10000"),
         (
             "node.units.fp_div.latency_cycles",
             "2000000",
             "node.units.fp_div.latency_cycles is 2000000: expected at most",
         ),
-        ("node.walk_latency_cycles", "2000000", "node.walk_latency_cycles is 2000000: expected at most 1000000"),
-        ("dram.timing.cl", "1000000000000", "dram.timing.cl is 1000000000000: expected at most 1000000"),
+        ("node.walk_latency_cycles", "10001", "node.walk_latency_cycles is 10001: expected at most 10000"),
+        ("dram.timing.cl", "999999", "dram.timing.cl is 999999: expected at most 1000"),
+        ("dram.timing.tfaw", "1001", "dram.timing.tfaw is 1001: expected at most 1000"),
+        ("dram.timing.trfc", "10001", "dram.timing.trfc is 10001: expected at most 10000"),
+        ("dram.timing.trefi", "1000001", "dram.timing.trefi is 1000001: expected at most 1000000"),
     ]);
 }
 

@@ -55,7 +55,7 @@ impl Meets {
             (false, None) => Ok(None),
             (false, Some(_)) => Err(
                 "meets describes a store at the persist buffer, and reads and writes do not pass it: leave it out, or \
-                 explain a store, with of = \"store\""
+                 explain a store (--of store)"
                     .to_owned(),
             ),
         }
@@ -237,8 +237,8 @@ fn writes_before_overflow(design: &Design, lines: u64, content: &Line) -> Result
     });
     found.ok_or_else(|| {
         format!(
-            "'{}' has no counters that overflow and are renewed: take 'secpb-cm', or another store, with meets = \
-             \"new-entry\"",
+            "'{}' has no counters that overflow and are renewed: take 'secpb-cm', or another store, with --meets \
+             new-entry",
             design.name
         )
     })

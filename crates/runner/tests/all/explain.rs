@@ -228,8 +228,8 @@ fn explain_refuses_a_store_without_a_persist_buffer_and_a_write_with_one() {
         let scenario = Scenario { of, ..Scenario::default() };
         explain(&machine("secpb-pcm", 4), &catalogue::design(design).unwrap(), scenario, FEW).unwrap_err()
     };
-    assert!(refused("secpb-cm", Of::Write).contains("of = \"store\""));
-    assert!(refused("plp-sp", Of::Store).contains("of = \"write\""));
+    assert!(refused("secpb-cm", Of::Write).contains("--of store"));
+    assert!(refused("plp-sp", Of::Store).contains("--of write"));
 }
 
 #[test]

@@ -136,8 +136,8 @@ fn explain_refuses_a_store_condition_that_the_design_cannot_have() {
         let machine = catalogue::machine("secpb-pcm").unwrap();
         explain(&machine, &catalogue::design(design).unwrap(), scenario, LINE).unwrap_err()
     };
-    assert!(of(Of::Read, "secpb-cm").contains("explain a store, with of = \"store\""));
-    assert!(of(Of::Write, "sc64-bmt").contains("explain a store, with of = \"store\""));
+    assert!(of(Of::Read, "secpb-cm").contains("explain a store (--of store)"));
+    assert!(of(Of::Write, "sc64-bmt").contains("explain a store (--of store)"));
     assert!(of(Of::Store, "plp-sp").contains("take 'secpb-cm'"));
     let refused = |design: &Design, meets| explained(design, OnChipMetadata::Nothing, meets).unwrap_err();
     assert!(refused(&catalogue::design("bbb").unwrap(), Meets::Overflow).contains("take 'secpb-cm'"));
