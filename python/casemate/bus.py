@@ -129,6 +129,7 @@ def _event(crossing: Crossing) -> BusEvent:
     return BusEvent(
         time_fs=crossing.time_fs,
         line=crossing.line,
+        address=64 * crossing.line,
         kind=crossing.kind,
         burst=crossing.burst,
         bytes=None if content is None else content.hex(),

@@ -31,8 +31,12 @@ def test_a_run_gives_typed_records() -> None:
     assert results.slowdown("ctr-mac") > 1
     assert results.protection[0].stopped == claimed("none")[0]
     assert progress
-    with pytest.raises(KeyError):
-        results.record("sc64-bmt")
+    with pytest.raises(
+        cm.CasemateError, match=r"no record of the design 'ctr-mca' .did you mean 'ctr-mac'.*: none, ctr-mac"
+    ):
+        results.slowdown("ctr-mca")
+    with pytest.raises(cm.CasemateError, match="no record of none on the machine 'emcc-4core'; there are: modern"):
+        results.record("none", "emcc-4core")
 
 
 def test_the_python_api_accepts_names_and_numbers_as_the_command_line_does() -> None:

@@ -230,7 +230,7 @@ def test_python_asks_for_one_system_or_several() -> None:
     assert found.of("cobcm").entries == 8
     assert found.brief() == "0.000764 mm3 (nogap-whole, li-thin) to 76.1 mm3 (cobcm, supercap)"
     assert [row.system for row in cm.cost_of_battery("bbb").rows] == ["bbb"]
-    with pytest.raises(KeyError, match="cobcm with 9 entries"):
+    with pytest.raises(cm.CasemateError, match=r"no row of 'cobcm with 9 entries' .*: cobcm with 8 entries"):
         found.of("cobcm", 9)
 
 

@@ -12,6 +12,7 @@ from typing import cast, get_args
 
 import jsonschema
 import pytest
+from casemate import CasemateError
 from casemate.plots import picture
 from casemate.reproduce import derivation, derived_report, studies
 from casemate.reproduce.derivation import DerivedStudy, agreement
@@ -250,8 +251,8 @@ def test_a_picture_is_drawn_the_same_each_time(found: Derivation, tmp_path: Path
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-def test_a_missing_figure_of_the_gcm_study_is_a_key_error(found: Derivation) -> None:
-    with pytest.raises(KeyError):
+def test_a_missing_figure_of_the_gcm_study_names_the_nearest(found: Derivation) -> None:
+    with pytest.raises(CasemateError, match=r"no figure '6.1, ASIC, weight' .did you mean"):
         found.row("6.1", "ASIC", "weight")
     assert (
         found.brief()

@@ -9,6 +9,7 @@ use sim::{Clock, TaskId};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::ops::Range;
 use std::rc::Rc;
 use std::task::Poll;
 use units::{LineAddr, Time};
@@ -110,6 +111,16 @@ impl Channel {
     /// Closes all rows of the channel, which must be idle.
     pub fn close_rows(&self) {
         self.state.borrow_mut().device.close_rows(self.clock.now());
+    }
+
+    /// Keeps the times of all further refreshes.
+    pub fn keep_refreshes(&self) {
+        self.state.borrow_mut().device.keep_refreshes();
+    }
+
+    /// Returns the rank and the time of each kept refresh.
+    pub fn refreshes(&self) -> Vec<(usize, Range<Time>)> {
+        self.state.borrow().device.refreshes()
     }
 
     /// Returns the statistics of the channel.

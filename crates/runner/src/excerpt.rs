@@ -12,6 +12,7 @@ use crate::record::Configuration;
 use crate::sampling::Detail;
 use crate::whole_file::{Unwritten, WholeFile, check_file, of_one};
 use chip::Chip;
+use machine::memory::MemorySystem;
 use protection::execution::Excerpt;
 use protection::media::Shape;
 use std::ops::Range;
@@ -104,9 +105,12 @@ impl ExcerptFile {
         Ok(ExcerptFile(Some((Excerpt::new(options.window()), WholeFile::create(&options.path)?))))
     }
 
-    /// Makes the chip record its events within the window.
-    pub fn attach(&self, chip: &Chip) {
-        self.0.iter().for_each(|(excerpt, _)| chip.keep(excerpt));
+    /// Makes the chip record its events within the window, and the memory its refreshes.
+    pub fn attach(&self, chip: &Chip, channels: &MemorySystem) {
+        if let Some((excerpt, _)) = &self.0 {
+            chip.keep(excerpt);
+            channels.keep_refreshes();
+        }
     }
 
     /// Writes the events that were recorded until the end of the run.
@@ -116,7 +120,7 @@ impl ExcerptFile {
     pub fn finish(
         self,
         ended: Time,
-        shape: Shape,
+        (shape, channels): (Shape, &MemorySystem),
         configuration: impl FnOnce() -> Configuration,
     ) -> Result<(), ExcerptError> {
         let Some((excerpt, mut file)) = self.0 else { return Ok(()) };
@@ -127,7 +131,8 @@ impl ExcerptFile {
         let configuration = configuration();
         let units = UnitNames::of(&configuration, shape);
         let (trips, clips) = excerpt.take();
-        let tracks = Tracks::of(&units, window.clone(), &trips, &clips);
+        let mut tracks = Tracks::of(&units, window.clone(), &trips, &clips);
+        tracks.add_refreshes(&window, &channels.refreshes());
         events::write(&mut file, &tracks, &events::TraceAbout { configuration: &configuration, window, ended })?;
         Ok(file.finish()?)
     }

@@ -109,7 +109,8 @@ pub fn run_together<S: Source + 'static>(
     }
     let record = bench.record(options, counting, started)?;
     let shape = bench.meters.scheme.layout().shape();
-    let excerpt = excerpt.finish(clock.now(), shape, || options.configuration(bench.origins()));
+    let excerpt =
+        excerpt.finish(clock.now(), (shape, &bench.meters.channels), || options.configuration(bench.origins()));
     let bus = bus.finish(&bench.meters.memory);
     if bus.is_err() || excerpt.is_err() {
         return Err(RunError::Unfinished(Box::new(Unfinished { record, bus, excerpt })));

@@ -7,7 +7,6 @@ import click
 
 from casemate.text.nearest import hint
 
-
 LISTED = ("design", "machine", "workload", "attack")
 """Kinds of names that `casemate list` shows."""
 SHORT_LIST = 16

@@ -84,7 +84,7 @@ def _legend(figure: Any, units: Mapping[Unit, tuple[ExcerptSpan, ...]]) -> None:
 
 def _meaning(unit: Unit, span: ExcerptSpan) -> str:
     if unit.part == "waits":
-        return "waits for other accesses"
+        return "waits"
     return f"{span.about} that waited for other accesses" if _has_waited(unit, span) else span.about
 
 

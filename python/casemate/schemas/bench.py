@@ -2,7 +2,9 @@
 
 from typing import Literal
 
+from casemate._core import CasemateError
 from casemate.schemas.base import Result
+from casemate.text.nearest import missing
 
 PowerSource = Literal["rapl", "given", "assumed", "unknown"]
 """Origin of the watts: measured by RAPL, the processor's energy counters; given by the user as a TDP; assumed from a
@@ -119,11 +121,12 @@ class CryptoBench(Result):
     """Verdict on the thesis's statement "software is infeasible"."""
 
     def row(self, engine: str, operation: str, message_bytes: int) -> CryptoRow:
-        """Returns the figure of an engine in one direction at one size. Raises `KeyError` if it was not measured."""
+        """Returns the figure of an engine in one direction at one size. Raises `CasemateError` if there is none."""
         for row in self.rows:
             if (row.engine, row.operation, row.message_bytes) == (engine, operation, message_bytes):
                 return row
-        raise KeyError((engine, operation, message_bytes))
+        measured = (f"{row.engine}, {row.operation}, {row.message_bytes} bytes" for row in self.rows)
+        raise CasemateError(missing("figure of", f"{engine}, {operation}, {message_bytes} bytes", measured))
 
     def brief(self) -> str:
         """Returns the figure with the highest throughput."""

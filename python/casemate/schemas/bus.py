@@ -57,7 +57,9 @@ class BusEvent(Result):
     that of its acceptance by the memory controller.
     """
     line: int
-    """Number of the line, as the memory channels count them; its address is 64 times this number."""
+    """Number of the line, as the memory channels count them."""
+    address: int
+    """Address of the first byte of the line: 64 times its number."""
     kind: Literal["read", "write"]
     """Direction of the line: a read crosses from memory to the chip, a write from the chip to memory."""
     burst: bool

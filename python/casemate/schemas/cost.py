@@ -2,7 +2,9 @@
 
 from typing import Literal
 
+from casemate._core import CasemateError
 from casemate.schemas.base import Result
+from casemate.text.nearest import missing
 
 EarlyStep = Literal["counter", "pad", "root", "ciphertext", "tag"]
 """A step of securing a store; each step needs the results of the steps before it in this list."""
@@ -154,12 +156,14 @@ class BatteryCost(Result):
     def of(self, system: str, entries: int | None = None) -> BatteryRow:
         """Returns the row of a system; the one with this number of entries, if the user requested several.
 
-        Raises `KeyError` if there is no row of it.
+        Raises `CasemateError` if there is no row of it.
         """
         for row in self.rows:
             if row.system == system and entries in (None, row.entries):
                 return row
-        raise KeyError(system if entries is None else f"{system} with {entries} entries")
+        rows = ((row.system, f"{row.system} with {row.entries} entries") for row in self.rows)
+        known = [name if entries is None else with_entries for name, with_entries in rows]
+        raise CasemateError(missing("row of", system if entries is None else f"{system} with {entries} entries", known))
 
     def brief(self) -> str:
         """Returns the smallest and the largest volume."""

@@ -2,7 +2,9 @@
 
 from typing import Literal
 
+from casemate._core import CasemateError
 from casemate.schemas.base import Result
+from casemate.text.nearest import missing
 
 Agreement = Literal["as-printed", "differs", "not-printed"]
 """Agreement of a derived figure, rounded or cut off to the printed digits, with the value that the paper prints."""
@@ -101,12 +103,13 @@ class Derivation(Result):
     """True if every figure is as printed or states the reason for the difference."""
 
     def row(self, table: str, of: str, quantity: str) -> DerivedRow:
-        """Returns one figure. Raises `KeyError` if it does not exist."""
+        """Returns one figure. Raises `CasemateError` if it does not exist."""
         for found in self.tables:
             for row in found.rows:
                 if (found.number, row.of, row.quantity) == (table, of, quantity):
                     return row
-        raise KeyError((table, of, quantity))
+        known = (f"{found.number}, {row.of}, {row.quantity}" for found in self.tables for row in found.rows)
+        raise CasemateError(missing("figure", f"{table}, {of}, {quantity}", known))
 
     def brief(self) -> str:
         """Returns the number of figures that are as printed."""

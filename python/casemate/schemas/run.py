@@ -31,6 +31,7 @@ from casemate.schemas.predicted import Predicted, Speculation
 from casemate.schemas.sampling import Detail, Estimate, Sampling, ratio
 from casemate.schemas.waits import CoreTime, ReadTimes
 from casemate.text.amounts import size
+from casemate.text.nearest import missing
 
 Age = Literal["new", "steady"]
 """State of the data's encryption counters when a machine begins."""
@@ -274,13 +275,16 @@ class RunResults(Result):
         return next((other for other in here if other.design == "none"), here[0])
 
     def record(self, design: str, machine: str | None = None) -> Record:
-        """Returns the record of a design, on the first machine if the caller does not name one. Raises `KeyError` if
-        there is no record.
+        """Returns the record of a design, on the first machine if the caller does not name one. Raises `CasemateError`
+        if there is no record.
         """
         for record in self.records:
             if record.design == design and machine in (None, record.machine):
                 return record
-        raise KeyError(design if machine is None else (design, machine))
+        if machine is None or design not in {record.design for record in self.records}:
+            raise CasemateError(missing("record of the design", design, (record.design for record in self.records)))
+        machines = (record.machine for record in self.records if record.design == design)
+        raise CasemateError(missing(f"record of {design} on the machine", machine, machines))
 
     def is_comparable(self, record: Record) -> bool:
         """Returns true if the record covers the same instructions as its baseline. It does not if one of the two runs
@@ -293,8 +297,8 @@ class RunResults(Result):
         return record.feed.instructions == baseline.feed.instructions
 
     def slowdown(self, design: str, machine: str | None = None) -> float:
-        """Returns a design's simulated time as a multiple of the baseline's. Raises `KeyError` if the design has no
-        record, `CasemateError` if the two records do not cover the same instructions.
+        """Returns a design's simulated time as a multiple of the baseline's. Raises `CasemateError` if the design has
+        no record, or the two records do not cover the same instructions.
         """
         return self.ratio(self.record(design, machine), "time_fs")
 
@@ -331,7 +335,7 @@ class RunResults(Result):
         self, design: str, figure: Literal["time_fs", "dram_bytes"], machine: str | None = None
     ) -> Estimate | None:
         """Returns the design's time or traffic as a multiple of the baseline's, with the 95 % interval from the units
-        that both measured. `None` if the run was not sampled. Raises `KeyError` if the design has no record.
+        that both measured. `None` if the run was not sampled. Raises `CasemateError` if the design has no record.
         """
         return self._matched(self.record(design, machine), figure)
 

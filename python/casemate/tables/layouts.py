@@ -157,14 +157,14 @@ def bus_table(info: BusInfo) -> RenderableType:
     if not info.first:
         return table
     first = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("time [ns]", "line"):
+    for heading in ("time [ns]", "address"):
         first.add_column(heading, justify="right", no_wrap=True)
     first.add_column("", no_wrap=True)
     first.add_column("bytes" if info.header.bytes else "", no_wrap=True)
     for event in info.first:
         kind = event.kind if event.burst else f"{event.kind}, queued"
         content = "" if not info.header.bytes else "never written" if event.bytes is None else f"{event.bytes[:32]}..."
-        first.add_row(f"{event.time_fs / 1e6:.3f}", f"{event.line * 64:#x}", kind, content)
+        first.add_row(f"{event.time_fs / 1e6:.3f}", f"{event.address:#x}", kind, content)
     return Group(table, Text(), first)
 
 

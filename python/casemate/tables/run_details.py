@@ -151,8 +151,8 @@ def predicted(results: RunResults) -> list[Question]:
     for table, one in enumerate(results.records[0].predicted):
         questions += [
             (f"among {one.values} values", of(table, lambda seen: seen.share)),
-            ("  in blocks of 128 bits", of(table, lambda seen: seen.covered)),
-            ("  with frequent words first", of(table, lambda seen: seen.covered_reordered)),
+            ("  of these, in full blocks", of(table, lambda seen: seen.covered)),
+            ("  of these, if re-ordered", of(table, lambda seen: seen.covered_reordered)),
         ]
     return questions
 

@@ -20,6 +20,12 @@ def hint(name: str, known: Iterable[str], alike: float = 0.5) -> str:
     return f" (did you mean '{nearest[0]}'?)" if nearest else ""
 
 
+def missing(what: str, name: object, known: Iterable[object]) -> str:
+    """Returns the sentence that there is no `what` of this name, with the nearest name and all names that exist."""
+    names = [str(each) for each in dict.fromkeys(known)]
+    return f"there is no {what} '{name}'{hint(str(name), names)}; there are: {', '.join(names)}"
+
+
 def hint_of_file(path: Path) -> str:
     """Returns the file in the same folder that was most likely meant: one with the same suffix, or one with the same
     name and another suffix.

@@ -85,7 +85,8 @@ pub(super) struct Controller {
     /// Clock at which the latest transfer of each kind ended on the data bus.
     moved: [u64; 2],
     drain_clock: Stopwatch,
-    refreshes: Vec<Refresh>,
+    /// The refresh schedule of each rank.
+    pub refreshes: Vec<Refresh>,
     arrivals: u64,
     /// No command may issue before this clock, because the command bus is busy or because the clock is in the past.
     floor: u64,

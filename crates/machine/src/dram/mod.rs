@@ -51,7 +51,9 @@ pub use wait::WaitCause;
 
 use address_map::Mapper;
 use controller::{Controller, Served};
+use refresh::Refresh;
 use serde::Serialize;
+use std::ops::Range;
 use units::{Clock, Cycles, Duration, LineAddr, Time, Word};
 
 /// Direction of a request.
@@ -232,6 +234,18 @@ impl Dram {
     /// Closes all rows of an idle channel.
     pub fn close_rows(&mut self, now: Time) {
         self.controller.close_rows(self.clock.cycle_at_or_after(now).0);
+    }
+
+    /// Keeps the times of all further refreshes.
+    pub fn keep_refreshes(&mut self) {
+        self.controller.refreshes.iter_mut().for_each(Refresh::keep);
+    }
+
+    /// Returns the rank and the time of each kept refresh.
+    pub fn refreshes(&self) -> impl Iterator<Item = (usize, Range<Time>)> + '_ {
+        let ranks = self.controller.refreshes.iter().enumerate();
+        let at = |clock| self.clock.start_of(Cycles(clock));
+        ranks.flat_map(move |(rank, refresh)| refresh.kept().map(move |(from, to)| (rank, at(from)..at(to))))
     }
 
     /// Returns every command so far.

@@ -19,6 +19,8 @@ pub(super) struct Refresh {
     length: u64,
     until: u64,
     lost: u64,
+    /// Clocks at which refreshes issued, if they are kept.
+    kept: Option<Vec<u64>>,
 }
 
 impl Refresh {
@@ -32,11 +34,23 @@ impl Refresh {
             length: config.timing.trfc,
             until: 0,
             lost: 0,
+            kept: None,
         }
+    }
+
+    /// Keeps the times of all further refreshes.
+    pub fn keep(&mut self) {
+        self.kept.get_or_insert_default();
+    }
+
+    /// Returns the first clock of each kept refresh and the first clock after it.
+    pub fn kept(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.kept.iter().flatten().map(|at| (*at, at + self.length))
     }
 
     /// Records a refresh that issues at `at`.
     pub fn issued(&mut self, at: u64) {
+        self.kept.iter_mut().for_each(|kept| kept.push(at));
         self.until = at + self.length;
         self.lost += self.until - self.due;
         self.due += self.interval;
@@ -46,6 +60,8 @@ impl Refresh {
     /// last one.
     pub fn issued_while_idle(&mut self, end: u64) -> Option<(u64, u64)> {
         let more = end.checked_sub(self.due + 1)? / self.interval;
+        let earlier = (0..more).map(|number| self.due + number * self.interval);
+        self.kept.iter_mut().for_each(|kept| kept.extend(earlier.clone()));
         self.lost += more * self.length;
         self.due += more * self.interval;
         let last = self.due;

@@ -6,6 +6,7 @@
 
 use crate::dram::{Burst, BurstLength, Completion, Dram, DramConfig, DramCounters, Kind};
 use crate::pcm::{Pcm, PcmConfig};
+use std::ops::Range;
 use units::{Clock, Cycles, Duration, LineAddr, LineLength, Time};
 
 /// Configuration of one channel's memory.
@@ -131,6 +132,21 @@ impl ChannelDevice {
     pub fn close_rows(&mut self, now: Time) {
         if let ChannelDevice::Dram(dram) = self {
             dram.close_rows(now);
+        }
+    }
+
+    /// Keeps the times of all further refreshes, if the device needs any.
+    pub fn keep_refreshes(&mut self) {
+        if let ChannelDevice::Dram(dram) = self {
+            dram.keep_refreshes();
+        }
+    }
+
+    /// Returns the rank and the time of each kept refresh.
+    pub fn refreshes(&self) -> Vec<(usize, Range<Time>)> {
+        match self {
+            ChannelDevice::Dram(dram) => dram.refreshes().collect(),
+            ChannelDevice::Pcm(_) => Vec::new(),
         }
     }
 

@@ -16,8 +16,9 @@ use crate::dram::{Beats, Burst, Completion, DramCounters, Wanted};
 use crate::rule::rule;
 use sim::Clock;
 use std::future::Future;
+use std::ops::Range;
 use std::rc::Rc;
-use units::{LineAddr, LineLength, Word};
+use units::{LineAddr, LineLength, Time, Word};
 
 /// Configuration of a memory.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,6 +87,17 @@ impl Row {
     pub fn conflicts_with(&self, other: &Row) -> bool {
         (self.channel, self.bank) == (other.channel, other.bank) && self.row != other.row
     }
+}
+
+/// A refresh of one rank, which answers no request meanwhile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RefreshTime {
+    /// Channel of the rank.
+    pub channel: usize,
+    /// Number of the rank on its channel.
+    pub rank: usize,
+    /// Time from the command to the next possible command of the rank.
+    pub time: Range<Time>,
 }
 
 /// One to eight memory channels on a simulated clock; all clones of a value refer to the same memory.
@@ -157,6 +169,19 @@ impl MemorySystem {
         for channel in self.channels.iter() {
             channel.close_rows();
         }
+    }
+
+    /// Keeps the times of all further refreshes.
+    pub fn keep_refreshes(&self) {
+        self.channels.iter().for_each(|channel| channel.keep_refreshes());
+    }
+
+    /// Returns all kept refreshes.
+    pub fn refreshes(&self) -> Vec<RefreshTime> {
+        let of_channel = |(channel, of): (usize, &Rc<Channel>)| {
+            of.refreshes().into_iter().map(move |(rank, time)| RefreshTime { channel, rank, time })
+        };
+        self.channels.iter().enumerate().flat_map(of_channel).collect()
     }
 
     /// Returns the statistics of all channels, summed.

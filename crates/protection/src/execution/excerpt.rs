@@ -212,6 +212,7 @@ mod tests {
     use super::*;
     use crate::execution::keep::Unit;
     use sim::span::{Span, Verb};
+    use units::Duration;
 
     fn at(fs: u64) -> Time {
         Time::from_fs(fs)
@@ -231,6 +232,7 @@ mod tests {
             unit: Unit::Mac,
             span,
             began: at(start),
+            delayed: Duration::ZERO,
             data: None,
         });
         let kept = !excerpt.take().1.is_empty();

@@ -18,7 +18,7 @@ use crypto::BlockCipher;
 use sim::lock::Mode;
 use sim::span::{Cause, Span, Verb};
 use std::future::Future;
-use units::{Line, LineAddr, Time, WORD_BYTES, Words};
+use units::{Duration, Line, LineAddr, Time, WORD_BYTES, Words};
 
 /// A runner that records its work.
 pub struct Explained<V, K = Everything> {
@@ -88,13 +88,13 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
         work: impl Future<Output = T>,
     ) -> T {
         let output = work.await;
-        let VerbReport { waited_for, outcome, done, waited, data } = self.inside.account();
+        let VerbReport { waited_for, outcome, done, waited, delayed, data } = self.inside.account();
         let end = done.unwrap_or_else(|| self.inside.now());
         // A reader may have continued with the first word while the other words were on their way.
         let last = data.map_or(end, |data| data.max(end));
         self.kept.span(start, last, || {
             let span = Span { verb, what: what(), start, end, waited_for, outcome };
-            UnitSpan { unit, span, began: start + waited, data }
+            UnitSpan { unit, span, began: start + waited, delayed, data }
         });
         output
     }
@@ -107,7 +107,7 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
     fn known(&self, (verb, unit): (Verb, Unit), what: impl Fn() -> String, (start, end): (Time, Time)) {
         self.kept.span(start, end, || {
             let span = Span { verb, what: what(), start, end, waited_for: None, outcome: None };
-            UnitSpan { unit, span, began: start, data: None }
+            UnitSpan { unit, span, began: start, delayed: Duration::ZERO, data: None }
         });
     }
 
@@ -131,7 +131,7 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
             self.kept.span(start, end, || {
                 let what = format!("data {}", in_bytes(words));
                 let span = Span { verb: Verb::Fetch, what, start, end, waited_for: None, outcome: None };
-                UnitSpan { unit: Unit::Wait, span, began: start, data: None }
+                UnitSpan { unit: Unit::Wait, span, began: start, delayed: Duration::ZERO, data: None }
             });
         }
     }
@@ -330,7 +330,7 @@ impl<V: Verbs + Watch, K: Keep> LockVerbs for Explained<V, K> {
             self.kept.span(start, end, || {
                 let (what, waited_for) = (name.to_string(), Some(Cause::Lock));
                 let span = Span { verb: Verb::Lock, what, start, end, waited_for, outcome: None };
-                UnitSpan { unit: Unit::Wait, span, began: start, data: None }
+                UnitSpan { unit: Unit::Wait, span, began: start, delayed: Duration::ZERO, data: None }
             });
         }
         guard

@@ -5,7 +5,7 @@ use crate::verbs::{AesUnits, Cache, Leg, Slot};
 use crypto::BlockCipher;
 use sim::span::Span;
 use std::cell::RefCell;
-use units::Time;
+use units::{Duration, Time};
 
 /// Unit that does a piece of work, as far as the verb determines the unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +41,8 @@ pub struct UnitSpan {
     pub span: Span,
     /// Time at which the unit began the work: later than the request, if the unit was busy with other work.
     pub began: Time,
+    /// Time that the cause of the wait has added to a read from memory.
+    pub delayed: Duration,
     /// Arrival time of the last data, for a read that transferred a line from memory.
     pub data: Option<Time>,
 }

@@ -339,7 +339,13 @@ impl Timed {
         let waited = answer.waited + answer.arrived.since(began);
         self.progress.fetched(role, (began, waited), self.memory.clock.now());
         let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
-        self.account.set(VerbReport { waited_for, outcome, data: burst, ..VerbReport::default() });
+        self.account.set(VerbReport {
+            waited_for,
+            outcome,
+            delayed: answer.waited,
+            data: burst,
+            ..VerbReport::default()
+        });
         Arriving { content: self.memory.media.borrow().read(slot), beats }
     }
 }

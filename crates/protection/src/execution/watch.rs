@@ -14,6 +14,8 @@ pub struct VerbReport {
     pub done: Option<Time>,
     /// Time for which the unit was busy with other work first.
     pub waited: Duration,
+    /// Time that the cause of the wait, such as a refresh, has added to a read from memory.
+    pub delayed: Duration,
     /// Arrival time of the last data, for a read that transferred a line from memory.
     pub data: Option<Time>,
 }

@@ -188,6 +188,29 @@ fn a_bus_carries_one_line_at_a_time() {
 }
 
 #[test]
+fn an_excerpt_shows_each_refresh_and_what_waits_for_it() {
+    let folder = Folder::new("refresh");
+    let path = folder.0.join("file");
+    let options = options("sc64-bmt", &path, 0, 1000 * US);
+    let record = run(&options, gups(), |_| RunControl::GoOn).unwrap();
+    let found = found(&path);
+    let mut refreshes: Vec<(u64, u64)> =
+        of(&found, "channel 0 refresh of rank 0").map(|(_, _, start, length, _)| (*start, start + length)).collect();
+    refreshes.sort_unstable();
+    // 12,480 clocks of 625 ps apart, and 560 clocks long.
+    assert!(refreshes.len() > 10 && refreshes.len() as u64 == record.dram.refreshes, "{}", refreshes.len());
+    for (number, (start, end)) in refreshes.iter().enumerate() {
+        let due = (number as u64 + 1) * 12_480 * 625_000;
+        assert!((due..due + US).contains(start) && end - start == 560 * 625_000, "{number}: {start} {end}");
+        let transfers = of(&found, "channel 0 data bus: reads");
+        let during = transfers.filter(|(_, _, from, ..)| (start + 30_000_000..*end).contains(from)).count();
+        assert_eq!(during, 0, "a rank answers no read while it is refreshed");
+        let waits = of(&found, "for a refresh").filter(|(_, _, from, length, _)| from < end && from + length > *start);
+        assert!(waits.count() > 0, "{number}");
+    }
+}
+
+#[test]
 fn a_burst_released_at_its_first_word_is_in_every_trace_window_that_it_overlaps() {
     let folder = Folder::new("rest");
     let (whole, part) = (folder.0.join("whole"), folder.0.join("part"));

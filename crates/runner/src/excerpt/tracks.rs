@@ -2,7 +2,7 @@
 //! operations.
 
 use crate::record::Configuration;
-use machine::memory::{DeviceConfig, MemoryConfig};
+use machine::memory::{DeviceConfig, MemoryConfig, RefreshTime};
 use protection::execution::{Clip, Stops, Trip, Unit, UnitSpan, meet};
 use protection::media::Shape;
 use protection::slot::Kind;
@@ -212,6 +212,16 @@ impl Tracks {
         tracks
     }
 
+    /// Adds the refreshes of all ranks.
+    pub fn add_refreshes(&mut self, window: &Range<Time>, refreshes: &[RefreshTime]) {
+        let about = SpanAbout { access: None, line: None, waited_for: None, waited_ns: None, outcome: None };
+        for RefreshTime { channel, rank, time } in refreshes.iter().filter(|refresh| meet(&refresh.time, window)) {
+            let order = 1000 * (*channel as u32 + 1) - 100 + *rank as u32;
+            let unit = (TrackGroup::Memory, order, format!("channel {channel} refresh of rank {rank}"));
+            self.add(unit, "refresh", "refresh", time.clone(), about.clone());
+        }
+    }
+
     /// Adds the parts of a read's trip in which no task of protection runs.
     fn add_stops(&mut self, trip: &Trip, window: &Range<Time>, about: &SpanAbout) {
         let Stops { missed, went_on, set_off } = trip.stops;
@@ -250,6 +260,15 @@ impl Tracks {
             let wait = span.start..piece.began;
             if meet(&wait, window) {
                 let waits = (TrackGroup::Waits, 10 * *part as u32 + order, format!("for {unit}"));
+                self.add(waits, &name, category, wait, about.clone());
+            }
+        }
+        if piece.delayed > Duration::ZERO
+            && let Some(cause) = span.waited_for
+        {
+            let wait = span.start..span.start + piece.delayed;
+            if meet(&wait, window) {
+                let waits = (TrackGroup::Waits, 1000 + cause as u32, delay(cause).to_owned());
                 self.add(waits, &name, category, wait, about.clone());
             }
         }
@@ -294,6 +313,16 @@ fn lay(events: &mut [TrackSpan]) {
 
 fn address(line: LineAddr) -> String {
     format!("{:#x}", line.0 * LINE_BYTES as u64)
+}
+
+/// Names the cause of a longer read from memory.
+fn delay(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Refresh => "for a refresh",
+        Cause::WriteDrain => "for a drain of writes",
+        Cause::Bank => "for a busy bank",
+        Cause::Queue | Cause::Unit | Cause::Lock | Cause::Verdict => "for other reads of memory",
+    }
 }
 
 /// Names the resource for which an access waits, if the resource is not a unit.

@@ -78,8 +78,8 @@ impl<S: Source + 'static> AssembledMachine<S> {
         let pages = Rc::new(RefCell::new(pages(machine, *seed, requests)));
         let chip = Chip::new(clock, machine, shadow.clone());
         last_level::share(&chip, &scheme);
-        excerpt.attach(&chip);
         let channels = MemorySystem::start(clock, machine.memory_config());
+        excerpt.attach(&chip, &channels);
         let layout = scheme.layout();
         let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());

@@ -16,7 +16,7 @@ Examples:
 \b
 How to read it:
   time    nanoseconds from power-on: the last data of a read, or the moment at which memory's controller took the write
-  line    the address of the line
+  address the address of the line's first byte; the JSON also has the number of the line (`line`)
   queued  no line moved: the controller answered the read from its queue of writes, or the write replaced one in it
 
 All of it from Python: `from casemate.bus import BusFile`. The layout of the file is in docs/BUS_FORMAT.md.

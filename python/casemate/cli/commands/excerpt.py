@@ -18,7 +18,8 @@ How to read it:
   busy     the part of the window in which the unit had any work
   at once  the most pieces of work at once
   mean     mean duration of a piece; for memory, from its request to its data
-  waits    causes of waits of accesses: locks, verdicts, or a unit that was busy with other accesses
+  waits    causes of waits of accesses: locks, verdicts, a refresh, or a unit that was busy with
+             other accesses
 
 To look at single accesses, open the file in https://ui.perfetto.dev or in chrome://tracing. They show a track for each
 unit, with arrows from each step of an access to the next. docs/EXCERPT_FORMAT.md describes the file. All of it is

@@ -18,8 +18,8 @@ COLOURS = ("#3b6fb6", "#b3402a")
 HARDWARE, SOFTWARE = "#3b6fb6", "#e0a030"
 UNDER = 0.45
 """Opacity of a line in the plot that another line may cover."""
-CLEAR_OF_ZERO = 1.6
-"""Ratio of the value of the shortest bar to the lower end of the logarithmic axis."""
+MARGIN = 1.6
+"""Ratio of the smallest value to the lower end of the logarithmic axis."""
 
 
 def dots() -> tuple[Dots, ...]:
@@ -63,7 +63,7 @@ def draw(found: Derivation, path: Path) -> None:
     _lines(axes[0, 0], [power], "power", scale=1.0, unit="mW")
     _lines(axes[0, 1], [area], "area", scale=1e-6, unit="mm\N{SUPERSCRIPT TWO}")
     _lines(axes[1, 0], fpga, "power", scale=1e-3, unit="W")
-    _bars(axes[1, 1], [row for row in comparison.summary().rows if row.quantity == "Mbps/mW"])
+    _efficiency(axes[1, 1], [row for row in comparison.summary().rows if row.quantity == "Mbps/mW"])
     titles = (
         f"ASIC of 45 nm at {_mhz('ASIC')}: power",
         "ASIC of 45 nm: area",
@@ -106,28 +106,33 @@ def _lines(axis: Any, all_dots: list[Dots], quantity: str, scale: float, unit: s
         axis.spines[side].set_visible(False)
 
 
-def _bars(axis: Any, rows: list[DerivedRow]) -> None:
-    """Draws the efficiency in megabits a second per milliwatt, on a logarithmic axis; marks show the printed values."""
-    from matplotlib.patches import Patch
+def _efficiency(axis: Any, rows: list[DerivedRow]) -> None:
+    """Draws the efficiency in megabits a second per milliwatt on a logarithmic axis, as points, since a bar would begin
+    at an arbitrary value. Marks show the printed values.
+    """
+    from matplotlib.lines import Line2D
 
     rows = rows[::-1]
     software = {each.name for each in given.SOFTWARE}
     colours = [SOFTWARE if row.of in software else HARDWARE for row in rows]
-    axis.barh(range(len(rows)), [row.computed for row in rows], color=colours, height=0.6)
+    axis.scatter([row.computed for row in rows], range(len(rows)), color=colours, s=36, zorder=3)
     printed = [(float(row.printed), index) for index, row in enumerate(rows) if row.printed is not None]
     (marks,) = axis.plot(
         *zip(*printed, strict=True), "|", color=POINT, markersize=13, markeredgewidth=1.6, label="as printed"
     )
     axis.set_xscale("log")
-    axis.set_xlim(left=min(row.computed for row in rows) / CLEAR_OF_ZERO)
+    axis.set_xlim(left=min(row.computed for row in rows) / MARGIN)
     for index, row in enumerate(rows):
         end = max(row.computed, float(row.printed or 0))
         axis.text(end * 1.15, index, f"{row.computed:.3g}", va="center", fontsize=8)
     axis.set_xlim(right=max(row.computed for row in rows) * 4)
     axis.set_yticks(range(len(rows)), [row.of for row in rows])
     axis.set_xlabel("throughput for its power, on lines of 64 B with tags (Mb/s/mW)")
-    kinds = [Patch(color=HARDWARE, label="hardware, one module"), Patch(color=SOFTWARE, label="software, one core")]
+    named = ((HARDWARE, "hardware, one module"), (SOFTWARE, "software, one core"))
+    kinds = [Line2D([], [], color=colour, label=name, marker="o", linestyle="") for colour, name in named]
     axis.legend(handles=[*kinds, marks], fontsize=8, frameon=False, loc="lower right")
     axis.tick_params(axis="y", length=0)
+    axis.grid(axis="y", color="#e5e7eb", linewidth=0.8)
+    axis.set_axisbelow(True)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
