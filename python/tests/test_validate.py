@@ -31,7 +31,8 @@ def row(quantity: str, difference: float, in_points: bool = False) -> Validation
     """A figure that may be off by ten."""
     return ValidationRow(
         reference="R", subject="s", quantity=quantity, ours=1.0, theirs=1.0, difference_percent=difference,
-        in_points=in_points, tolerance_percent=10.0, ok=abs(difference) <= 10.0, interval=None, placement_percent=0.0,
+        in_points=in_points, tolerance_percent=10.0, counted=True, ok=abs(difference) <= 10.0, interval=None,
+        placement_percent=0.0,
     )  # fmt: skip
 
 
@@ -48,6 +49,16 @@ def test_a_difference_of_percentages_is_shown_in_points_and_any_other_in_percent
     (hits, latency) = (line for line in lines if "row hits" in line or "latency" in line)
     assert ("+0.6 points" in hits, "10 points" in hits, "%" in hits) == (True, True, False)
     assert ("+0.6 %" in latency, "10 %" in latency, "points" in latency) == (True, True, False)
+
+
+def test_a_figure_with_a_large_spread_is_not_counted() -> None:
+    wide = row("wide", -80.0).model_copy(update={"counted": False, "ok": True, "placement_percent": 78.0})
+    report = Validation(rows=(row("good", 1.0), wide), ok=True)
+    lines = shown(report)
+    (marked,) = (line for line in lines if "wide" in line)
+    assert "not counted" in marked
+    assert report.brief() in "\n".join(lines)
+    assert "1 of 1 figures are within their tolerances; 1 are not counted" in report.brief()
 
 
 def test_a_figure_beyond_its_tolerance_is_marked_without_any_colour() -> None:

@@ -42,6 +42,9 @@ pub struct LlcConfig {
     /// Replacement policy of the cache.
     #[serde(default)]
     pub replacement: Replacement,
+    /// True if a write-back of an L2 to a line that this cache holds counts as a use of the line for replacement.
+    #[serde(default = "is_use")]
+    pub writeback_is_use: bool,
     /// Inclusion policy: whether lines of private caches must be, may be or are not in the last-level cache. Designs
     /// with counters in L2s need `victim` or `inclusive`.
     #[serde(default)]
@@ -65,6 +68,10 @@ pub struct LlcConfig {
     /// without this key, they do not predict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub miss_prediction: Option<MissPrediction>,
+}
+
+fn is_use() -> bool {
+    true
 }
 
 impl LlcConfig {

@@ -96,7 +96,8 @@ impl Chip {
     /// Creates a chip at power-on.
     pub fn new(clock: &Clock, machine: &Machine, shadow: Rc<RefCell<Shadow>>) -> Rc<Chip> {
         let lines = machine.data_lines().count;
-        let LlcConfig { ways, replacement, inclusion, .. } = machine.llc;
+        let LlcConfig { ways, replacement, inclusion, writeback_is_use, .. } = machine.llc;
+        let sets = machine.llc.sets(machine.line_length());
         let cores = CoherenceDomain::new(&machine.node, machine.cores, lines);
         Rc::new_cyclic(|chip| Chip {
             clock: clock.clone(),
@@ -104,7 +105,7 @@ impl Chip {
             network: machine.network(),
             ports: (0..machine.cores).map(|_| Port::default()).collect(),
             misses: WorkQueue::new(clock),
-            llc: RefCell::new(Llc::new(machine.llc.sets(machine.line_length()), ways, replacement, inclusion)),
+            llc: RefCell::new(Llc::new(sets, ways, replacement, inclusion).using_writebacks(writeback_is_use)),
             under_way: RefCell::new(LinesInFlight::new(chip.clone())),
             leaving: RefCell::default(),
             victims: RefCell::default(),

@@ -48,6 +48,8 @@ pub struct Displaced {
 pub struct Llc {
     tags: TagArray,
     inclusion: Inclusion,
+    /// True if a write-back to a line of this cache counts as a use of the line.
+    writeback_is_use: bool,
     /// Lines that this cache holds encrypted and unverified.
     unverified: FxHashSet<LineAddr>,
     /// Locks of the lines, if this cache locks any.
@@ -61,7 +63,13 @@ impl Llc {
     /// If `sets` is not a power of two, or `ways` is zero or above 65535.
     pub fn new(sets: usize, ways: usize, replacement: Replacement, inclusion: Inclusion) -> Llc {
         let tags = TagArray::with_replacement(sets, ways, replacement);
-        Llc { tags, inclusion, unverified: FxHashSet::default(), locks: None }
+        Llc { tags, inclusion, writeback_is_use: true, unverified: FxHashSet::default(), locks: None }
+    }
+
+    /// Returns the cache with this rule: whether a write-back to a line that it holds counts as a use of the line.
+    #[must_use]
+    pub fn using_writebacks(self, writeback_is_use: bool) -> Llc {
+        Llc { writeback_is_use, ..self }
     }
 
     /// Returns the relation of this cache to the private caches.
@@ -112,13 +120,14 @@ impl Llc {
     }
 
     /// Takes a line that private caches write back, decrypted and verified. Returns the line that it displaces. The
-    /// write-back counts as a use of the line, except for a clean copy of a marked line. A clean copy only removes the
-    /// mark, as if the controller had decrypted the line.
+    /// write-back counts as a use of the line, unless the cache has another rule, and except for a clean copy of a marked
+    /// line. A clean copy only removes the mark, as if the controller had decrypted the line.
     pub fn taken_back(&mut self, line: LineAddr, dirty: bool) -> Option<Displaced> {
         if !dirty && self.unmark(line) || dirty && self.locks.is_some() && self.locked_lines().store(line) {
             return None;
         }
-        self.enter(line, dirty)
+        let held = if self.writeback_is_use { self.tags.lookup(line.0) } else { self.tags.probe(line.0) };
+        self.enter_at(held, line, dirty)
     }
 
     /// Drops a line, unless it is locked.
@@ -161,7 +170,13 @@ impl Llc {
     }
 
     fn enter(&mut self, line: LineAddr, dirty: bool) -> Option<Displaced> {
-        match self.tags.lookup(line.0) {
+        let held = self.tags.lookup(line.0);
+        self.enter_at(held, line, dirty)
+    }
+
+    /// Puts a line into the entry that holds it, or into a free one.
+    fn enter_at(&mut self, held: Option<EntryIndex>, line: LineAddr, dirty: bool) -> Option<Displaced> {
+        match held {
             Some(slot) => {
                 self.unmark(line);
                 if dirty {
@@ -194,6 +209,7 @@ mod tests {
     /// Reference model: each set is a list of lines, most recent first.
     struct Naive {
         inclusion: Inclusion,
+        writeback_is_use: bool,
         sets: Vec<Vec<ModelLine>>,
     }
 
@@ -228,7 +244,14 @@ mod tests {
                     held.2 = false;
                     None
                 }
-                None => self.enter(line, dirty, false),
+                None => match set.iter_mut().find(|held| held.0 == line && !self.writeback_is_use) {
+                    // The line keeps its position in the list.
+                    Some(held) => {
+                        *held = (line, held.1 | dirty, false);
+                        None
+                    }
+                    None => self.enter(line, dirty, false),
+                },
             }
         }
 
@@ -262,10 +285,12 @@ mod tests {
         #[test]
         fn the_last_level_cache_of_each_inclusion_policy_equals_a_naive_model(
             inclusion in prop::sample::select(vec![Inclusion::Neither, Inclusion::Inclusive, Inclusion::Victim]),
+            writeback_is_use: bool,
             script in prop::collection::vec((some_event(), 0..LINES), 1..300),
         ) {
-            let mut llc = Llc::new(SETS as usize, WAYS, Replacement::Lru, inclusion);
-            let mut naive = Naive { inclusion, sets: vec![Vec::new(); SETS as usize] };
+            let llc = Llc::new(SETS as usize, WAYS, Replacement::Lru, inclusion);
+            let mut llc = llc.using_writebacks(writeback_is_use);
+            let mut naive = Naive { inclusion, writeback_is_use, sets: vec![Vec::new(); SETS as usize] };
             for (event, line) in script {
                 match event {
                     LlcEvent::LookUp => prop_assert_eq!(llc.look_up(LineAddr(line)), naive.use_of(line).is_some()),

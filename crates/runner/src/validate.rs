@@ -48,7 +48,10 @@ pub struct ComparisonRow {
     /// figure is the mean of a few: With a probability of 95 %, a single placement is within this tolerance of our
     /// mean.
     pub placement_percent: f64,
-    /// True if the difference is within both tolerances together.
+    /// True if the row is judged: it has a tolerance, and the tolerance for page placement does not exceed it. If one
+    /// placement differs from the next by more than the tolerance, the row cannot tell an error from chance.
+    pub counted: bool,
+    /// True if the difference is within both tolerances together, or the row is not judged.
     pub ok: bool,
 }
 
@@ -87,7 +90,8 @@ impl ComparisonRow {
             // figure.
             let whole = if theirs == 0.0 { mean.max(f64::MIN_POSITIVE) } else { theirs };
             row.placement_percent = 100.0 * single / whole;
-            row.ok = row.difference_percent.abs() <= tolerance + row.placement_percent;
+            row.counted = row.placement_percent <= tolerance;
+            row.ok = !row.counted || row.difference_percent.abs() <= tolerance + row.placement_percent;
         }
         row
     }
@@ -122,6 +126,7 @@ impl ComparisonRow {
             difference_percent: difference,
             tolerance_percent: tolerance,
             placement_percent: 0.0,
+            counted: tolerance.is_some(),
             ok: tolerance.is_none_or(|tolerance| difference.abs() <= tolerance),
         }
     }
@@ -132,7 +137,7 @@ impl ComparisonRow {
 pub struct ValidationReport {
     /// Rows in the order of measurement.
     pub rows: Vec<ComparisonRow>,
-    /// True if all figures are within their tolerances.
+    /// True if all judged figures are within their tolerances.
     pub ok: bool,
 }
 
@@ -220,7 +225,11 @@ mod tests {
     use super::*;
 
     fn row(ours: &[f64], theirs: f64) -> ComparisonRow {
-        ComparisonRow::of_placements("", "", "", (ours, theirs), 5.0)
+        within(5.0, ours, theirs)
+    }
+
+    fn within(tolerance: f64, ours: &[f64], theirs: f64) -> ComparisonRow {
+        ComparisonRow::of_placements("", "", "", (ours, theirs), tolerance)
     }
 
     #[test]
@@ -234,12 +243,46 @@ mod tests {
     fn the_validation_tolerance_includes_the_student_interval_of_a_single_placement() {
         // Mean 100, deviation 10, quantile for four degrees of freedom 2.776, root of 1 + 1/5.
         let placements = [85.858, 100.0, 114.142, 100.0, 100.0];
-        let found = row(&placements, 100.0);
+        let found = within(40.0, &placements, 100.0);
         assert!((found.placement_percent - 27.76 * 1.2f64.sqrt()).abs() < 0.05, "{}", found.placement_percent);
         let [low, high] = found.interval.unwrap();
         assert!((high - low - 2.0 * 27.76 / 5f64.sqrt()).abs() < 0.05);
-        // 23 % off with 5 + 23 allowed, and 33 % off with 5 + 20.
-        assert!(row(&placements, 130.0).ok && !row(&placements, 150.0).ok);
+        // 50 % off with 40 + 20 allowed, and 60 % off with 40 + 12.
+        assert!(within(40.0, &placements, 200.0).ok && !within(40.0, &placements, 250.0).ok);
+    }
+
+    #[test]
+    fn a_row_with_a_larger_spread_than_its_tolerance_is_not_counted() {
+        let spread = [60.0, 100.0, 140.0, 100.0, 100.0];
+        let found = row(&spread, 1_000.0);
+        assert!(!found.counted && found.ok, "{found:?}");
+        assert!(within(100.0, &spread, 100.0).counted);
+        assert!(
+            !ComparisonRow::new("", "", "", [1.0, 2.0], None).counted,
+            "a figure without a tolerance is only reported"
+        );
+    }
+
+    /// Each kind of figure in the validation, with twice its tolerance added.
+    #[test]
+    fn every_counted_row_of_the_validation_can_fail() {
+        let report = validate(ValidationExtent::Brief, |_| ()).unwrap();
+        let counted: Vec<_> = report.rows.iter().filter(|row| row.counted).collect();
+        assert!(counted.len() > 20);
+        for row in counted {
+            let off = 2.0 * (row.tolerance_percent.unwrap() + row.placement_percent);
+            let ours = if row.in_points { row.theirs + off } else { row.theirs * (1.0 + off / 100.0) };
+            // Our figures of the same spread around a wrong mean.
+            let spread = row.interval.map_or(0.0, |[low, high]| (high - low) / 4.0);
+            // A count of zero, and a latency that must be exact, are off by one.
+            let ours = if ours == row.theirs { row.theirs + 1.0 } else { ours };
+            let tolerance = row.tolerance_percent.unwrap();
+            let planted = match row.in_points {
+                true => ComparisonRow::in_points("", "", "", [ours, row.theirs], tolerance),
+                false => within(tolerance, &[ours - spread, ours, ours + spread], row.theirs),
+            };
+            assert!(!planted.ok, "{}: {}", row.subject, row.quantity);
+        }
     }
 
     #[test]
@@ -252,6 +295,6 @@ mod tests {
     #[test]
     fn a_zero_reference_is_met_only_if_most_placements_give_zero() {
         assert!(row(&[0.0; 5], 0.0).ok && !row(&[1.0; 5], 0.0).ok);
-        assert!(row(&[0.0, 0.0, 9.0, 0.0, 0.0], 0.0).ok, "unless most placements have nothing either");
+        assert!(!row(&[0.0, 0.0, 9.0, 0.0, 0.0], 0.0).counted, "one placement says nothing about the next");
     }
 }

@@ -243,8 +243,7 @@ def validation_table(report: Validation) -> RenderableType:
             ours += f" ± {row.interval[1] - row.ours:.2g}"
         off = Text(f"{row.difference_percent:+.1f} {unit}", style="" if row.ok else "red")
         mark = Text("" if row.ok else "OUT", style="bold red")
+        if row.tolerance_percent is not None and not row.counted:
+            mark = Text("not counted", style="yellow")
         table.add_row(*names, row.quantity, ours, f"{row.theirs:.4g}", off, allowed, mark)
-    checked = [row for row in report.rows if row.tolerance_percent is not None]
-    within = sum(row.ok for row in checked)
-    verdict = Text(f"{within} of {len(checked)} figures within their tolerances", style="green" if report.ok else "red")
-    return Group(table, verdict)
+    return Group(table, Text(report.brief(), style="green" if report.ok else "red"))

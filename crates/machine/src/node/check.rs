@@ -84,6 +84,9 @@ pub enum NodeConfigError {
     /// A part that works on lines of 64 bytes, in a machine with shorter lines.
     #[error("{0} needs lines of 64 bytes: leave it out, or set memory.line = \"64 B\"")]
     ShortLines(&'static str),
+    /// A rule for write-backs in a cache that receives none.
+    #[error("{0}.writeback_is_use: only l2 receives write-backs")]
+    NoWriteBacks(&'static str),
     /// A prefetcher of the instruction cache.
     #[error("l1i.prefetcher: only l1d and l2 can have one")]
     CodePrefetcher,
@@ -201,6 +204,10 @@ impl NodeConfig {
     }
 
     fn check_prefetchers(&self) -> Result<(), NodeConfigError> {
+        let stated = [("l1i", &self.l1i), ("l1d", &self.l1d)].into_iter().find(|(_, l1)| l1.writeback_is_use.is_some());
+        if let Some((name, _)) = stated {
+            return Err(NodeConfigError::NoWriteBacks(name));
+        }
         if self.l1i.prefetcher.is_some() {
             return Err(NodeConfigError::CodePrefetcher);
         }

@@ -89,6 +89,10 @@ pub struct CacheConfig {
     /// Replacement policy of the cache.
     #[serde(default)]
     pub replacement: Replacement,
+    /// True if a write-back of L1D to a line that L2 holds counts as a use of the line for replacement; true by
+    /// default. A key of L2 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writeback_is_use: Option<bool>,
     /// Prefetcher of the cache; without one it fetches on demand only. L1I cannot have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefetcher: Option<PrefetcherConfig>,
@@ -101,8 +105,17 @@ fn memory_line() -> Bytes {
 impl CacheConfig {
     /// Creates the configuration of a cache of 64-byte lines with LRU replacement and without a prefetcher.
     pub fn new(size: Bytes, ways: usize, latency_cycles: u64, mshrs: usize) -> CacheConfig {
-        let replacement = Replacement::Lru;
-        CacheConfig { size, ways, latency_cycles, mshrs, line: memory_line(), replacement, prefetcher: None }
+        let (replacement, writeback_is_use, prefetcher) = (Replacement::Lru, None, None);
+        CacheConfig {
+            size,
+            ways,
+            latency_cycles,
+            mshrs,
+            line: memory_line(),
+            replacement,
+            writeback_is_use,
+            prefetcher,
+        }
     }
 
     /// Returns the number of lines in the cache.

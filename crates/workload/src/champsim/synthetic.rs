@@ -6,7 +6,7 @@
 //! | `chase4` | follows four chains in turn: four misses may overlap |
 //! | `chase8` | follows eight chains in turn, over 64 MB |
 //! | `stream` | copies arrays, 32 bytes at a time, from 32 MB to another 32 MB |
-//! | `stream_512k`, `stream_128k` | the same between two arrays of 512 KB and of 128 KB, repeatedly |
+//! | `stream_1m`, `stream_512k`, `stream_128k` | the same between two arrays of this size, repeatedly |
 //! | `mix` | blocks of seven instructions: a quarter loads, a tenth stores; 95 % of the accesses in 16 KB |
 //! | `hot` | the same with predictable branches and nearly all accesses in 16 KB |
 //!
@@ -30,7 +30,8 @@ const BLOCKS: usize = 585;
 const BLOCK: usize = 7;
 
 /// Names of all traces.
-pub const NAMES: [&str; 8] = ["chase1", "chase4", "chase8", "stream", "stream_512k", "stream_128k", "mix", "hot"];
+pub const NAMES: [&str; 9] =
+    ["chase1", "chase4", "chase8", "stream", "stream_1m", "stream_512k", "stream_128k", "mix", "hot"];
 
 /// No trace has the requested name.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -81,6 +82,7 @@ impl Synthetic {
             "chase4" => chase(4, 256),
             "chase8" => chase(8, 64),
             "stream" => stream(32 << 10),
+            "stream_1m" => stream(1 << 10),
             "stream_512k" => stream(512),
             "stream_128k" => stream(128),
             "mix" => (SyntheticKind::Mixed(Box::new(Mixed::new(&generator, blocks, [0.08, 0.95, 0.99]))), BLOCK as u64),

@@ -1,4 +1,4 @@
-//! Content of the private caches, for callers outside the node.
+//! Content of the private caches, and the lines that are on their way, for callers outside the node.
 
 use crate::cache::TagArray;
 use crate::node::caches::Caches;
@@ -6,6 +6,16 @@ use crate::node::lines::{LineSize, WordAddr};
 use units::LineAddr;
 
 impl Caches {
+    /// Returns true if a line was requested and has not arrived.
+    pub(in crate::node) fn awaits(&self, line: LineAddr) -> bool {
+        self.l2_mshrs.find(line.0).is_some()
+    }
+
+    /// Returns the number of requested lines that have not arrived.
+    pub(in crate::node) fn outstanding(&self) -> usize {
+        self.l2_mshrs.outstanding()
+    }
+
     /// Returns true if any private cache holds `line` or a part of it.
     pub(in crate::node) fn holds(&self, line: LineAddr) -> bool {
         let has =

@@ -110,7 +110,16 @@ impl Caches {
         if let Some(Eviction { key, dirty: true }) = evicted {
             self.l1d_counters.writebacks += 1;
             self.look_up_l2(arrival);
-            self.fill_l2(self.l1d_lines.first(key), FillReason::Write, MesiState::Modified, cycle, out);
+            self.write_back_to_l2(self.l1d_lines.first(key), cycle, out);
+        }
+    }
+
+    /// Puts a dirty line that L1D has evicted into L2.
+    fn write_back_to_l2(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) {
+        let held = if self.l2_writeback_is_use { None } else { self.l2.probe(self.l2_lines.key(word)) };
+        match held {
+            Some(slot) => self.l2.raise(slot, MesiState::Modified),
+            None => self.fill_l2(word, FillReason::Write, MesiState::Modified, cycle, out),
         }
     }
 

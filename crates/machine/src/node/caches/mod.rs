@@ -69,6 +69,8 @@ pub(in crate::node) struct Caches {
     /// Waiters for outstanding lines, each with its earliest possible cycle and the words that it needs.
     pub(in crate::node) waiters: Lists<(Waiter, u64, Words)>,
     stalled: VecDeque<Stalled>,
+    /// True if a write-back to a line in L2 counts as a use of the line.
+    l2_writeback_is_use: bool,
     /// True if L1D or L2 has a prefetcher.
     pub(in crate::node) prefetches: bool,
     pub(in crate::node) l1d_prefetcher: Option<Prefetcher>,
@@ -122,6 +124,7 @@ impl Caches {
             outstanding: vec![Outstanding::NOT_WANTED; config.l2.mshrs].into(),
             waiters: Lists::new(),
             stalled: VecDeque::new(),
+            l2_writeback_is_use: config.l2.writeback_is_use.unwrap_or(true),
             prefetches: config.l1d.prefetcher.or(config.l2.prefetcher).is_some(),
             l1d_prefetcher: prefetcher(&config.l1d),
             l2_prefetcher: prefetcher(&config.l2),
@@ -386,15 +389,5 @@ impl Caches {
             self.outstanding[register].sent_for_data = Some(sent);
         }
         Some(register)
-    }
-
-    /// Returns true if a line was requested and has not arrived.
-    pub(in crate::node) fn awaits(&self, line: LineAddr) -> bool {
-        self.l2_mshrs.find(line.0).is_some()
-    }
-
-    /// Returns the number of requested lines that have not arrived.
-    pub(in crate::node) fn outstanding(&self) -> usize {
-        self.l2_mshrs.outstanding()
     }
 }

@@ -102,6 +102,22 @@ fn misses_of_both_32_byte_halves_send_one_request_and_occupy_two_l1d_mshrs() {
 }
 
 #[test]
+fn a_writeback_to_l2_is_a_use_of_its_line_only_if_the_configuration_says_so() {
+    // Both caches have four sets. The third line of a set displaces the stored one from L1D, the fifth one displaces a
+    // line from L2: the stored line, unless its write-back was a use.
+    let accesses = [store(1, 0, 0), load(2, &[], 4, 0), load(2, &[], 8, 0), load(2, &[], 12, 0), load(2, &[], 16, 0)];
+    for (writeback_is_use, writebacks) in [(None, 0), (Some(true), 0), (Some(false), 1)] {
+        let mut config = small();
+        config.l2.writeback_is_use = writeback_is_use;
+        let mut bench = Bench::new(&config);
+        for access in &accesses {
+            bench.cycles(std::slice::from_ref(access));
+        }
+        assert_eq!(bench.sent(0, RequestKind::WriteBack), writebacks, "{writeback_is_use:?}");
+    }
+}
+
+#[test]
 fn two_dirty_halves_are_written_back_once_from_a_64_byte_l2_line_and_twice_otherwise() {
     let both = [store(1, 64, 0), store(1, 64, 32)];
     for (config, writebacks) in [(short_l1(), 1), (short_everywhere(), 2)] {

@@ -36,6 +36,13 @@ fn short_lines() -> NodeConfig {
     config
 }
 
+/// Caches in which a write-back is no use of its line.
+fn unused_writebacks() -> NodeConfig {
+    let mut config = small_caches();
+    config.l2.writeback_is_use = Some(false);
+    config
+}
+
 /// Runs each use in an otherwise empty window, so the caches see them in program order.
 fn in_detail(config: &NodeConfig, uses: &[Use]) -> Bench {
     let mut bench = Bench::new(config);
@@ -79,7 +86,7 @@ fn warmed(config: &NodeConfig, uses: &[Use]) -> (Node, Vec<Request>) {
 proptest! {
     #[test]
     fn functional_warming_sends_the_requests_and_keeps_the_lines_of_detailed_simulation(uses in proptest::collection::vec(some_use(), 1..300)) {
-      for config in [small_caches(), short_lines()] {
+      for config in [small_caches(), short_lines(), unused_writebacks()] {
         let detailed = in_detail(&config, &uses);
         let (node, requests) = warmed(&config, &uses);
         let described = |requests: &[Request]| requests.iter().map(|request| (request.line, request.kind)).collect::<Vec<_>>();

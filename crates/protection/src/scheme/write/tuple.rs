@@ -80,8 +80,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             return taken_along;
         }
         let batch = scheme.pending.gathering.borrow_mut().take(scheme.persistence.lines_at_once(), scheme.planted);
-        let lines: Vec<LineAddr> = batch.iter().map(|waiting| waiting.line).collect();
-        join!(prefetch_tags(scheme, verbs, &lines), self.persist_batch(&batch));
+        self.persist_batch(&batch).await;
         fate.get().unwrap_or(Err(Fault::Halted(line)))
     }
 
@@ -144,9 +143,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let scheme = self.scheme;
         let Some(entry) = scheme.pending.entry(access.line()) else { return Ok(()) };
         let knows = entry.root || scheme.planted.has(Bug::EntryDrainedBeforeRoot);
-        let (verbs, writes) = (self.verbs, [Write::resumed(*access, &entry)]);
-        let completing = self.climb_and_complete(&writes, None, knows);
-        let ((), completed) = join!(prefetch_tags(scheme, verbs, &[entry.line]), completing);
+        let completed = self.climb_and_complete(&[Write::resumed(*access, &entry)], None, knows).await;
         self.or_halt(completed)?;
         if !scheme.planted.has(Bug::EntryOutlivesTuple) {
             scheme.pending.entries.borrow_mut().remove(entry.line);
@@ -358,18 +355,4 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         self.verbs.complete(with(Renewing::Ends));
         Ok(())
     }
-}
-
-/// Fetches those lines of tags that are not on the chip, while the counters are fetched and the tree is updated. A failed
-/// fetch is repeated, and reported, when the tuple enters its tags.
-async fn prefetch_tags<V: Verbs>(scheme: &Scheme, verbs: &V, lines: &[LineAddr]) {
-    let is_missing = |slot: &Slot| {
-        let mut missing = false;
-        scheme.metadata.name_missing(*slot, Role::Tag, &mut |_| missing = true);
-        missing
-    };
-    let mut slots: Vec<Slot> = lines.iter().filter_map(|line| scheme.tag_slot(*line)).collect();
-    slots.dedup();
-    slots.retain(is_missing);
-    join_all(slots.into_iter().map(|slot| scheme.metadata.get(verbs, slot, Role::Tag))).await;
 }
