@@ -243,17 +243,33 @@ def test_an_interrupted_study_counts_only_seeds_with_all_runs(some_runs: Runs) -
 
 
 def test_a_study_trend_within_its_confidence_intervals_is_reported_as_such(some_runs: Runs) -> None:
-    def found(margin: Callable[[float], float], seeds: int = SEEDS) -> tuple[bool, bool | None, bool]:
+    def found(margin: Callable[[float], float], seeds: int = SEEDS) -> tuple[str, bool | None, bool]:
         study = replace(STUDY, trends=(Trend("A claim", ("1",), finds(margin)),))
         trend = study.found(["1"], seeds, Carried(some_runs)).trends[0]
-        return trend.holds, trend.clear, "within their intervals" in trend.measured
+        return trend.verdict, trend.clear, "within their intervals" in trend.measured
 
     mean = STUDY.found(["1"], SEEDS, Carried(some_runs)).figures[0].series[0].ours
-    assert found(lambda slowdown: slowdown + 1000) == (True, True, False)
-    assert found(lambda slowdown: slowdown - mean + 1e-9) == (True, False, True)
-    assert found(lambda slowdown: slowdown - mean - 1e-9) == (False, False, True)
-    assert found(lambda slowdown: slowdown - 1000) == (False, True, False)
-    assert found(lambda slowdown: slowdown, seeds=1) == (True, None, False)
+    assert found(lambda slowdown: slowdown + 1000) == ("holds", True, False)
+    assert found(lambda slowdown: slowdown - mean + 1e-9) == ("undecided", False, True)
+    assert found(lambda slowdown: slowdown - mean - 1e-9) == ("undecided", False, True)
+    assert found(lambda slowdown: slowdown - 1000) == ("fails", True, False)
+    assert found(lambda slowdown: slowdown, seeds=1) == ("holds", None, False)
+
+    def holds(margin: Callable[[float], float]) -> bool:
+        study = replace(STUDY, trends=(Trend("A claim", ("1",), finds(margin)),))
+        return study.found(["1"], SEEDS, Carried(some_runs)).holds
+
+    assert holds(lambda slowdown: slowdown - mean - 1e-9), "an undecided trend is no failure"
+    assert not holds(lambda slowdown: slowdown - 1000)
+
+
+def test_one_workload_of_a_study_needs_only_its_runs_and_judges_no_trend(some_runs: Runs) -> None:
+    study = replace(STUDY, cases=(SMALL, replace(SMALL, name="second")), trends=(Trend("A", ("1",), finds(abs)),))
+    one = study.of_cases(["small"])
+    assert {case.name for case, _ in one.needed(["1"])} == {"small"}
+    found = one.found(["1"], SEEDS, Carried(some_runs))
+    assert [case.case for case in found.figures[0].cases] == ["small"]
+    assert (found.trends, found.holds) == ((), True)
 
 
 def test_a_study_run_has_the_same_event_hash_alone_and_in_a_session(some_runs: Runs) -> None:

@@ -71,14 +71,20 @@ def of_cases(figure: FigureFound) -> RenderableType:
     return Group(Text(title, style="bold cyan"), *note, table)
 
 
+VERDICTS = {
+    "holds": Text("holds", style="green"),
+    "fails": Text("does not hold", style="red"),
+    "undecided": Text("undecided", style="yellow"),
+}
+
+
 def _trends(found: Reproduction) -> Table:
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("")
     table.add_column("trend", max_width=46)
     table.add_column("measured", max_width=46)
     for trend in found.trends:
-        verdict = Text("holds", style="green") if trend.holds else Text("does not hold", style="red")
-        table.add_row(verdict, trend.claim, trend.measured)
+        table.add_row(VERDICTS[trend.verdict], trend.claim, trend.measured)
     return table
 
 

@@ -9,7 +9,7 @@ of runs has the same data and the same pages.
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
@@ -186,6 +186,12 @@ class Study:
     figures: tuple[Figure, ...]
     trends: tuple[Trend, ...]
 
+    def of_cases(self, names: Sequence[str]) -> "Study":
+        """Returns the study of only the cases with these names. It judges no trends: a trend is a statement about all
+        cases.
+        """
+        return replace(self, cases=tuple(case for case in self.cases if case.name in names), trends=())
+
     def needed(self, numbers: Sequence[str]) -> list[tuple[Case, Setting]]:
         """Returns the cases and settings of the runs that these figures need with each seed, sorted by case."""
         settings = {setting.name: setting for setting in self.settings}
@@ -216,7 +222,7 @@ class Study:
             paper=self.paper, machine=self.bench.machine, conditions=self.conditions, seeds=seeds,
             figures=tuple(found.seen() for found in measured.values()), trends=trends, left_out=tuple(carried.left_out),
             failures=tuple(carried.failures), interrupted=carried.interrupted,
-            holds=not carried.failures and all(trend.holds for trend in trends),
+            holds=not carried.failures and all(trend.verdict != "fails" for trend in trends),
         )  # fmt: skip
 
     def _cases(self, figure: Figure) -> list[Case]:
@@ -239,9 +245,11 @@ def judged(trend: Trend, concerned: Sequence[Measured]) -> TrendFound:
     holds = finding.holds or (
         trend.within_intervals and known and all(margin + (width or 0) > 0 for margin, width in pairs)
     )
+    verdict: Literal["holds", "fails", "undecided"] = "undecided" if unclear else "holds" if holds else "fails"
     return TrendFound(
-        claim=trend.claim, holds=holds, measured=finding.measured + said, clear=not unclear if known else None
-    )
+        claim=trend.claim, holds=holds, verdict=verdict, measured=finding.measured + said,
+        clear=not unclear if known else None,
+    )  # fmt: skip
 
 
 def _numbers(concerned: Sequence[Measured], seed: int | None) -> tuple[Means, Each]:

@@ -66,6 +66,10 @@ class TrendFound(Result):
     """True if the statement holds for our numbers."""
     measured: str
     """Text with the numbers that support or refute the statement."""
+    verdict: Literal["holds", "fails", "undecided"]
+    """Decision: `undecided` if a margin is smaller than half of its 95 % interval, so that other seeds may decide
+    otherwise.
+    """
     clear: bool | None
     """True if the margins of the statement are larger than half of their 95 % intervals; null with one seed. A margin
     is a difference of figures that decides the statement.
@@ -95,4 +99,4 @@ class Reproduction(Result):
     interrupted: bool
     """True if Ctrl-C or SIGTERM ended the study; the folder keeps the finished runs for the next time."""
     holds: bool
-    """True if all statements hold, and all runs were done."""
+    """True if no statement fails, and all runs were done."""

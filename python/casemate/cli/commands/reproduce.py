@@ -44,18 +44,19 @@ How to read it:
   ours    our mean over workloads and seeds, ± half of its 95 % interval over the seeds, under the conditions
           printed above the table
   trends  statements of the paper, each with the numbers that decide it: judged on means, with a note on differences
-          within their intervals
+          within their intervals. A trend is undecided if other seeds may decide otherwise
 
 \b
 A program that is not on this computer is left out, with the package that has it: figures then omit it.
 
 \b
-Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
+Exit codes: 0 no trend fails, 1 one does, or a run failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
 EXAMPLES_OF_RUNS = (
     ("", "all figures and trends"),
     (" --figure {first} --figure {second}", "only these, with a line for each workload"),
+    (" --workload {case}", "only this workload, without trends"),
     (" --seeds 1", "one seed: a third of the time, and no intervals"),
     (" --output results/{name}", "where the runs, the traces and the pictures go"),
 )
@@ -120,6 +121,13 @@ def _of_runs(study: Study) -> click.Command:
         "--figure", "numbers", multiple=True, metavar="N", help="Only this figure; repeat it.  [default: all]"
     )
     @click.option(
+        "--workload",
+        "names",
+        multiple=True,
+        metavar="NAME",
+        help="Run only this workload, and judge no trends; repeat it.  [default: all]",
+    )
+    @click.option(
         "--seeds",
         type=click.IntRange(min=1),
         default=3,
@@ -132,6 +140,7 @@ def _of_runs(study: Study) -> click.Command:
     @screen.as_json
     def carry_out(
         numbers: tuple[str, ...],
+        names: tuple[str, ...],
         seeds: int,
         workers: int | None,
         scheduler: str | None,
@@ -144,17 +153,19 @@ def _of_runs(study: Study) -> click.Command:
         from casemate.terminal.board import Board
 
         chosen = _chosen("figure", numbers, [figure.number for figure in study.figures])
+        cases = _chosen("workload of the study", names, [case.name for case in study.cases])
+        chosen_study = study.of_cases(cases) if names else study
         needed.check()
         kept = folder or Path("results") / "reproduce" / study.name
         notices = screen.notices()
         with Board(notices, f"reproducing {study.name}") as board:
             observer = Observer(board.notify, board.report)
-            carried = carry.carry_out(study, chosen, seeds, kept, Workers(workers, scheduler), observer)
-        found = study.found(chosen, seeds, carried)
+            carried = carry.carry_out(chosen_study, chosen, seeds, kept, Workers(workers, scheduler), observer)
+        found = chosen_study.found(chosen, seeds, carried)
         if as_json:
             screen.print_json(found)
         else:
-            screen.results().print(report.tables(found, every_case=bool(numbers)))
+            screen.results().print(report.tables(found, every_case=bool(numbers or names)))
         if found.figures:
             path = kept / "figures.png"
             pictures.draw(found, path)
@@ -164,7 +175,7 @@ def _of_runs(study: Study) -> click.Command:
         return 0 if found.holds else EXIT_NO
 
     first, second, *_ = (figure.number for figure in study.figures)
-    known = {"name": study.name, "first": first, "second": second}
+    known = {"name": study.name, "first": first, "second": second, "case": study.cases[0].name}
     words = [(f"  casemate reproduce {study.name}{what}".format(**known), gives) for what, gives in EXAMPLES_OF_RUNS]
     width = max(len(command) for command, _ in words)
     epilog = OF_RUNS.format(examples="\n".join(f"{command:{width}}  {gives}" for command, gives in words))
