@@ -70,6 +70,7 @@ PYTHON = {
     "api.crash": "options of a command; to become request objects",
     "api.crash_program": "options of a command; to become request objects",
     "record.command": "options of a command",
+    "reproduce.carry_out": "options of a command",
     "bench.crypto": "options of a command",
     "cost.secpb": "options of a command",
     "crash.command": "options of a command",

@@ -16,7 +16,7 @@ from casemate.hardware.design import Design
 from casemate.hardware.engine import Point
 from casemate.hardware.netlist import Instance, Netlist, Port
 from casemate.hardware.stimulus import Core, Trace
-from hardware_parts import TEXT, shared_net, small_library, two_gates
+from hardware_parts import FLOP, TEXT, shared_net, small_library, two_gates
 
 runs_netlists = pytest.mark.skipif(shutil.which("cc") is None, reason="netlists are run as C")
 
@@ -101,6 +101,25 @@ def test_an_asynchronous_set_or_clear_acts_at_once_and_overrides_the_edge(tmp_pa
     toggles = gate_simulation.run(built, known, "clk", trace, tmp_path)
     # 0 1 1 0 0 0 1 0 1 1 0, from the zero that it begins with.
     assert (toggles.rises[6], toggles.falls[6]) == (3, 3)
+
+
+# The cell of sky130 keeps its state in a mux at its input; the other one also stores the inverse.
+ENABLED = (("(DE&D) | (IQ&!DE)", "IQ"), ("(!IQN*!DE) + (D DE)", "IQ"), ("(DE&!D) | (IQ&!DE)", "IQN"))
+
+
+@runs_netlists
+@pytest.mark.parametrize(("next_state", "output"), ENABLED)
+def test_a_flip_flop_with_an_enable_keeps_its_state_without_it(tmp_path: Path, next_state: str, output: str) -> None:
+    enabled = FLOP.replace("DFF", "EDFF").replace('"D"', f'"{next_state}"').replace('"IQ"', f'"{output}"')
+    enabled = enabled.replace("pin(D)", "pin(DE) { direction : input; capacitance : 0.01; } pin(D)")
+    known = small_library(tmp_path, TEXT.rstrip().removesuffix("}") + enabled + "}\n")
+    ports = {"clk": Port(True, (2,)), "d": Port(True, (3,)), "e": Port(True, (4,)), "q": Port(False, (5,))}
+    built = Netlist("top", ports, (Instance("flop", "EDFF", {"CK": 2, "D": 3, "DE": 4, "Q": 5}),), {})
+    # Each cycle: the data, the enable, and the output before the edge.
+    cycles = [(1, 0, 0), (1, 1, 0), (0, 0, 1), (0, 0, 1), (1, 0, 1), (0, 1, 1), (1, 0, 0), (0, 0, 0)]
+    trace = Trace([{"d": d, "e": e} for d, e, _ in cycles], [{"q": q} for *_, q in cycles], done=1)
+    toggles = gate_simulation.run(built, known, "clk", trace, tmp_path)
+    assert (toggles.rises[5], toggles.falls[5]) == (1, 1)
 
 
 def placed(folder: Path, part: Netlist, cells: dict[str, object], ports: dict[str, tuple[str, list[int]]]) -> Netlist:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from casemate._core import CasemateError
 from casemate.hardware import design, library, synthesis, tools
-from hardware_parts import TEXT, small_library
+from hardware_parts import TEXT, cell, small_library
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,23 @@ def test_a_library_without_internal_power_is_noted(tmp_path: Path) -> None:
 def test_the_voltage_may_be_given_by_the_operating_conditions(tmp_path: Path) -> None:
     text = TEXT.replace("nom_voltage : 2;", "operating_conditions(typical) { voltage : 1.2; }")
     assert small_library(tmp_path, text).voltage_v == 1.2
+
+
+def test_cells_that_must_not_be_used_are_not_in_the_library_and_not_in_its_copy(tmp_path: Path) -> None:
+    marked = TEXT.replace("cell (INV) { area : 16;", 'cell ("INV") { area : 16; dont_use : true; note : "}";')
+    smallest = marked.replace("cell (BUF)", cell("INV2", 20, "!A", "A", (1.0, 3.0)) + " cell (BUF)")
+    found = small_library(tmp_path, smallest)
+    assert (found.inverter().name, found.unused) == ("INV2", frozenset({"INV"}))
+    copied = found.copy_to(tmp_path).read_text()
+    assert [name for name in ("INV", "INV2", "BUF", "XOR", "DFF") if re.search(rf"cell \(\"?{name}\"?\)", copied)] == [
+        "INV2", "BUF", "XOR", "DFF",
+    ]  # fmt: skip
+    assert library.read(tmp_path / "library.lib").cells.keys() == found.cells.keys()
+
+
+def test_a_pattern_leaves_out_cells_and_must_match_one(tmp_path: Path) -> None:
+    small_library(tmp_path)
+    found = library.read(tmp_path / "small.lib", ["X*", "BUF"])
+    assert found.cells.keys() == {"INV", "DFF"}
+    with pytest.raises(CasemateError, match=r"no cell has a name that matches 'lpflow_\*': expected a pattern, as in"):
+        library.read(tmp_path / "small.lib", ["lpflow_*"])

@@ -7,7 +7,7 @@ known.
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -69,14 +69,20 @@ class Flow:
     """Estimates the cost of hardware cores with one cell library."""
 
     def __init__(
-        self, path: Path, folder: Path, delay_s: float | None = None, report: Callable[[str], object] = print
+        self,
+        path: Path,
+        folder: Path,
+        delay_s: float | None = None,
+        report: Callable[[str], object] = print,
+        dont_use: Sequence[str] = (),
     ) -> None:
-        """`delay_s` is the delay that synthesis aims at; the flow calls `report` for each step that begins. Raises
+        """`delay_s` is the delay that synthesis aims at; the flow calls `report` for each step that begins. Synthesis
+        does not use cells with a name that matches a pattern of `dont_use`. Raises
         `CasemateError` if a program is missing, or if the file is no library with areas.
         """
         tools.need_yosys()
         tools.need_opensta()
-        self.library: Library = library.read(path)
+        self.library: Library = library.read(path, dont_use)
         self.delay_s = delay_s or synthesis.target_s(self.library)
         self._store, self._report = Store(folder), report
         self._versions = tools.versions()
@@ -151,6 +157,7 @@ class Flow:
         """Returns the inputs, apart from the design, that decide the mapping of a design to cells."""
         return {
             "library": self.library_content,
+            "unused": sorted(self.library.unused),
             "delay_s": self.delay_s,
             "code": store.code("synthesis", "fanout", "library", "liberty"),
         }

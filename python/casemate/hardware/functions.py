@@ -6,12 +6,15 @@
 in this order of precedence, from the operator that binds closest (Liberty reference manual, "function").
 """
 
+import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from casemate._core import CasemateError
 
 _TOKEN = re.compile(r"[A-Za-z_][\w\[\]]*|[01]|[!'*&^+|()]")
+_OPERATION = re.compile(r"\(([01])([\^&|])([01])\)")
+_OPERATORS = {"^": operator.xor, "&": operator.and_, "|": operator.or_}
 _LITERAL = re.compile(r"((?:\(1\^)*)([A-Za-z_][\w\[\]]*)\)*")
 
 
@@ -29,6 +32,14 @@ def expression(function: str, variable: Callable[[str], str]) -> str:
     if parser.at < len(tokens):
         raise CasemateError(f"'{function}' is no function of a cell: '{tokens[parser.at]}' is unexpected")
     return written
+
+
+def evaluate(function: str, values: Mapping[str, int]) -> int:
+    """Returns the value of a function, 0 or 1, for these values of its inputs."""
+    text = expression(function, lambda name: str(values[name]))
+    while len(text) > 1:
+        text = _OPERATION.sub(lambda found: str(_OPERATORS[found[2]](int(found[1]), int(found[3]))), text)
+    return int(text)
 
 
 def check(function: str) -> None:

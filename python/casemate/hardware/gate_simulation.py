@@ -9,15 +9,17 @@ In every measured cycle the outputs of the netlist must equal those of the RTL, 
 the RTL's function.
 """
 
+import itertools
 import re
 import struct
-from collections import defaultdict, deque
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from casemate._core import CasemateError
 from casemate.hardware import functions, tools
-from casemate.hardware.library import Cell, Library
+from casemate.hardware.library import Cell, Flop, Library
 from casemate.hardware.netlist import Instance, Net, Netlist
 from casemate.hardware.stimulus import Trace
 
@@ -169,6 +171,38 @@ def in_order(netlist: Netlist, library: Library) -> list[tuple[Instance, Cell]]:
     return order
 
 
+def _zero_of(flop: Flop) -> int:
+    """Returns the state of a flip-flop after an edge with zero at its data input and an active enable. It is one in
+    a cell that stores the inverse of its input.
+    """
+    states = (flop.state, flop.inverse)
+    pins = [name for name in functions.inputs(flop.next_state) if name not in states]
+
+    def after(inputs: tuple[int, ...], state: int) -> int:
+        values = {**dict(zip(pins, inputs, strict=True)), flop.state: state, flop.inverse: 1 - state}
+        return functions.evaluate(flop.next_state, values)
+
+    def loads(inputs: tuple[int, ...]) -> bool:
+        return after(inputs, 0) == after(inputs, 1)
+
+    # An enable is a pin with a value at which the state stays, whatever the other pins are.
+    every = list(itertools.product((0, 1), repeat=len(pins)))
+    kept = [
+        (at, value)
+        for at in range(len(pins))
+        for value in (0, 1)
+        if not any(loads(inputs) for inputs in every if inputs[at] == value)
+    ]
+    active = {at: 1 - value for at, value in kept}
+    return after(tuple(active.get(at, 0) for at in range(len(pins))), 0)
+
+
+def _states_of(number: int, cell: Cell) -> dict[str, str]:
+    """Returns the names of a flip-flop's state and of its inverse, each with its expression."""
+    assert cell.flop is not None
+    return {cell.flop.state: f"state[{number}]", cell.flop.inverse: f"(1^state[{number}])"}
+
+
 class _Writer:
     """Writes a netlist as C."""
 
@@ -207,8 +241,10 @@ class _Writer:
     def _value(self, net: Net) -> str:
         return f"v[{self._numbers[net]}]" if isinstance(net, int) else net
 
-    def _written(self, function: str, each: Instance) -> str:
-        return functions.expression(function, lambda pin: self._value(each.pins.get(pin, "0")))
+    def _written(self, function: str, each: Instance, states: Mapping[str, str] | None = None) -> str:
+        """Returns a function of the pins of a cell, and of the `states` of a flip-flop, in C."""
+        names = states or {}
+        return functions.expression(function, lambda name: names.get(name) or self._value(each.pins.get(name, "0")))
 
     def _logic(self) -> list[str]:
         lines = list[str]()
@@ -219,25 +255,16 @@ class _Writer:
         return lines
 
     def _begun(self) -> list[str]:
-        """Statements that give each flip-flop the state of a zero register in the RTL: the state after a clock edge
-        with zero at the input. In a cell that stores the inverse of its input, this state is one.
-        """
-        lines = list[str]()
-        for number, (_, cell) in enumerate(self._flops):
-            assert cell.flop is not None
-            begun = functions.expression(
-                cell.flop.next_state, defaultdict(lambda: "0", {cell.flop.inverse: "1"}).__getitem__
-            )
-            if begun != "0":
-                lines.append(f"    state[{number}] = {begun};")
-        return lines
+        """Statements that give each flip-flop the state of a zero register in the RTL."""
+        flops = (cell.flop for _, cell in self._flops)
+        return [f"    state[{number}] = 1;" for number, flop in enumerate(flops) if flop and _zero_of(flop)]
 
     def _states(self) -> list[str]:
         """Statements that drive the outputs of flip-flops."""
         lines = list[str]()
         for number, (each, cell) in enumerate(self._flops):
             assert cell.flop is not None
-            states = {cell.flop.state: f"state[{number}]", cell.flop.inverse: f"(1^state[{number}])"}
+            states = _states_of(number, cell)
             for pin in cell.outputs:
                 if isinstance(net := each.pins.get(pin), int):
                     written = functions.expression(cell.pins[pin].function, states.__getitem__)
@@ -264,7 +291,8 @@ class _Writer:
             assert cell.flop is not None
             if self._written(cell.flop.clock, each) != self._value(self._clock):
                 raise CasemateError(self._not_clocked(each, cell))
-            value = self._written(cell.flop.next_state, each)
+            # The next state of a flip-flop with an enable depends on its state.
+            value = self._written(cell.flop.next_state, each, _states_of(number, cell))
             for function, forced in ((cell.flop.preset, 1), (cell.flop.clear, 0)):
                 if function and (written := self._written(function, each)) != "(1^1)":
                     value = f"({written} ? {forced} : {value})"

@@ -9,6 +9,7 @@ import gzip
 import math
 import re
 import zlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from casemate.text.nearest import hint_of_file
 GZIP = b"\x1f\x8b"
 """First bytes of a file that gzip compressed."""
 _TOKEN = re.compile(r'"[^"]*"|[^\s(){}:;,"]+|[(){}:;,]')
+_CELL = re.compile(r'\bcell\s*\(\s*"?(?P<name>[^\s")]+)"?\s*\)\s*\{')
+_BRACE = re.compile(r'"[^"]*"|/\*.*?\*/|//[^\n]*|[{}]', re.DOTALL)
 _IGNORED = re.compile(r"/\*.*?\*/|//[^\n]*|\\\r?\n", re.DOTALL)
 
 
@@ -92,6 +95,26 @@ def parse(text: str, name: str) -> Group:
     if group.kind != "library" or end < len(tokens):
         raise CasemateError(f"'{name}' is no Liberty file: expected one group 'library (NAME) {{ ... }}'")
     return group
+
+
+def without_cells(text: str, names: Collection[str]) -> str:
+    """Returns the text of a library without the cells of these names."""
+    kept, begin = list[str](), 0
+    for found in _CELL.finditer(text):
+        if found["name"] in names and found.start() >= begin:
+            kept.append(text[begin : found.start()])
+            begin = _end_of_group(text, found.end())
+    return "".join((*kept, text[begin:]))
+
+
+def _end_of_group(text: str, at: int) -> int:
+    """Returns the index behind the brace that closes the group around `at`."""
+    depth = 1
+    for found in _BRACE.finditer(text, at):
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+        if not depth:
+            return found.end()
+    return len(text)
 
 
 def _group(tokens: list[str], at: int) -> tuple[Group, int]:

@@ -5,9 +5,10 @@ Liberty's units: times in `time_unit`, capacitance in `capacitive_load_unit`, le
 Liberty; libraries of cells use square micrometres, and so does this flow.
 """
 
+import fnmatch
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -132,6 +133,8 @@ class Library:
     first_slew_s: float
     """Fastest slew in the library's tables, in seconds: the assumed slew of ports and of the clock."""
     cells: dict[str, Cell] = field(repr=False)
+    unused: frozenset[str] = frozenset()
+    """Names of the cells that synthesis must not use: `dont_use` in the file, or the user's choice."""
 
     def copy_to(self, folder: Path) -> Path:
         """Copies the library, uncompressed, into the folder in which Yosys, ABC and OpenSTA run, under a name that all
@@ -139,7 +142,8 @@ class Library:
         does not accept spaces.
         """
         placed = folder / "library.lib"
-        placed.write_text(_with_plain_flops(liberty.content(self.path).decode("latin-1")), "latin-1")
+        text = liberty.without_cells(liberty.content(self.path).decode("latin-1"), self.unused)
+        placed.write_text(_with_plain_flops(text), "latin-1")
         return placed
 
     def buffer(self, load_f: float) -> Cell:
@@ -225,13 +229,14 @@ def _worst(cell: Cell, load_f: float, slew_s: float) -> float:
     return max(max(arc.rise.at(load_f, slew_s), arc.fall.at(load_f, slew_s)) for arc in arcs)
 
 
-def read(path: Path) -> Library:
-    """Returns the library in a Liberty file. Raises `CasemateError` if the file is not a library, if a number, unit,
+def read(path: Path, dont_use: Sequence[str] = ()) -> Library:
+    """Returns the library in a Liberty file, without its `dont_use` cells and those with a name that matches a pattern
+    of `dont_use`. Raises `CasemateError` if the file is not a library, if a number, unit,
     table or function in it is invalid, or if its cells have no areas.
     """
     group = liberty.read(path)
     try:
-        library = _Reader(group, path).library()
+        library = _Reader(group, path).library(dont_use)
     except ValueError as error:
         raise CasemateError(f"the library '{path}': {error}") from error
     if not library.cells:
@@ -269,14 +274,22 @@ class _Reader:
             raise ValueError(f"'{missing[0]}' is missing: expected a level between the rails in percent, as in 50")
         self._templates = {each.name: each for each in group.all("lu_table_template", "power_lut_template")}
 
-    def library(self) -> Library:
-        """Returns the library that the file describes."""
-        cells = [_named(f"cell '{group.name}'", self._cell, group) for group in self._group.all("cell")]
+    def library(self, dont_use: Sequence[str]) -> Library:
+        """Returns the library that the file describes, without the cells that must not be used."""
+        groups = self._group.all("cell")
+        unused = frozenset(group.name for group in groups if group.text("dont_use").lower() == "true")
+        for pattern in dont_use:
+            matched = frozenset(fnmatch.filter((group.name for group in groups), pattern))
+            if not matched:
+                raise ValueError(f"no cell has a name that matches '{pattern}': expected a pattern, as in '*_lp*'")
+            unused |= matched
+        used = (group for group in groups if group.name not in unused)
+        cells = [_named(f"cell '{group.name}'", self._cell, group) for group in used]
         tables = [arc.rise for cell in cells for pin in cell.pins.values() for arc in pin.transitions]
         slew = min((table.slews[0] for table in tables), default=0.0)
         name = self._group.arguments[0] if self._group.arguments else self._path.name
         by_name = {cell.name: cell for cell in cells}
-        return Library(name, self._path, self._voltage, self._time, slew, by_name)
+        return Library(name, self._path, self._voltage, self._time, slew, by_name, unused)
 
     def _cell(self, group: Group) -> Cell:
         pins = {

@@ -118,6 +118,13 @@ def _shared(command: Any) -> Any:
             help="The delay that synthesis aims at.  [default: 40 inverters, each with 4 behind it]",
         ),
         click.option(
+            "--dont-use",
+            multiple=True,
+            metavar="GLOB",
+            help="Use no cell with a name that matches, as in 'sky130_fd_sc_hd__lpflow_*'; repeat it. Cells that the "
+            "library marks as dont_use are never used.",
+        ),
+        click.option(
             "--lib",
             "library",
             type=click.Path(path_type=Path),
@@ -287,7 +294,7 @@ def _flow(given: dict[str, Any], progress: Pricing) -> "Flow":
     if target is not None and not TARGETS_NS[0] <= target <= TARGETS_NS[1]:
         expected = f"{TARGETS_NS[0]:g} to {TARGETS_NS[1]:g} ns, as in --target 5"
         raise CasemateError(f"--target {target:g} is no delay that synthesis can aim at: expected {expected}")
-    return Flow(library, given["folder"], target and target * 1e-9, progress.step)
+    return Flow(library, given["folder"], target and target * 1e-9, progress.step, given["dont_use"])
 
 
 def other_cores(path: Path, flow: "Flow") -> "list[CoreCost]":
