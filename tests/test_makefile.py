@@ -123,5 +123,5 @@ def test_the_demo_has_no_colours_without_a_terminal(here: Path) -> None:
     path = {"PATH": f"{here / 'bin'}:{os.environ['PATH']}", "CASEMATE": "casemate"}
     ended = subprocess.run(["bash", "scripts/demo.sh"], cwd=here, env=os.environ | path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
-    assert "$ casemate explain sgx-mee" in ended.stdout
+    assert "$ casemate explain sc64-bmt --against ctr-mac-version" in ended.stdout
     assert "\033" not in ended.stdout

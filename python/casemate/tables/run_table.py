@@ -1,7 +1,6 @@
 """Cost and protection of designs side by side: a column for each design, a row for each figure."""
 
 import math
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
@@ -33,7 +32,7 @@ from casemate.text import amounts
 DESIGNS_PER_TABLE = 4
 """Maximum number of designs in a table; more designs are divided into several tables of about the same width."""
 COLUMN_CHARACTERS = 17
-"""Maximum width of the column of a design, unless a word needs more."""
+"""Maximum width of the column of a design, unless its name needs more."""
 
 PERSISTENT = {"mapped": "memory that is mapped shared from files", "heap": "the heap"}
 
@@ -196,8 +195,8 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
     several = len({record.machine for record in results.records}) > 1
     for record in records:
         names = (record.machine, record.design) if several else (record.design,)
-        header = "\n".join(part for name in names for part in textwrap.wrap(name, COLUMN_CHARACTERS))
-        table.add_column(header, justify="right", min_width=15, max_width=COLUMN_CHARACTERS)
+        widest = max(COLUMN_CHARACTERS, *map(len, names))
+        table.add_column("\n".join(names), justify="right", min_width=15, max_width=widest)
     sections = (
         ("cost", _cost(results, records[0])),
         *(details(results, records[0]) if verbose and not records[0].configuration.workload.requests else ()),
