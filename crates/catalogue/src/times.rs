@@ -1,5 +1,5 @@
-//! Limits the times of a machine: a longer time is a slip of the pen, and no memory or core has it. Sums of very long
-//! times would also exceed the range of the simulated clock.
+//! Limits the times of a machine: no memory or core has a longer time, so it is a mistake of the user. Sums of very
+//! long times would also exceed the range of the simulated clock.
 
 use crate::settings;
 use serde::Serialize;

@@ -121,6 +121,7 @@ impl NodeConfig {
         self.check_counts()?;
         self.check_options()?;
         self.check_units()?;
+        self.check_writebacks()?;
         self.check_prefetchers()?;
         self.check_memory_line()?;
         for (key, cache) in [("l1i", &self.l1i), ("l1d", &self.l1d), ("l2", &self.l2)] {
@@ -203,11 +204,12 @@ impl NodeConfig {
         named.map_or(Ok(()), |(key, _)| Err(NodeConfigError::ShortLines(key)))
     }
 
-    fn check_prefetchers(&self) -> Result<(), NodeConfigError> {
+    fn check_writebacks(&self) -> Result<(), NodeConfigError> {
         let stated = [("l1i", &self.l1i), ("l1d", &self.l1d)].into_iter().find(|(_, l1)| l1.writeback_is_use.is_some());
-        if let Some((name, _)) = stated {
-            return Err(NodeConfigError::NoWriteBacks(name));
-        }
+        stated.map_or(Ok(()), |(name, _)| Err(NodeConfigError::NoWriteBacks(name)))
+    }
+
+    fn check_prefetchers(&self) -> Result<(), NodeConfigError> {
         if self.l1i.prefetcher.is_some() {
             return Err(NodeConfigError::CodePrefetcher);
         }
@@ -342,6 +344,8 @@ mod tests {
             "persist_buffer: entries is 131072: expected at most 65536"
         );
         assert_eq!(broken(|c| c.l1i.prefetcher = next(1)), "l1i.prefetcher: only l1d and l2 can have one");
+        let on_l1d = broken(|c| c.l1d.writeback_is_use = Some(false));
+        assert_eq!(on_l1d, "l1d.writeback_is_use: only l2 receives write-backs");
         assert_eq!(broken(|c| c.l2.prefetcher = next(0)), "l2.prefetcher.degree is 0: expected at least 1");
         assert_eq!(
             broken(|c| (c.l1d.prefetcher, c.l1d.mshrs) = (next(1), 1)),

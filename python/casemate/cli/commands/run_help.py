@@ -38,6 +38,9 @@ Examples:
 
 \b
 How to read the table:
+  head              values that decide the figures: the placement of pages, the prefetchers, and for each design the
+                    code of its tags, the time from the arrival of a line to the end of its check (on an idle machine,
+                    with all metadata on the chip), and the size of its metadata caches
   slowdown          simulated time over that of the design 'none', or of the first design, on the same machine; of one
                     design on several machines over that on the first
   mostly for        main cause of the slowdown: the wait of cores that grew most, or shrank most if the design is
