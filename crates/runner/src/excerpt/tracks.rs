@@ -42,7 +42,7 @@ impl TrackGroup {
 pub(super) type Name = (TrackGroup, u32, String);
 
 /// Details of a span, shown by the viewer.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub(super) struct SpanAbout {
     /// Number of the access to which the span belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,7 +194,7 @@ impl Tracks {
     /// Sorts the recorded trips and clips of a window by unit.
     pub fn of(units: &UnitNames, window: Range<Time>, trips: &[Trip], clips: &[Clip]) -> Tracks {
         let mut tracks = Tracks::default();
-        let about = SpanAbout { access: None, line: None, waited_for: None, waited_ns: None, outcome: None };
+        let about = SpanAbout::default();
         tracks.add((TrackGroup::Cores, 0, "window".to_owned()), "window", "window", window.clone(), about.clone());
         for trip in trips {
             let (order, name, verb) = match trip.core {
@@ -214,7 +214,7 @@ impl Tracks {
 
     /// Adds the refreshes of all ranks.
     pub fn add_refreshes(&mut self, window: &Range<Time>, refreshes: &[RefreshTime]) {
-        let about = SpanAbout { access: None, line: None, waited_for: None, waited_ns: None, outcome: None };
+        let about = SpanAbout::default();
         for RefreshTime { channel, rank, time } in refreshes.iter().filter(|refresh| meet(&refresh.time, window)) {
             let order = 1000 * (*channel as u32 + 1) - 100 + *rank as u32;
             let unit = (TrackGroup::Memory, order, format!("channel {channel} refresh of rank {rank}"));
