@@ -1,5 +1,6 @@
 """`casemate sweep`: a study from its options or its file to its rows, again after failures, and its errors."""
 
+import gc
 import json
 import re
 import subprocess
@@ -192,6 +193,20 @@ def test_a_scheduler_that_does_not_answer_ends_the_study_with_code_2(
     assert time.monotonic() - started < 60
     assert said.code == 2
     assert f"no scheduler answers at '{address}'" in said.err
+
+
+def test_a_client_without_a_scheduler_leaves_no_end_to_the_garbage_collector(
+    casemate: Casemate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The garbage collector can run while this thread holds the lock that the end of a client waits for."""
+    monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.2)
+    gc.disable()
+    try:
+        assert casemate(*OPTIONS, "--scheduler", "x://y:1").code == 2
+        kind = needed.library("distributed").Client
+        assert {each.status for each in gc.get_objects() if isinstance(each, kind)} == {"closed"}
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(

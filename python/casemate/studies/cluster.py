@@ -81,15 +81,14 @@ class Cluster:
             )  # fmt: skip
         except RuntimeError as error:
             raise CasemateError(f"the worker processes did not start: {error}") from None
-        return Cluster(distributed.Client(cluster, security=security), cluster, own, notify)
+        return Cluster(_client(cluster, security=security), cluster, own, notify)
 
     @staticmethod
     def at(address: str, notify: Callable[[str], object]) -> "Cluster":
         """Connects to a scheduler. Raises `CasemateError` without an answer."""
-        distributed = library("distributed")
         _silence()
         try:
-            client = distributed.Client(address, timeout=SECONDS_TO_CONNECT)
+            client = _client(address, timeout=SECONDS_TO_CONNECT)
         except (OSError, ValueError, TypeError) as error:
             raise CasemateError(
                 f"no scheduler answers at '{address}': expected the address that `dask scheduler` printed, as in "
@@ -224,6 +223,24 @@ def _reason_to_refuse(answer: Mapping[str, Any]) -> str:
             f"{identity.VERSION} of build {identity.BUILD}"
         )
     return ""
+
+
+def _client(scheduler: Any, **settings: Any) -> Any:
+    """Connects a client of Dask to a scheduler. A client that finds no scheduler is closed at once: the garbage
+    collector would close it at any moment, also while its thread holds the lock that the end of a client waits for.
+    """
+    base: Any = library("distributed").Client
+
+    class Client(base):
+        def __init__(self) -> None:
+            try:
+                super().__init__(scheduler, **settings)
+            except BaseException:
+                with suppress(Exception):
+                    self.close(timeout=2)
+                raise
+
+    return Client()
 
 
 def _silence() -> None:
