@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from casemate._core import CasemateError
 from casemate.crypto.crypto_bench import CryptoOptions
-from casemate.laboratory import arguments, native, stopped_attacks
+from casemate.laboratory import arguments, first_pass, native, stopped_attacks
 from casemate.laboratory.arguments import Instructions, Several
 from casemate.laboratory.requests import Access, Program, Read, Runnable, RunOptions, Store, runnables
 from casemate.schemas.attack import AttackReport, Campaign, ExhaustiveReport, Protection
@@ -140,6 +140,8 @@ def run(
         "changes": arguments.changes(changes, machines, names),
         "programs": [program.as_request(options.check_values) for program in programs],
     }
+    if options.start_order == "frequent":
+        spec["start"]["values"] = first_pass.start_values(spec, programs, _relay(progress))
     answer = json.loads(native.run(native.to_json(spec), _relay(progress)))
     found: list[Protection] = []
     try:

@@ -4,6 +4,7 @@ use crate::chip::{Chip, LlcCounters};
 use crate::predictability::Predictions;
 use crate::shadow::Shadow;
 use crate::waits::LostCycleTotals;
+use crate::word_counts::FrequentWord;
 use derive_more::{AddAssign, Sub};
 use machine::dram::DramCounters;
 use machine::memory::MemorySystem;
@@ -96,9 +97,14 @@ impl Meters {
         self.chip.cores.nodes().iter().map(|node| node.borrow().counters()).collect()
     }
 
+    /// The words that were most frequent in lines to and from memory; none without tables of frequent values.
+    pub fn most_frequent(&self) -> Vec<FrequentWord> {
+        self.shadow.borrow().predictability().most_frequent()
+    }
+
     /// Predictability results of the tables of frequent values up to now.
     pub fn predicted(&self) -> Predictions {
-        self.shadow.borrow().predicted()
+        self.shadow.borrow().predictability().seen()
     }
 
     /// Reads all statistics of the run.

@@ -26,6 +26,7 @@ mod turns;
 pub mod uncore;
 pub mod waits;
 pub mod warm;
+pub mod word_counts;
 pub mod written;
 
 pub use chip::{Chip, LlcCounters};

@@ -2,6 +2,7 @@
 //! Predictability is the share of the words of a line that a table of frequent values already contains before the line
 //! arrives. This is a measurement only: no design uses it.
 
+use crate::word_counts::{FrequentWord, WordCounts};
 use protection::speculation::{Predictable, ValueTable, WORDS_MAX};
 use serde::Serialize;
 use units::{Line, WORD_BYTES, WORDS_PER_LINE};
@@ -63,6 +64,8 @@ pub fn check_tables(sizes: &[usize]) -> Result<(), String> {
 pub struct Predictability {
     tables: Vec<ValueTable>,
     seen: Predictions,
+    /// Counts of all words, if there are tables.
+    counts: WordCounts,
 }
 
 impl Predictability {
@@ -71,12 +74,17 @@ impl Predictability {
         let tables = sizes.iter().take(TABLES_MAX).map(|&size| ValueTable::new(size)).collect();
         let mut seen = Predictions::default();
         seen.0.iter_mut().zip(sizes).for_each(|(predicted, &size)| predicted.values = size as u64);
-        Predictability { tables, seen }
+        Predictability { tables, seen, counts: WordCounts::default() }
     }
 
     /// Prediction results up to now.
     pub fn seen(&self) -> Predictions {
         self.seen
+    }
+
+    /// The words that were most frequent up to now; none without tables.
+    pub fn most_frequent(&self) -> Vec<FrequentWord> {
+        self.counts.most_frequent(WORDS_MAX)
     }
 
     /// Counts the words of a fill that each table holds, then lets the tables learn the line.
@@ -87,11 +95,19 @@ impl Predictability {
             seen.predictable.count(held);
             words.into_iter().for_each(|word| table.note(word));
         }
+        self.count(line);
     }
 
     /// Lets the tables learn a line that was written back.
     pub fn written_back(&mut self, line: &Line) {
         self.tables.iter_mut().for_each(|table| words_of(line).into_iter().for_each(|word| table.note(word)));
+        self.count(line);
+    }
+
+    fn count(&mut self, line: &Line) {
+        if !self.tables.is_empty() {
+            words_of(line).into_iter().for_each(|word| self.counts.note(word));
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) mod persisted;
 mod tests;
 
 use crate::load_values::order::LoadOrder;
-use crate::predictability::{Predictability, Predictions};
+use crate::predictability::Predictability;
 use crate::store_log::StoreLog;
 use entries::{ShadowEntries, ShadowEntry};
 use known::KnownLines;
@@ -286,9 +286,9 @@ impl Shadow {
         self.known.observed()
     }
 
-    /// Prediction results of the tables of frequent values.
-    pub fn predicted(&self) -> Predictions {
-        self.predictability.seen()
+    /// The tables of frequent values that watch lines to and from memory.
+    pub fn predictability(&self) -> &Predictability {
+        &self.predictability
     }
 
     /// Bytes of host memory that the lines, their indices and the fingerprints occupy.

@@ -23,7 +23,7 @@ use crate::codec::BlockWork;
 use crate::counter::Counter;
 use crate::placement::{DataSlot, Placement};
 use crate::planted::{Bug, PlantedBug};
-use crate::slot::Slot;
+use crate::slot::{Role, Slot};
 use crate::speculation::Bitmap;
 use crate::verbs::{Keystream, Verbs};
 use std::cell::RefCell;
@@ -56,6 +56,8 @@ pub(crate) struct BitmapCipher {
     work: BlockWork,
     /// The chip's random numbers, for values.
     draws: RefCell<Random>,
+    /// True if memory has bitmaps of all lines from before the machine began.
+    begins_ordered: bool,
     /// True if a miss of a line of bitmaps also fetches the next line of bitmaps.
     prefetches_next: bool,
     planted: PlantedBug,
@@ -65,7 +67,23 @@ impl BitmapCipher {
     /// Returns the encryption of bitmaps by the design's cipher, with values drawn from these random numbers.
     pub fn new(cipher: Cipher, draws: Random, prefetches_next: bool, planted: PlantedBug) -> BitmapCipher {
         let work = BlockWork::new(cipher.uses(), None, 0, false);
-        BitmapCipher { work, cipher, draws: RefCell::new(draws), prefetches_next, planted }
+        BitmapCipher { work, cipher, draws: RefCell::new(draws), begins_ordered: false, prefetches_next, planted }
+    }
+
+    /// Begins with bitmaps in memory: from now on, the decryption of every line of bitmaps takes time.
+    pub fn begin_ordered(&mut self) {
+        self.begins_ordered = true;
+    }
+
+    /// Changes a line of bitmaps in memory as if booting had written the change. Takes no time.
+    pub fn boot<V: Verbs>(&self, verbs: &V, slot: Slot, change: impl Fn(&mut Line)) {
+        verbs.boot(slot, Role::Bitmap, |stored| {
+            let mut bitmaps = self.opened(slot, &stored.examine());
+            change(&mut bitmaps);
+            let (sealed, keystream) = self.seal(slot, &bitmaps);
+            verbs.spend(slot, || keystream);
+            sealed.into()
+        });
     }
 
     /// Returns whether a miss of a line of bitmaps also fetches the next line of bitmaps.
@@ -73,9 +91,10 @@ impl BitmapCipher {
         self.prefetches_next
     }
 
-    /// Decrypts a line of bitmaps that has arrived. Takes no time if the line was never written.
+    /// Decrypts a line of bitmaps that has arrived. Takes no time if the line was never written, unless memory begins
+    /// with bitmaps.
     pub async fn open<V: Verbs>(&self, verbs: &V, slot: Slot, stored: &Line) -> Line {
-        if *stored != ZERO_LINE {
+        if self.begins_ordered || *stored != ZERO_LINE {
             self.work.to_open(verbs, None).await;
         }
         self.opened(slot, stored)

@@ -13,6 +13,7 @@
 
 mod block_work;
 mod candidates;
+mod early_blocks;
 mod opening;
 mod order;
 mod speculated;
@@ -23,12 +24,13 @@ use crate::mac::{GROUP_MAX, Mac, StoredTag};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Slot, Untrusted};
-use crate::speculation::{Bitmap, Speculation};
+use crate::speculation::{Bitmap, Speculation, StartOrder};
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
 use arrayvec::ArrayVec;
-pub(crate) use block_work::{BlockWork, EarlyBlocks, has_offset};
+pub(crate) use block_work::{BlockWork, has_offset};
 pub(crate) use candidates::OfferedCandidates;
 use crypto::Tag;
+pub(crate) use early_blocks::EarlyBlocks;
 pub(crate) use order::{BitmapOrder, Brought};
 use sim::join;
 use units::{Line, LineLength, WORD_BYTES, Word, Words, ZERO_LINE};
@@ -82,9 +84,14 @@ impl Arrived<'_> {
 
     /// Returns the pieces of `bytes` bytes of a line of this length, in the order in which they arrive.
     fn pieces(&self, length: LineLength, bytes: usize) -> impl Iterator<Item = Words> + use<> {
-        let (count, first) = (length.bytes().div_ceil(bytes), self.likely_position().index() * WORD_BYTES / bytes);
-        (0..count).map(move |turn| Words::with_bytes((turn ^ first) * bytes, bytes))
+        pieces(self.likely_position(), length, bytes)
     }
+}
+
+/// Returns the pieces of `bytes` bytes of a line of this length, those of the requested word first.
+fn pieces(requested: Word, length: LineLength, bytes: usize) -> impl Iterator<Item = Words> {
+    let (count, first) = (length.bytes().div_ceil(bytes), requested.index() * WORD_BYTES / bytes);
+    (0..count).map(move |turn| Words::with_bytes((turn ^ first) * bytes, bytes))
 }
 
 /// Work that the units began for a line when its counter was known.
@@ -147,6 +154,8 @@ pub(crate) struct LineCodec {
     piece_bytes: usize,
     /// Speculation on the content of lines, if the design speculates.
     pub speculation: Option<Speculation>,
+    /// Order of lines that memory has from before the machine began.
+    pub start_order: StartOrder,
     /// Parts of the key that a planted bug stores in memory whenever metadata leaves the chip; empty without the bug.
     pub spilled: Box<[(Slot, Line)]>,
     /// Planted weaknesses of tests.
@@ -160,7 +169,8 @@ impl LineCodec {
         let tag = mac.as_ref().and_then(Mac::uses);
         let work = BlockWork::new(cipher.uses(), tag, masks, coded_counters);
         let piece_bytes = block_work::piece_bytes(&work, mac.is_some());
-        LineCodec { piece_bytes, cipher, mac, work, speculation: None, spilled: Box::default(), planted }
+        let (speculation, start_order, spilled) = Default::default();
+        LineCodec { piece_bytes, cipher, mac, work, speculation, start_order, spilled, planted }
     }
 
     /// Length in bytes of the separately decrypted pieces of a line.
@@ -229,10 +239,11 @@ impl LineCodec {
         self.speculation.as_ref().map_or(Bitmap::NONE, |speculation| speculation.bitmap_of(plaintext))
     }
 
-    /// Like [`LineCodec::encrypt`], for a line without re-ordering that will be decrypted next.
+    /// Like [`LineCodec::encrypt`], for a line that memory has from before the machine began, and that will be decrypted
+    /// next.
     pub fn encrypt_for_now(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Sealed {
-        let sealed = self.encrypt(at, counter, Bitmap::NONE, plaintext);
-        self.cipher.learn(at, counter, plaintext, &sealed.ciphertext);
+        let sealed = self.encrypt(at, counter, self.start_order.bitmap_of(plaintext), plaintext);
+        self.cipher.learn(at, counter, &sealed.plaintext, &sealed.ciphertext);
         sealed
     }
 
@@ -264,7 +275,11 @@ impl LineCodec {
     /// Returns the tag over a line that booting puts into memory and over the lines of its tag group that are in memory
     /// already. Takes no time.
     pub fn tag_at_boot(&self, mac: &Mac, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Tag {
-        mac.tag_over(&among(self.named(mac, sealed), others))
+        let (at, counter, bitmap, text) = self.named(mac, sealed);
+        if others.is_empty() {
+            return mac.tag(at, counter, bitmap, text);
+        }
+        mac.tag_over(&among((at, counter, bitmap, text), others))
     }
 
     fn named<'a>(&self, mac: &Mac, sealed: &'a Sealed) -> Named<'a> {

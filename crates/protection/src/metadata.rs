@@ -57,7 +57,7 @@ pub(crate) struct Metadata {
     in_tuples: bool,
     renewed: Cell<RenewedNodes>,
     /// Cipher of bitmaps, which encrypts them on their way to memory, if lines are re-ordered.
-    bitmaps: Option<BitmapCipher>,
+    pub(crate) bitmaps: Option<BitmapCipher>,
     planted: PlantedBug,
 }
 
@@ -131,11 +131,6 @@ impl Metadata {
                 _ => None,
             };
         }
-    }
-
-    /// Returns whether the next line of bitmaps is fetched after one that was missed.
-    pub fn prefetches_bitmaps(&self) -> bool {
-        self.bitmaps.as_ref().is_some_and(BitmapCipher::prefetches_next)
     }
 
     /// Statistics on the overflows so far.

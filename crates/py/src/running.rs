@@ -28,13 +28,28 @@ pub(crate) struct RunSpec {
     /// Instructions of each program before the statistics begin (warm-up).
     warm_up: u64,
     seed: u64,
-    age: runner::StartingAge,
+    start: StartSpec,
     ledger: bool,
     /// True if the check of a run must compare load values of every program.
     check_values: bool,
     /// Sampling options; `None` for every instruction in detail.
     sampling: Option<SamplingOptions>,
     kept: ExtraOutputs,
+}
+
+/// State of the chip and of memory when the simulations begin.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StartSpec {
+    age: runner::StartingAge,
+    /// Values in the table of frequent values, for each machine; empty if memory begins in program order.
+    values: Vec<Vec<runner::FrequentWord>>,
+}
+
+impl StartSpec {
+    fn on(&self, machine: usize) -> runner::StartState {
+        runner::StartState { age: self.age, values: self.values.get(machine).cloned().unwrap_or_default() }
+    }
 }
 
 /// Additional outputs of each simulation.
@@ -112,7 +127,7 @@ impl RunSpec {
         let &RunSpec {
             warm_up,
             seed,
-            age,
+            ref start,
             ledger,
             kept: ExtraOutputs { interval, ref tables, ref bus, ref excerpt },
             ..
@@ -120,7 +135,7 @@ impl RunSpec {
         runner::check_tables(tables).map_err(refused)?;
         let designs = self.designs_of_different_names()?;
         let mut all = Vec::new();
-        for machine in &self.machines {
+        for (index, machine) in self.machines.iter().enumerate() {
             let machine = self.changes.machine(machine)?;
             for design in &designs {
                 let names = self.apart(&machine, design);
@@ -130,7 +145,7 @@ impl RunSpec {
                 let options = runner::RunOptions::new(machine, design, budget);
                 let (interval, tables) = (interval, tables.clone());
                 let kept = runner::RunOptions { interval, tables, bus, excerpt, ..options };
-                all.push(runner::RunOptions { seed, age, warm_up, ledger, detail, ..kept });
+                all.push(runner::RunOptions { seed, start: start.on(index), warm_up, ledger, detail, ..kept });
             }
         }
         all.iter().try_for_each(runner::RunOptions::check_design).map_err(refused)?;

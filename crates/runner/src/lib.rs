@@ -20,6 +20,7 @@ mod request_task;
 mod run;
 pub mod sampling;
 mod session;
+mod start;
 pub mod validate;
 mod whole_file;
 mod window;
@@ -27,6 +28,7 @@ mod window;
 pub use chip::feed::{FeedCounters, FeedError};
 pub use chip::load_values::{LoadValues, Verdict as ValuesVerdict, WrongLoad};
 pub use chip::predictability::{Predicted, check_tables};
+pub use chip::word_counts::FrequentWord;
 pub use not_compared::{NoValues, NotCompared};
 pub use protection::counter::StartingAge;
 pub use record::{CoreTime, Interval, ReadTimes, Record};
@@ -37,5 +39,6 @@ pub use run::{
     check_warm_up, run, run_together,
 };
 pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};
+pub use start::StartState;
 pub use whole_file::{Unwritten, check_file};
 pub use window::{Accesses, Window, WindowError, WindowExtent, measure_window};

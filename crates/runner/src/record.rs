@@ -2,17 +2,18 @@
 
 use crate::not_compared::NotCompared;
 use crate::sampling::{Detail, Sampling};
+use crate::start::StartState;
 use catalogue::{Design, Machine};
 use chip::LlcCounters;
 use chip::feed::FeedCounters;
 use chip::load_values::LoadValues;
 use chip::predictability::Predicted;
 use chip::waits::LostCycleTotals;
+use chip::word_counts::FrequentWord;
 use enum_map::EnumMap;
 use machine::dram::DramCounters;
 use machine::node::{EpochCounters, NodeCounters, PersistCounters};
 use machine::observer::ObserverCounters;
-use protection::counter::StartingAge;
 use protection::execution::{Histogram, ReadCounters, ReadPart, TimedCounters, WindowCounters};
 use protection::moving::MovingCounters;
 use protection::on_chip::{CopyCounters, MetadataCacheCounters};
@@ -39,8 +40,9 @@ pub struct Configuration {
     pub design: Design,
     /// Seed of the keys, of the page placement, and of the encryption counters of an aged machine.
     pub seed: u64,
-    /// Age of the encryption counters of data at the start of the run.
-    pub age: StartingAge,
+    /// State of the chip and of memory at the start of the run.
+    #[serde(flatten)]
+    pub start: StartState,
     /// Maximum number of instructions of each program.
     pub budget: u64,
     /// Instructions of each program before the statistics begin (warm-up). They are part of the budget.
@@ -381,6 +383,9 @@ pub struct Record {
     /// this includes lines that arrived during warming.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predicted: Vec<Predicted>,
+    /// Words that were most frequent in lines to and from memory, also during the warm-up; empty if no table watched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub frequent_words: Vec<FrequentWord>,
     /// Number of events on the simulated clock.
     pub events: u64,
     /// Hash of all events, in hexadecimal: two runs are identical if their hashes are equal.

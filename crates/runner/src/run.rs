@@ -183,6 +183,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             checks: self.checks(),
             sampling,
             predicted: (self.meters.predicted() - before.predicted).tables().copied().collect(),
+            frequent_words: self.meters.most_frequent(),
             intervals: counting.intervals(&self.meters),
             events: self.executor.clock().event_count(),
             event_hash: format!("{:016x}", self.executor.clock().event_hash()),

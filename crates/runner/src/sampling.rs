@@ -21,7 +21,7 @@ mod report;
 mod sampler;
 mod schedule;
 
-pub use estimate::{Estimate, ratio};
+pub use estimate::{Estimate, ratio, ratio_of_units};
 pub use report::{Sampling, Series};
 pub use sampler::{Sampler, Turn};
 

@@ -89,6 +89,14 @@ impl Pipe {
         passage
     }
 
+    /// Returns the time that an item would wait for a free unit if it arrived now.
+    pub fn backlog(&self, now: Time) -> Duration {
+        self.fill_gaps(now);
+        let mut units = self.units.borrow_mut();
+        units.forget_past(now);
+        units.earliest(now).0.since(now)
+    }
+
     fn count(&self, items: u32, waited: Duration) {
         self.items.set(self.items.get() + u64::from(items));
         self.waited.set(self.waited.get() + waited);
@@ -128,6 +136,7 @@ mod tests {
         assert_eq!(pipe.pass(at(5), 3), Passage { start: at(7), done: at(21) });
         assert_eq!(pipe.pass(at(30), 1), Passage { start: at(30), done: at(40) });
         assert_eq!((pipe.items(), pipe.waited()), (5, NS * 2));
+        assert_eq!([30, 31, 32, 40].map(|now| pipe.backlog(at(now))), [2, 1, 0, 0].map(|wait| NS * wait));
         assert_eq!([31, 32].map(|now| pipe.pass(at(now), 1).start), [32, 34].map(at));
         assert_eq!((pipe.items(), pipe.waited()), (7, NS * 5));
     }

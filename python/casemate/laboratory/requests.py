@@ -11,7 +11,7 @@ from casemate._core import CasemateError
 from casemate.laboratory import arguments, native
 from casemate.laboratory.arguments import Instructions
 from casemate.schemas.explain import Meets, Of, OnChip, Row, Start
-from casemate.schemas.run import Age
+from casemate.schemas.run import Age, StartOrder
 
 DEFAULT_LIMIT = 20_000_000
 """Default limit of instructions for a program or a built-in workload, so that a run takes seconds and not hours."""
@@ -197,6 +197,12 @@ class RunOptions:
     order. The option has no effect on designs without counters or without renewals, nor on tree nodes, which are always
     new.
     """
+    start_order: StartOrder = "program"
+    """Order of the words of memory when the machine begins: that of the program; or `frequent`, as if the chip had
+    written all of memory by the values of a first pass, which runs without protection. With `frequent`, a design with a
+    table of frequent values begins with these values. If it re-orders lines, all of memory is re-ordered, and has
+    bitmaps. Other designs are not affected. The programs must be repeatable.
+    """
     check_values: bool = False
     """True to compare every value that the program loads with the simulated memory. The check then passes only if it
     compared values of every program; a trace without values leaves the check open.
@@ -243,7 +249,7 @@ class RunOptions:
             "limit": arguments.limit(self.limit, usual_limit(stored=stored, sampled=sampled)),
             "warm_up": arguments.instructions(self.warm_up, "warm_up"),
             "seed": self.seed,
-            "age": self.age,
+            "start": {"age": self.age, "values": []},
             "ledger": self.ledger,
             "check_values": self.check_values,
             "sampling": dict(self.sampling) if sampled else None,

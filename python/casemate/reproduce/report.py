@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.schemas.reproduce import FigureFound, Reproduction
+from casemate.schemas.reproduce import FigureFound, Reproduction, SeriesFound
 from casemate.terminal import interruption
 
 
@@ -31,7 +31,7 @@ def _of_seeds(found: Reproduction) -> str:
         return "Every run has one seed, so there are no intervals: --seeds 3 gives them."
     sentence = (
         f"Numbers are means over {found.seeds} seeds, ± half of the 95 % interval over these. A seed places pages, and "
-        "draws keys and the data of built-in workloads."
+        "draws keys and the data of built-in workloads. In brackets: half of the 95 % interval of one further seed."
     )
     fewer = [f"{figure.number} ({len(figure.seeds)})" for figure in found.figures if len(figure.seeds) < found.seeds]
     return sentence + (f" Fewer seeds are complete for figures {', '.join(fewer)}." if fewer else "")
@@ -47,7 +47,7 @@ def _of_means(figures: Sequence[FigureFound]) -> Table:
     for figure in figures:
         for index, series in enumerate(figure.series):
             head = (figure.number, f"{figure.title} ({figure.unit})") if index == 0 else ("", "")
-            table.add_row(*head, series.name, _number(series.paper), _number(series.ours, series.half_width))
+            table.add_row(*head, series.name, _number(series.paper), _of_series(series))
         table.add_section()
     return table
 
@@ -60,15 +60,26 @@ def of_cases(figure: FigureFound) -> RenderableType:
     for series in figure.series:
         table.add_column(Text(series.name), justify="right", max_width=16)
     for case in figure.cases:
-        pairs = zip(case.values, case.half_widths, strict=True)
-        table.add_row(Text(case.case), *(_number(value, half) for value, half in pairs))
+        further = case.seed_half_widths or (None,) * len(case.values)
+        numbers = zip(case.values, case.half_widths, further, strict=True)
+        table.add_row(Text(case.case), *(_number(value, half, one) for value, half, one in numbers))
     table.add_section()
-    means = (Text(_number(series.ours, series.half_width), style="bold") for series in figure.series)
+    means = (Text(_of_series(series), style="bold") for series in figure.series)
     table.add_row(f"{figure.mean} mean", *means)
     if any(series.paper is not None for series in figure.series):
         table.add_row("the paper's", *(_number(series.paper) for series in figure.series))
     note = [Text(f"  {figure.note}", style="dim")] if figure.note else []
-    return Group(Text(title, style="bold cyan"), *note, table)
+    return Group(Text(title, style="bold cyan"), *note, table, *_wanting(figure))
+
+
+def _wanting(figure: FigureFound) -> list[Text]:
+    """Returns the number of seeds that cases with wide intervals would need."""
+    named = [f"{each.case} {each.seeds} seeds of {each.seconds:.0f} s on one processor" for each in figure.wanting]
+    return [Text(f"  For ± {figure.wanting[0].points:g}: {', '.join(named)}.", style="dim")] if named else []
+
+
+def _of_series(series: SeriesFound) -> str:
+    return _number(series.ours, series.half_width, series.seed_half_width)
 
 
 VERDICTS = {
@@ -88,8 +99,9 @@ def _trends(found: Reproduction) -> Table:
     return table
 
 
-def _number(value: float | None, half_width: float | None = None) -> str:
+def _number(value: float | None, half_width: float | None = None, of_one_more: float | None = None) -> str:
     if value is None:
         return ""
     digits = 3 if abs(value) < 2 else 1
-    return f"{value:.{digits}f}" + (f" ± {half_width:.{digits}f}" if half_width is not None else "")
+    of_mean = "" if half_width is None else f" ± {half_width:.{digits}f}"
+    return f"{value:.{digits}f}{of_mean}" + ("" if of_one_more is None else f" [{of_one_more:.{digits}f}]")

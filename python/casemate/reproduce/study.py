@@ -9,14 +9,18 @@ of runs has the same data and the same pages.
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import fmean
+from dataclasses import dataclass, field, replace
+from statistics import fmean, stdev
 from typing import Literal
 
 from casemate import _core
 from casemate.reproduce.runs import Bench, Case, Runs, Setting
-from casemate.schemas.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound, TrendFound
+from casemate.schemas.reproduce import CaseFigures, FigureFound, Reproduction, SeedsNeeded, SeriesFound, TrendFound
 from casemate.schemas.run import Record
+
+POINTS = 2.0
+"""Half of the 95 % interval that a number in percent should have."""
+SEEDS_MAX = 10_000
 
 Under = Callable[[str], Record]
 """Function that returns the record of one case, with one seed, under the setting with this name."""
@@ -100,6 +104,8 @@ class Measured:
 
     figure: Figure
     by_seed: Mapping[int, Mapping[str, tuple[float, ...]]]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Time of one seed of each case, on one processor."""
 
     @classmethod
     def of(cls, figure: Figure, cases: Sequence[Case], runs: Runs, seeds: Sequence[int]) -> "Measured | None":
@@ -120,7 +126,12 @@ class Measured:
         }
         most = max(found.values(), key=len, default={})
         complete = {seed: rows for seed, rows in found.items() if rows.keys() == most.keys()}
-        return cls(figure, complete) if most else None
+        seconds = {
+            case: sum(runs[case, name, seed].host.seconds for name in figure.settings for seed in complete)
+            / len(complete)
+            for case in most
+        }
+        return cls(figure, complete, seconds) if most else None
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -141,7 +152,13 @@ class Measured:
         figure, places = self.figure, range(len(self.figure.series))
         only = [f"Only of {', '.join(figure.cases)}."] if figure.cases else []
         series = tuple(
-            SeriesFound(name=series.name, paper=series.paper, ours=fmean(means), half_width=half_width(means))
+            SeriesFound(
+                name=series.name,
+                paper=series.paper,
+                ours=fmean(means),
+                half_width=half_width(means),
+                seed_half_width=of_one_more(means),
+            )
             for series, means in ((figure.series[index], self.means(index)) for index in places)
         )
         cases = tuple(
@@ -149,14 +166,26 @@ class Measured:
                 case=case,
                 values=tuple(fmean(self.values(case, index)) for index in places),
                 half_widths=tuple(half_width(self.values(case, index)) for index in places),
+                seed_half_widths=tuple(of_one_more(self.values(case, index)) for index in places),
             )
             for case in self.cases
         )
         return FigureFound(
             number=figure.number, title=figure.title, unit=figure.unit, mean=figure.mean, series=series, cases=cases,
             seeds=tuple(self.by_seed), note=" ".join([*only, figure.note]).strip(),
-            one_unit=figure.one_unit,
+            one_unit=figure.one_unit, wanting=self._wanting(),
         )  # fmt: skip
+
+    def _wanting(self) -> tuple[SeedsNeeded, ...]:
+        """Returns the cases with an interval that is wider than `POINTS`, if the figure is in percent."""
+        places = range(len(self.figure.series)) if self.figure.unit == "%" else ()
+        found = []
+        for case in self.cases:
+            needed = max((seeds_for(self.values(case, index), POINTS) for index in places), default=0)
+            if needed > len(self.by_seed) > 1:
+                seconds = self.seconds.get(case, 0.0)
+                found.append(SeedsNeeded(case=case, points=POINTS, seeds=needed, seconds=seconds))
+        return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -185,6 +214,8 @@ class Study:
     settings: tuple[Setting, ...]
     figures: tuple[Figure, ...]
     trends: tuple[Trend, ...]
+    seeds: int = 3
+    """Usual number of seeds."""
 
     def of_cases(self, names: Sequence[str]) -> "Study":
         """Returns the study of only the cases with these names. It judges no trends: a trend is a statement about all
@@ -280,6 +311,32 @@ def half_width(values: Sequence[float]) -> float | None:
     """Half of the 95 % interval of the mean of values, by Student's distribution; `None` for a single value."""
     found = json.loads(_core.ratio(list(values), [1.0] * len(values)))
     return float(found["high"] - found["value"]) if found else None
+
+
+def of_one_more(values: Sequence[float]) -> float | None:
+    """Half of the 95 % interval in which one further value of the same kind lies, around the mean of `values`; `None`
+    for a single value. The further value varies as one of them does, and their mean is uncertain too.
+    """
+    half = half_width(values)
+    return None if half is None else half * math.sqrt(len(values) + 1)
+
+
+def seeds_for(values: Sequence[float], points: float) -> int:
+    """Returns the number of values that the interval of their mean would need to have a half of at most `points`, if
+    they vary as these do; at most `SEEDS_MAX`. A single value needs one.
+    """
+    if len(values) < 2:
+        return 1
+    spread = stdev(values)
+    low, high = 2, SEEDS_MAX
+    while low < high:
+        middle = (low + high) // 2
+        sample = [-1.0, 1.0] * (middle // 2) + [0.0] * (middle % 2)
+        if spread * (half_width(sample) or 0.0) / stdev(sample) <= points:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def geometric(values: Sequence[float]) -> float:

@@ -37,7 +37,7 @@ from casemate.schemas.imported import ImportedKey, ImportedMachine
 from casemate.schemas.intervals import Interval
 from casemate.schemas.origin import Origin, Recording, Totals, TraceInfo
 from casemate.schemas.power_loss import Mismatch, PowerLoss, PowerLosses
-from casemate.schemas.predicted import Predicted, Speculation
+from casemate.schemas.predicted import FrequentWord, Predicted, Speculation
 from casemate.schemas.reproduce import Reproduction
 from casemate.schemas.run import Configuration, Failure, Record, RunResults
 from casemate.schemas.sweep import Rows, SweepPlan, SweepResult
@@ -84,6 +84,7 @@ __all__ = [
     "Explanations",
     "Failure",
     "Fpga",
+    "FrequentWord",
     "HardwareCost",
     "Implementation",
     "ImportedKey",

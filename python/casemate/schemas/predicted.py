@@ -65,6 +65,15 @@ class Predicted(Predictable):
     """Number of values in the table."""
 
 
+class FrequentWord(Result):
+    """A word of 64 bits in lines to and from memory."""
+
+    word: str
+    """The word, in hexadecimal, as in `0x1f`."""
+    count: int
+    """Number of times that it was in a line from memory, or in a line that was written back."""
+
+
 class Speculation(Predictable):
     """Predictions of a design's speculation, and their outcome."""
 

@@ -16,6 +16,8 @@ class SeriesFound(Result):
     """Our mean over the seeds."""
     half_width: float | None
     """Half of the 95 % interval of our mean, by Student's distribution over the seeds; null with one seed."""
+    seed_half_width: float | None = None
+    """Half of the 95 % interval in which the mean over the cases lies with one further seed; null with one seed."""
 
 
 class CaseFigures(Result):
@@ -27,6 +29,21 @@ class CaseFigures(Result):
     """One number for each series: means over the seeds."""
     half_widths: tuple[float | None, ...]
     """Half of the 95 % interval of each number; null with one seed."""
+    seed_half_widths: tuple[float | None, ...] = ()
+    """Half of the 95 % interval in which each number lies with one further seed; null with one seed."""
+
+
+class SeedsNeeded(Result):
+    """Number of seeds after which the widest interval of a case would be narrow."""
+
+    case: str
+    """Name of the workload."""
+    points: float
+    """Half of the wanted interval, in the unit of the figure."""
+    seeds: int
+    """Number of seeds, from the spread over the present ones."""
+    seconds: float
+    """Time of one seed of this case, on one processor."""
 
 
 class FigureFound(Result):
@@ -48,6 +65,8 @@ class FigureFound(Result):
     """Seeds with complete runs of all cases; the figure uses only these seeds."""
     note: str
     """Differences from the paper."""
+    wanting: tuple[SeedsNeeded, ...] = ()
+    """Cases with a number in percent that more seeds would give a narrower interval."""
     one_unit: bool = True
     """True if all series have the same unit, so that their bars can be compared."""
 

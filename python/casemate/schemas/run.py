@@ -27,7 +27,7 @@ from casemate.schemas.intervals import Interval
 from casemate.schemas.moving import Moving
 from casemate.schemas.origin import Origin
 from casemate.schemas.persist_buffer import PersistBuffer
-from casemate.schemas.predicted import Predicted, Speculation
+from casemate.schemas.predicted import FrequentWord, Predicted, Speculation
 from casemate.schemas.sampling import Detail, Estimate, Sampling, ratio
 from casemate.schemas.waits import CoreTime, ReadTimes
 from casemate.text.amounts import size
@@ -35,6 +35,8 @@ from casemate.text.nearest import missing
 
 Age = Literal["new", "steady"]
 """State of the data's encryption counters when a machine begins."""
+StartOrder = Literal["program", "frequent"]
+"""Order of the words of memory when a machine begins."""
 
 
 class Configuration(Result):
@@ -51,6 +53,10 @@ class Configuration(Result):
     age: Age
     """State of the data's encryption counters when the machine began: `new`, all zero, or `steady`, at a moment of a
     long life.
+    """
+    start_values: tuple[FrequentWord, ...] = ()
+    """Values of a first pass with their counts, the most frequent first: the run began as if the chip had written all
+    of memory by them. Empty if memory was in program order and tables of frequent values were empty.
     """
     budget: int
     """Maximum number of instructions of each program to simulate."""
@@ -181,6 +187,10 @@ class Record(Result):
     predicted: tuple[Predicted, ...] = ()
     """Predictions of each table of frequent values that observed the run; empty without tables. In a sampled run, they
     include lines that arrived during warming.
+    """
+    frequent_words: tuple[FrequentWord, ...] = ()
+    """The 64 words that were most frequent in lines to and from memory, also during the warm-up, the most frequent
+    first; empty without tables.
     """
     events: int
     """Number of events on the simulated clock."""

@@ -229,18 +229,15 @@ def _client(scheduler: Any, **settings: Any) -> Any:
     """Connects a client of Dask to a scheduler. A client that finds no scheduler is closed at once: the garbage
     collector would close it at any moment, also while its thread holds the lock that the end of a client waits for.
     """
-    base: Any = library("distributed").Client
-
-    class Client(base):
-        def __init__(self) -> None:
-            try:
-                super().__init__(scheduler, **settings)
-            except BaseException:
-                with suppress(Exception):
-                    self.close(timeout=2)
-                raise
-
-    return Client()
+    kind: Any = library("distributed").Client
+    client = kind.__new__(kind)
+    try:
+        client.__init__(scheduler, **settings)
+    except BaseException:
+        with suppress(Exception):
+            client.close(timeout=2)
+        raise
+    return client
 
 
 def _silence() -> None:

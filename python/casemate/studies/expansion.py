@@ -82,7 +82,7 @@ def _options(study: Study, program: StudyProgram) -> dict[str, Any]:
     """Returns the options of a program's runs that differ from the defaults."""
     given = {
         "limit": _limit(study, program), "warm_up": study.warm_up if program.warm_up is None else program.warm_up,
-        "detail": study.detail, "sampling": dict(study.sampling), "age": study.age,
+        "detail": study.detail, "sampling": dict(study.sampling), "age": study.age, "start_order": study.start_order,
         "check_values": study.check_values, "ledger": study.ledger, "values": tuple(study.values),
     }  # fmt: skip
     usual = RunOptions()

@@ -185,4 +185,6 @@ def _decided(point: Point) -> tuple[dict[str, Any], int]:
     (simulation,) = json.loads(native.plan(native.to_json(requested)))
     known = simulation.pop("footprint_bytes")
     machine_bytes = parse_size(simulation["machine"]["memory"]["size"])
-    return simulation | {"options": request}, min(machine_bytes, known if known is not None else UNKNOWN_BYTES)
+    return simulation | {"options": request, "start_order": options.start_order}, min(
+        machine_bytes, known if known is not None else UNKNOWN_BYTES
+    )

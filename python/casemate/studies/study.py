@@ -14,7 +14,7 @@ from casemate._core import CasemateError
 from casemate.api import ATTACK_TRIALS, DEFAULT_DESIGNS, DEFAULT_MACHINE
 from casemate.laboratory.arguments import WHOLE_MAX, short
 from casemate.laboratory.requests import BuiltIn, Persistent, Program, Trace
-from casemate.schemas.run import Age
+from casemate.schemas.run import Age, StartOrder
 from casemate.text.nearest import hint
 
 Value = bool | int | float | str
@@ -271,6 +271,7 @@ class Study(Part):
     sampling: dict[str, float | str] = {}
     """Sampling options, as `{error = 0.01, aim = "traffic"}`."""
     age: Age = "new"
+    start_order: StartOrder = "program"
     check_values: bool = False
     ledger: bool = False
     values: tuple[int, ...] = ()

@@ -163,7 +163,7 @@ class Instructions:
         self._limit = progress.get("of", self._limit)
         reported = progress["instructions"]
         counts: list[int] = reported if isinstance(reported, list) else [reported]
-        busy = _busy(progress)
+        busy = "first pass" if progress.get("first_pass") else _busy(progress)
         if self._bars:
             for task, done in zip(self._tasks, counts, strict=True):
                 self._bars.update(task, completed=done, total=self._limit, busy=busy)

@@ -5,6 +5,7 @@
 //! counter_look_up_ns = 6.0
 //! aes_share = 0.5
 //! patience_ns = 6.0 # optional: the default follows from the machine's latencies
+//! sees_controller = true # optional: the rule of EMCC sees only the L2's units
 //! off_below = { per_thousand_requests = 10, sample = 10000 } # optional
 //! ```
 //! The L2s and the memory controller share the AES units of `[engines]`: the controller has the units that the L2s do
@@ -29,6 +30,11 @@ pub struct AtL2 {
     /// decrypts its line. By default the time that decryption in the L2 saves ([`Machine::patience`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience_ns: Option<f64>,
+    /// True if L2s see the load of the controller, and accept reads by it (not in EMCC). A read then waits for the AES
+    /// units of its L2 for a shorter time if reads wait for memory, and for a longer time if the controller's units are
+    /// busy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sees_controller: bool,
     /// Rate of memory accesses below which an L2 decrypts no lines; without it, an L2 always does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_below: Option<OffBelow>,
@@ -179,9 +185,10 @@ impl Machine {
     /// so the controller would wait longer for its counters.
     pub fn patience(&self, parts: &Parts) -> Option<Patience> {
         let at_l2 = self.at_l2.filter(|_| parts.caches.counters_in_l2.is_some())?;
+        let sees_controller = at_l2.sees_controller;
         if let Some(ns) = at_l2.patience_ns {
             let patience = Duration::from_ns_f64(ns);
-            return Some(Patience { unpredicted: patience, predicted: patience });
+            return Some(Patience { unpredicted: patience, predicted: patience, sees_controller });
         }
         let ns = Duration::from_ns_f64;
         let (way, look_up) = self.mean_way();
@@ -199,6 +206,7 @@ impl Machine {
         Some(Patience {
             unpredicted: saved(request + row),
             predicted: saved((self.prediction_after_look_up() + row).max(request)),
+            sees_controller,
         })
     }
 

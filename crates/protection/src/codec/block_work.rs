@@ -3,7 +3,8 @@
 //! Blocks that need only the nonce begin when the counter is known, before the text arrives. The other blocks wait for
 //! the counter and for the text.
 
-use crate::verbs::{AesUnits, Blocks, Known, Passing, Purpose, Verbs};
+use super::EarlyBlocks;
+use crate::verbs::{AesUnits, Blocks, Known, Purpose, Verbs};
 use crypto::{BlockCipher, BlockOrder, Uses};
 use sim::join_all;
 use units::{LINE_BYTES, WORD_BYTES, Words};
@@ -43,10 +44,6 @@ async fn through<V: Verbs>(verbs: &V, blocks: Option<Blocks>) {
         verbs.await_blocks(verbs.pad(AesUnits::Controller, blocks, Known::default())).await;
     }
 }
-
-/// Blocks of a line that need only its counter and have begun, in one batch or two. The second batch is boxed, since
-/// few lines need it and each read holds this value.
-pub(crate) type EarlyBlocks = (Passing, Option<Box<Passing>>);
 
 /// Returns the length in bytes of the separately decrypted pieces of a line, with a tag or without. A piece is a block;
 /// or a word, if all blocks are computed in advance; or the line, if one tag covers the whole line.
@@ -211,16 +208,20 @@ impl BlockWork {
         let nothing = kept.map(|uses| Blocks::parallel(uses.cipher, Purpose::Nonce, 0));
         let (first, known) = (first.or(nothing)?, self.decode(verbs));
         let begin = |blocks| verbs.pad(AesUnits::Controller, blocks, known);
-        Some((begin(first), second.map(|second| Box::new(begin(second)))))
+        Some(EarlyBlocks { first: begin(first), second: second.map(|second| Box::new(begin(second))), pads: None })
     }
 
     /// Waits for the blocks that need only the counter of a line, which may be under way, and for `blocks`. Waits for
     /// the blocks of the tag last, since `blocks` do not depend on them.
     async fn behind_pad<V: Verbs>(&self, verbs: &V, begun: Option<EarlyBlocks>, blocks: Option<Blocks>) {
-        let (pad, tag) = begun.map_or((None, None), |(first, second)| match self.early() {
-            Some(_) => (Some(first), second),
-            None => (None, Some(Box::new(first))),
-        });
+        let (pad, tag, pads) =
+            begun.map_or((None, None, None), |EarlyBlocks { first, second, pads }| match self.early() {
+                Some(_) => (Some(first), second, pads),
+                None => (None, Some(Box::new(first)), None),
+            });
+        for (_, pad) in pads.into_iter().flatten() {
+            verbs.await_blocks(pad).await;
+        }
         if let Some(pad) = pad {
             verbs.await_blocks(pad).await;
         }

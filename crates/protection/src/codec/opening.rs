@@ -15,9 +15,8 @@
 //! piece is decrypted and verified earlier ([`speculated`](super::speculated)). Candidates with tags that cover the
 //! line's bitmap are offered when the bitmap arrives, while the line is decrypted.
 
-use super::block_work::EarlyBlocks;
 use super::speculated::{Speculating, number_of};
-use super::{Arrived, LineCodec, OpeningWork};
+use super::{Arrived, EarlyBlocks, LineCodec, OpeningWork};
 use crate::mac::Mac;
 use crate::planted::Bug;
 use crate::speculation::Bitmap;
@@ -36,8 +35,8 @@ struct LineOpening<'a, V, F> {
     plaintext: Cell<Plaintext>,
     /// Speculation on the pieces of the line, if the line has candidates.
     speculating: Option<Speculating<'a, V>>,
-    /// Set when the blocks of decryption that need only the nonce are complete.
-    padded: Once<()>,
+    /// Set for each word when the blocks of its decryption that need only the nonce are complete.
+    padded: [Once<()>; WORDS_PER_LINE],
     /// Set when the blocks of the tag that need only the nonce are complete.
     tag_begun: Once<()>,
     /// Set for each word that has been decrypted.
@@ -158,7 +157,7 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'a, V, F> {
         let plaintext = Cell::new(Plaintext { bytes, verified: codec.mac.is_some() });
         let release_first = Cell::new(Some(release_first));
         let speculating = Speculating::new(codec, verbs, arrived, candidates);
-        let (padded, tag_begun) = Default::default();
+        let (padded, tag_begun): ([Once<()>; WORDS_PER_LINE], _) = Default::default();
         let decrypted: [Once<()>; WORDS_PER_LINE] = Default::default();
         // The words after the end of a short line count as decrypted.
         decrypted[codec.cipher.length().bytes() / WORD_BYTES..].iter().for_each(|word| word.set(()));
@@ -183,26 +182,43 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
     }
 
     /// Waits for the blocks that need only the nonce: separately for decryption and for the tag, if these blocks are in
-    /// two batches.
-    async fn early(&self, pad: Option<EarlyBlocks>) {
-        let begun = pad.or_else(|| self.codec.work.begin_pad(self.verbs, false));
-        let (pad, tag) = begun.map_or((None, None), |(pad, tag)| (Some(pad), tag));
-        let is_one = tag.is_none();
-        let pad = async {
-            if let Some(pad) = pad {
-                self.verbs.await_blocks(pad).await;
-            }
-            self.padded.set(());
+    /// two batches, and separately for each piece, if its pad entered the units alone.
+    async fn early(&self, begun: Option<EarlyBlocks>) {
+        let begun = begun.or_else(|| self.codec.work.begin_pad(self.verbs, false));
+        let Some(EarlyBlocks { first, second, pads }) = begun else {
+            self.set_padded(Words::ALL);
+            return self.tag_begun.set(());
         };
-        let tag = async {
-            if let Some(tag) = tag {
-                self.verbs.await_blocks(*tag).await;
+        let (has_second, has_pads) = (second.is_some(), pads.is_some());
+        let first = async {
+            self.verbs.await_blocks(first).await;
+            if !has_pads {
+                self.set_padded(Words::ALL);
+            }
+            if !has_second {
                 self.tag_begun.set(());
             }
         };
-        join!(pad, tag);
-        if is_one {
-            self.tag_begun.set(());
+        let second = async {
+            if let Some(second) = second {
+                self.verbs.await_blocks(*second).await;
+                self.tag_begun.set(());
+            }
+        };
+        let pad = async |(piece, pad)| {
+            self.verbs.await_blocks(pad).await;
+            self.set_padded(piece);
+        };
+        join!(first, second, join_all(pads.into_iter().flatten().map(pad)));
+    }
+
+    fn set_padded(&self, words: Words) {
+        words.iter().for_each(|word| self.padded[word.index()].set(()));
+    }
+
+    async fn padded(&self, words: Words) {
+        for word in words.iter() {
+            self.padded[word.index()].wait().await;
         }
     }
 
@@ -220,7 +236,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
             None => self.await_words(piece).await,
         }
         if work.is_masked_before() {
-            self.padded.wait().await;
+            self.padded(piece).await;
         }
         let passing = work.opening_of_piece(piece).map(|blocks| self.begin(blocks));
         let by_cipher = async {
@@ -234,9 +250,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
             // encrypted nonce.
             match work.block_before(piece) {
                 Some(before) => self.await_words(before).await,
-                None if work.is_masked_after() => {
-                    self.padded.wait().await;
-                }
+                None if work.is_masked_after() => self.padded(piece).await,
                 None => {}
             }
         };
@@ -332,7 +346,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         let check = async |piece: Words| {
             self.text(piece).await;
             let by_code = async {
-                self.padded.wait().await;
+                self.padded(piece).await;
                 self.tag_begun.wait().await;
                 if mac.coverage.bitmap && order.known().await.is_err() {
                     return false;

@@ -20,24 +20,24 @@ pub(crate) type Brought = Once<Result<Bitmap, Fault>>;
 pub(crate) struct BitmapOrder<'a> {
     /// Result of fetching the bitmap; `None` if lines are not re-ordered.
     brought: Option<&'a Brought>,
-    /// True if the line is in program order, whatever its bitmap says.
-    booted: bool,
+    /// The bitmap of a line that booting has just put into memory, which counts whatever memory returns.
+    booted: Option<Bitmap>,
 }
 
 impl<'a> BitmapOrder<'a> {
     /// Order of a line in a design that does not re-order lines.
-    pub const AS_IT_IS: BitmapOrder<'static> = BitmapOrder { brought: None, booted: false };
+    pub const AS_IT_IS: BitmapOrder<'static> = BitmapOrder { brought: None, booted: None };
 
     /// Returns the order that a bitmap gives when it arrives.
     pub fn by(brought: &'a Brought) -> BitmapOrder<'a> {
-        BitmapOrder { brought: Some(brought), booted: false }
+        BitmapOrder { brought: Some(brought), booted: None }
     }
 
-    /// Returns the order of a line that booting has just put into memory: program order, whatever memory returns for
+    /// Returns the order of a line that booting has just put into memory with this bitmap, whatever memory returns for
     /// its bitmap. Accesses wait for the bitmap nevertheless, since a chip cannot distinguish this line from a written
     /// line.
-    pub fn booted(self) -> BitmapOrder<'a> {
-        BitmapOrder { booted: true, ..self }
+    pub fn booted(self, bitmap: Bitmap) -> BitmapOrder<'a> {
+        BitmapOrder { booted: Some(bitmap), ..self }
     }
 
     /// Returns true if lines have bitmaps.
@@ -60,6 +60,6 @@ impl<'a> BitmapOrder<'a> {
     }
 
     fn of(self, brought: Result<Bitmap, Fault>) -> Result<Bitmap, Fault> {
-        brought.map(|bitmap| if self.booted { Bitmap::NONE } else { bitmap })
+        brought.map(|bitmap| self.booted.unwrap_or(bitmap))
     }
 }

@@ -10,7 +10,7 @@ use crate::domain::{RegisterUpdate, Registers};
 use crate::execution::durable::Durable;
 use crate::execution::overflows::Overflows;
 use crate::execution::pins::Pins;
-use crate::execution::private::Patience;
+use crate::execution::private::{ControllerLoad, Patience};
 use crate::execution::reads::{ReadPart, ReadProgress};
 use crate::execution::units::EngineUnits;
 use crate::execution::waits::{cause_of, word_for};
@@ -49,6 +49,7 @@ pub struct TimedMemory {
     windows: Windows,
     overflows: Overflows,
     receiver: Rc<dyn Receiver>,
+    load: ControllerLoad,
 }
 
 impl TimedMemory {
@@ -75,6 +76,7 @@ impl TimedMemory {
             windows: Windows::default(),
             overflows: Overflows::default(),
             receiver,
+            load: ControllerLoad::default(),
         }
     }
 
@@ -337,6 +339,9 @@ impl Timed {
         };
         // The fetch also waits for room in the queue.
         let waited = answer.waited + answer.arrived.since(began);
+        if role == Role::Data {
+            self.memory.load.waited_for_memory(waited);
+        }
         self.progress.fetched(role, (began, waited), self.memory.clock.now());
         let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
         self.account.set(VerbReport {

@@ -139,13 +139,13 @@ impl MetadataCaches {
         self.cache(role).written_through(slot, content);
     }
 
-    /// Changes a line of tags on the chip in the way in which memory has just been changed: a clean line stays clean.
-    pub fn amend_tags(&mut self, slot: Slot, change: impl FnOnce(&mut Line)) {
+    /// Changes a line on the chip in the way in which memory has just been changed: a clean line stays clean.
+    pub fn amend(&mut self, role: Role, slot: Slot, change: impl FnOnce(&mut Line)) {
         let line = if self.departures.of(slot).is_some() {
-            self.call_back(Role::Tag, slot);
-            self.edit_resident(Role::Tag, slot)
+            self.call_back(role, slot);
+            self.edit_resident(role, slot)
         } else {
-            self.cache(Role::Tag).get_mut(slot)
+            self.cache(role).get_mut(slot)
         };
         if let Some(line) = line {
             change(line);

@@ -62,10 +62,10 @@ fn a_first_read_updates_its_tag_in_an_evicted_line_of_tags() {
     let mut chip = ChipState::new(Geometries::separate([one; 4]), None, 1, Forest::default(), PlantedBug::NONE);
     LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Tag, *slot, content, true));
     for (slot, content) in LINES {
-        chip.caches.amend_tags(slot, |line| line[5] = 77);
+        chip.caches.amend(Role::Tag, slot, |line| line[5] = 77);
         let mut amended = content;
         amended[5] = 77;
         assert_eq!(chip.caches.content(Role::Tag, slot), Some(amended), "{slot:?}");
     }
-    chip.caches.amend_tags(Slot(9), |_| panic!("a line that is not on the chip is changed in memory only"));
+    chip.caches.amend(Role::Tag, Slot(9), |_| panic!("a line that is not on the chip is changed in memory only"));
 }

@@ -1,7 +1,7 @@
 //! The bitmap of a line, in a design that re-orders lines: a read looks it up with the line, and a write changes it.
 
 use super::Scheme;
-use crate::bitmaps;
+use crate::bitmaps::{self, BitmapCipher};
 use crate::codec::{BitmapOrder, Brought};
 use crate::layout::Layout;
 use crate::planted::Bug;
@@ -54,9 +54,28 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
         let LineBitmap { scheme, verbs, .. } = *self;
         let last = scheme.layout.data_lines() - 1;
         let next = LineAddr((self.line.0 + bitmaps::LINES_PER_LINE).min(last));
-        match slot(&scheme.layout, next).filter(|_| scheme.metadata.prefetches_bitmaps()) {
+        match slot(&scheme.layout, next)
+            .filter(|_| scheme.metadata.bitmaps.as_ref().is_some_and(BitmapCipher::prefetches_next))
+        {
             Some(slot) => scheme.metadata.get(verbs, slot, Role::Bitmap).await.map(drop),
             None => Ok(()),
+        }
+    }
+
+    /// Puts the bitmap of a line into memory as if booting had done so. The line of bitmaps is on the chip, unless
+    /// other accesses have evicted it since this access fetched it.
+    pub async fn boot(&self, bitmap: Bitmap) -> Result<(), Fault> {
+        let LineBitmap { scheme, verbs, .. } = *self;
+        let Some(cipher) = &scheme.metadata.bitmaps else { return Ok(()) };
+        let write = |bitmaps: &mut Line| bitmaps::write(bitmaps, self.line, bitmap);
+        loop {
+            // While the chip has the line, no fetch of its former content is under way.
+            scheme.metadata.get(verbs, self.slot, Role::Bitmap).await?;
+            if scheme.metadata.on_chip(|chip| chip.caches.content(Role::Bitmap, self.slot)).is_some() {
+                scheme.metadata.on_chip(|chip| chip.caches.amend(Role::Bitmap, self.slot, write));
+                cipher.boot(verbs, self.slot, write);
+                return Ok(());
+            }
         }
     }
 

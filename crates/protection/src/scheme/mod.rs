@@ -38,6 +38,7 @@ pub use read::in_l2::Demand;
 pub(crate) use write::PendingWrites;
 pub use write::{DurableCaches, ObservedState, Observers, PersistBufferHandle};
 
+use crate::bitmaps::BitmapCipher;
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
 use crate::layout::Layout;
@@ -111,6 +112,17 @@ impl Scheme {
     /// The permuted lines, if the design permutes lines.
     pub fn moving(&self) -> Option<&MovingLines> {
         self.moving.as_ref()
+    }
+
+    /// Begins as if this chip had written all of memory while these values were frequent. Each has the number of times that
+    /// it was seen, and the most frequent is first: the table of frequent values contains them, and lines are re-ordered, with bitmaps in memory, if the design re-orders
+    /// lines. Has no effect on a design without such a table. Must be called before the first access.
+    pub fn begin_ordered(&mut self, values: &[(u64, u64)]) {
+        let Some(speculation) = &self.codec.speculation else { return };
+        self.codec.start_order = speculation.begin_ordered(values);
+        if self.codec.start_order.is_by_values() {
+            self.metadata.bitmaps.iter_mut().for_each(BitmapCipher::begin_ordered);
+        }
     }
 
     /// Reads or changes the trusted state on the chip, between two accesses. If a machine's last-level cache and L2s

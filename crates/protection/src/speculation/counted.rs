@@ -48,6 +48,21 @@ impl CountedWords {
         CountedWords { held: words.iter().take(size).enumerate().map(long_seen).collect(), ..CountedWords::new(size) }
     }
 
+    /// Returns a table that has seen these words this number of times, the most frequent first. All counts are halved until
+    /// the largest fits.
+    pub fn seen(size: usize, words: &[(u64, u64)]) -> CountedWords {
+        let most = words.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let halvings = (0..u64::BITS).find(|halvings| most >> halvings <= u64::from(u16::MAX)).unwrap_or(0);
+        // The most frequent was used last, so that the rarest is the first to be replaced.
+        let seen = |(rank, &(word, count)): (usize, &(u64, u64))| SeenWord {
+            word,
+            count: (count >> halvings) as u16,
+            at: (size - rank) as u64,
+        };
+        let held = words.iter().take(size).enumerate().map(seen).collect();
+        CountedWords { held, seen: size as u64, ..CountedWords::new(size) }
+    }
+
     /// The values, the most frequent first. Among equally frequent values, the last seen is first.
     pub fn words(&self) -> Vec<u64> {
         let mut held = self.held.clone();

@@ -19,11 +19,13 @@ mod bitmap;
 mod candidates;
 mod counted;
 mod recent;
+mod start_order;
 mod values;
 
 pub use bitmap::Bitmap;
 pub(crate) use candidates::Candidates;
 use candidates::words_of;
+pub(crate) use start_order::StartOrder;
 pub use values::{Tracking, ValueTable, WORDS_MAX};
 
 use crate::planted::{Bug, PlantedBug};
@@ -184,6 +186,15 @@ impl Speculation {
     /// The bitmap of a line that is sealed now, or [`Bitmap::NONE`] without re-ordering.
     pub(crate) fn bitmap_of(&self, line: &Line) -> Bitmap {
         if self.reordering.is_some() { Bitmap::of(self.candidates().frequent(line)) } else { Bitmap::NONE }
+    }
+
+    /// Begins as if this chip had written all of memory while these values were frequent, each seen this number of times,
+    /// the most frequent first. Returns the order that lines then have. A table that does not learn keeps its values.
+    pub(crate) fn begin_ordered(&self, values: &[(u64, u64)]) -> StartOrder {
+        if self.tracking != Tracking::Fixed {
+            self.table.replace(ValueTable::seen(self.values, self.tracking, values));
+        }
+        StartOrder(self.reordering.map(|_| self.candidates()))
     }
 
     /// Maximum number of values in the table.

@@ -59,6 +59,18 @@ impl ValueTable {
         })
     }
 
+    /// Returns a table of `size` words that has seen these words this number of times, the most frequent first.
+    ///
+    /// # Panics
+    /// The panics of [`ValueTable::of`].
+    pub fn seen(size: usize, tracking: Tracking, words: &[(u64, u64)]) -> ValueTable {
+        let first: Vec<u64> = words.iter().take(size).map(|(word, _)| *word).collect();
+        match tracking {
+            Tracking::Counted => ValueTable(HeldValues::Counted(CountedWords::seen(size, words))),
+            Tracking::Lru | Tracking::Fixed => ValueTable::of(size, tracking, &first),
+        }
+    }
+
     /// Returns true if a word is one of the values.
     pub fn holds(&self, word: u64) -> bool {
         match &self.0 {
@@ -106,6 +118,18 @@ mod tests {
         assert_eq!(words_after(Tracking::Counted, &[7, 7, 9]), [8, 9], "they were seen for long");
         assert_eq!(words_after(Tracking::Lru, &[7, 7, 9]), [9, 7]);
         assert_eq!(words_after(Tracking::Fixed, &[7, 7, 9]), [8, 9]);
+    }
+
+    #[test]
+    fn a_frequent_value_table_that_has_seen_words_replaces_them_when_another_word_is_more_frequent() {
+        let noted = |count| {
+            let mut table = ValueTable::seen(2, Tracking::Counted, &[(8, 900), (9, 3), (7, 2)]);
+            (0..count).for_each(|_| table.note(1));
+            table.words()
+        };
+        assert_eq!((noted(3), noted(4)), (vec![8, 9], vec![8, 1]));
+        let million = ValueTable::seen(2, Tracking::Counted, &[(8, 1 << 40), (9, 1 << 39)]);
+        assert_eq!(million.words(), [8, 9], "counts that are too large are halved");
     }
 
     #[test]

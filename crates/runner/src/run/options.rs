@@ -5,8 +5,8 @@ use crate::excerpt::ExcerptOptions;
 use crate::record::Configuration;
 use crate::run::RunError;
 use crate::sampling::Detail;
+use crate::start::StartState;
 use catalogue::{Design, Machine};
-use protection::counter::StartingAge;
 use protection::scheme::Scheme;
 use protection::speculation::COMPUTED_ONE_IN;
 use units::LineLength;
@@ -21,8 +21,8 @@ pub struct RunOptions {
     pub design: Design,
     /// Seed of the keys, of the page placement, and of the encryption counters of an aged machine.
     pub seed: u64,
-    /// Age of the encryption counters of data at the start of the run.
-    pub age: StartingAge,
+    /// State of the chip and of memory at the start of the run.
+    pub start: StartState,
     /// Maximum number of instructions of each program, on all its cores together.
     pub budget: u64,
     /// Instructions of each program before the statistics begin (warm-up). They are part of the budget.
@@ -46,10 +46,10 @@ impl RunOptions {
     /// Options for a run of `budget` instructions of each program, all in detail and without a warm-up: with new
     /// encryption counters, without a ledger, and with seed 1.
     pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
-        let (age, detail) = (StartingAge::New, Detail::All);
+        let (start, detail) = (StartState::default(), Detail::All);
         let (seed, warm_up, ledger, tables) = (1, 0, false, Vec::new());
         let (interval, bus, excerpt) = (None, None, None);
-        RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail, interval, tables, bus, excerpt }
+        RunOptions { machine, design, seed, start, budget, warm_up, ledger, detail, interval, tables, bus, excerpt }
     }
 
     /// Checks that the design is consistent, and that the machine has the units for it, before the run.
@@ -77,10 +77,15 @@ impl RunOptions {
     /// Builds the design over the machine's memory.
     pub(super) fn compose(&self) -> Result<Scheme, RunError> {
         self.check_lines()?;
-        let RunOptions { machine, design, seed, age, .. } = self;
-        let built =
-            machine.admits(&design.parts).and_then(|()| design.parts.build_aged(machine.data_lines(), *seed, *age));
-        let scheme = built.map_err(|rule| RunError::Design { design: design.name.clone(), rule })?;
+        let RunOptions { machine, design, seed, start, .. } = self;
+        let built = machine
+            .admits(&design.parts)
+            .and_then(|()| design.parts.build_aged(machine.data_lines(), *seed, start.age));
+        let mut scheme = built.map_err(|rule| RunError::Design { design: design.name.clone(), rule })?;
+        let values: Vec<(u64, u64)> = start.values.iter().map(|found| (found.word.0, found.count)).collect();
+        if !values.is_empty() {
+            scheme.begin_ordered(&values);
+        }
         if let Some(speculation) = scheme.cryptography().speculation() {
             speculation.compute_one_in(COMPUTED_ONE_IN);
         }
@@ -95,7 +100,7 @@ impl RunOptions {
             machine: self.machine.clone(),
             design: self.design.clone(),
             seed: self.seed,
-            age: self.age,
+            start: self.start.clone(),
             budget: self.budget,
             warm_up: self.warm_up,
             detail: self.detail,

@@ -6,6 +6,11 @@
 //! totals vary together, as the times of the same units under two designs do, the deviations and the confidence
 //! interval are small. So the comparison of two designs uses matched pairs without a further rule. Like SMARTS, the
 //! module treats a regular sample as a random sample.
+//!
+//! Bursts of traffic make the deviations of units skewed: most samples contain too few bursts, and estimate both the
+//! result and its variance too low. The interval of a sample's units therefore follows from the skewness of the
+//! deviations (P. Hall, "On the removal of skewness by transformation", Journal of the Royal Statistical Society B 54,
+//! 1992): it reaches farther to the side of the rare, large deviations, and no less far to the other side.
 
 use serde::Serialize;
 
@@ -36,17 +41,57 @@ impl Estimate {
 /// The ratio of the sum of `above` to the sum of `below`, both by unit. Returns `None` for fewer than two units, and if
 /// the sum of `below` is not positive.
 pub fn ratio(above: &[f64], below: &[f64]) -> Option<Estimate> {
-    let count = above.len().min(below.len());
-    let total: f64 = below.iter().sum();
-    if count < 2 || total <= 0.0 {
-        return None;
-    }
-    let value = above.iter().sum::<f64>() / total;
-    let squares: f64 = above.iter().zip(below).map(|(above, below)| (above - value * below).powi(2)).sum();
-    let freedom = (count - 1) as f64;
-    let error = (squares / freedom / count as f64).sqrt() / (total / count as f64);
-    let half = student_97_5(freedom) * error;
+    let Deviations { count, value, error, .. } = Deviations::of(above, below)?;
+    let half = student_97_5(count - 1.0) * error;
     Some(Estimate { value, low: (value - half).max(0.0), high: value + half })
+}
+
+/// Like [`ratio`], for the units of a sample, which may contain bursts: each end of the interval is the farther of the
+/// ends with and without the skewness of the units.
+pub fn ratio_of_units(above: &[f64], below: &[f64]) -> Option<Estimate> {
+    let Deviations { count, value, error, skewness } = Deviations::of(above, below)?;
+    let quantile = student_97_5(count - 1.0);
+    let by_skewness = |quantile: f64| {
+        let share = skewness / count.sqrt();
+        if share.abs() < 1e-6 {
+            return quantile;
+        }
+        // Hall's cubic transformation, inverted.
+        ((1.0 + share * (quantile - share / 6.0)).cbrt() - 1.0) * 3.0 / share
+    };
+    let low = value - error * by_skewness(quantile).max(quantile);
+    let high = value - error * by_skewness(-quantile).min(-quantile);
+    Some(Estimate { value, low: low.max(0.0), high })
+}
+
+/// A ratio of totals, and the deviations of the units from it.
+struct Deviations {
+    /// Number of measured units.
+    count: f64,
+    /// Ratio of the two totals.
+    value: f64,
+    /// Standard error of the ratio.
+    error: f64,
+    /// Skewness of the deviations; zero if all are equal.
+    skewness: f64,
+}
+
+impl Deviations {
+    fn of(above: &[f64], below: &[f64]) -> Option<Deviations> {
+        let units = above.len().min(below.len());
+        let total: f64 = below.iter().sum();
+        if units < 2 || total <= 0.0 {
+            return None;
+        }
+        let (count, value) = (units as f64, above.iter().sum::<f64>() / total);
+        // The deviations of all units have the sum zero.
+        let sum_of =
+            |power| above.iter().zip(below).map(|(above, below)| (above - value * below).powi(power)).sum::<f64>();
+        let (squares, cubes) = (sum_of(2), sum_of(3));
+        let error = (squares / (count - 1.0) / count).sqrt() / (total / count);
+        let skewness = if squares > 0.0 { cubes / count / (squares / count).powf(1.5) } else { 0.0 };
+        Some(Deviations { count, value, error, skewness })
+    }
 }
 
 /// The 97.5 % quantile of Student's distribution with `freedom` degrees of freedom: exact for one and two, otherwise
@@ -99,6 +144,34 @@ mod tests {
         assert_eq!((matched.value, matched.relative_error() < 1e-9), (1.25, true));
         let unmatched: Vec<f64> = above.iter().rev().copied().collect();
         assert!(ratio(&unmatched, &below).unwrap().relative_error() > 0.1);
+    }
+
+    /// Units with rare bursts, like read latency: one unit in twenty is ten times as long. The interval by the normal
+    /// distribution misses the true mean of such units two to three times as often as it should.
+    #[test]
+    fn the_confidence_interval_of_units_with_bursts_contains_the_true_mean() {
+        let mut random = Random::new(6);
+        let (trials, units) = (2_000, 100);
+        let truth = 1.0 + 9.0 / 20.0;
+        let mut held = [0; 2];
+        for _ in 0..trials {
+            let sample: Vec<f64> =
+                (0..units).map(|_| if random.below(20) == 0 { 10.0 } else { 0.5 + random.unit() }).collect();
+            let ones = vec![1.0; units];
+            for (held, found) in held.iter_mut().zip([ratio(&sample, &ones), ratio_of_units(&sample, &ones)]) {
+                let found = found.unwrap();
+                *held += u32::from(found.low <= truth && truth <= found.high);
+            }
+        }
+        let [normal, by_skewness] = held.map(|held| f64::from(held) * 100.0 / f64::from(trials));
+        assert!(by_skewness > normal + 2.0 && by_skewness > 94.0, "{normal} and {by_skewness} %");
+    }
+
+    #[test]
+    fn the_confidence_interval_of_units_without_skewness_is_that_of_the_normal_distribution() {
+        let (above, below) = ([1.0, 2.0, 3.0, 4.0, 5.0], [1.0; 5]);
+        let (normal, by_skewness) = (ratio(&above, &below).unwrap(), ratio_of_units(&above, &below).unwrap());
+        assert!((normal.low - by_skewness.low).abs() < 1e-9 && (normal.high - by_skewness.high).abs() < 1e-9);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The sample of a run, as its record describes it.
 
-use super::{Aim, Estimate, ratio};
+use super::{Aim, Estimate, ratio_of_units};
 use chip::counts::Counts;
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ impl Aim {
         };
         let (above, below): (Vec<f64>, Vec<f64>) =
             units.map(of).map(|(above, below)| (above as f64, below as f64)).unzip();
-        ratio(&above, &below)
+        ratio_of_units(&above, &below)
     }
 
     /// Returns true if the relative error of the result, estimated from some of the units, is at most `error`. A result
@@ -101,7 +101,7 @@ impl Sampling {
         let by =
             |figure: &dyn Fn(&MeasuredUnit) -> u64| units.iter().map(|unit| figure(unit) as f64).collect::<Vec<_>>();
         let instructions = by(&|unit| unit.counts.node.instructions);
-        let each = |figure: &dyn Fn(&Counts) -> u64| ratio(&by(&|unit| figure(&unit.counts)), &instructions);
+        let each = |figure: &dyn Fn(&Counts) -> u64| ratio_of_units(&by(&|unit| figure(&unit.counts)), &instructions);
         let mpki = |figure: &dyn Fn(&Counts) -> u64| each(figure).map(|estimate| estimate.times(1e3));
         let ipc = Aim::Ipc.estimate(units.iter())?;
         let latency = Aim::Latency.estimate(units.iter());

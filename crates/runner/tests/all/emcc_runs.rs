@@ -26,7 +26,7 @@ fn four_of(footprint: &str, budget: u64, machine: Machine, design: &str) -> Reco
 
 fn aged_four_of(age: StartingAge, footprint: &str, budget: u64, machine: Machine, design: &str) -> Record {
     let design = catalogue::design(design).unwrap();
-    let options = RunOptions { seed: 7, age, ledger: true, ..RunOptions::new(machine, design, budget) };
+    let options = RunOptions { seed: 7, start: age.into(), ledger: true, ..RunOptions::new(machine, design, budget) };
     let copies = (0..4).map(|copy| kernel("gups", &[("footprint", footprint)], copy)).collect();
     run_together(&options, copies, |_| RunControl::GoOn).unwrap()
 }

@@ -130,7 +130,7 @@ def _of_runs(study: Study) -> click.Command:
     @click.option(
         "--seeds",
         type=click.IntRange(min=1),
-        default=3,
+        default=study.seeds,
         show_default=True,
         metavar="N",
         help="Do every run with seeds 1 to N; a seed decides the placement of pages, the keys and the data.",

@@ -97,6 +97,16 @@ if TYPE_CHECKING:
     "order. Designs without counters, or without renewals, are not affected.",
 )
 @click.option(
+    "--start-order",
+    type=click.Choice(["program", "frequent"]),
+    default="program",
+    show_default=True,
+    help="Order of the words of memory at the start: that of the program, or frequent words first, as if the chip had "
+    "written all of memory by the values of a first pass. The first pass is the same run without protection, so the "
+    "program must be a workload or a trace. It matters for designs with a table of frequent values, which then begin "
+    "with these values.",
+)
+@click.option(
     "--persistent",
     type=click.Choice(["all", "mapped", "heap"]),
     default="all",
@@ -201,6 +211,7 @@ def command(
     region: bool,
     seed: int,
     age: Literal["new", "steady"],
+    start_order: Literal["program", "frequent"],
     persistent: Literal["all", "mapped", "heap"],
     check_values: bool,
     ledger: bool,
@@ -238,6 +249,9 @@ def command(
             "--skip and --region are for programs that run now: a trace has its part already, a workload runs all",
             context,
         )
+    if program and start_order != "program":
+        way = "record the program with `casemate record`, then run its trace"
+        raise click.UsageError(f"--start-order frequent runs a program twice, so it must be repeatable: {way}", context)
     if persistent != "all" and workloads:
         lacks = f"--persistent {persistent} is for programs and traces: a workload maps no file and has no heap"
         raise click.UsageError(lacks, context)
@@ -298,6 +312,7 @@ def command(
         sampling=sampling,
         seed=seed,
         age=age,
+        start_order=start_order,
         check_values=check_values,
         ledger=ledger,
         protection=not no_attacks,
@@ -309,7 +324,9 @@ def command(
     )
     runnable = live if program else several
     if loss is not None:
-        power_loss.check(context, folder=folder, values=values, check_values=check_values)
+        power_loss.check(
+            context, folder=folder, values=values, check_values=check_values, start_order=start_order == "frequent"
+        )
         return power_loss.run(runnable, (names, on), changes, run_options, loss, as_json)
     with Instructions(notices, columns, None, title) as progress:
         results = api.run(

@@ -33,4 +33,5 @@ STUDY = Study(
     settings=SETTINGS,
     figures=FIGURES,
     trends=TRENDS,
+    seeds=8,
 )

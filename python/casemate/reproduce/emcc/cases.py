@@ -97,6 +97,7 @@ SETTINGS = (
     *_pair("aes25", {"machine.engines.aes.latency_ns": 25}),
     # With this patience, L2s never find their AES units too busy.
     _setting("emcc-patient", "emcc", {"machine.at_l2.patience_ns": 100_000}),
+    _setting("emcc-seeing", "emcc", {"machine.at_l2.sees_controller": "true"}),
     _setting("emcc-share20", "emcc", {"machine.at_l2.aes_share": 0.2}),
     _setting("emcc-share80", "emcc", {"machine.at_l2.aes_share": 0.8}),
     *_pair("units160", {"machine.engines.aes.units": 160}),

@@ -134,9 +134,11 @@ def _relative(setting: str, name: str) -> Series:
     return Series(name, lambda under: _speed(under(setting)) / _speed(under("none")))
 
 
-def _gain(name: str, paper: float | None = None, suffix: str = "") -> Series:
+def _gain(name: str, paper: float | None = None, suffix: str = "", baseline: str | None = None) -> Series:
+    without = f"morphable{suffix}" if baseline is None else baseline
+
     def of(under: Under) -> float:
-        return 100 * (_speed(under(f"emcc{suffix}")) / _speed(under(f"morphable{suffix}")) - 1)
+        return 100 * (_speed(under(f"emcc{suffix}")) / _speed(under(without)) - 1)
 
     return Series(name, of, paper)
 
@@ -229,6 +231,13 @@ FIGURES = (
         ("morphable", "emcc"), groups=(IRREGULAR,),
         note="Not the paper's. Shares, in this order, of: speed, lines requested from the LLC, reads, reads, L2's data "
         "misses, copies that entered L2s, the peak; under Morphable, except for rows that only EMCC has.",
+    ),
+    Figure(
+        "16d", "What EMCC gains if L2s see the load of the controller", "%",
+        (_gain("EMCC"), _gain("L2s see the controller", suffix="-seeing", baseline="morphable")),
+        ("morphable", "emcc", "emcc-seeing"),
+        note="Not the paper's, in which an L2 sees only the queue of its own AES units. Here it takes fewer lines "
+        "while reads wait for memory, and more while the controller's units are busy (at_l2.sees_controller).",
     ),
     Figure(
         "17", "Latency of L2's data misses", "ns",

@@ -17,7 +17,9 @@ CONDITIONS = (
     "shows the SPEC 2000 programs that miss L2 often; only its figures name them.",
     "Each runs 0.2 to 4 M instructions, and the last 0.1 to 2 M are counted; caches and the table of values warm "
     "in those before. The paper counts 400 M after as much warming as it takes.",
-    "Lines that a run never writes keep their initial content, which is not re-ordered.",
+    "Memory begins ordered: a first pass without protection finds the frequent values, the table of each design begins "
+    "with them, and every line begins re-ordered by them, with its bitmap in memory. Nothing on the chip says that a "
+    "line is in its own order, so every line from memory needs its bitmap (7h).",
     "The paper leaves open: each chunk has a tag of 32 bits over its plaintext, in a region with a cache; the "
     "table learns by rules of ours; tags cover bitmaps, so that tags wait for bitmaps. The paper's counters are "
     "always on the chip: here in a cache of 8 MB, which fetches each line of them once.",
@@ -28,7 +30,7 @@ CONDITIONS = (
 STUDY = Study(
     name="fvs",
     paper='Shi and Lee, "Accelerating Memory Decryption and Authentication With Frequent Value Prediction", CF 2007',
-    bench=Bench("simplescalar-2005", copies=1, shared={"values": TABLES}),
+    bench=Bench("simplescalar-2005", copies=1, shared={"values": TABLES, "start_order": "frequent"}),
     conditions=CONDITIONS,
     cases=CASES,
     settings=SETTINGS,

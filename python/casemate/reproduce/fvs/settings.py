@@ -23,7 +23,7 @@ _IN_VAIN: Changes = {
 """A table of eight values that no program has."""
 
 _BITMAPS: Changes = {"design.parts.caches.bitmaps": "8 MB"}
-"""Bitmap cache for the bitmaps of 512 MB of data, so that the controller fetches each bitmap only once."""
+"""Bitmap cache for the bitmaps of 384 MB of data, so that the controller fetches each bitmap only once."""
 
 _WITHOUT: Changes = {"design.parts.speculation.values": 0}
 
@@ -55,6 +55,7 @@ SETTINGS = (
     Setting("fvs-aes-bitmaps-engines", "fvs-aes", {**_BITMAPS, **_ENGINES}),
     *_both("fvs-tdes", "-1mb", _LARGE_L2), *_both("fvs-aes", "-1mb", _LARGE_L2),
     *_both("fvs-counter", "-1mb", _LARGE_L2),
+    *_both("fvs-tdes", "-1to4", _SLOW_CORE), *_both("fvs-tdes", "-1to6", _FAST_CORE),
     *_both("fvs-aes", "-1to4", _SLOW_CORE), *_both("fvs-aes", "-1to6", _FAST_CORE),
     _values(16), _values(32),
     *_both("fvs-tdes", "-engines", _ENGINES), *_both("fvs-aes", "-engines", _ENGINES),

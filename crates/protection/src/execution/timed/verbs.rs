@@ -12,6 +12,7 @@ use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream, Known, Leg,
     LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
+use crypto::BlockCipher;
 use sim::lock::{Guard, Mode};
 use sim::span::Cause;
 use std::future::{Future, ready};
@@ -120,7 +121,9 @@ impl EngineVerbs for Timed {
 
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool {
         let wanted = self.memory.clock.now() + self.memory.receiver.hit_time(core, line);
-        self.memory.units.in_l2(core).is_none_or(|aes| aes.take_on(wanted, blocks, predicted))
+        let (units, load) = (&self.memory.units, &self.memory.load);
+        let for_aes = || units.of_cipher(AesUnits::Controller, BlockCipher::Aes).pipe.backlog(self.memory.clock.now());
+        units.in_l2(core).is_none_or(|aes| aes.take_on(wanted, (blocks, predicted), load, for_aes))
     }
 
     fn mac(&self) -> impl Future<Output = ()> {

@@ -5,6 +5,7 @@ use super::{DataAccess, Read};
 use crate::codec::{EarlyBlocks, OfferedCandidates, OpeningWork};
 use crate::scheme::bitmap::LineBitmap;
 use crate::scheme::offsets;
+use crate::speculation::Bitmap;
 use crate::verbs::{Known, Verbs};
 use units::{Line, Word};
 
@@ -19,7 +20,7 @@ impl<V: Verbs> Read<'_, V> {
     /// Begins the blocks that need only the counter, without the line's first offset if the chip has it.
     fn begin_pad(&self) -> Option<EarlyBlocks> {
         let DataAccess { scheme, verbs, at, .. } = self.access;
-        scheme.codec.work.begin_pad(verbs, offsets::is_kept(scheme, at.line()))
+        EarlyBlocks::begin(&scheme.codec, verbs, offsets::is_kept(scheme, at.line()), self.likely_position())
     }
 
     /// Offers the candidates of a speculation, if there is one. If the candidates' tags cover the line's bitmap, the
@@ -28,7 +29,7 @@ impl<V: Verbs> Read<'_, V> {
         let DataAccess { scheme, verbs, at, .. } = self.access;
         let speculation = scheme.codec.speculation.as_ref()?;
         let offset = early.filter(|_| !offsets::is_kept(scheme, at.line()));
-        let offset = offset.map_or(Known::default(), offset_known);
+        let offset = offset.map_or(Known::default(), EarlyBlocks::known);
         if speculation.waits_for_bitmap() && self.bitmap()?.on_chip().is_none() {
             return Some(OfferedCandidates::InOrder(offset));
         }
@@ -43,8 +44,16 @@ impl<V: Verbs> Read<'_, V> {
     /// Returns the position in memory of the requested word. It follows from the line's bitmap if the chip has the
     /// bitmap; otherwise from the empty bitmap.
     pub(super) fn likely_position(&self) -> Word {
-        let bitmap = self.bitmap().and_then(|bitmap| bitmap.on_chip());
+        let bitmap = self.bitmap().and_then(|bitmap| bitmap.on_chip()).map(|bitmap| self.in_memory(bitmap));
         bitmap.unwrap_or_default().position_of(self.access.word)
+    }
+
+    /// Returns the bitmap of the line, given the bitmap that the chip has for it. They differ if memory begins
+    /// re-ordered and this read puts the line there.
+    fn in_memory(&self, on_chip: Bitmap) -> Bitmap {
+        let order = &self.access.scheme.codec.start_order;
+        let at_start = order.is_by_values().then(|| self.start()).flatten();
+        at_start.map_or(on_chip, |line| order.bitmap_of(line))
     }
 
     /// Keeps the first offset of an opened and verified line, and passes its plaintext to the table of values.
@@ -53,10 +62,4 @@ impl<V: Verbs> Read<'_, V> {
         offsets::keep(scheme, at.line());
         scheme.codec.learn(plaintext);
     }
-}
-
-/// Returns the time at which the blocks that need only the nonce are ready.
-fn offset_known((first, second): &EarlyBlocks) -> Known {
-    let known = first.known();
-    second.as_ref().map_or(known, |second| known.max(second.known()))
 }

@@ -27,7 +27,7 @@ impl<V: Verbs> DataAccess<'_, V> {
         let next = scheme.planted.has(Bug::BootUnderNextCounter);
         let counter = Counter(arrived.counter.0 + u128::from(next));
         let sealed = scheme.codec.encrypt_for_now(at, counter, plaintext);
-        arrived.order = arrived.order.booted();
+        arrived.order = arrived.order.booted(sealed.bitmap);
         let mut spare_bits = 0;
         if let Some(mac) = &scheme.codec.mac {
             let tag = self.tag_at_boot(mac, arrived, &sealed)?;
@@ -85,7 +85,7 @@ impl<V: Verbs> DataAccess<'_, V> {
         let (tag_layout, position) = (mac.tag_layout(), mac.tag_layout().entry_of(self.line()).1);
         let enter = |tags: &mut Line| tag_layout.set_entry(tags, position, tag);
         self.verbs.boot(slot, Role::Tag, |stored| changed(stored, enter));
-        self.scheme.metadata.on_chip(|chip| chip.caches.amend_tags(slot, enter));
+        self.scheme.metadata.on_chip(|chip| chip.caches.amend(Role::Tag, slot, enter));
         Ok(())
     }
 }

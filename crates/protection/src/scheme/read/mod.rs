@@ -28,10 +28,11 @@ use crate::metadata::{FoundIn, Sought};
 use crate::planted::Bug;
 use crate::release::Release;
 use crate::slot::{Role, Slot, Untrusted};
+use crate::speculation::Bitmap;
 use crate::verbs::{Arriving, Cache, Fault, Verbs, Wanted};
 use early::PredictedFetch;
 use in_l2::{L2LookUp, L2Read};
-use sim::{Once, join};
+use sim::{Going, Once};
 use std::cell::OnceCell;
 use std::pin::pin;
 use units::{Line, ZERO_LINE};
@@ -135,10 +136,21 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// Returns the initial content of the line if memory does not have it yet.
     fn started_with(&self, stored: &Untrusted) -> Option<&Line> {
-        match stored.is_blank() && self.may_boot() {
+        if stored.is_blank() { self.start() } else { None }
+    }
+
+    /// Returns the initial content of the line if memory does not have the line yet, also before the line has arrived.
+    fn start(&self) -> Option<&Line> {
+        match self.may_boot() {
             true => self.started_with.get_or_init(|| self.access.verbs.start_up(self.access.at)).as_ref(),
             false => None,
         }
+    }
+
+    /// Returns the bitmap that this read has to put into memory, because it has put a re-ordered line there.
+    fn bitmap_to_boot(&self) -> Option<Bitmap> {
+        let line = self.started_with.get()?.as_ref()?;
+        Some(self.access.scheme.codec.start_order.bitmap_of(line)).filter(|bitmap| *bitmap != Bitmap::NONE)
     }
 
     /// Returns true if a blank line still has its initial content: false after a recovery.
@@ -157,15 +169,20 @@ impl<'a, V: Verbs> Read<'a, V> {
         let sought = match self.begun {
             None => Sought::Nowhere,
             Some(begun) => {
-                let look_up = self.access.verbs.look_up(Cache::Controller(Role::Counter));
-                match *join!(begun.found(), look_up).0 {
+                // The controller looks the counters up at the request, and does not wait for its look-up if the L2 has
+                // them.
+                let mut look_up = Going::default();
+                look_up.begin(self.access.verbs.look_up(Cache::Controller(Role::Counter)));
+                let sought = match *look_up.meanwhile(begun.found()).await {
                     L2LookUp::Counters(counters, found_in) => {
                         self.found.set(Some(found_in));
                         return Ok(Version { counters, in_l2: Some(begun) });
                     }
                     L2LookUp::Nothing => Sought::Everywhere,
                     L2LookUp::LeftToController => Sought::InItsCache,
-                }
+                };
+                look_up.all().await;
+                sought
             }
         };
         let (counters, found_in) = self.counters_for(slot, sought, seen).await?;

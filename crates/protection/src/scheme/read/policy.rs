@@ -55,7 +55,13 @@ async fn read_by<'a, V: Verbs>(
     locks: impl Sized,
 ) -> Result<(), Fault> {
     let was_missed = bitmap.on_chip().is_none();
-    bitmap.in_parallel(async |order| Read::new(access, begun, early, order).by_policy().await).await?;
+    let read = async |order: BitmapOrder<'_>| {
+        let read = Read::new(access, begun, early, order);
+        read.by_policy().await.map(|()| read.bitmap_to_boot())
+    };
+    if let Some(booted) = bitmap.in_parallel(read).await? {
+        bitmap.boot(booted).await?;
+    }
     drop(locks);
     if was_missed { bitmap.bring_next().await } else { Ok(()) }
 }

@@ -78,7 +78,7 @@ impl<V: Verbs> Read<'_, V> {
         let started_with = self.started_with(stored).copied();
         let looked_up_again = Brought::default();
         let order = match (started_with, self.bitmap()) {
-            (Some(_), _) => self.order.booted(),
+            (Some(line), _) => self.order.booted(scheme.codec.start_order.bitmap_of(&line)),
             (None, Some(bitmap)) if scheme.planted.has(Bug::ReleasedOrderUnjudged) => {
                 looked_up_again.set(bitmap.get().await);
                 BitmapOrder::by(&looked_up_again)
@@ -90,7 +90,10 @@ impl<V: Verbs> Read<'_, V> {
         let booted = started_with.filter(|_| begun.candidates.is_now());
         let booted = booted.map(|line| scheme.codec.encrypt_for_now(at, counter, &line).ciphertext.into());
         let arrived = Arrived { order, ..Arrived::untagged(at, counter, booted.unwrap_or(*stored)) };
-        let lying = |lying: &Line| opened.lying.set(started_with.unwrap_or(*lying));
+        let lying = |lying: &Line| {
+            let started_with = started_with.map(|line| scheme.codec.start_order.bitmap_of(&line).arrange(&line));
+            opened.lying.set(started_with.unwrap_or(*lying));
+        };
         // A line is not released if its order is unknown: its verdict gives the reason.
         let Ok(in_order) = scheme.codec.open_unverified(verbs, &arrived, begun, lying).await else { return };
         let bytes = started_with.unwrap_or(in_order);

@@ -1,0 +1,23 @@
+//! State of the chip and of memory when a run begins.
+
+use chip::word_counts::FrequentWord;
+use protection::counter::StartingAge;
+use serde::Serialize;
+
+/// State of the chip and of memory when a run begins.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct StartState {
+    /// Age of the encryption counters of data.
+    pub age: StartingAge,
+    /// Values in the table of frequent values with their counts, the most frequent first: the run begins as if this chip
+    /// had written all of memory while they were frequent. If there are none, the table is empty and memory is in program
+    /// order.
+    #[serde(rename = "start_values", skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<FrequentWord>,
+}
+
+impl From<StartingAge> for StartState {
+    fn from(age: StartingAge) -> StartState {
+        StartState { age, ..StartState::default() }
+    }
+}
