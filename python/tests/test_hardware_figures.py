@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 from casemate._core import CasemateError
-from casemate.hardware import engine_stimulus, fabric, fanout, gate_simulation, netlist, tools
+from casemate.hardware import engine_stimulus, fabric, fanout, gate_simulation, netlist, synthesis, tools
 from casemate.hardware.design import Design
 from casemate.hardware.engine import Point
 from casemate.hardware.netlist import Instance, Netlist, Port
@@ -34,7 +34,7 @@ def test_every_kind_of_flip_flop_of_an_fpga_counts_as_one(tmp_path: Path, monkey
     """Series 7 has four (Xilinx UG953): cleared or preset at once, reset or set by the clock."""
     cells = ["FDCE"] * 2 + ["FDPE"] * 3 + ["FDRE"] * 4 + ["FDSE"] * 5
     found = as_fabric(cells, tmp_path, monkeypatch)
-    assert found == {"lut": 0, "flops": 14, "muxes": 0, "carries": 0, "block_rams": 0, "others": 0}
+    assert found == {"lut": 0, "flops": 14, "muxes": 0, "carries": 0, "block_rams": 0, "dsps": 0, "others": 0}
 
 
 def test_every_cell_of_an_fpga_is_counted_by_kind_without_wires_and_boxes(
@@ -45,7 +45,18 @@ def test_every_cell_of_an_fpga_is_counted_by_kind_without_wires_and_boxes(
         "SRL16E", "RAM32M", "DSP48E1", "BUFG", "GND", "VCC", "$scopeinfo", "lane", "lane",
     ]  # fmt: skip
     found = as_fabric(cells, tmp_path, monkeypatch, ["lane"])
-    assert found == {"lut": 7, "flops": 0, "muxes": 2, "carries": 1, "block_rams": 2, "others": 3}
+    assert found == {"lut": 7, "flops": 0, "muxes": 2, "carries": 1, "block_rams": 2, "dsps": 1, "others": 2}
+
+
+def test_large_memories_are_named_with_their_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = {
+        "top": {"memories": {"queue": {"width": 8, "size": 127}, "store": {"width": 32, "size": 256}}},
+        "part": {"memories": {"stack": {"width": 64, "size": 16}}},
+        "leaf": {},
+    }
+    (tmp_path / "memories.json").write_text(json.dumps({"modules": modules}))
+    monkeypatch.setattr(tools, "yosys", lambda script, folder, name: None)
+    assert synthesis.memories(Design((), "top"), tmp_path) == {"store": 8192, "stack": 1024}
 
 
 @pytest.mark.parametrize(("inverters", "buffers"), [(15, 0), (16, 1), (17, 2), (256, 17)])

@@ -29,7 +29,7 @@ TRACE = {"inputs": [{}], "outputs": [{}], "first": 0, "done": 1, "latencies": []
 FOUND = {
     "ports": PORTS,
     "timing": {"delay_s": 4e-9, "cells": 1, "begins": "d", "ends": "q", "stages": 1},
-    "fpga": {"lut": 3, "flops": 5, "muxes": 0, "carries": 0, "block_rams": 1, "others": 0},
+    "fpga": {"lut": 3, "flops": 5, "muxes": 0, "carries": 0, "block_rams": 1, "dsps": 0, "others": 0},
     "trace": TRACE,
     "energy": {"switching_j": 1e-9, "internal_j": 2e-9, "clock_j": 3e-9, "leakage_w": 1e-3},
 }

@@ -12,7 +12,15 @@ from casemate.hardware.design import Design
 from casemate.hardware.synthesis import FLATTEN_ALL, WITHOUT_WORDS, read_command
 from casemate.schemas.hardware import Fpga
 
-_FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARRY": "carries", "RAMB": "block_rams"}
+_FPGA_KINDS = {
+    "LUT": "lut",
+    "INV": "lut",
+    "FD": "flops",
+    "MUXF": "muxes",
+    "CARRY": "carries",
+    "RAMB": "block_rams",
+    "DSP": "dsps",
+}
 
 
 def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fpga:

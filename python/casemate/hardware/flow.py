@@ -193,8 +193,10 @@ class Flow:
         boxes = [part.top] if part else []
 
         def find() -> Any:
-            self._report(f"synthesis of {design.top}")
             with tempfile.TemporaryDirectory() as folder:
+                named = synthesis.memories(design, Path(folder), boxes).items()
+                flops = ", ".join(f"{bits:,} bits of memory '{name}'" for name, bits in named)
+                self._report(f"synthesis of {design.top}" + (f", {flops} as flip-flops" if flops else ""))
                 return synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).read_bytes()
 
         common = self._of(design) | self._mapping() | {"boxes": boxes}

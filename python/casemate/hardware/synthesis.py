@@ -25,6 +25,8 @@ FLATTEN_ALL = ("setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierar
 """Yosys commands that flatten separate modules into the module on top, after the last step that merges logic."""
 WITHOUT_WORDS = ("delete */t:$print", "delete */t:$check")
 """Yosys commands that remove the print statements and assertions of the RTL, which are no hardware."""
+MEMORY_BITS = 1024
+"""Bits from which on a memory is named before its synthesis."""
 TARGET_FO4 = 40
 """Delay that ABC aims at, in delays of an inverter that drives four of its kind."""
 
@@ -46,6 +48,18 @@ def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
     tools.yosys(script, folder, "ports")
     module = tools.json_of(folder / "ports.json")["modules"][design.top]
     return {name: (port["direction"] == "input", len(port["bits"])) for name, port in module["ports"].items()}
+
+
+def memories(design: Design, folder: Path, boxes: Sequence[str] = ()) -> dict[str, int]:
+    """Returns the bits of each memory of a design by its name, in all modules but `boxes`. A library of cells has no
+    memories, so each bit becomes a flip-flop, and the words of a large memory take synthesis hours.
+    """
+    tools.yosys([read_command(design, boxes), "write_json memories.json"], folder, "memories")
+    modules = tools.json_of(folder / "memories.json")["modules"].values()
+    found = {
+        name: each["width"] * each["size"] for module in modules for name, each in module.get("memories", {}).items()
+    }
+    return {name: bits for name, bits in found.items() if bits >= MEMORY_BITS}
 
 
 def target_s(library: Library) -> float:

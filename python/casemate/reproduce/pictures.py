@@ -53,7 +53,7 @@ def _literal(text: str) -> str:
 
 
 def _panel(axis: Any, panel: FigureFound) -> None:
-    names = [*(case.case for case in panel.cases), "mean"]
+    names = [*(case.label.replace(" (", "\n(") for case in panel.cases), "mean"]
     width = 0.8 / len(panel.series)
     for index, series in enumerate(panel.series):
         heights = [*(case.values[index] for case in panel.cases), series.ours]

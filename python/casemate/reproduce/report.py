@@ -62,7 +62,7 @@ def of_cases(figure: FigureFound) -> RenderableType:
     for case in figure.cases:
         further = case.seed_half_widths or (None,) * len(case.values)
         numbers = zip(case.values, case.half_widths, further, strict=True)
-        table.add_row(Text(case.case), *(_number(value, half, one) for value, half, one in numbers))
+        table.add_row(Text(case.label), *(_number(value, half, one) for value, half, one in numbers))
     table.add_section()
     means = (Text(_of_series(series), style="bold") for series in figure.series)
     table.add_row(f"{figure.mean} mean", *means)

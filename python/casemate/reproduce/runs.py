@@ -34,6 +34,8 @@ class Case:
     """Instructions on each core that are counted."""
     persistent: Persistent = "all"
     """Part of a program's memory that must survive a loss of power."""
+    proxy_of: str = ""
+    """Program of the paper's benchmarks that does the same kind of work; empty without one."""
 
     @property
     def input(self) -> Input:

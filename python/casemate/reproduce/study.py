@@ -106,6 +106,8 @@ class Measured:
     by_seed: Mapping[int, Mapping[str, tuple[float, ...]]]
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Time of one seed of each case, on one processor."""
+    proxies: Mapping[str, str] = field(default_factory=dict)
+    """Programs of the paper's benchmarks that the cases approximate."""
 
     @classmethod
     def of(cls, figure: Figure, cases: Sequence[Case], runs: Runs, seeds: Sequence[int]) -> "Measured | None":
@@ -131,7 +133,7 @@ class Measured:
             / len(complete)
             for case in most
         }
-        return cls(figure, complete, seconds) if most else None
+        return cls(figure, complete, seconds, {case.name: case.proxy_of for case in cases}) if most else None
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -164,6 +166,7 @@ class Measured:
         cases = tuple(
             CaseFigures(
                 case=case,
+                proxy_of=self.proxies.get(case, ""),
                 values=tuple(fmean(self.values(case, index)) for index in places),
                 half_widths=tuple(half_width(self.values(case, index)) for index in places),
                 seed_half_widths=tuple(of_one_more(self.values(case, index)) for index in places),

@@ -65,6 +65,8 @@ class Fpga(Result):
     """Number of carry chains of four bits."""
     block_rams: int
     """Number of block RAMs."""
+    dsps: int = 0
+    """Number of multiply-and-add blocks (DSP slices)."""
     others: int
     """Number of other cells, such as RAM in look-up tables."""
 

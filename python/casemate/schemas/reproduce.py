@@ -25,12 +25,19 @@ class CaseFigures(Result):
 
     case: str
     """Name of the workload."""
+    proxy_of: str = ""
+    """Program of the paper's benchmarks that the workload approximates; empty without one."""
     values: tuple[float, ...]
     """One number for each series: means over the seeds."""
     half_widths: tuple[float | None, ...]
     """Half of the 95 % interval of each number; null with one seed."""
     seed_half_widths: tuple[float | None, ...] = ()
     """Half of the 95 % interval in which each number lies with one further seed; null with one seed."""
+
+    @property
+    def label(self) -> str:
+        """Name of the workload, with the program that it approximates in brackets."""
+        return f"{self.case} ({self.proxy_of})" if self.proxy_of else self.case
 
 
 class SeedsNeeded(Result):

@@ -12,6 +12,8 @@ NAME_WIDTH = 26
 """Minimum width of the column of names: on a narrow screen, other columns move into a further table before names need
 more than two lines.
 """
+FPGA_BLOCKS = {"DSP": "dsps", "BRAM": "block_rams", "other": "others"}
+"""Columns with blocks of the FPGA that few cores use, by the field of the result."""
 ENERGIES = ("% nets", "% cells", "% clock")
 """Columns with shares of a line's energy: charging nets, within cells, and clock pins."""
 
@@ -28,6 +30,7 @@ def table(found: HardwareCost) -> RenderableType:
             "nJ/line": _number(row.energy.total_nj if row.energy else None, 1),
             "LUT": str(row.fpga.lut) if row.fpga else "",
             "FF": str(row.fpga.flops) if row.fpga else "",
+            **{name: _some(row, kind, found) for name, kind in FPGA_BLOCKS.items()},
         }
         for row in found.rows
     ]
@@ -72,6 +75,12 @@ def _by_core(found: HardwareCost, rows: list[dict[str, str]]) -> RenderableType:
 def _path(row: CoreCost) -> str:
     speed = row.speed
     return f"{1e3 / speed.fmax_mhz:.2f} ns, {speed.path_cells} cells, from {speed.path_begins} to {speed.path_ends}"
+
+
+def _some(row: CoreCost, kind: str, found: HardwareCost) -> str:
+    """Returns the number of these blocks of a core in the FPGA; empty if no core has one."""
+    used = any(each.fpga and getattr(each.fpga, kind) for each in found.rows)
+    return str(getattr(row.fpga, kind)) if used and row.fpga else ""
 
 
 def _number(value: float | None, decimals: int) -> str:

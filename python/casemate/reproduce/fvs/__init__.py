@@ -14,7 +14,7 @@ from casemate.reproduce.study import Study
 
 CONDITIONS = (
     "Workloads are programs of this computer, each recorded in the middle of its work, and built-in kernels. The paper "
-    "shows the SPEC 2000 programs that miss L2 often; only its figures name them.",
+    "shows the SPEC 2000 programs that miss L2 often; brackets name the one that does the same kind of work.",
     "Each runs 0.2 to 4 M instructions, and the last 0.1 to 2 M are counted; caches and the table of values warm "
     "in those before. The paper counts 400 M after as much warming as it takes.",
     "Memory begins ordered: a first pass without protection finds the frequent values, the table of each design begins "
