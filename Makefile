@@ -162,7 +162,7 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 
 # Each folder of python/casemate/reproduce is a study: `make reproduce STUDY=fvs`.
 STUDY := emcc
-reproduce: $(VENV)/.ready-studies build ## Run a paper's evaluation again, EMCC's, STUDY=cryptopage, fvs or secpb: an hour or less; continues an interrupted study
+reproduce: $(VENV)/.ready-studies build ## Run a paper's evaluation again, EMCC's, STUDY=cryptopage, fvs or secpb: half an hour to three hours; continues an interrupted study
 	$(CASEMATE) reproduce $(STUDY)
 
 # Programs with code for recovery, and designs that claim recovery after a loss of power.

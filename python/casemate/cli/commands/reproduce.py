@@ -19,8 +19,8 @@ from casemate.terminal import screen
 
 EPILOG = """\b
 Examples:
-  casemate reproduce emcc                          all figures and trends: an hour on two cores
-  casemate reproduce fvs                           those of another paper: twenty minutes
+  casemate reproduce emcc                          all figures and trends: three hours on two cores
+  casemate reproduce fvs                           those of another paper: half an hour
   casemate reproduce secpb                         those of a third: fifteen minutes
   casemate reproduce cryptopage                    those of a fourth: forty minutes
   casemate reproduce gcm                           a thesis's figures from its parameters: at once
@@ -57,7 +57,7 @@ EXAMPLES_OF_RUNS = (
     ("", "all figures and trends"),
     (" --figure {first} --figure {second}", "only these, with a line for each workload"),
     (" --workload {case}", "only this workload, without trends"),
-    (" --seeds 1", "one seed: a third of the time, and no intervals"),
+    (" --seeds 1", "one seed: the shortest study, without intervals"),
     (" --output results/{name}", "where the runs, the traces and the pictures go"),
 )
 """Examples on the help page of a study: the options, and a comment. The page prints them in two columns."""

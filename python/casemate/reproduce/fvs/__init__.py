@@ -36,4 +36,5 @@ STUDY = Study(
     settings=SETTINGS,
     figures=FIGURES,
     trends=TRENDS,
+    seeds=2,
 )

@@ -286,8 +286,7 @@ FIGURES = (
             _gain("Triple-DES, 1:4", "fvs-tdes", "-1to4"), _gain("Triple-DES, 1:5", "fvs-tdes"),
             _gain("Triple-DES, 1:6", "fvs-tdes", "-1to6"),
         ),
-        note="Not the paper's. Speculation saves the same cycles at all clocks, and the run takes more with slower "
-        "memory.",
+        note="Not the paper's. With slower memory a read saves the same time, and the run takes more.",
     ),
     _gains(
         "10", "IPC that speculation gains under Triple-DES, by values",
