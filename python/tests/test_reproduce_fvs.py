@@ -57,6 +57,7 @@ def shown(number: str, name: str, index: int) -> float:
     like = {
         "5": {"8 values": 45.0 + index, "16 values": 50.0, "32 values": 53.0},
         "6": {"8 values, as they lie": 20.0, "8 values, re-ordered": 97.0},
+        "6c": {"re-ordered": 99.0 + index, "as they lie": 70.0},
         "7": {
             "Triple-DES, 256 KB": 14.0 + index, "AES, 256 KB": 12.0, "Triple-DES, 1 MB": 9.0, "AES, 1 MB": 8.0,
         },
