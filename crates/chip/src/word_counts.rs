@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Reverse;
 
-/// Number of different words above which the rarest are dropped.
+/// Number of different words above which the rarer half of them is dropped.
 const WORDS_KEPT: usize = 1 << 20;
 
 /// A word of 64 bits, in files as hexadecimal digits: not every reader of JSON keeps 64 bits of a number.
@@ -34,7 +34,8 @@ impl<'de> Deserialize<'de> for HexWord {
 pub struct FrequentWord {
     /// The counted word of 64 bits.
     pub word: HexWord,
-    /// Number of times that it was in a line from memory, or in a line that was written back.
+    /// Number of times that it was in a line from memory, or in a line that was written back. In a run with more than a
+    /// million different words, a lower bound: occurrences before the word was last dropped are missing.
     pub count: u64,
 }
 
@@ -45,21 +46,25 @@ pub struct WordCounts {
 }
 
 impl WordCounts {
-    /// Counts a word. If there are too many different words, the words with the lowest count leave.
+    /// Counts a word. If there are too many different words, the rarer half leaves; among equally frequent words, the
+    /// larger ones leave. So new words have room to become frequent before the next words leave.
     pub fn note(&mut self, word: u64) {
         *self.counts.entry(word).or_default() += 1;
-        let mut lowest = 0;
-        while self.counts.len() > WORDS_KEPT {
-            lowest += 1;
-            self.counts.retain(|_, count| *count > lowest);
+        if self.counts.len() > WORDS_KEPT {
+            let mut ranked: Vec<(Reverse<u64>, u64)> = self.ranked().collect();
+            let (kept, _, _) = ranked.select_nth_unstable(WORDS_KEPT / 2);
+            self.counts = kept.iter().map(|(Reverse(count), word)| (*word, *count)).collect();
         }
+    }
+
+    fn ranked(&self) -> impl Iterator<Item = (Reverse<u64>, u64)> + '_ {
+        self.counts.iter().map(|(&word, &count)| (Reverse(count), word))
     }
 
     /// Returns the most frequent words, at most `number` of them, the most frequent first; among equally frequent
     /// words, the smallest first.
     pub fn most_frequent(&self, number: usize) -> Vec<FrequentWord> {
-        let mut words: Vec<(Reverse<u64>, u64)> =
-            self.counts.iter().map(|(&word, &count)| (Reverse(count), word)).collect();
+        let mut words: Vec<(Reverse<u64>, u64)> = self.ranked().collect();
         words.sort_unstable();
         let first = words.into_iter().take(number);
         first.map(|(Reverse(count), word)| FrequentWord { word: HexWord(word), count }).collect()
@@ -85,6 +90,19 @@ mod tests {
         (0..2 * WORDS_KEPT as u64).for_each(|word| counts.note(word));
         assert!(counts.counts.len() <= WORDS_KEPT);
         assert_eq!(counts.most_frequent(1)[0], FrequentWord { word: HexWord(u64::MAX), count: 10 });
+    }
+
+    #[test]
+    fn a_word_that_becomes_frequent_after_a_million_others_is_counted() {
+        let mut counts = WordCounts::default();
+        for _ in 0..2 {
+            (1..=WORDS_KEPT as u64).for_each(|word| counts.note(word));
+        }
+        (0..100).for_each(|_| [u64::MAX, u64::MAX - 1].into_iter().for_each(|word| counts.note(word)));
+        let found: Vec<(u64, u64)> = counts.most_frequent(2).iter().map(|found| (found.word.0, found.count)).collect();
+        // The first of the two makes the map too large, and leaves with the rarer half.
+        assert_eq!(found, [(u64::MAX - 1, 100), (u64::MAX, 99)]);
+        assert_eq!(counts.counts.len(), WORDS_KEPT / 2 + 2);
     }
 
     #[test]
