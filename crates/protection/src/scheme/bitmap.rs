@@ -69,13 +69,16 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
         let Some(cipher) = &scheme.metadata.bitmaps else { return Ok(()) };
         let write = |bitmaps: &mut Line| bitmaps::write(bitmaps, self.line, bitmap);
         loop {
+            if scheme.on_chip(|chip| chip.power.changes_nothing()) {
+                return Ok(());
+            }
             // While the chip has the line, no fetch of its former content is under way.
-            scheme.metadata.get(verbs, self.slot, Role::Bitmap).await?;
             if scheme.metadata.on_chip(|chip| chip.caches.content(Role::Bitmap, self.slot)).is_some() {
                 scheme.metadata.on_chip(|chip| chip.caches.amend(Role::Bitmap, self.slot, write));
                 cipher.boot(verbs, self.slot, write);
                 return Ok(());
             }
+            scheme.metadata.get(verbs, self.slot, Role::Bitmap).await?;
         }
     }
 

@@ -50,6 +50,8 @@ struct Read<'a, V: Verbs> {
     found: Once<Option<FoundIn>>,
     /// Initial content of the line, once the read has requested it.
     started_with: OnceCell<Option<Line>>,
+    /// Bitmap of the line that this read has put into memory, if it booted the line.
+    booted: OnceCell<Bitmap>,
     /// The line with all inputs of its verification.
     arrived: OnceCell<Arrived<'a>>,
 }
@@ -75,8 +77,8 @@ impl<'a, V: Verbs> Read<'a, V> {
         early: &'a PredictedFetch,
         order: BitmapOrder<'a>,
     ) -> Read<'a, V> {
-        let (found, started_with, arrived) = Default::default();
-        Read { access, begun, early, order, found, started_with, arrived }
+        let (found, started_with, booted, arrived) = Default::default();
+        Read { access, begun, early, order, found, started_with, booted, arrived }
     }
 
     /// Counts the location of the line's counters, if the design has counters.
@@ -129,6 +131,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         if let Some(plaintext) = self.started_with(&arrivals.stored) {
             let mut arrived = unchanged();
             self.access.boot(&mut arrived, plaintext).await?;
+            self.booted.get_or_init(|| self.access.scheme.codec.start_order.bitmap_of(plaintext));
             return Ok(Complete { arrived: self.arrived.get_or_init(|| arrived), in_l2 });
         }
         Ok(Complete { arrived: self.arrived.get_or_init(unchanged), in_l2 })
@@ -149,8 +152,7 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// Returns the bitmap that this read has to put into memory, because it has put a re-ordered line there.
     fn bitmap_to_boot(&self) -> Option<Bitmap> {
-        let line = self.started_with.get()?.as_ref()?;
-        Some(self.access.scheme.codec.start_order.bitmap_of(line)).filter(|bitmap| *bitmap != Bitmap::NONE)
+        self.booted.get().copied().filter(|bitmap| *bitmap != Bitmap::NONE)
     }
 
     /// Returns true if a blank line still has its initial content: false after a recovery.
