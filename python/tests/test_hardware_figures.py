@@ -51,12 +51,12 @@ def test_every_cell_of_an_fpga_is_counted_by_kind_without_wires_and_boxes(
 def test_large_memories_are_named_with_their_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     modules = {
         "top": {"memories": {"queue": {"width": 8, "size": 127}, "store": {"width": 32, "size": 256}}},
-        "part": {"memories": {"stack": {"width": 64, "size": 16}}},
+        "part": {"memories": {"store": {"width": 64, "size": 16}}},
         "leaf": {},
     }
     (tmp_path / "memories.json").write_text(json.dumps({"modules": modules}))
     monkeypatch.setattr(tools, "yosys", lambda script, folder, name: None)
-    assert synthesis.memories(Design((), "top"), tmp_path) == {"store": 8192, "stack": 1024}
+    assert synthesis.memories(Design((), "top"), tmp_path) == {"top.store": 8192, "part.store": 1024}
 
 
 @pytest.mark.parametrize(("inverters", "buffers"), [(15, 0), (16, 1), (17, 2), (256, 17)])

@@ -62,6 +62,9 @@ def test_the_table_of_a_run_states_that_memory_began_ordered(casemate: Casemate)
     said = casemate(*SMALL, *ON, *ORDERED, "--design", "fvs-aes")
     assert said.code == 0
     assert "memory begins ordered by the values of a first pass (--start-order frequent)" in said.out
+    said = casemate(*SMALL, *ON, *ORDERED, "--design", "fvs-aes-plain")
+    assert "tables of frequent values begin with those of a first pass (--start-order frequent)" in said.out
+    assert "memory begins ordered" not in said.out
     said = casemate(*SMALL, *ON, "--design", "fvs-aes")
     assert "memory begins ordered" not in said.out
 

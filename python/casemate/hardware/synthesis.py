@@ -51,13 +51,14 @@ def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
 
 
 def memories(design: Design, folder: Path, boxes: Sequence[str] = ()) -> dict[str, int]:
-    """Returns the bits of each memory of a design by its name, in all modules but `boxes`. A library of cells has no
-    memories, so each bit becomes a flip-flop, and the words of a large memory take synthesis hours.
+    """Returns the bits of each memory by its module and name, in all modules of a design but `boxes`. A library of cells
+    has no memories, so each bit becomes a flip-flop, and the words of a large memory take synthesis hours.
     """
     tools.yosys([read_command(design, boxes), "write_json memories.json"], folder, "memories")
-    modules = tools.json_of(folder / "memories.json")["modules"].values()
     found = {
-        name: each["width"] * each["size"] for module in modules for name, each in module.get("memories", {}).items()
+        f"{module}.{name}": each["width"] * each["size"]
+        for module, content in tools.json_of(folder / "memories.json")["modules"].items()
+        for name, each in content.get("memories", {}).items()
     }
     return {name: bits for name, bits in found.items() if bits >= MEMORY_BITS}
 

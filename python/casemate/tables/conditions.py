@@ -31,6 +31,15 @@ def decided_by(records: Sequence[Record]) -> list[str]:
     return lines
 
 
+def begun_with(records: Sequence[Record]) -> Iterator[str]:
+    """Yields what began with the values of a first pass, if any design has a table of frequent values."""
+    parts = [record.configuration.design.parts.speculation for record in records if record.configuration.start_values]
+    if any(part and part.reorder for part in parts):
+        yield "memory begins ordered by the values of a first pass (--start-order frequent)"
+    elif parts:
+        yield "tables of frequent values begin with those of a first pass (--start-order frequent)"
+
+
 def _machine(record: Record) -> Iterator[str]:
     keys: dict[str, Any] = record.configuration.machine.model_extra or {}
     yield PLACEMENTS[keys["memory"]["placement"]]

@@ -55,8 +55,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     parts += layouts.changed(results.changes)
     if first.configuration.age == "steady":
         parts.append(Text("  counters of data at a moment of a long life (--age steady)"))
-    if any(record.configuration.start_values for record in results.records):
-        parts.append(Text("  memory begins ordered by the values of a first pass (--start-order frequent)"))
+    parts += [Text(f"  {line}") for line in conditions.begun_with(results.records)]
     chosen = {program.persistent for program in (origin, *first.configuration.beside)} - {"all"}
     parts += [Text(f"  only {PERSISTENT[part]} is persistent (--persistent {part})") for part in sorted(chosen)]
     parts += [Text(f"  {line}", style=style) for line, style in _sample(results.records)]
