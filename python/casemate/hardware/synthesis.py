@@ -51,8 +51,8 @@ def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
 
 
 def memories(design: Design, folder: Path, boxes: Sequence[str] = ()) -> dict[str, int]:
-    """Returns the bits of each memory by its module and name, in all modules of a design but `boxes`. A library of cells
-    has no memories, so each bit becomes a flip-flop, and the words of a large memory take synthesis hours.
+    """Returns the bits of each memory by its module and name, in all modules of a design but `boxes`. A library of
+    cells has no memories, so each bit becomes a flip-flop, and the words of a large memory take synthesis hours.
     """
     tools.yosys([read_command(design, boxes), "write_json memories.json"], folder, "memories")
     found = {
