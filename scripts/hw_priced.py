@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import isclose
 from pathlib import Path
 
+from casemate.hardware import library as libraries
 from casemate.hardware import sources
 from casemate.hardware.design import Design
 from casemate.hardware.flow import Flow, Request
@@ -202,7 +203,7 @@ def checks(folder: Path) -> list[tuple[str, bool, str]]:
     read = sources.read([folder / "pair.sv"])
     lane, pair = (Design(read, top, PARAMETERS) for top in ("lane", "pair"))
     begun = list[str]()
-    flow = Flow(folder / "flat.lib", folder / "kept", report=begun.append)
+    flow = Flow(libraries.read(folder / "flat.lib"), folder / "kept", report=begun.append)
     arguments = (
         Request(lane, has_fpga=False),
         Request(pair, stimulus=folder / "drives.py", key_bytes=32, lines=16, part=lane, copies=2),

@@ -17,13 +17,15 @@ from casemate.hardware.netlist import Netlist
 TOP, BOXES = "gcm_lane", ("aes_core", "gf128_mul")
 MARK = "(* keep_hierarchy *)\n"
 TAG_BITS = 128
+TARGET_FO4 = 40
+"""Delay that mapping aims at, in delays of an inverter that drives four of its kind."""
 
 
 def mapped(cells: Library, rtl: Path, folder: Path) -> Netlist:
     """Returns the lane as cells, without the content of its boxes."""
     folder.mkdir(parents=True)
     lane = design.Design(sources.read([rtl / "sources.f"]), TOP)
-    path = synthesis.to_cells(lane, cells, synthesis.target_s(cells), folder, BOXES)
+    path = synthesis.to_cells(synthesis.to_logic(lane, folder, BOXES), cells, TARGET_FO4 * cells.fo4_s(), folder)
     return netlist.read(path, TOP, cells, {name: Netlist(name, {}, (), {}) for name in BOXES})
 
 

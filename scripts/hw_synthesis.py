@@ -23,7 +23,7 @@ import command
 import hw_priced
 import hw_rails
 from casemate._core import CasemateError, ghash_product
-from casemate.cli.commands.cost_hardware import OSU018
+from casemate.cli.commands.cost_flow import OSU018
 from casemate.hardware import (
     design,
     energy,
@@ -93,7 +93,9 @@ class Multiplier:
         folder.mkdir()
         self.design = design.Design((RTL / "gf128_step.sv", RTL / "gf128_mul.sv"), "gf128_mul", (("W", str(bits)),))
         self.ports = synthesis.ports(self.design, folder)
-        path = synthesis.to_cells(self.design, cells, synthesis.target_s(cells), folder)
+        path = synthesis.to_cells(
+            synthesis.to_logic(self.design, folder), cells, hw_rails.TARGET_FO4 * cells.fo4_s(), folder
+        )
         self.netlist, _ = fanout.split(netlist.read(path, self.design.top, cells), cells, CLOCK)
         self._simulator = rtl_simulation.build(self.design, self.ports, CLOCK, folder)
 

@@ -48,10 +48,16 @@ def test_every_cell_of_an_fpga_is_counted_by_kind_without_wires_and_boxes(
     assert found == {"lut": 7, "flops": 0, "muxes": 2, "carries": 1, "block_rams": 2, "dsps": 1, "others": 2}
 
 
-def test_large_memories_are_named_with_their_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_memories_are_named_with_their_bits_and_tables_of_constants_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(*names: str) -> dict[str, object]:
+        return {name: {"type": "$memwr_v2", "parameters": {"MEMID": f"\\{name}"}} for name in names}
+
+    sizes = {"queue": {"width": 8, "size": 127}, "store": {"width": 32, "size": 256}}
     modules = {
-        "top": {"memories": {"queue": {"width": 8, "size": 127}, "store": {"width": 32, "size": 256}}},
-        "part": {"memories": {"store": {"width": 64, "size": 16}}},
+        "top": {"memories": sizes | {"table": {"width": 8, "size": 256}}, "cells": written("queue", "store")},
+        "part": {"memories": {"store": {"width": 64, "size": 16}}, "cells": written("store")},
         "leaf": {},
     }
     (tmp_path / "memories.json").write_text(json.dumps({"modules": modules}))

@@ -66,11 +66,11 @@ def test_a_liberty_table_with_swapped_axes_gives_equal_values(tmp_path: Path) ->
     assert delay.at(0.2 * PF, 0.3 * NS) == pytest.approx(0.2 * NS)
 
 
-def test_the_synthesis_delay_target_is_a_multiple_of_the_library_fo4_delay(tmp_path: Path) -> None:
+def test_the_synthesis_delay_targets_are_multiples_of_the_library_fo4_delay(tmp_path: Path) -> None:
     # Four inputs of 0.05 pF: 0.2 ns by the table.
     found = small_library(tmp_path)
     assert found.fo4_s() == pytest.approx(0.2 * NS)
-    assert synthesis.target_s(found) == pytest.approx(synthesis.TARGET_FO4 * 0.2 * NS)
+    assert synthesis.targets_s(found) == pytest.approx([4 * NS, 6 * NS, 8 * NS, 12 * NS, 16 * NS])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_only_cores_that_seal_lines_have_a_throughput(are_lines: bool, gbps: flo
     area = Area(um2=2e6, flops_um2=0.0, cells=1, flops=0, fanout_buffers=0)
     nothing = dict.fromkeys(("cycles_per_line", "latency_cycles", "gbps", "gbps_per_mm2"))
     speed = Speed(fmax_mhz=100.0, path_begins="a", path_ends="b", path_cells=1, **nothing)
-    core = CoreCost(name="core", area=area, speed=speed, fpga=None, energy=None)
+    core = CoreCost(name="core", target_ns=4, area=area, speed=speed, fpga=None, energy=None)
     trace = Trace([{}] * 10, [{}] * 10, first=2, done=2, latencies=[5, 6], are_lines=are_lines)
     found = flow.with_work(core, trace, energy.Energy(2e-9, 4e-9, 6e-9, 1e-3))
     assert (found.speed.cycles_per_line, found.speed.latency_cycles, found.speed.gbps) == (4.0, 5.5, gbps)

@@ -13,13 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from casemate.hardware import flow, sources, store, tools
+from casemate.hardware import flow, library, sources, store, tools
 from casemate.hardware.design import Design
-from casemate.hardware.flow import Flow, Request
-from casemate.schemas import CoreCost
+from casemate.hardware.flow import Flow, Mapped, Request
+from casemate.hardware.netlist import Netlist
+from casemate.schemas import Area, CoreCost, Speed
 from hardware_parts import TEXT
 
-STEPS = ("ports", "netlist", "part", "timing", "fpga", "trace", "energy")
+SPEED = Speed(
+    fmax_mhz=100, path_begins="d", path_ends="q", path_cells=1, cycles_per_line=None, latency_cycles=None, gbps=None,
+    gbps_per_mm2=None,
+)  # fmt: skip
+STEPS = ("ports", "logic", "netlist", "part", "timing", "fpga", "trace", "energy")
 ALL = set(STEPS) - {"part"}
 TOP = '`include "widths.svh"\nmodule top #(parameter int W = 8) (input clk, input go, input d, output q);\nendmodule\n'
 PART = "module part (input clk, input d, output q); endmodule\n"
@@ -43,17 +48,23 @@ class Notes:
     found: dict[str, Any] = field(default_factory=lambda: dict(FOUND))
     names: dict[str, str] = field(default_factory=dict)
     clock_net: int = 2
+    delays_s: dict[int, float] = field(default_factory=dict)
+    """Delay of the longest path by the target in picoseconds, if it depends on the target."""
 
     def keep(self, step: str, inputs: Mapping[str, Any], find: Callable[[], Any]) -> Any:
         """The kept result of a step."""
         # A part that is in a design has separate figures for the FPGA, after the design's.
         name = "part of fpga" if step == "fpga" and step in self.names else step
         self.names[name] = store.digest(inputs)
+        if step == "timing" and self.delays_s:
+            return self.found[step] | {"delay_s": self.delays_s[round(inputs["delay_s"] * 1e12)]}
         return self.found[step]
 
     def keep_file(self, step: str, inputs: Mapping[str, Any], find: Callable[[], bytes]) -> Path:
         """Path of the netlist: a flip-flop, with or without a box."""
-        self.names["part" if inputs["top"] == "part" else step] = store.digest(inputs)
+        if step == "netlist" and inputs["top"] == "part":
+            step = "part"
+        self.names[step] = store.digest(inputs)
         flop = {"type": "DFF", "connections": {"CK": [self.clock_net], "D": [3], "Q": [4]}}
         box = {"type": "part", "connections": {"clk": [2], "d": [3], "q": [5]}}
         ports = {"clk": ("input", 2), "d": ("input", 3), "q": ("output", 4)}
@@ -75,7 +86,7 @@ class Requests:
         for name, text in (("top.sv", TOP), ("part.sv", PART), ("widths.svh", ""), ("small.lib", TEXT)):
             (folder / name).write_text(text)
         (folder / "drives.py").write_text(DRIVE)
-        self.delay_s: float | None = None
+        self.delay_s: float | None = 4e-9
         self.notes = Notes(folder)
         self.versions = {"pyosys": "1"}
         read = sources.read([folder / "top.sv", folder / "part.sv"])
@@ -105,7 +116,9 @@ class Requests:
         # The flow keeps the results of its built-in stimuli.
         self.patch.setattr(flow, "__file__", str(self.folder / "flow.py"))
         self.notes.names = {}
-        cost = Flow(self.folder / "small.lib", self.folder, self.delay_s, lambda step: None).price(self.request)
+        cost = Flow(library.read(self.folder / "small.lib"), self.folder, self.delay_s, lambda step: None).price(
+            self.request
+        )
         return cost, self.notes.names
 
 
@@ -135,18 +148,19 @@ CHANGES: dict[str, tuple[Callable[[Requests], object], set[str]]] = {
     "what a source includes": (lambda it: it.append("widths.svh"), ALL),
     "a macro": (with_define, ALL),
     "a parameter": (lambda it: it.ask_of_design(parameters=(("W", "9"),)), ALL),
-    "the module on top": (lambda it: it.ask_of_design(top="part"), {"ports", "timing", "fpga", "trace", "energy"}),
+    "the module on top": (lambda it: it.ask_of_design(top="part"),
+                          {"ports", "logic", "timing", "fpga", "trace", "energy"}),
     "a program": (lambda it: it.versions.update(pyosys="2"), ALL),
     "the library": (lambda it: it.append("small.lib"), OF_CELLS),
     "the delay that is aimed at": (lambda it: setattr(it, "delay_s", 3e-9), OF_CELLS),
-    "a part that is mapped once": (with_part, {*OF_CELLS, "fpga"}),
+    "a part that is mapped once": (with_part, {*OF_CELLS, "logic", "fpga"}),
     "the clock": (with_another_clock, {"timing", "trace", "energy"}),
     "the stimulus": (lambda it: it.append("drives.py"), {"trace"}),
     "the bytes of a key": (lambda it: it.ask(key_bytes=32), {"trace"}),
     "the number of lines": (lambda it: it.ask(lines=25), {"trace"}),
     "what happened at the ports": (lambda it: it.notes.found.update(trace=TRACE | {"first": 1, "inputs": [{}, {}]}),
                                    {"energy"}),
-    "the text of synthesis": (lambda it: it.edit("synthesis"), {"ports", "fpga", *OF_CELLS}),
+    "the text of synthesis": (lambda it: it.edit("synthesis"), {"ports", "logic", "fpga", *OF_CELLS}),
     "the text of fanout": (lambda it: it.edit("fanout"), OF_CELLS),
     "the text of library": (lambda it: it.edit("library"), OF_CELLS),
     "the text of liberty": (lambda it: it.edit("liberty"), OF_CELLS),
@@ -213,7 +227,7 @@ def test_the_hardware_cost_of_a_core_combines_the_results_of_all_steps(requests:
 def test_a_core_without_a_stimulus_or_an_fpga_has_no_figures_of_them(requests: Requests) -> None:
     requests.ask(stimulus=None, has_fpga=False)
     cost, names = requests.price()
-    assert names.keys() == {"ports", "netlist", "timing"}
+    assert names.keys() == {"ports", "logic", "netlist", "timing"}
     assert (cost.energy, cost.fpga, cost.speed.cycles_per_line) == (None, None, None)
 
 
@@ -225,3 +239,28 @@ def test_a_part_counts_in_an_fpga_as_often_as_it_occurs(requests: Requests, copi
     # The logic around the parts has 3, 5 and 1, and so has each part.
     assert cost.fpga is not None
     assert (cost.fpga.lut, cost.fpga.flops, cost.fpga.block_rams) == (3 + 3 * copies, 5 + 5 * copies, 1 + copies)
+
+
+@pytest.mark.parametrize(
+    ("delays_ns", "best"),
+    [((8, 8, 4, 5, 6), 2), ((3, 4, 5, 6, 7), 0), ((9, 9, 9, 9, 2), 4), ((4, 4, 4, 4, 4), 0)],
+)
+def test_a_core_keeps_the_mapping_with_the_highest_frequency_for_its_area(
+    requests: Requests, delays_ns: tuple[int, ...], best: int
+) -> None:
+    requests.delay_s = None
+    # The small library's inverter takes 0.2 ns; all mappings have the same area.
+    targets_s = [multiple * 0.2e-9 for multiple in (20, 30, 40, 60, 80)]
+    requests.notes.delays_s = {round(at * 1e12): ns * 1e-9 for at, ns in zip(targets_s, delays_ns, strict=True)}
+    cost, _ = requests.price()
+    assert cost.target_ns == pytest.approx(targets_s[best] * 1e9)
+    assert cost.speed.fmax_mhz == pytest.approx(1e3 / delays_ns[best])
+
+
+def test_a_smaller_core_is_kept_if_it_loses_less_frequency_than_area() -> None:
+    def mapped(um2: float, fmax_mhz: float) -> float:
+        speed = SPEED.model_copy(update={"fmax_mhz": fmax_mhz})
+        area = Area(um2=um2, flops_um2=0, cells=1, flops=0, fanout_buffers=0)
+        return Mapped(4e-9, Netlist("core", {}, (), {}), area, speed, {}).merit
+
+    assert mapped(80, 90) > mapped(100, 100) > mapped(80, 79)

@@ -13,6 +13,7 @@ def core(um2: float, fmax_mhz: float, cycles: float, nj: float) -> CoreCost:
     """A core with these figures."""
     return CoreCost(
         name="core",
+        target_ns=4,
         area=Area(um2=um2, flops_um2=0, cells=1, flops=0, fanout_buffers=0),
         speed=Speed(
             fmax_mhz=fmax_mhz,
@@ -50,7 +51,7 @@ def test_a_picture_names_every_core_and_its_axes(tmp_path: Path) -> None:
     still = sealing.model_copy(update={"name": "multiplier", "energy": None})
     for rows in ([sealing, still], [still]):
         found = HardwareCost(
-            library="small", library_content="", voltage_v=2, target_ns=8, tools={}, recipe="", rows=rows, scaling=[]
+            library="small", library_content="", voltage_v=2, targets_ns=[8], tools={}, recipe="", rows=rows, scaling=[]
         )
         hardware_picture.draw(found, tmp_path / "cores.svg", "svg")
         text = (tmp_path / "cores.svg").read_text()

@@ -77,8 +77,7 @@ def test_prints_and_assertions_of_rtl_are_left_out_of_synthesis(
     (tmp_path / "small.lib").write_text(TEXT)
     scripts = list[str]()
     monkeypatch.setattr(tools, "yosys", lambda script, folder, name: scripts.extend(script))
-    (tmp_path / "mapped.json").write_text("{}")
-    synthesis.to_cells(design.Design((), "top"), library.read(tmp_path / "small.lib"), 4e-9, tmp_path)
+    synthesis.to_logic(design.Design((), "top"), tmp_path)
     assert "--ignore-assertions" in scripts[0]
     assert scripts[1:3] == ["delete */t:$print", "delete */t:$check"]
 
@@ -91,7 +90,7 @@ def test_a_netlist_that_a_full_disk_cut_off_is_refused_before_it_is_kept(
     (tmp_path / "mapped.json").write_text(written)
     monkeypatch.setattr(tools, "yosys", lambda script, folder, name: None)
     with pytest.raises(CasemateError, match=r"did not write all of 'mapped\.json': expected room in '.*TMPDIR"):
-        synthesis.to_cells(design.Design((), "top"), library.read(tmp_path / "small.lib"), 4e-9, tmp_path)
+        synthesis.to_cells(tmp_path / "logic.il", library.read(tmp_path / "small.lib"), 4e-9, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["operator", "eval", "a$b", "\\d.x "])

@@ -20,8 +20,7 @@ def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flow:
     """A flow without synthesis."""
     for program in ("need_yosys", "need_opensta", "need_simulation"):
         monkeypatch.setattr(tools, program, lambda: "")
-    small_library(tmp_path)
-    return Flow(tmp_path / "small.lib", tmp_path / "kept", report=lambda step: None)
+    return Flow(small_library(tmp_path), tmp_path / "kept", report=lambda step: None)
 
 
 def source(folder: Path, body: str = "") -> Path:
@@ -67,11 +66,11 @@ def test_a_stimulus_of_a_user_is_carried_out_each_time(
         carried_out.append(1)
         return Trace(inputs=[{}], outputs=[{}], done=1)
 
-    def to_cells(*arguments: object) -> Path:
+    def to_logic(*arguments: object) -> Path:
         raise CasemateError("as far as this goes")
 
     monkeypatch.setattr(synthesis, "ports", lambda arguments, folder: PORTS)
-    monkeypatch.setattr(synthesis, "to_cells", to_cells)
+    monkeypatch.setattr(synthesis, "to_logic", to_logic)
     monkeypatch.setattr(rtl_simulation, "build", lambda *arguments: tmp_path)
     monkeypatch.setattr(rtl_simulation, "drive", drive)
     for _ in range(2):

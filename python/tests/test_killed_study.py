@@ -42,7 +42,7 @@ LIMIT = 600_000 if FULL else 250_000
 GONE_SECONDS = 10.0
 """Maximum number of seconds until the processes of a killed client must have gone."""
 SECONDS = 240.0
-"""Maximum number of seconds until a study must have come this far."""
+"""Maximum number of seconds until the number of finished points has reached the limit."""
 
 
 class Client:

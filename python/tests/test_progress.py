@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import casemate as cm
 import pytest
-from casemate.cli.commands.cost_hardware import STEP_SECONDS, Pricing
+from casemate.cli.commands.cost_flow import STEP_SECONDS, Pricing, weights
 from casemate.terminal import progress
 from rich.console import Console
 
@@ -68,26 +68,28 @@ class Heard:
 
 
 def test_cached_steps_do_not_count_in_the_progress_of_the_hardware_flow() -> None:
-    steps, whole = Heard(), sum(STEP_SECONDS.values())
-    pricing = Pricing(cast(progress.Steps, steps), 3, [])
+    steps, seconds = Heard(), weights(5)
+    whole = sum(seconds.values())
+    assert whole == sum(STEP_SECONDS.values()) + 4 * STEP_SECONDS["mapping"]
+    pricing = Pricing(cast(progress.Steps, steps), 3, [], 5)
     pricing.begin(0, "kept")
     pricing.begin(1, "new")
-    for name in STEP_SECONDS:
+    for name in seconds:
         pricing.step(f"{name} of it")
     pricing.begin(2, "in part")
-    pricing.step("timing")
-    # The first core was kept whole, so two are left, and the third has done the steps before its timing.
+    pricing.step("mapping 3 of 5")
+    # The first core was kept whole, so two are left, and the third has done the steps before its third mapping.
     assert steps.shares[0] == (0, 2 * whole)
-    assert steps.shares[-2] == (whole - list(STEP_SECONDS.values())[-1], 2 * whole)
-    before = STEP_SECONDS["simulation of the RTL"] + STEP_SECONDS["synthesis"]
+    assert steps.shares[-2] == (whole - list(seconds.values())[-1], 2 * whole)
+    before = sum(list(seconds.values())[:4])
     assert steps.shares[-1] == (whole, 2 * whole - before)
 
 
 def test_hardware_flow_progress_increases_over_a_step_that_occurs_twice() -> None:
     steps = Heard()
-    pricing = Pricing(cast(progress.Steps, steps), 1, ["FPGA"])
+    pricing = Pricing(cast(progress.Steps, steps), 1, ["FPGA"], 1)
     pricing.begin(0, "router")
-    for name in ("synthesis of gcm_router", "synthesis of gcm_lane", "timing"):
+    for name in ("synthesis of gcm_router", "synthesis of gcm_lane", "mapping 1 of 1"):
         pricing.step(name)
     done = [done for done, _ in steps.shares]
     assert done == [0, STEP_SECONDS["synthesis"], 2 * STEP_SECONDS["synthesis"]]

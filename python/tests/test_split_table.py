@@ -72,9 +72,16 @@ def cost(um2: float, scaling: list[Scaling]) -> HardwareCost:
         gbps=None, gbps_per_mm2=None,
     )  # fmt: skip
     area = Area(um2=um2, flops_um2=um2 / 2, cells=1, flops=1, fanout_buffers=0)
-    core = CoreCost(name="core", area=area, speed=speed, fpga=None, energy=None)
+    core = CoreCost(name="core", target_ns=4, area=area, speed=speed, fpga=None, energy=None)
     return HardwareCost(
-        library_content="", recipe="", library="small", voltage_v=1, target_ns=4, tools={}, rows=[core], scaling=scaling
+        library_content="",
+        recipe="",
+        library="small",
+        voltage_v=1,
+        targets_ns=[4],
+        tools={},
+        rows=[core],
+        scaling=scaling,
     )
 
 

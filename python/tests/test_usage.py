@@ -17,7 +17,7 @@ from conftest import Casemate
 
 WRONG = [
     (("nix",), "unknown command 'nix'; there are: run, explain"),
-    (("cost", "rtll"), "unknown command 'rtll' (did you mean 'rtl'?); there are: engine, rtl, secpb"),
+    (("cost", "rtll"), "unknown command 'rtll' (did you mean 'rtl'?); there are: compare, engine, rtl, secpb"),
     (("run", "--desgin", "none"), "no option '--desgin' (did you mean '--design'?); see `casemate run --help`"),
     (("reproduce", "gcm", "--figure", "1"), "no option '--figure'; see `casemate reproduce gcm --help`"),
     (("cost", "rtl"), "expected FILE...; see `casemate cost rtl --help`"),

@@ -5,9 +5,10 @@ the result. It never keeps the results of a user's stimulus, since the files tha
 known.
 """
 
+import gzip
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from casemate.hardware import (
     fabric,
     fanout,
     gate_simulation,
-    library,
     netlist,
     rtl_simulation,
     sources,
@@ -65,28 +65,47 @@ class Request:
     """Number of times that the module occurs."""
 
 
+@dataclass(frozen=True)
+class Mapped:
+    """A core in cells of the library, mapped for one delay."""
+
+    target_s: float
+    built: Netlist
+    area: Area
+    speed: Speed
+    common: dict[str, Any]
+    """Inputs that decide the netlist."""
+
+    @property
+    def merit(self) -> float:
+        """Highest frequency for each unit of area. Since the cycles of a line do not depend on the mapping, the mapping
+        with the highest merit has the highest throughput for its area.
+        """
+        return self.speed.fmax_mhz / self.area.um2
+
+
 class Flow:
     """Estimates the cost of hardware cores with one cell library."""
 
     def __init__(
         self,
-        path: Path,
+        cells: Library,
         folder: Path,
         delay_s: float | None = None,
         report: Callable[[str], object] = print,
-        dont_use: Sequence[str] = (),
     ) -> None:
-        """`delay_s` is the delay that synthesis aims at; the flow calls `report` for each step that begins. Synthesis
-        does not use cells with a name that matches a pattern of `dont_use`. Raises
-        `CasemateError` if a program is missing, or if the file is no library with areas.
+        """`delay_s` is the delay that mapping aims at; without it, the flow maps each core for several delays and keeps
+        the mapping with the highest frequency for its area. The flow calls `report` for each step that begins. Raises
+        `CasemateError` if a program is missing.
         """
         tools.need_yosys()
         tools.need_opensta()
-        self.library: Library = library.read(path, dont_use)
-        self.delay_s = delay_s or synthesis.target_s(self.library)
+        self.library = cells
+        self.targets_s = (delay_s,) if delay_s else synthesis.targets_s(self.library)
+        """Delays that mapping aims at, in seconds."""
         self._store, self._report = Store(folder), report
         self._versions = tools.versions()
-        self.library_content = store.content(path)
+        self.library_content = store.content(cells.path)
         """Digest of the library file's content."""
         self._read: dict[Path, str] = {}
 
@@ -104,25 +123,20 @@ class Flow:
         # Run the stimulus first: it is the likeliest cause of an error and runs in a moment; synthesis may take an
         # hour.
         trace = self._trace(request, drive, ports, clock, rtl) if drive else None
-        built, buffers = fanout.split(self._mapped(request.design, request.part), self.library, clock)
-        gate_simulation.check(built, self.library, clock)
-        area = self._area(built, buffers)
-        common = (
-            rtl
-            | self._mapping()
-            | {
-                "clock": clock,
-                "part": request.part and self._of(request.part),
-                "reading": store.code("netlist"),
-            }
-        )
-        speed = self._timing(built, clock, common)
+        mapped = max((self._map(request, clock, rtl, each) for each in self.targets_s), key=lambda each: each.merit)
         fpga = self._fpga(request) if request.has_fpga else None
-        cost = CoreCost(name=request.design.title, area=area, speed=speed, fpga=fpga, energy=None)
+        cost = CoreCost(
+            name=request.design.title,
+            target_ns=mapped.target_s * 1e9,
+            area=mapped.area,
+            speed=mapped.speed,
+            fpga=fpga,
+            energy=None,
+        )
         if trace is None:
             return cost
         try:
-            counted = self._counted(built, clock, trace, common)
+            counted = self._counted(mapped, clock, trace)
         except gate_simulation.DifferenceError as error:
             self._report("the cause of a difference")
             raise CasemateError(f"{error}: {undefined.cause(request.design, ports, clock, trace)}") from error
@@ -153,12 +167,12 @@ class Flow:
             raise CasemateError(f"'{path}' changed while a core was priced with it: price it again")
         return found
 
-    def _mapping(self) -> dict[str, Any]:
+    def _mapping(self, target_s: float) -> dict[str, Any]:
         """Returns the inputs, apart from the design, that decide the mapping of a design to cells."""
         return {
             "library": self.library_content,
             "unused": sorted(self.library.unused),
-            "delay_s": self.delay_s,
+            "delay_s": target_s,
             "code": store.code("synthesis", "fanout", "library", "liberty"),
         }
 
@@ -186,22 +200,52 @@ class Flow:
             "versions": self._versions,
         }
 
-    def _mapped(self, design: Design, part: Design | None = None) -> Netlist:
-        """Netlist of a design. A part that occurs several times is mapped once, and then copied into all boxes that
-        stand for it.
-        """
-        boxes = [part.top] if part else []
+    def _map(self, request: Request, clock: str, rtl: dict[str, Any], target_s: float) -> Mapped:
+        """Maps a core for a delay."""
+        built, buffers = fanout.split(self._netlist(request.design, target_s, request.part), self.library, clock)
+        gate_simulation.check(built, self.library, clock)
+        common = (
+            rtl
+            | self._mapping(target_s)
+            | {
+                "clock": clock,
+                "part": request.part and self._of(request.part),
+                "reading": store.code("netlist"),
+            }
+        )
+        return Mapped(target_s, built, self._area(built, buffers), self._timing(built, clock, common), common)
+
+    def _logic(self, design: Design, boxes: list[str]) -> Path:
+        """Gates of a design, apart from any library."""
 
         def find() -> Any:
             with tempfile.TemporaryDirectory() as folder:
                 named = synthesis.memories(design, Path(folder), boxes).items()
                 flops = ", ".join(f"{bits:,} bits of memory '{name}'" for name, bits in named)
                 self._report(f"synthesis of {design.top}" + (f", {flops} as flip-flops" if flops else ""))
-                return synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).read_bytes()
+                return synthesis.to_logic(design, Path(folder), boxes).read_bytes()
 
-        common = self._of(design) | self._mapping() | {"boxes": boxes}
+        common = self._of(design) | {"code": store.code("synthesis"), "boxes": boxes}
+        return self._store.keep_file("logic", common, lambda: self._of_what_was_read(find))
+
+    def _netlist(self, design: Design, target_s: float, part: Design | None = None) -> Netlist:
+        """Netlist of a design, mapped for a delay. A part that occurs several times is mapped once, and then copied
+        into all boxes that represent it.
+        """
+        boxes = [part.top] if part else []
+        logic = self._logic(design, boxes)
+
+        def find() -> Any:
+            number = self.targets_s.index(target_s) + 1
+            self._report(f"mapping {number} of {len(self.targets_s)}, {design.top} for {target_s * 1e9:.3g} ns")
+            with tempfile.TemporaryDirectory() as folder:
+                plain = Path(folder) / "logic.il"
+                plain.write_bytes(gzip.decompress(logic.read_bytes()))
+                return synthesis.to_cells(plain, self.library, target_s, Path(folder)).read_bytes()
+
+        common = self._of(design) | self._mapping(target_s) | {"boxes": boxes}
         path = self._store.keep_file("netlist", common, lambda: self._of_what_was_read(find))
-        parts = {part.top: self._mapped(part)} if part else None
+        parts = {part.top: self._netlist(part, target_s)} if part else None
         return netlist.read(path, design.top, self.library, parts)
 
     def _area(self, built: Netlist, buffers: int) -> Area:
@@ -286,14 +330,14 @@ class Flow:
         is_ours = request.stimulus.resolve().parent == Path(__file__).resolve().parent
         return Trace(**(self._keep("trace", common, find) if is_ours else json.loads(json.dumps(find()))))
 
-    def _counted(self, built: Netlist, clock: str, trace: Trace, common: dict[str, Any]) -> dict[str, float]:
+    def _counted(self, mapped: Mapped, clock: str, trace: Trace) -> dict[str, float]:
         def find() -> Any:
             self._report("simulation of the netlist")
             with tempfile.TemporaryDirectory() as folder:
-                toggles = gate_simulation.run(built, self.library, clock, trace, Path(folder))
-            return asdict(energy.find(built, self.library, clock, toggles))
+                toggles = gate_simulation.run(mapped.built, self.library, clock, trace, Path(folder))
+            return asdict(energy.find(mapped.built, self.library, clock, toggles))
 
-        common = common | {"trace": asdict(trace), "step": store.code("gate_simulation", "energy", "functions")}
+        common = mapped.common | {"trace": asdict(trace), "step": store.code("gate_simulation", "energy", "functions")}
         found: dict[str, float] = self._keep("energy", common, find)
         return found
 

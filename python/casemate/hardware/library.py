@@ -279,10 +279,7 @@ class _Reader:
         groups = self._group.all("cell")
         unused = frozenset(group.name for group in groups if group.text("dont_use").lower() == "true")
         for pattern in dont_use:
-            matched = frozenset(fnmatch.filter((group.name for group in groups), pattern))
-            if not matched:
-                raise ValueError(f"no cell has a name that matches '{pattern}': expected a pattern, as in '*_lp*'")
-            unused |= matched
+            unused |= frozenset(fnmatch.filter((group.name for group in groups), pattern))
         used = (group for group in groups if group.name not in unused)
         cells = [_named(f"cell '{group.name}'", self._cell, group) for group in used]
         tables = [arc.rise for cell in cells for pin in cell.pins.values() for arc in pin.transitions]

@@ -1,10 +1,12 @@
 """RTL to cells of a library: Yosys with its slang front end, and ABC.
 
-The recipe is the same for every hardware core. Its only setting is the delay that ABC aims at, by default a multiple of
-the delay of the library's inverter, so that the same recipe fits every library. Two of its steps decide the speed of a
-netlist. One is `buffer` with the sizing after it. The other is `if -g`, which balances logic for delay. Without `if
--g`, `dch` and `map` minimise the area of a carry chain and make it serial. A wide counter then decides the speed of its
-core. The open AES-GCM core in comparisons/gcm-aes reaches 75 MHz in osu018 without `if -g`, and 273 MHz with it.
+The recipe is the same for every hardware core. Its only setting is the delay that ABC aims at. By default the flow maps
+each core for several delays, and keeps the netlist with the highest frequency for its area: one delay for all cores
+favours the core that it happens to suit. The delays are multiples of the delay of the library's inverter, so that the
+same recipe fits every library. Two steps of the recipe decide the speed of a netlist. One is `buffer` with the sizing
+after it. The other is `if -g`, which balances logic for delay. Without `if -g`, `dch` and `map` minimise the area of a
+carry chain and make it serial. A wide counter then decides the speed of its core. The open AES-GCM core in
+comparisons/gcm-aes reaches 75 MHz in osu018 without `if -g`, and 273 MHz with it.
 
 A module that the RTL marks `(* keep_hierarchy *)` is mapped separately, so that synthesis does not merge it with equal
 logic elsewhere; at the end the module is flattened too. Synthesis would otherwise merge the two rails of a verdict,
@@ -25,10 +27,12 @@ FLATTEN_ALL = ("setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierar
 """Yosys commands that flatten separate modules into the module on top, after the last step that merges logic."""
 WITHOUT_WORDS = ("delete */t:$print", "delete */t:$check")
 """Yosys commands that remove the print statements and assertions of the RTL, which are no hardware."""
+WRITERS = ("$memwr", "$memwr_v2")
+"""Yosys cells that write to a memory."""
 MEMORY_BITS = 1024
 """Bits from which on a memory is named before its synthesis."""
-TARGET_FO4 = 40
-"""Delay that ABC aims at, in delays of an inverter that drives four of its kind."""
+TARGETS_FO4 = (20, 30, 40, 60, 80)
+"""Delays that ABC aims at by default, in delays of an inverter that drives four of its kind."""
 
 
 def read_command(design: Design, boxes: Sequence[str] = ()) -> str:
@@ -51,26 +55,43 @@ def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
 
 
 def memories(design: Design, folder: Path, boxes: Sequence[str] = ()) -> dict[str, int]:
-    """Returns the bits of each memory by its module and name, in all modules of a design but `boxes`. A library of
-    cells has no memories, so each bit becomes a flip-flop, and the words of a large memory take synthesis hours.
+    """Returns the bits of each memory that the design writes, by its module and name, in all modules but `boxes`. A
+    library of cells has no memories, so each bit becomes a flip-flop, and the words of a large memory take synthesis
+    hours. A table of constants becomes gates.
     """
     tools.yosys([read_command(design, boxes), "write_json memories.json"], folder, "memories")
-    found = {
-        f"{module}.{name}": each["width"] * each["size"]
-        for module, content in tools.json_of(folder / "memories.json")["modules"].items()
-        for name, each in content.get("memories", {}).items()
-    }
+    found = dict[str, int]()
+    for module, content in tools.json_of(folder / "memories.json")["modules"].items():
+        cells = content.get("cells", {}).values()
+        written = {cell["parameters"]["MEMID"].lstrip("\\") for cell in cells if cell["type"] in WRITERS}
+        for name, each in content.get("memories", {}).items():
+            if name in written:
+                found[f"{module}.{name}"] = each["width"] * each["size"]
     return {name: bits for name, bits in found.items() if bits >= MEMORY_BITS}
 
 
-def target_s(library: Library) -> float:
-    """Returns the default delay that ABC aims at, in seconds."""
-    return TARGET_FO4 * library.fo4_s()
+def targets_s(library: Library) -> tuple[float, ...]:
+    """Returns the delays that ABC aims at by default, in seconds."""
+    return tuple(multiple * library.fo4_s() for multiple in TARGETS_FO4)
 
 
-def to_cells(design: Design, library: Library, delay_s: float, folder: Path, boxes: Sequence[str] = ()) -> Path:
-    """Maps a design to a library with a target delay in seconds, and returns the path of the netlist as Yosys writes it
-    (JSON). The modules `boxes` stay empty.
+def to_logic(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Path:
+    """Synthesises a design to gates of no library, and returns the path of the result as Yosys writes it (RTLIL). The
+    modules `boxes` stay empty.
+    """
+    script = [
+        read_command(design, boxes),
+        *WITHOUT_WORDS,
+        f"synth -flatten -top {design.top}",
+        "write_rtlil logic.il",
+    ]
+    tools.yosys(script, folder, "synthesis")
+    return folder / "logic.il"
+
+
+def to_cells(logic: Path, library: Library, delay_s: float, folder: Path) -> Path:
+    """Maps gates that `to_logic` returned to a library with a target delay in seconds, and returns the path of the
+    netlist as Yosys writes it (JSON).
     """
     picoseconds = f"{delay_s * 1e12:.0f}"
     inverter = library.inverter()
@@ -84,9 +105,7 @@ def to_cells(design: Design, library: Library, delay_s: float, folder: Path, box
     )
     placed = library.copy_to(folder)
     script = [
-        read_command(design, boxes),
-        *WITHOUT_WORDS,
-        f"synth -flatten -top {design.top}",
+        f'read_rtlil "{logic}"',
         f'dfflibmap -liberty "{placed}"',
         "opt",
         f'abc -liberty "{placed}" -constr "{constraints}" -script "{recipe}"',

@@ -7,6 +7,7 @@ from typing import Any
 
 from casemate.plots import picture
 from casemate.schemas.hardware import CoreCost, HardwareCost
+from casemate.tables import hardware_table
 
 WIDTH_INCHES, LEAST_HEIGHT_INCHES = 12.5, 5.0
 NAME_INCHES = 0.17
@@ -51,7 +52,7 @@ def draw(found: HardwareCost, path: Path, kind: str) -> None:
     axes[2].text(0.0, 1.0, "\n".join(names), va="top", fontsize=8, linespacing=1.5)
     axes[2].set_axis_off()
     figure.suptitle(
-        f"AES-GCM engines in {found.library} at {found.voltage_v:g} V, synthesised for {found.target_ns:.2f} ns; "
+        f"AES-GCM engines in {found.library} at {found.voltage_v:g} V, {hardware_table.targets(found)}; "
         "wires are ideal",
         x=0.01, ha="left",
     )  # fmt: skip

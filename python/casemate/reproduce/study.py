@@ -317,7 +317,7 @@ def half_width(values: Sequence[float]) -> float | None:
 
 
 def of_one_more(values: Sequence[float]) -> float | None:
-    """Half of the 95 % interval in which one further value of the same kind lies, around the mean of `values`; `None`
+    """Half of the 95 % prediction interval of one further value of the same kind, around the mean of `values`; `None`
     for a single value. The further value varies as one of them does, and their mean is uncertain too.
     """
     half = half_width(values)

@@ -32,7 +32,17 @@ from casemate.schemas.crash import CrashReport, CrashResults, ProgramReport
 from casemate.schemas.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
 from casemate.schemas.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.schemas.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
-from casemate.schemas.hardware import Area, CoreCost, EnergyOfLine, Fpga, HardwareCost, Scaling, Speed
+from casemate.schemas.hardware import (
+    Area,
+    CoreCost,
+    EnergyOfLine,
+    Fpga,
+    HardwareComparison,
+    HardwareCost,
+    Ratio,
+    Scaling,
+    Speed,
+)
 from casemate.schemas.imported import ImportedKey, ImportedMachine
 from casemate.schemas.intervals import Interval
 from casemate.schemas.origin import Origin, Recording, Totals, TraceInfo
@@ -85,6 +95,7 @@ __all__ = [
     "Failure",
     "Fpga",
     "FrequentWord",
+    "HardwareComparison",
     "HardwareCost",
     "Implementation",
     "ImportedKey",
@@ -104,6 +115,7 @@ __all__ = [
     "Predicted",
     "ProgramReport",
     "Protection",
+    "Ratio",
     "Record",
     "Recording",
     "Reproduction",

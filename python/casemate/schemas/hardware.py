@@ -1,5 +1,5 @@
-"""Results of `casemate cost rtl` and `casemate cost engine`: area, speed and energy of cores in a cell library and in
-an FPGA.
+"""Results of `casemate cost engine`, `casemate cost rtl` and `casemate cost compare`: area, speed and energy of cores
+in cell libraries and in an FPGA.
 """
 
 from typing import Annotated
@@ -93,6 +93,8 @@ class CoreCost(Result):
 
     name: str
     """Name of the module with its parameters."""
+    target_ns: Size
+    """Delay for which the core was mapped, in nanoseconds."""
     area: Area
     """Area in the cell library."""
     speed: Speed
@@ -136,8 +138,10 @@ class HardwareCost(Result):
     """Digest of the library file's content."""
     voltage_v: Size
     """Supply voltage of the library, in volts."""
-    target_ns: Size
-    """Delay that synthesis aimed at, in nanoseconds."""
+    targets_ns: list[Size]
+    """Delays for which each core was mapped, in nanoseconds. The row of a core contains the mapping with the highest
+    frequency for its area.
+    """
     tools: dict[str, str]
     """Versions of the synthesis, timing and simulation programs."""
     recipe: str
@@ -146,3 +150,27 @@ class HardwareCost(Result):
     """A row for each hardware core."""
     scaling: list[Scaling]
     """Cost of one more lane, for each family of engines that differ only in their number of lanes."""
+
+
+class Ratio(Result):
+    """One of our lanes and a foreign core in the same library, as ratios."""
+
+    library: str
+    """Name of the cell library."""
+    lane: str
+    """Name of the lane."""
+    gbps_per_mm2: Size
+    """Ratio of the lane's throughput for its area to that of the foreign core."""
+    energy: Size
+    """Ratio of the lane's energy per line to that of the foreign core."""
+
+
+class HardwareComparison(Result):
+    """Lanes of our engine and a foreign AES-GCM core in several libraries."""
+
+    core: str
+    """Name of the foreign core."""
+    libraries: list[HardwareCost]
+    """Costs in each library: those of the lanes, then that of the foreign core."""
+    ratios: list[Ratio]
+    """A ratio for each lane in each library."""

@@ -17,7 +17,7 @@ class SeriesFound(Result):
     half_width: float | None
     """Half of the 95 % interval of our mean, by Student's distribution over the seeds; null with one seed."""
     seed_half_width: float | None = None
-    """Half of the 95 % interval in which the mean over the cases lies with one further seed; null with one seed."""
+    """Half of the 95 % prediction interval of the mean over the cases with one further seed; null with one seed."""
 
 
 class CaseFigures(Result):
@@ -32,7 +32,7 @@ class CaseFigures(Result):
     half_widths: tuple[float | None, ...]
     """Half of the 95 % interval of each number; null with one seed."""
     seed_half_widths: tuple[float | None, ...] = ()
-    """Half of the 95 % interval in which each number lies with one further seed; null with one seed."""
+    """Half of the 95 % prediction interval of each number with one further seed; null with one seed."""
 
     @property
     def label(self) -> str:

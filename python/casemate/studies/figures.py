@@ -79,7 +79,7 @@ Groups = dict[tuple[str, str], dict[tuple[Any, ...], float]]
 
 
 def _within(cell: Cell, figure: StudyFigure) -> tuple[Any, ...]:
-    """Returns the coordinates of a cell within its group: the seed, and all others that the figure does not show."""
+    """Returns the coordinates of a cell within its group: the seed and every change that the figure does not show."""
     axes = [axis for axis in ("program", "machine", "design", *cell.swept) if axis not in (figure.x, figure.series)]
     seed = 0 if "seed" in (figure.x, figure.series) else cell.point.seed
     return seed, *(cell.coordinate(axis) for axis in axes)

@@ -32,7 +32,7 @@ def decided_by(records: Sequence[Record]) -> list[str]:
 
 
 def begun_with(records: Sequence[Record]) -> Iterator[str]:
-    """Yields what began with the values of a first pass, if any design has a table of frequent values."""
+    """States that memory or tables began with the values of a first pass, if a design has a table of such values."""
     parts = [record.configuration.design.parts.speculation for record in records if record.configuration.start_values]
     if any(part and part.reorder for part in parts):
         yield "memory begins ordered by the values of a first pass (--start-order frequent)"

@@ -3,7 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from casemate.schemas.hardware import CoreCost, HardwareCost, Scaling
+from casemate.schemas.hardware import CoreCost, HardwareComparison, HardwareCost, Scaling
 from casemate.tables.layouts import plain_table
 
 DIGITS = 3
@@ -22,6 +22,7 @@ def table(found: HardwareCost) -> RenderableType:
     """Table of the main figures of all cores."""
     rows = [
         {
+            "target": _target(row, found),
             "mm2": _number(row.area.um2 / 1e6, 3),
             "MHz": f"{row.speed.fmax_mhz:.1f}",
             "cycles": _whole(row.speed.cycles_per_line),
@@ -34,10 +35,34 @@ def table(found: HardwareCost) -> RenderableType:
         }
         for row in found.rows
     ]
-    head = Text(
-        f"{found.library} at {found.voltage_v:g} V, synthesis aims at {found.target_ns:.2f} ns; wires are ideal"
-    )
+    head = Text(f"{found.library} at {found.voltage_v:g} V, {targets(found)}; wires are ideal")
     return Group(head, _by_core(found, rows), *(Text(line) for line in _notes(found)))
+
+
+def comparison(found: HardwareComparison) -> RenderableType:
+    """Table of the lanes and the other core in each library, with their ratios."""
+    names = ("target", "mm2", "MHz", "Gb/s", "Gb/s/mm2", "nJ/line")
+    shown = plain_table("library", "core", *names, right=names)
+    ratios = iter(found.ratios)
+    for cost in found.libraries:
+        for row in cost.rows:
+            energy = row.energy.total_nj if row.energy else None
+            shown.add_row(
+                Text(f"{cost.library} {cost.voltage_v:g} V" if row is cost.rows[0] else ""),
+                Text(row.name),
+                f"{row.target_ns:.2f}",
+                _number(row.area.um2 / 1e6, 3),
+                f"{row.speed.fmax_mhz:.1f}",
+                _number(row.speed.gbps, 2),
+                _number(row.speed.gbps_per_mm2, 2),
+                _number(energy, 1),
+            )
+        for _ in cost.rows[:-1]:
+            ratio = next(ratios)
+            named = Text(f"{ratio.lane} / {found.core}", style="bold")
+            shown.add_row("", named, "", "", "", "", f"{ratio.gbps_per_mm2:.2f} x", f"{ratio.energy:.2f} x")
+    head = Text(f"{targets(found.libraries[0])}; wires are ideal")
+    return Group(head, shown)
 
 
 def details(found: HardwareCost) -> RenderableType:
@@ -75,6 +100,18 @@ def _by_core(found: HardwareCost, rows: list[dict[str, str]]) -> RenderableType:
 def _path(row: CoreCost) -> str:
     speed = row.speed
     return f"{1e3 / speed.fmax_mhz:.2f} ns, {speed.path_cells} cells, from {speed.path_begins} to {speed.path_ends}"
+
+
+def targets(found: HardwareCost) -> str:
+    """States the delays for which cores were mapped."""
+    if len(found.targets_ns) == 1:
+        return f"mapped for {found.targets_ns[0]:.2f} ns"
+    return f"each core mapped for its own best of {len(found.targets_ns)} targets"
+
+
+def _target(row: CoreCost, found: HardwareCost) -> str:
+    """Returns the delay for which a core was mapped; empty if the flow aimed at one delay for all cores."""
+    return f"{row.target_ns:.2f}" if len(found.targets_ns) > 1 else ""
 
 
 def _some(row: CoreCost, kind: str, found: HardwareCost) -> str:

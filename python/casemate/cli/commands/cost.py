@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from casemate.cli import options
-from casemate.cli.commands import cost_hardware
+from casemate.cli.commands import cost_compare, cost_engine, cost_rtl
 from casemate.cli.names import Commands
 from casemate.terminal import screen
 
@@ -67,15 +67,16 @@ def command() -> None:
       casemate cost engine                     area, frequency and energy of the AES-GCM engine: minutes
       casemate cost engine --lanes 1 --lanes 2 --no-fpga    the cost of one more lane
       casemate cost rtl rtl/sources.f --top gf128_mul --param W=16    the same of any RTL: half a minute
+      casemate cost compare *.v --top core --stimulus drive.py    a lane and another core, in several libraries
 
     \b
-    engine and rtl need the tools that `scripts/setup.sh .venv hw` installs. `casemate cost COMMAND --help` explains
-    each figure, and its limits.
+    engine, rtl and compare need the tools that `scripts/setup.sh .venv hw` installs. `casemate cost COMMAND --help`
+    explains each figure, and its limits.
     """
 
 
-command.add_command(cost_hardware.engine)
-command.add_command(cost_hardware.rtl)
+for hardware in (cost_engine.engine, cost_rtl.rtl, cost_compare.compare):
+    command.add_command(hardware)
 
 
 @command.command("secpb", short_help="The battery of a secure persist buffer.", epilog=EPILOG)

@@ -39,6 +39,7 @@ KINDS = {
     "cost secpb": "BatteryCost",
     "cost engine": "HardwareCost",
     "cost rtl": "HardwareCost",
+    "cost compare": "HardwareComparison",
     "bench crypto": "CryptoBench",
     "validate": "Validation",
     "champsim": "Window",
