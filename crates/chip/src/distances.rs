@@ -8,7 +8,8 @@ use units::Duration;
 pub struct Distances {
     /// Time from the last-level cache to the memory controller, or back.
     pub path: Duration,
-    /// Time from the end of an L2's look-up until a prediction, sent when the look-up began, arrives at the controller.
+    /// Time from the beginning of an L2's look-up, when its prediction leaves (EMCC, figure 14), to the arrival of the
+    /// prediction at the controller.
     pub prediction: Duration,
     /// Time of a look-up in the last-level cache by the memory controller, including the transfers to the cache and
     /// back.
@@ -25,12 +26,23 @@ impl Distances {
     pub fn of(machine: &Machine) -> Distances {
         Distances {
             path: machine.path(),
-            prediction: machine.prediction_after_look_up(),
+            prediction: machine.mean_hop(),
             last_level_look_up: machine.last_level_look_up(),
             exception: machine.os_walk(),
             data_in_l2: machine.l2_look_up(),
             counter_in_l2: Duration::from_ns_f64(machine.at_l2.map_or(0.0, |at_l2| at_l2.counter_look_up_ns)),
         }
+    }
+
+    /// Returns the time by which a prediction arrives before the L2's look-up ends. A read that its L2 predicts begins
+    /// this much before the miss.
+    pub fn prediction_lead(&self) -> Duration {
+        self.data_in_l2.saturating_sub(self.prediction)
+    }
+
+    /// Returns the time from the beginning of a read to the arrival of its prediction.
+    pub fn prediction_in_read(&self) -> Duration {
+        self.prediction.saturating_sub(self.data_in_l2)
     }
 
     /// Returns the duration of an L2's look-up of a line in this role.

@@ -133,7 +133,7 @@ impl Uncore {
                     excerpt.requested(core, line, at);
                 }
                 let left = at;
-                let at = if in_l2 { at } else { at + self.request_takes(core, line, at) };
+                let at = if in_l2 { self.begins(at) } else { at + self.request_takes(core, line, at) };
                 self.prefetch_host(line);
                 self.reads.set(self.reads.get() + 1);
                 self.chip.misses.push(at, Miss { core, line, word, kind, left, in_l2 });
@@ -147,6 +147,13 @@ impl Uncore {
                 }
             }
         }
+    }
+
+    /// Returns the time at which the read of a line begins that an L2 misses at `missed`: earlier if the L2's prediction
+    /// reaches the controller before.
+    fn begins(&self, missed: Time) -> Time {
+        let predicted = Time::ZERO + missed.since(Time::ZERO + self.chip.prediction_lead());
+        predicted.max(self.clock.now()).min(missed)
     }
 
     /// Prefetches the tables for a miss into the host's caches while the miss is on its way. Not inlined: most calls of
@@ -194,6 +201,7 @@ impl Uncore {
             let outcome = Cell::new(None);
             self.sample(miss.core);
             let predicted = miss.in_l2 && self.chip.expects_memory(miss);
+            let missed = self.clock.sleep_until(miss.left);
             let request = pin!(async {
                 if miss.in_l2 {
                     self.clock.sleep(self.request_takes(miss.core, miss.line, self.clock.now())).await;
@@ -207,7 +215,7 @@ impl Uncore {
             if miss.in_l2 {
                 let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
                 let Miss { core, line, word, .. } = miss;
-                self.scheme.read_from(&verbs, Demand { line, word, core }, request, prediction).await;
+                self.scheme.read_from(&verbs, Demand { line, word, core }, missed, request, prediction).await;
             } else if request.await {
                 self.scheme.read_at_controller(&verbs, miss.line, miss.word).await;
             }

@@ -87,6 +87,11 @@ impl Duration {
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / FS_PER_NS as f64
     }
+
+    /// Returns the rest of the duration after `other`; zero if `other` is longer.
+    pub const fn saturating_sub(self, other: Duration) -> Duration {
+        Duration(self.0.saturating_sub(other.0))
+    }
 }
 
 impl Clock {

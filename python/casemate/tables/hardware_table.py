@@ -42,25 +42,24 @@ def table(found: HardwareCost) -> RenderableType:
 def comparison(found: HardwareComparison) -> RenderableType:
     """Table of the lanes and the other core in each library, with their ratios."""
     names = ("target", "mm2", "MHz", "Gb/s", "Gb/s/mm2", "nJ/line")
-    shown = plain_table("library", "core", *names, right=names)
+    shown = plain_table("core", *names, right=names)
     ratios = iter(found.ratios)
     for cost in found.libraries:
+        shown.add_row(Text(f"{cost.library} {cost.voltage_v:g} V", style="bold"), *([""] * len(names)))
         for row in cost.rows:
-            energy = row.energy.total_nj if row.energy else None
             shown.add_row(
-                Text(f"{cost.library} {cost.voltage_v:g} V" if row is cost.rows[0] else ""),
-                Text(row.name),
+                Text(f"  {row.name}"),
                 f"{row.target_ns:.2f}",
                 _number(row.area.um2 / 1e6, 3),
                 f"{row.speed.fmax_mhz:.1f}",
                 _number(row.speed.gbps, 2),
                 _number(row.speed.gbps_per_mm2, 2),
-                _number(energy, 1),
+                _number(row.energy.total_nj if row.energy else None, 1),
             )
         for _ in cost.rows[:-1]:
             ratio = next(ratios)
-            named = Text(f"{ratio.lane} / {found.core}", style="bold")
-            shown.add_row("", named, "", "", "", "", f"{ratio.gbps_per_mm2:.2f} x", f"{ratio.energy:.2f} x")
+            figures = (f"{ratio.gbps_per_mm2:.2f} x", f"{ratio.energy:.2f} x")
+            shown.add_row(Text(f"  {ratio.lane} / {found.core}"), "", "", "", "", *figures)
     head = Text(f"{targets(found.libraries[0])}; wires are ideal")
     return Group(head, shown)
 

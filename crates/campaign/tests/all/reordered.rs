@@ -93,7 +93,7 @@ fn wrong_first(planted: PlantedBug, bitmap: BitmapTrust, at: Where) -> (Vec<Stri
                 core.first.take();
                 core.released.take();
                 let demand = Demand { word, ..Demand::of(line, 0) };
-                scheme.read_from(&verbs, demand, ready(true), None::<std::future::Ready<()>>).await;
+                scheme.read_from(&verbs, demand, ready(()), ready(true), None::<std::future::Ready<()>>).await;
                 assert_eq!(core.released.get(), Some(content));
                 let Some((first, words)) = core.first.get() else { continue };
                 counted.set(counted.get() + 1);

@@ -201,19 +201,13 @@ impl Machine {
         let row = self.memory_config().device.closed_read();
         let saved = |line: Duration| {
             let (late, early) = (line.max(at_controller) + reply, (line + reply).max(in_l2));
-            Duration::from_fs(late.as_fs().saturating_sub(early.as_fs()))
+            late.saturating_sub(early)
         };
         Some(Patience {
             unpredicted: saved(request + row),
-            predicted: saved((self.prediction_after_look_up() + row).max(request)),
+            predicted: saved((self.mean_hop() + row).saturating_sub(self.l2_look_up()).max(request)),
             sees_controller,
         })
-    }
-
-    /// Time from the end of an L2's look-up to the arrival of its prediction at the controller. The prediction leaves when the look-up
-    /// begins (EMCC, figure 14).
-    pub fn prediction_after_look_up(&self) -> Duration {
-        Duration::from_fs(self.mean_hop().as_fs().saturating_sub(self.l2_look_up().as_fs()))
     }
 
     /// The units under a design: the controller's, and the AES units of each L2 if the design uses them.

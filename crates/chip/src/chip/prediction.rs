@@ -2,11 +2,17 @@
 
 use super::Chip;
 use super::upward::Miss;
+use units::Duration;
 
 impl Chip {
     /// True if L2s predict misses of the last-level cache.
     pub fn predicts(&self) -> bool {
         self.predictors.is_some()
+    }
+
+    /// Time by which an L2's prediction reaches the controller before the L2 has missed its line.
+    pub fn prediction_lead(&self) -> Duration {
+        if self.predicts() { self.distances.prediction_lead() } else { Duration::ZERO }
     }
 
     /// True if an L2 predicts that its requested line is in memory.

@@ -53,7 +53,7 @@ impl Receiver for Chip {
             Leg::Request(core, line) => self.network.request(core, line),
             Leg::Answer(core, line) => self.network.to_last_stretch(core, line, self.clock.now()),
             Leg::ToController | Leg::FromController => self.distances.path,
-            Leg::Predicted => self.distances.prediction,
+            Leg::Predicted => self.distances.prediction_in_read(),
         }
     }
 

@@ -77,7 +77,7 @@ fn a_copy_on_its_way(memory: &SchemeMemory, pauses: usize) -> Checked {
         memory.scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
     }
     let verbs = Booted { memory: &memory.functional, pauses: true };
-    let found = memory.scheme.read_from(&verbs, Demand::of(WRITTEN, 0), ready(false), None::<Ready<()>>);
+    let found = memory.scheme.read_from(&verbs, Demand::of(WRITTEN, 0), ready(()), ready(false), None::<Ready<()>>);
     let mut found = PausedText::new(found);
     let over = (0..pauses).any(|_| found.ends());
     memory.write(WRITTEN, &[2; 64])?;
@@ -95,7 +95,8 @@ fn a_read_that_has_begun(memory: &SchemeMemory) -> Checked {
         pause(true).await;
         true
     };
-    let read = memory.scheme.read_from(&memory.functional, Demand::of(WRITTEN, 0), request, None::<Ready<()>>);
+    let read =
+        memory.scheme.read_from(&memory.functional, Demand::of(WRITTEN, 0), ready(()), request, None::<Ready<()>>);
     let mut read = PausedText::new(read);
     hold(!read.ends(), || "a read ends before its request is there".into())?;
     memory.write(WRITTEN, &[2; 64])?;

@@ -47,7 +47,7 @@ impl SchemeMemory {
     /// Reads a line for a reader that requests this word first.
     fn read_word(&self, line: LineAddr, word: Word) -> Option<Line> {
         let demand = Demand { word, ..Demand::of(line, 0) };
-        run_now(self.scheme.read_from(&self.functional, demand, ready(true), None::<Ready<()>>));
+        run_now(self.scheme.read_from(&self.functional, demand, ready(()), ready(true), None::<Ready<()>>));
         let released = self.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
         let fault = self.functional.take_fault();
         assert!(released.is_none() || fault.is_none(), "something came out beside an alarm");

@@ -66,7 +66,13 @@ impl Bench {
 
     /// Reads a line for a core that finds it on the chip.
     fn find(&self, core: usize, line: u64) {
-        run_now(self.scheme.read_from(&self.verbs, Demand::of(LineAddr(line), core), ready(false), None::<Ready<()>>));
+        run_now(self.scheme.read_from(
+            &self.verbs,
+            Demand::of(LineAddr(line), core),
+            ready(()),
+            ready(false),
+            None::<Ready<()>>,
+        ));
     }
 
     fn useless(&self) -> u64 {

@@ -38,12 +38,12 @@ pub(super) async fn read_from_l2(
     (target, word): (LineAddr, Word),
     predicted: bool,
 ) {
-    verbs.look_up(Cache::L2(Role::Data)).await;
+    let missed = verbs.look_up(Cache::L2(Role::Data));
     let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
     let request = async {
         verbs.travel(Leg::Request(0, target)).await;
         verbs.travel(Leg::ToController).await;
         true
     };
-    scheme.read_from(verbs, Demand { word, ..Demand::of(target, 0) }, request, prediction).await;
+    scheme.read_from(verbs, Demand { word, ..Demand::of(target, 0) }, missed, request, prediction).await;
 }

@@ -221,3 +221,23 @@ fn designs_that_verify_at_the_controller_use_no_copies_and_no_aes_of_l2s() {
     assert_eq!((record.protection.released_in_l2, record.protection.aes_blocks_in_l2), (0, 0));
     assert_eq!(record.counters_in_l2, None);
 }
+
+#[test]
+fn a_predicted_fetch_begins_when_its_prediction_arrives_however_long_the_l2_look_up_takes() {
+    let cycle_ns = machine().node.clock_mhz.clock().period().as_ns_f64();
+    // The fetch from memory ends after the request has arrived, so that it decides the time of a predicted read.
+    let cycles_by = |ns: f64, miss_prediction| {
+        let mut machine = machine();
+        machine.llc.miss_prediction = miss_prediction;
+        machine.node.l2.latency_cycles = (ns / cycle_ns).round() as u64;
+        let options = RunOptions { seed: 7, ..RunOptions::new(machine, catalogue::design("none").unwrap(), 60_000) };
+        let chase = kernel("chase", &[("footprint", "64 MB")], 0);
+        let record = run_together(&options, vec![chase], |_| RunControl::GoOn).unwrap();
+        assert!(record.llc.misses > 2_500, "{:?}", record.llc);
+        record.cycles as f64 / record.llc.misses as f64 * cycle_ns
+    };
+    let slower = |miss_prediction| cycles_by(17.5, miss_prediction) - cycles_by(7.5, miss_prediction);
+    let (unpredicted, predicted) = (slower(None), slower(Some(MissPrediction::Xpt)));
+    assert!(unpredicted > 9.0, "{unpredicted} ns");
+    assert!(predicted < 2.0, "{predicted} ns");
+}

@@ -200,7 +200,8 @@ fn content(scheme: &Scheme, random: &mut Random) -> Line {
     line
 }
 
-/// Runs one read by one of the cores. One in eight finds its line on the chip; one in four is predicted.
+/// Runs one read by one of the cores. One in eight finds its line on the chip; one in four is
+/// predicted, before or after its L2 has missed the line.
 async fn read((cores, verbs): (&Core, &Timed), scheme: &Scheme, clock: &Clock, line: LineAddr, random: &mut Random) {
     let core = random.below(CORES) as usize;
     let from_memory = random.below(8) > 0;
@@ -214,7 +215,9 @@ async fn read((cores, verbs): (&Core, &Timed), scheme: &Scheme, clock: &Clock, l
         from_memory
     };
     let prediction = (random.below(4) == 0).then(|| clock.sleep(cores.some_time()));
-    scheme.read_from(verbs, Demand::of(line, core), request, prediction).await;
+    let look_up = if prediction.is_some() { cores.some_time() } else { Duration::ZERO };
+    let missed = async { clock.sleep(look_up).await };
+    scheme.read_from(verbs, Demand::of(line, core), missed, request, prediction).await;
 }
 
 /// Conditions of a crowd.

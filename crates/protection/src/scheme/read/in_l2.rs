@@ -84,23 +84,26 @@ impl Scheme {
     /// Reads a line for a core: releases its plaintext, or reports a fault. If L2s begin reads, the core's L2 begins
     /// this read.
     pub async fn read_by<V: Verbs>(&self, verbs: &V, line: LineAddr, core: usize) {
-        self.read_from(verbs, Demand::of(line, core), ready(true), None::<Ready<()>>).await;
+        self.read_from(verbs, Demand::of(line, core), ready(()), ready(true), None::<Ready<()>>).await;
     }
 
     /// Reads a line that a core's L2 misses: releases its plaintext, or reports a fault. If L2s begin reads, this L2
     /// begins the read.
     ///
-    /// `request` waits for the request's path to the controller. It returns true if the request arrives at the
+    /// `missed` waits until the L2 has missed the line. `request` then waits for the request's path to the controller. It returns true if the request arrives at the
     /// controller, and false if the line is found on the chip. `prediction` waits for the L2's message that it expects
-    /// the line in memory, if the L2 sent one. The message left when the L2's look-up began.
+    /// the line in memory, if the L2 sent one. The message left when the L2's look-up began, so that it may arrive before
+    /// the L2 has missed the line.
     pub async fn read_from<V: Verbs>(
         &self,
         verbs: &V,
         Demand { line, word, core }: Demand,
+        missed: impl Future<Output = ()>,
         request: impl Future<Output = bool>,
         prediction: Option<impl Future<Output = ()>>,
     ) {
         if self.moving.is_some() {
+            missed.await;
             if request.await {
                 self.read_at_controller(verbs, line, word).await;
             }
@@ -116,6 +119,7 @@ impl Scheme {
         let access = DataAccess { word, ..DataAccess::new(self, verbs, line) };
         // The fetch is polled first: its line must have arrived when the read checks for it.
         let read = async {
+            missed.await;
             let outcome = read_requested(access, (core, predicted), answered, &early).await;
             self.finish(verbs, outcome).await;
         };
