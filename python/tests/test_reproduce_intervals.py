@@ -4,7 +4,9 @@ import random
 from statistics import fmean
 
 import pytest
-from casemate.reproduce.study import half_width, of_one_more, seeds_for
+from casemate.reproduce import report
+from casemate.reproduce.study import Figure, Measured, Series, half_width, of_one_more, seeds_for
+from rich.console import Console
 
 
 def test_the_half_width_of_a_confidence_interval_follows_students_distribution() -> None:
@@ -33,3 +35,23 @@ def test_the_number_of_seeds_for_an_interval_follows_from_the_spread() -> None:
     assert (seeds_for(values, of_seven + 0.01), seeds_for(values, of_seven - 0.01)) == (7, 8)
     assert seeds_for([5.0, 5.0], 0.1) == 2
     assert seeds_for([5.0], 0.1) == 1
+
+
+def test_more_seeds_than_ten_thousand_are_not_a_number() -> None:
+    values = [-1.0, 1.0] * 50
+    # Their spread is 1.005; with 10,000 values Student's quantile is 1.9602.
+    of_ten_thousand = 1.005 * 1.9602 / 100
+    assert seeds_for(values, of_ten_thousand * 1.0005) in range(9_980, 10_000)
+    assert seeds_for(values, of_ten_thousand * 0.999) is None
+
+
+def test_a_figure_names_no_number_of_seeds_for_a_case_that_needs_more_than_ten_thousand() -> None:
+    two = (Series("first", lambda under: 0.0), Series("second", lambda under: 0.0))
+    figure = Figure("1", "Time", "%", two, ("none",))
+    seeds = {1: {"steady": (0.0, 1.0), "wide": (0.0, 1.0)}, 2: {"steady": (9.0, 1.0), "wide": (9.0, 9999.0)}}
+    found = Measured(figure, seeds, {"wide": 12.0}).seen()
+    console = Console(width=200)
+    with console.capture() as printed:
+        console.print(report.of_cases(found))
+    assert [each.seeds for each in found.wanting] == [42, None]
+    assert "For ± 2: steady 42 seeds of 0 s on one processor, wide more than 10,000 seeds of 12 s" in printed.get()

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.schemas.reproduce import FigureFound, Reproduction, SeriesFound
+from casemate.schemas.reproduce import SEEDS_MAX, FigureFound, Reproduction, SeriesFound
 from casemate.terminal import interruption
 
 
@@ -74,7 +74,10 @@ def of_cases(figure: FigureFound) -> RenderableType:
 
 def _wanting(figure: FigureFound) -> list[Text]:
     """Returns the number of seeds that cases with wide intervals would need."""
-    named = [f"{each.case} {each.seeds} seeds of {each.seconds:.0f} s on one processor" for each in figure.wanting]
+    named = [
+        f"{each.case} {each.seeds or f'more than {SEEDS_MAX:,}'} seeds of {each.seconds:.0f} s on one processor"
+        for each in figure.wanting
+    ]
     return [Text(f"  For ± {figure.wanting[0].points:g}: {', '.join(named)}.", style="dim")] if named else []
 
 

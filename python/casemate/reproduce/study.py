@@ -15,12 +15,19 @@ from typing import Literal
 
 from casemate import _core
 from casemate.reproduce.runs import Bench, Case, Runs, Setting
-from casemate.schemas.reproduce import CaseFigures, FigureFound, Reproduction, SeedsNeeded, SeriesFound, TrendFound
+from casemate.schemas.reproduce import (
+    SEEDS_MAX,
+    CaseFigures,
+    FigureFound,
+    Reproduction,
+    SeedsNeeded,
+    SeriesFound,
+    TrendFound,
+)
 from casemate.schemas.run import Record
 
 POINTS = 2.0
 """Half of the 95 % interval that a number in percent should have."""
-SEEDS_MAX = 10_000
 
 Under = Callable[[str], Record]
 """Function that returns the record of one case, with one seed, under the setting with this name."""
@@ -184,8 +191,9 @@ class Measured:
         places = range(len(self.figure.series)) if self.figure.unit == "%" else ()
         found = []
         for case in self.cases:
-            needed = max((seeds_for(self.values(case, index), POINTS) for index in places), default=0)
-            if needed > len(self.by_seed) > 1:
+            counts = [seeds_for(self.values(case, index), POINTS) for index in places]
+            needed = None if None in counts else max((count for count in counts if count), default=0)
+            if len(self.by_seed) > 1 and (needed is None or needed > len(self.by_seed)):
                 seconds = self.seconds.get(case, 0.0)
                 found.append(SeedsNeeded(case=case, points=POINTS, seeds=needed, seconds=seconds))
         return tuple(found)
@@ -324,14 +332,14 @@ def of_one_more(values: Sequence[float]) -> float | None:
     return None if half is None else half * math.sqrt(len(values) + 1)
 
 
-def seeds_for(values: Sequence[float], points: float) -> int:
+def seeds_for(values: Sequence[float], points: float) -> int | None:
     """Returns the number of values that the interval of their mean would need to have a half of at most `points`, if
-    they vary as these do; at most `SEEDS_MAX`. A single value needs one.
+    they vary as these do; `None` if it is more than `SEEDS_MAX`. A single value needs one.
     """
     if len(values) < 2:
         return 1
     spread = stdev(values)
-    low, high = 2, SEEDS_MAX
+    low, high = 2, SEEDS_MAX + 1
     while low < high:
         middle = (low + high) // 2
         sample = [-1.0, 1.0] * (middle // 2) + [0.0] * (middle % 2)
@@ -339,7 +347,7 @@ def seeds_for(values: Sequence[float], points: float) -> int:
             high = middle
         else:
             low = middle + 1
-    return low
+    return low if low <= SEEDS_MAX else None
 
 
 def geometric(values: Sequence[float]) -> float:

@@ -4,6 +4,9 @@ from typing import Literal
 
 from casemate.schemas.base import Result
 
+SEEDS_MAX = 10_000
+"""Largest number of seeds that a result names as sufficient for a narrow interval."""
+
 
 class SeriesFound(Result):
     """One series of a figure, with its mean over the cases."""
@@ -47,8 +50,8 @@ class SeedsNeeded(Result):
     """Name of the workload."""
     points: float
     """Half of the wanted interval, in the unit of the figure."""
-    seeds: int
-    """Number of seeds, from the spread over the present ones."""
+    seeds: int | None
+    """Number of seeds, from the spread over the present ones; null if it is more than 10,000."""
     seconds: float
     """Time of one seed of this case, on one processor."""
 
