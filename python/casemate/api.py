@@ -141,7 +141,10 @@ def run(
         "programs": [program.as_request(options.check_values) for program in programs],
     }
     if options.start_order == "frequent":
-        spec["start"]["values"] = first_pass.start_values(spec, programs, _relay(progress))
+        values = first_pass.start_values(spec, programs, _relay(progress))
+        if values is None:
+            return RunResults.model_validate({**first_pass.INTERRUPTED, "changes": arguments.listed(changes)})
+        spec["start"]["values"] = values
     answer = json.loads(native.run(native.to_json(spec), _relay(progress)))
     found: list[Protection] = []
     try:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from casemate import CasemateError, api
 from casemate.laboratory.requests import BuiltIn, RunOptions
+from casemate.schemas.run import RunResults
 from casemate.studies.expansion import expanded
 from casemate.studies.recordings import Recordings
 from casemate.studies.study import Study
@@ -67,6 +68,20 @@ def test_the_table_of_a_run_states_that_memory_began_ordered(casemate: Casemate)
     assert "memory begins ordered" not in said.out
     said = casemate(*SMALL, *ON, "--design", "fvs-aes")
     assert "memory begins ordered" not in said.out
+
+
+def test_ctrl_c_during_the_first_pass_ends_the_run_without_records_and_files(
+    interrupted: Casemate, tmp_path: Path
+) -> None:
+    files = ("--output", "records", "--bus", "run.bus", "--interval", "1M", "--intervals", "run.csv")
+    said = interrupted(
+        "run", "--workload", "anneal", "--limit", "all", *ON, *ORDERED, "--design", "fvs-aes", *files, "--json"
+    )
+    assert said.code == 130
+    results = RunResults.model_validate_json(said.out)
+    assert (results.interrupted, results.passed, results.records, results.protection) == (True, False, (), ())
+    assert "Stopped by Ctrl-C during the first pass: no design was run." in said.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_live_program_cannot_have_a_first_pass(casemate: Casemate) -> None:

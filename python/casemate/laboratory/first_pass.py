@@ -15,13 +15,16 @@ from casemate.laboratory.requests import Program, Repeatable
 
 TABLE = 8
 """Size of the table that watches the first pass. The counts of words do not depend on it."""
+INTERRUPTED = {"records": (), "failures": (), "interrupted": True, "passed": False, "protection": ()}
+"""Results of a run that Ctrl-C ended in its first pass."""
 
 
 def start_values(
     request: Mapping[str, Any], programs: Iterable[Program | Repeatable], relay: Callable[[str], object]
-) -> list[list[dict[str, Any]]]:
-    """Returns the most frequent words of a run on each machine of its request, with their counts; none if no design has
-    a table of frequent values. Raises `CasemateError` if the run has programs that cannot be repeated.
+) -> list[list[dict[str, Any]]] | None:
+    """Returns the most frequent words of a run on each machine of its request, with their counts; an empty list if no
+    design has a table of frequent values, and `None` if Ctrl-C ended the first pass. Raises `CasemateError` if the run
+    has programs that cannot be repeated.
     """
     if any(isinstance(program, Program) for program in programs):
         raise CasemateError(
@@ -43,9 +46,7 @@ def start_values(
     answer = json.loads(native.run(native.to_json(first), lambda text: relay(_for_each(text, designs))))
     for failure in answer["failures"]:
         raise CasemateError(f"the first pass on {failure['machine']}: {failure['error']}")
-    if answer["interrupted"]:
-        raise KeyboardInterrupt
-    return [record["frequent_words"] for record in answer["records"]]
+    return None if answer["interrupted"] else [record["frequent_words"] for record in answer["records"]]
 
 
 def _for_each(text: str, designs: int) -> str:

@@ -238,7 +238,9 @@ class RunResults(Result):
     failures: tuple[Failure, ...]
     """Designs that have no record."""
     interrupted: bool
-    """True if Ctrl-C or SIGTERM ended the program; the records then cover its execution up to that point."""
+    """True if Ctrl-C or SIGTERM ended the program. The records then cover its execution up to that point; a first pass
+    (`--start-order frequent`) that was ended leaves no records.
+    """
     passed: bool
     """True if every design has a record, and every check of every record passed."""
     protection: tuple[Protection, ...]

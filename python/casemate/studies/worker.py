@@ -136,6 +136,8 @@ def _run(points: Sequence[Point], given: _Given, paths: Mapping[str, Path]) -> l
             return [failed(first, given.stated(str(error)))]
         # If one design refuses a change or the program, the remaining designs must still run.
         return [row for point in points for row in _run((point,), given, paths)]
+    if results.interrupted:
+        raise KeyboardInterrupt
     seconds = (time.monotonic() - started) / len(points)
     return [_row_of_run(point, results, given, seconds) for point in points]
 

@@ -11,7 +11,7 @@ from casemate.cli.commands import power_loss
 from casemate.cli.commands.run_help import EPILOG
 from casemate.cli.main import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_NO
 from casemate.cli.names import OneOf
-from casemate.terminal import screen
+from casemate.terminal import interruption, screen
 
 if TYPE_CHECKING:
     from casemate.schemas.run import Record
@@ -356,6 +356,8 @@ def command(
     for failure in results.failures:
         which = failure.design if len(on) == 1 else f"{failure.design} on {failure.machine}"
         notices.print(f"{which}: {failure.error}", style="red", markup=False)
+    if results.interrupted and not results.records and not results.failures:
+        notices.print(f"Stopped by {interruption.cause()} during the first pass: no design was run.", style="yellow")
     for path in written:
         notices.print(f"wrote {path}", markup=False)
     if unwritten:
