@@ -10,8 +10,9 @@ pub struct StartState {
     /// Age of the encryption counters of data.
     pub age: StartingAge,
     /// Values in the table of frequent values with their counts, the most frequent first: the run begins as if this chip
-    /// had written all of memory while they were frequent. If there are none, the table is empty and memory is in program
-    /// order.
+    /// had written all of memory while they were frequent. A table of tracking `counted` takes their counts, an `lru` table
+    /// takes only the values, and a `fixed` table keeps its own words. If there are no values, the table begins as the
+    /// design states and memory is in program order.
     #[serde(rename = "start_values", skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<FrequentWord>,
 }

@@ -104,7 +104,7 @@ if TYPE_CHECKING:
     help="Order of the words of memory at the start: that of the program, or frequent words first, as if the chip had "
     "written all of memory by the values of a first pass. The first pass is the same run without protection, so the "
     "program must be a workload or a trace. It matters for designs with a table of frequent values, which then begin "
-    "with these values.",
+    "with these values; a fixed table keeps its own words.",
 )
 @click.option(
     "--persistent",
