@@ -9,6 +9,7 @@ mod buffered;
 mod cached;
 mod campaigns;
 mod common;
+mod controller_load;
 mod crowded;
 mod dying;
 mod every_bit;
@@ -21,6 +22,7 @@ mod losses_in_crowds;
 mod merged;
 mod named;
 mod one_text;
+mod ordered_start;
 #[cfg(feature = "planted-bugs")]
 mod planted;
 mod probed;

@@ -92,6 +92,21 @@ fn an_l2_with_a_shorter_maximum_aes_wait_leaves_more_reads_to_the_controller() {
 }
 
 #[test]
+fn l2s_that_see_the_load_of_the_controller_leave_it_other_reads() {
+    let with = |sees_controller| {
+        let mut machine = machine();
+        machine.at_l2.as_mut().unwrap().sees_controller = sees_controller;
+        let record = four(machine, "emcc");
+        assert!(record.checks.passed, "{:?}", record.checks);
+        record
+    };
+    let [blind, seeing] = [false, true].map(with);
+    let in_l2s = [&blind, &seeing].map(|record| record.protection.released_in_l2);
+    assert!(in_l2s[0] != in_l2s[1] && blind.event_hash != seeing.event_hash, "{in_l2s:?} lines of L2s");
+    assert_ne!(blind.cycles, seeing.cycles);
+}
+
+#[test]
 fn llc_hits_cause_no_aes_operations_in_l2s() {
     // All data fits in the last-level cache: L2s compute pads only for first reads, which memory serves.
     let mut machine = machine();
