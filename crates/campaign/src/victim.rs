@@ -6,7 +6,7 @@
 //!
 //! Every second pair of seeds gives a machine that *boots*: its lines have a content before they are written. The first
 //! read of a line puts it into memory, for some lines before the attack and for some after it. One of its groups may be
-//! just before an overflow.
+//! just before an overflow. Under a design with a table of frequent values, the machine begins ordered.
 //!
 //! Before each recording and before the attack the victim empties its metadata caches. That is fair, because other software on the
 //! machine can evict these lines. It is also the attacker's best moment, since the attacker cannot reach the lines on the chip.
@@ -31,7 +31,7 @@ use protection::speculation::{Speculation, SpeculationCounters};
 use protection::verbs::{Fault, Slot, Untrusted};
 use std::cell::RefCell;
 use std::rc::Rc;
-use units::{Bytes, Line, LineAddr, LineLength, Words};
+use units::{Bytes, Line, LineAddr, LineLength, WORDS_PER_LINE, Words};
 
 /// Lines of data in a victim's memory: 16 MB, so that an 8-ary tree over pages of counters stores three levels below a root that
 /// is full.
@@ -77,14 +77,25 @@ impl Victim {
         Victim::of(parts, data_lines(parts), seed, planted, None)
     }
 
-    /// Like [`Victim::blank`], for a machine that boots: these and all other lines start with a content.
+    /// Like [`Victim::blank`], for a machine that boots: these and all other lines start with a content. If the design has a
+    /// table of frequent values, one word of each of these lines is frequent, and memory begins ordered.
     ///
     /// # Errors
     /// The same as [`Victim::blank`].
     pub fn booting(parts: &Parts, lines: &[LineAddr], seed: u64, planted: PlantedBug) -> Result<Victim, String> {
         let mut victim = Victim::of(parts, data_lines(parts), seed, planted, Some(seed))?;
         lines.iter().for_each(|line| victim.learn(*line));
+        victim.begin_ordered(lines);
         Ok(victim)
+    }
+
+    /// Begins as if the chip had written these lines while some of their words were frequent. Has no effect on a design without
+    /// a table of frequent values.
+    fn begin_ordered(&mut self, lines: &[LineAddr]) {
+        let contents = lines.iter().filter_map(|line| self.oracle.current(*line));
+        let words = contents.zip(1..).map(|(content, word)| content.as_chunks().0[word % WORDS_PER_LINE]);
+        let values: Vec<(u64, u64)> = words.map(|word| (u64::from_le_bytes(word), 1)).collect();
+        self.scheme.begin_ordered(&values);
     }
 
     fn of(
@@ -353,5 +364,30 @@ impl Victim {
         let (lines, map) = (self.oracle.lines(), self.map());
         let media: &mut Media = &mut self.memory.media().borrow_mut();
         attack(&mut Bus::new(media, map, &lines, &self.recordings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protection::scheme::Release;
+    use protection::slot::Kind;
+    use protection::speculation::Target;
+
+    #[test]
+    fn a_victim_that_boots_begins_ordered_under_a_design_that_re_orders_lines() {
+        let verified = catalogue::design("fvs-aes").unwrap().parts;
+        let mut speculative = Parts { release: Release::Speculative, ..verified.clone() };
+        speculative.speculation.of = vec![Target::Ciphertext];
+        for parts in [verified, speculative] {
+            let lines: Vec<LineAddr> = (0..8).map(LineAddr).collect();
+            let victim = Victim::booting(&parts, &lines, 1, PlantedBug::NONE).unwrap();
+            for line in lines {
+                assert_eq!(victim.read(line).0.released.as_ref(), victim.oracle().current(line));
+            }
+            // No write has changed a bitmap: the reads have put the bitmaps of re-ordered lines into memory.
+            let bitmaps = victim.scheme.layout().region(Kind::Bitmaps).unwrap();
+            assert!(!victim.memory.read(bitmaps.slot(0)).is_blank(), "{:?}", parts.release);
+        }
     }
 }

@@ -7,11 +7,27 @@ use super::{Checked, hold, pairs};
 use crate::design::Parts;
 use crate::execution::run_now;
 use crate::planted::PlantedBug;
+use crate::scheme::Release;
+use crate::slot::Kind;
 use units::LineAddr;
 
 /// Checks a new memory of this composition against the contract of booted machines.
 pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     holds(&SchemeMemory::new(parts, planted)?)
+}
+
+/// Like [`check`], for a machine that begins as if it had written all of memory while four words of its lines were
+/// frequent.
+fn check_ordered(parts: &Parts) -> Checked {
+    let mut memory = SchemeMemory::new(parts, PlantedBug::NONE)?;
+    let frequent = [(LINES[0], 1), (LINES[1], 7), (LINES[2], 3), (LINES[2], 6)];
+    let word = |(line, word): (LineAddr, usize)| u64::from_le_bytes(start_up_content(line).as_chunks().0[word]);
+    let values = frequent.map(|at| (word(at), 1_000));
+    memory.scheme.begin_ordered(&values);
+    holds(&memory)?;
+    let bitmaps = memory.scheme.layout().region(Kind::Bitmaps);
+    let blank = bitmaps.is_some_and(|region| memory.functional.media.borrow().is_blank(region.slot(0)));
+    hold(!blank, || "the lines that were re-ordered have no bitmaps".into())
 }
 
 /// Checks a memory that has had no access yet against the contract of booted machines.
@@ -44,5 +60,17 @@ pub fn holds(memory: &SchemeMemory) -> Checked {
 fn initial_content_reads_right_under_every_pair_of_design_parts() {
     for parts in pairs() {
         assert_eq!(check(parts, PlantedBug::NONE), Ok(()), "{parts:?}");
+    }
+}
+
+#[test]
+fn initial_content_reads_right_under_every_pair_of_design_parts_if_memory_begins_ordered() {
+    let speculating = || pairs().iter().filter(|parts| parts.speculation.exists());
+    for parts in speculating() {
+        assert_eq!(check_ordered(parts), Ok(()), "{parts:?}");
+    }
+    for release in [Release::Verified, Release::Speculative] {
+        let reordered = speculating().filter(|parts| parts.speculation.reorder && parts.release == release).count();
+        assert!(reordered > 5, "{reordered} pairs re-order lines, {release:?}");
     }
 }

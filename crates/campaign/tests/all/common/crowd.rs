@@ -147,7 +147,7 @@ impl Receiver for Core {
     }
 
     fn start_up_content(&self, line: LineAddr) -> Line {
-        Random::new(line.0).line()
+        with_frequent_words(&mut Random::new(line.0))
     }
 }
 
@@ -186,17 +186,20 @@ pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>)
     }
 }
 
-/// Draws the content of a write. If lines are re-ordered, some words are frequent ones, and at least one word identifies the version.
+/// Draws the content of a write. If lines are re-ordered, some words are frequent ones.
 fn content(scheme: &Scheme, random: &mut Random) -> Line {
+    if scheme.layout().region(Kind::Bitmaps).is_some() { with_frequent_words(random) } else { random.line() }
+}
+
+/// Draws a line with some frequent words. At least one word identifies the line and its version.
+fn with_frequent_words(random: &mut Random) -> Line {
     let mut line = random.line();
-    if scheme.layout().region(Kind::Bitmaps).is_some() {
-        let frequent = line[WORD_BYTES..].chunks_exact_mut(WORD_BYTES).filter(|word| word[0] % 2 == 0);
-        frequent.for_each(|word| {
-            let value = VALUES[usize::from(word[1]) % VALUES.len()];
-            word.copy_from_slice(&value.to_le_bytes());
-        });
-        line.rotate_left(WORD_BYTES * random.below(8) as usize);
-    }
+    let frequent = line[WORD_BYTES..].chunks_exact_mut(WORD_BYTES).filter(|word| word[0] % 2 == 0);
+    frequent.for_each(|word| {
+        let value = VALUES[usize::from(word[1]) % VALUES.len()];
+        word.copy_from_slice(&value.to_le_bytes());
+    });
+    line.rotate_left(WORD_BYTES * random.below(8) as usize);
     line
 }
 
@@ -228,6 +231,8 @@ pub struct Scene {
     pub age: Option<Age>,
     /// Limits of concurrent re-encryption on the machine; the crowd must reach them.
     pub limits: Option<OverflowLimits>,
+    /// True if memory begins ordered by the frequent words.
+    pub ordered: bool,
     pub planted: PlantedBug,
 }
 
@@ -238,9 +243,13 @@ fn hold(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
 
 /// Runs the crowd; returns the hash of all events, or the error.
 pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
-    let Scene { seed, age, limits, planted } = scene;
+    let Scene { seed, age, limits, ordered, planted } = scene;
     let mut machine = Machine::limited(parts, seed, Core::of(parts), limits);
-    machine.scheme = Rc::new(parts.build_with(DATA_LINES, seed, planted)?);
+    let mut scheme = parts.build_with(DATA_LINES, seed, planted)?;
+    if ordered {
+        scheme.begin_ordered(&VALUES.map(|value| (value, 1)));
+    }
+    machine.scheme = Rc::new(scheme);
     if let Some(age) = age {
         make_old(&machine, age);
     }
