@@ -80,7 +80,7 @@ const CORES: usize = 4;
 /// # Errors
 /// The rule that the composition breaks.
 pub fn honest(parts: &Parts, accesses: u64, seed: u64, planted: PlantedBug) -> Result<HonestReport, String> {
-    let mut victim = Victim::booting(&with_tiny_caches(parts), &[], seed, planted)?;
+    let mut victim = Victim::booting(&with_tiny_caches(parts), &lines_in_use(), seed, planted)?;
     let mut random = Random::new(seed);
     for done in 1..=accesses {
         if let Some(finding) = one_access(&mut victim, &mut random) {
@@ -88,6 +88,12 @@ pub fn honest(parts: &Parts, accesses: u64, seed: u64, planted: PlantedBug) -> R
         }
     }
     Ok(HonestReport { accesses, finding: None })
+}
+
+/// All lines that the program may access.
+fn lines_in_use() -> Vec<LineAddr> {
+    let pages = (0..PAGES_IN_USE).map(|page| page * (DATA_LINES / PAGES_IN_USE));
+    pages.flat_map(|page| LINES_IN_USE.map(|line| LineAddr(page + line))).collect()
 }
 
 fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {

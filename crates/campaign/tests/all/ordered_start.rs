@@ -88,7 +88,7 @@ fn costs(core: Core, (bitmaps, aes_ns): (Bytes, u64), ordered: bool, reads: Vec<
             let (began, blocks) = (clock.now(), memory.counters().aes_blocks);
             core.first.take();
             let demand = Demand { word, ..Demand::of(line, 0) };
-            scheme.read_from(&verbs, demand, ready(true), None::<Ready<()>>).await;
+            scheme.read_from(&verbs, demand, ready(()), ready(true), None::<Ready<()>>).await;
             let took = core.first.get().unwrap().since(began).as_fs() / 1_000;
             noted.borrow_mut().push((took, memory.counters().aes_blocks - blocks));
         }
