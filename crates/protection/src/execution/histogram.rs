@@ -1,7 +1,9 @@
 //! Histogram of latencies, from which any percentile can be estimated.
 //!
-//! An octave has thirty-two buckets. The latencies of a bucket count as evenly spread over it, so the estimate of a
-//! percentile is within 3.2 % of the latency, and far closer if the bucket has many different latencies.
+//! An octave has thirty-two buckets. The latencies of a bucket count as evenly spread over it. So the estimate of a
+//! percentile between a nanosecond and a millisecond is within 3.2 % of the latency, and far closer if the bucket has
+//! many different latencies. The first bucket begins at zero, and the last also counts all longer latencies: their
+//! estimates have no such limit.
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
