@@ -197,11 +197,13 @@ fn changed_machine_latencies_shift_the_emcc_latencies_by_computed_sums() {
 #[test]
 fn the_maximum_aes_wait_of_an_l2_equals_the_time_that_its_decryption_saves() {
     type Change = fn(&mut Machine);
-    let changes: [Change; 4] = [
+    let changes: [Change; 5] = [
         |_| {},
         |machine| machine.engines.aes.latency_ns = 25.0,
         |machine| machine.llc.controller_latency_ns = Some(29.0),
         |machine| machine.dram.as_mut().unwrap().timing.cl += 8,
+        // The prediction arrives before the L2 has missed.
+        |machine| machine.node.l2.latency_cycles = 40,
     ];
     let parts = catalogue::design("emcc").unwrap().parts;
     let mut patiences = Vec::new();
