@@ -47,15 +47,22 @@ class Notes:
     folder: Path
     found: dict[str, Any] = field(default_factory=lambda: dict(FOUND))
     names: dict[str, str] = field(default_factory=dict)
+    targets_s: dict[str, list[float]] = field(default_factory=dict)
+    """Delays for which each step was requested, if they decide its result."""
     clock_net: int = 2
     delays_s: dict[int, float] = field(default_factory=dict)
     """Delay of the longest path by the target in picoseconds, if it depends on the target."""
+
+    def _record(self, step: str, inputs: Mapping[str, Any]) -> None:
+        self.names[step] = store.digest(inputs)
+        if "delay_s" in inputs:
+            self.targets_s.setdefault(step, []).append(inputs["delay_s"])
 
     def keep(self, step: str, inputs: Mapping[str, Any], find: Callable[[], Any]) -> Any:
         """The kept result of a step."""
         # A part that is in a design has separate figures for the FPGA, after the design's.
         name = "part of fpga" if step == "fpga" and step in self.names else step
-        self.names[name] = store.digest(inputs)
+        self._record(name, inputs)
         if step == "timing" and self.delays_s:
             return self.found[step] | {"delay_s": self.delays_s[round(inputs["delay_s"] * 1e12)]}
         return self.found[step]
@@ -64,7 +71,7 @@ class Notes:
         """Path of the netlist: a flip-flop, with or without a box."""
         if step == "netlist" and inputs["top"] == "part":
             step = "part"
-        self.names[step] = store.digest(inputs)
+        self._record(step, inputs)
         flop = {"type": "DFF", "connections": {"CK": [self.clock_net], "D": [3], "Q": [4]}}
         box = {"type": "part", "connections": {"clk": [2], "d": [3], "q": [5]}}
         ports = {"clk": ("input", 2), "d": ("input", 3), "q": ("output", 4)}
@@ -87,6 +94,7 @@ class Requests:
             (folder / name).write_text(text)
         (folder / "drives.py").write_text(DRIVE)
         self.delay_s: float | None = 4e-9
+        self.dont_use = list[str]()
         self.notes = Notes(folder)
         self.versions = {"pyosys": "1"}
         read = sources.read([folder / "top.sv", folder / "part.sv"])
@@ -116,9 +124,9 @@ class Requests:
         # The flow keeps the results of its built-in stimuli.
         self.patch.setattr(flow, "__file__", str(self.folder / "flow.py"))
         self.notes.names = {}
-        cost = Flow(library.read(self.folder / "small.lib"), self.folder, self.delay_s, lambda step: None).price(
-            self.request
-        )
+        cost = Flow(
+            library.read(self.folder / "small.lib", self.dont_use), self.folder, self.delay_s, lambda step: None
+        ).price(self.request)
         return cost, self.notes.names
 
 
@@ -152,6 +160,7 @@ CHANGES: dict[str, tuple[Callable[[Requests], object], set[str]]] = {
                           {"ports", "logic", "timing", "fpga", "trace", "energy"}),
     "a program": (lambda it: it.versions.update(pyosys="2"), ALL),
     "the library": (lambda it: it.append("small.lib"), OF_CELLS),
+    "the cells that are not used": (lambda it: it.dont_use.append("XOR"), OF_CELLS),
     "the delay that is aimed at": (lambda it: setattr(it, "delay_s", 3e-9), OF_CELLS),
     "a part that is mapped once": (with_part, {*OF_CELLS, "logic", "fpga"}),
     "the clock": (with_another_clock, {"timing", "trace", "energy"}),
@@ -254,7 +263,17 @@ def test_a_core_keeps_the_mapping_with_the_highest_frequency_for_its_area(
     requests.notes.delays_s = {round(at * 1e12): ns * 1e-9 for at, ns in zip(targets_s, delays_ns, strict=True)}
     cost, _ = requests.price()
     assert cost.target_ns == pytest.approx(targets_s[best] * 1e9)
+    assert requests.notes.targets_s["energy"] == pytest.approx([targets_s[best]])
     assert cost.speed.fmax_mhz == pytest.approx(1e3 / delays_ns[best])
+
+
+def test_a_part_is_mapped_for_each_target_of_the_logic_around_it(requests: Requests) -> None:
+    requests.delay_s = None
+    with_part(requests)
+    requests.price()
+    noted = requests.notes.targets_s
+    assert noted["part"] == noted["netlist"] == noted["timing"]
+    assert len(set(noted["part"])) == 5
 
 
 def test_a_smaller_core_is_kept_if_it_loses_less_frequency_than_area() -> None:

@@ -82,6 +82,27 @@ def test_prints_and_assertions_of_rtl_are_left_out_of_synthesis(
     assert scripts[1:3] == ["delete */t:$print", "delete */t:$check"]
 
 
+def test_boxes_stay_empty_in_synthesis_and_in_the_list_of_memories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = list[str]()
+    monkeypatch.setattr(tools, "yosys", lambda script, folder, name: scripts.append(script[0]))
+    (tmp_path / "memories.json").write_text('{"modules": {}}')
+    synthesis.to_logic(design.Design((), "top"), tmp_path, ["lane"])
+    synthesis.memories(design.Design((), "top"), tmp_path, ["lane"])
+    assert ["--blackboxed-module lane" in script for script in scripts] == [True, True]
+
+
+def test_mapping_and_both_sizings_aim_at_the_same_delay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small.lib").write_text(TEXT)
+    (tmp_path / "mapped.json").write_text("{}")
+    monkeypatch.setattr(tools, "yosys", lambda script, folder, name: None)
+    synthesis.to_cells(tmp_path / "logic.il", library.read(tmp_path / "small.lib"), 4e-9, tmp_path)
+    steps = (tmp_path / "abc.script").read_text().split(";")
+    aimed = {step.split()[0]: step.split()[-1] for step in steps if " -D " in step}
+    assert aimed == {"map": "4000", "upsize": "4000", "dnsize": "4000"}
+
+
 @pytest.mark.parametrize("written", ["", '{"modules": {'])
 def test_a_netlist_that_a_full_disk_cut_off_is_refused_before_it_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
