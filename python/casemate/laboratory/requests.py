@@ -201,8 +201,9 @@ class RunOptions:
     """Order of the words of memory when the machine begins: that of the program; or `frequent`, as if the chip had
     written all of memory by the values of a first pass, which runs without protection. With `frequent`, a design with a
     table of frequent values begins with these values: a table of tracking `counted` also with their counts, an `lru`
-    table without counts. A `fixed` table keeps its own words. If the design re-orders lines, all of memory is re-ordered
-    by the words of the table, and has bitmaps. Other designs are not affected. The programs must be repeatable.
+    table without counts. A `fixed` table keeps its own words. If the design re-orders lines, all of memory is
+    re-ordered by the words of the table, and has bitmaps. Other designs are not affected. The programs must be
+    repeatable.
     """
     check_values: bool = False
     """True to compare every value that the program loads with the simulated memory. The check then passes only if it
