@@ -94,3 +94,15 @@ def test_hardware_flow_progress_increases_over_a_step_that_occurs_twice() -> Non
     done = [done for done, _ in steps.shares]
     assert done == [0, STEP_SECONDS["synthesis"], 2 * STEP_SECONDS["synthesis"]]
     assert all(done < of for done, of in steps.shares)
+
+
+def test_a_step_of_the_hardware_flow_without_a_weight_leaves_the_progress_as_it_is() -> None:
+    steps = Heard()
+    pricing = Pricing(cast(progress.Steps, steps), 2, [], 5)
+    pricing.begin(0, "lane")
+    for name in ("simulation of the RTL", "synthesis of gcm_lane", "mapping 1 of 5", "timing", "mapping 2 of 5"):
+        pricing.step(name)
+    assert steps.shares[3] == steps.shares[2]
+    done, of = zip(*steps.shares, strict=True)
+    assert done == (0, 22, 42, 42, 58)
+    assert len(set(of)) == 1

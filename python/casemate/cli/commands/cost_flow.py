@@ -215,21 +215,21 @@ class Pricing:
         """`mappings` is the number of delays for which the flow maps each core."""
         self._steps, self._cores, self._core = steps, cores, ""
         self._seconds = {name: each for name, each in weights(mappings).items() if name not in left_out}
-        self._done = self._step = 0
+        self._done = self._step = self._at = 0
 
     def begin(self, number: int, core: str) -> None:
         """Begins the work on a hardware core."""
         self._cores, self._core = self._cores - (number > 0), core
-        self._done, self._step = self._done + self._step, 0
+        self._done, self._step, self._at = self._done + self._step, 0, 0
         self._steps.begin(0, core)
 
     def step(self, name: str) -> None:
-        """Begins a step of the core."""
-        self._done += self._step
+        """Begins a step of the core. A step without a weight changes only the text."""
         known = list(self._seconds)
-        at = next((number for number, start in enumerate(known) if name.startswith(start)), 0)
-        self._step = self._seconds[known[at]] if name.startswith(known[at]) else 0
-        left = sum(self._seconds[each] for each in known[at:]) + (self._cores - 1) * sum(self._seconds.values())
+        at = next((number for number, start in enumerate(known) if name.startswith(start)), None)
+        if at is not None:
+            self._done, self._step, self._at = self._done + self._step, self._seconds[known[at]], at
+        left = sum(self._seconds[each] for each in known[self._at :]) + (self._cores - 1) * sum(self._seconds.values())
         self._steps.report({"done": self._done, "of": self._done + left, "about": f"{self._core}: {name}"})
 
 
