@@ -126,3 +126,5 @@ def test_a_pattern_leaves_out_the_cells_that_it_matches(tmp_path: Path) -> None:
     small_library(tmp_path)
     found = library.read(tmp_path / "small.lib", ["X*", "BUF", "lpflow_*"])
     assert found.cells.keys() == {"INV", "DFF"}
+    with pytest.raises(CasemateError, match=r"has no cells left: expected cells that no --dont-use matches"):
+        library.read(tmp_path / "small.lib", ["*"])

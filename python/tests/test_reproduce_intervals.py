@@ -54,4 +54,7 @@ def test_a_figure_names_no_number_of_seeds_for_a_case_that_needs_more_than_ten_t
     with console.capture() as printed:
         console.print(report.of_cases(found))
     assert [each.seeds for each in found.wanting] == [42, None]
-    assert "For ± 2: steady 42 seeds of 0 s on one processor, wide more than 10,000 seeds of 12 s" in printed.get()
+    assert (
+        "Intervals of ± 2 would need: steady 42 seeds of 0 s on one processor, wide more than 10,000 seeds of 12 s"
+        in printed.get()
+    )

@@ -240,7 +240,8 @@ def read(path: Path, dont_use: Sequence[str] = ()) -> Library:
     except ValueError as error:
         raise CasemateError(f"the library '{path}': {error}") from error
     if not library.cells:
-        raise CasemateError(f"the library '{path}' has no cells")
+        left = ": expected cells that no --dont-use matches" if library.unused else ""
+        raise CasemateError(f"the library '{path}' has no cells{' left' * bool(left)}{left}")
     if not any(cell.flop for cell in library.cells.values()):
         raise CasemateError(f"the library '{path}' has no flip-flop: expected cells with 'ff' and 'clocked_on'")
     if not any(pin.capacitance_f for cell in library.cells.values() for pin in cell.pins.values()):

@@ -17,7 +17,7 @@ def tables(found: Reproduction, every_case: bool) -> RenderableType:
     parts += [Text(f"  {condition}", style="dim") for condition in found.conditions]
     parts.append(Text(f"  {_of_seeds(found)}", style="dim"))
     parts += [of_cases(figure) for figure in found.figures] if every_case else [_of_means(found.figures)]
-    parts += [_trends(found)] if found.trends else []
+    parts.append(_trends(found) if found.trends else Text("No trend is judged on these figures and workloads.", "dim"))
     parts += [Text(case, style="yellow") for case in found.left_out]
     parts += [Text(failure, style="red") for failure in found.failures]
     if found.interrupted:
@@ -33,6 +33,8 @@ def _of_seeds(found: Reproduction) -> str:
         f"Numbers are means over {found.seeds} seeds, ± half of the 95 % interval over these. A seed places pages, and "
         "draws keys and the data of built-in workloads. In brackets: half of the 95 % interval of one further seed."
     )
+    if found.seeds == 2:
+        sentence += " Two seeds say little about a spread, so these intervals are wide: --seeds 4 narrows them."
     fewer = [f"{figure.number} ({len(figure.seeds)})" for figure in found.figures if len(figure.seeds) < found.seeds]
     return sentence + (f" Fewer seeds are complete for figures {', '.join(fewer)}." if fewer else "")
 
@@ -78,7 +80,11 @@ def _wanting(figure: FigureFound) -> list[Text]:
         f"{each.case} {each.seeds or f'more than {SEEDS_MAX:,}'} seeds of {each.seconds:.0f} s on one processor"
         for each in figure.wanting
     ]
-    return [Text(f"  For ± {figure.wanting[0].points:g}: {', '.join(named)}.", style="dim")] if named else []
+    return (
+        [Text(f"  Intervals of ± {figure.wanting[0].points:g} would need: {', '.join(named)}.", style="dim")]
+        if named
+        else []
+    )
 
 
 def _of_series(series: SeriesFound) -> str:

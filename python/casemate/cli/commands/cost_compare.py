@@ -18,7 +18,8 @@ Examples:
 \b
 Each library gets a row for each lane and one for the other core, then the lane's throughput for its area and its
 energy for a line divided by those of the other core. A ratio above 1 in Gb/s/mm2, and one below 1 in nJ/line, favours
-the lane. `casemate cost rtl --help` describes FILE and the stimulus.
+the lane. Each core takes two to four minutes in each library. `casemate cost rtl --help` describes FILE and the
+stimulus.
 
 {cost_flow.HOW}"""
 

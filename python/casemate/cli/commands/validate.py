@@ -8,14 +8,16 @@ from casemate.terminal import screen
 EPILOG = """\b
 Examples:
   casemate validate            all streams and traces of the references: minutes
-  casemate validate --brief    shorter streams and the short ones of the windows, held to the same tolerances; only the
-                               99th percentile of latencies, which needs whole streams, is reported and not held to one
+  casemate validate --brief    shorter streams and the short ones of the windows, held to the same tolerances; the 99th
+                               percentile of latencies needs whole streams and is only reported
 
 \b
 How to read the table:
-  ours, theirs    our figure and the reference simulator's, for the same configuration and the same input
+  ours, theirs    our figure and the reference simulator's, for the same configuration and the same input; ± half of its
+                  95 % interval over several placements of pages
   off             by how much ours is higher: in percent of theirs, or of two percentages in percentage points
-  allowed         the tolerance; a figure without one is only reported, one beyond it is marked OUT
+  allowed         the tolerance, plus the variation between placements; a figure without a tolerance is only reported,
+                  one beyond it is marked OUT, and one that varies more than its tolerance is not counted
 
 docs/VALIDATION.md explains the differences and their reasons; reference/ states the origin of the references.
 
