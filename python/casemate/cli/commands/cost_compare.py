@@ -11,8 +11,7 @@ from casemate.terminal import screen
 COMPARE = f"""\b
 Examples:
   casemate cost compare gcm-aes/*.v --top gcm_aes_v0 --stimulus comparisons/gcm-aes/drive.py
-  casemate cost compare gcm-aes/*.v --top gcm_aes_v0 --stimulus comparisons/gcm-aes/drive.py \\
-    --lib sky130hd_tt.lib.gz --lib nangate45_typ.lib.gz --dont-use 'sky130_fd_sc_hd__lpflow_*'
+  casemate cost compare core.v --top core --stimulus drive.py --lib osu018_stdcells.lib --lib sky130hd_tt.lib.gz
   casemate cost compare core.v --top core --stimulus drive.py --mul-bits 16 --mul-bits 128
 
 \b
