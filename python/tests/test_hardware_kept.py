@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from casemate.hardware import flow, library, sources, store, tools
+from casemate.hardware import energy, flow, gate_simulation, library, sources, store, tools
 from casemate.hardware.design import Design
 from casemate.hardware.flow import Flow, Mapped, Request
 from casemate.hardware.netlist import Netlist
@@ -53,6 +53,9 @@ class Notes:
     delays_s: dict[int, float] = field(default_factory=dict)
     """Delay of the longest path by the target in picoseconds, if it depends on the target."""
 
+    measures: bool = False
+    """True if the energy is found, and not only kept."""
+
     def _record(self, step: str, inputs: Mapping[str, Any]) -> None:
         self.names[step] = store.digest(inputs)
         if "delay_s" in inputs:
@@ -63,6 +66,8 @@ class Notes:
         # A part that is in a design has separate figures for the FPGA, after the design's.
         name = "part of fpga" if step == "fpga" and step in self.names else step
         self._record(name, inputs)
+        if step == "energy" and self.measures:
+            find()
         if step == "timing" and self.delays_s:
             return self.found[step] | {"delay_s": self.delays_s[round(inputs["delay_s"] * 1e12)]}
         return self.found[step]
@@ -76,9 +81,14 @@ class Notes:
         box = {"type": "part", "connections": {"clk": [2], "d": [3], "q": [5]}}
         ports = {"clk": ("input", 2), "d": ("input", 3), "q": ("output", 4)}
         written = {name: {"direction": direction, "bits": [net]} for name, (direction, net) in ports.items()}
+        if self.measures:
+            written[f"mapped_for_{inputs.get('delay_s', 0) * 1e12:.0f}"] = {"direction": "input", "bits": [9]}
         if inputs["top"] == "top":
             written["go"] = {"direction": "input", "bits": [6]}
-        module = {"ports": written, "cells": {"flop": flop, **({"box": box} if inputs["boxes"] else {})}}
+        module = {
+            "ports": written,
+            "cells": {"flop": flop, **({"box": box} if inputs["boxes"] else {})},
+        }
         path = self.folder / f"{inputs['top']}.json.gz"
         text = json.dumps({"modules": {inputs["top"]: module | {"netnames": {}}}})
         path.write_bytes(gzip.compress(text.encode()))
@@ -180,7 +190,10 @@ CHANGES: dict[str, tuple[Callable[[Requests], object], set[str]]] = {
     "the text of stimulus": (lambda it: it.edit("stimulus"), {"trace"}),
     "the text of gate_simulation": (lambda it: it.edit("gate_simulation"), {"energy"}),
     "the text of energy": (lambda it: it.edit("energy"), {"energy"}),
-    "the text of functions": (lambda it: it.edit("functions"), {"energy"}),
+    "the text of functions": (lambda it: it.edit("functions"), OF_CELLS),
+    "the text of design": (lambda it: it.edit("design"), ALL),
+    "the text of sources": (lambda it: it.edit("sources"), ALL),
+    "the text of tools": (lambda it: it.edit("tools"), ALL),
 }  # fmt: skip
 """Possible changes, and the steps that produce other results after them: those that read the changed input, or use
 results that depend on it.
@@ -265,6 +278,21 @@ def test_a_core_keeps_the_mapping_with_the_highest_frequency_for_its_area(
     assert cost.target_ns == pytest.approx(targets_s[best] * 1e9)
     assert requests.notes.targets_s["energy"] == pytest.approx([targets_s[best]])
     assert cost.speed.fmax_mhz == pytest.approx(1e3 / delays_ns[best])
+
+
+def test_energy_is_that_of_the_mapping_that_is_kept(requests: Requests, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests.delay_s, requests.notes.measures = None, True
+    requests.notes.delays_s = {4000: 9e-9, 6000: 4e-9, 8000: 9e-9, 12000: 9e-9, 16000: 9e-9}
+    simulated = list[Netlist]()
+    monkeypatch.setattr(gate_simulation, "run", lambda built, *rest: simulated.append(built))
+
+    def find(built: Netlist, *rest: object) -> energy.Energy:
+        simulated.append(built)
+        return energy.Energy(1, 1, 1, 1)
+
+    monkeypatch.setattr(energy, "find", find)
+    requests.price()
+    assert ["mapped_for_6000" in built.ports for built in simulated] == [True, True]
 
 
 def test_a_part_is_mapped_for_each_target_of_the_logic_around_it(requests: Requests) -> None:

@@ -128,3 +128,14 @@ def test_a_pattern_leaves_out_the_cells_that_it_matches(tmp_path: Path) -> None:
     assert found.cells.keys() == {"INV", "DFF"}
     with pytest.raises(CasemateError, match=r"has no cells left: expected cells that no --dont-use matches"):
         library.read(tmp_path / "small.lib", ["*"])
+
+
+def test_an_inverter_without_transitions_is_not_the_one_that_measures_the_library(tmp_path: Path) -> None:
+    fast = (
+        cell("FAST", 8, "!A", "A", (1.0, 3.0))
+        .replace("rise_transition", "rise_other")
+        .replace("fall_transition", "fall_other")
+    )
+    found = small_library(tmp_path, TEXT.replace("cell (INV)", f"{fast} cell (INV)", 1))
+    assert "FAST" in found.cells
+    assert found.inverter().name == "INV"

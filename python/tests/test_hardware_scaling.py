@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from casemate.hardware.engine import Point
-from casemate.hardware.scaling import scaling
+from casemate.hardware.scaling import scaling, without_fit
 from casemate.plots import hardware_picture
 from casemate.schemas.hardware import Area, CoreCost, EnergyOfLine, HardwareCost, Speed
 
@@ -39,6 +39,14 @@ def test_a_fit_over_lane_counts_passes_through_two_points_at_their_common_clock(
     assert (found[0].area_um2_a_lane, found[0].area_um2_besides) == pytest.approx((1100, -100))
     # 60 nJ every 25 cycles of 10 ns are 240 mW, 61 nJ every 20 are 305.
     assert (found[0].power_mw_a_lane, found[0].power_mw_besides) == pytest.approx((65, 110))
+
+
+def test_routers_mapped_for_different_delays_have_no_fitted_line_and_are_named() -> None:
+    points = [Point(lanes=2), Point(lanes=4), Point(mul_bits=32, lanes=2), Point(mul_bits=32, lanes=4)]
+    rows = [core(2e6, 100, 25, 60), core(4e6, 100, 12, 60)] * 2
+    rows[1] = rows[1].model_copy(update={"target_ns": 8.0})
+    assert [each.name for each in scaling(points, rows)] == ["AES-128 1 round, W=32"]
+    assert without_fit(points, rows) == ["AES-128 1 round, W=16"]
 
 
 def test_cores_that_differ_in_more_than_lanes_have_no_fitted_line() -> None:

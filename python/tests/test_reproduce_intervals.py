@@ -26,6 +26,8 @@ def test_the_interval_of_one_further_seed_contains_that_seed_in_19_of_20_studies
         held += abs(draws.gauss(10, 3) - fmean(values)) <= half
     assert 930 <= held <= 970
     assert of_one_more([3.0]) is None
+    # Student's quantile with two degrees of freedom is 4.3027, and the spread of 1, 2 and 4 is 1.5275.
+    assert of_one_more([1.0, 2.0, 4.0]) == pytest.approx(4.3027 * 1.5275 * (1 + 1 / 3) ** 0.5, rel=1e-4)
 
 
 def test_the_number_of_seeds_for_an_interval_follows_from_the_spread() -> None:

@@ -40,8 +40,8 @@ from casemate.hardware.store import Store
 from casemate.schemas.hardware import Area, CoreCost, EnergyOfLine, Fpga, Speed
 
 STEPS = (
-    "energy", "fabric", "fanout", "functions", "gate_simulation", "liberty", "library", "netlist", "rtl_simulation",
-    "stimulus", "synthesis", "timing",
+    "design", "energy", "fabric", "fanout", "functions", "gate_simulation", "liberty", "library", "netlist",
+    "rtl_simulation", "sources", "stimulus", "synthesis", "timing", "tools",
 )  # fmt: skip
 """Modules of this package that decide the figures."""
 LINES = 24
@@ -173,7 +173,7 @@ class Flow:
             "library": self.library_content,
             "unused": sorted(self.library.unused),
             "delay_s": target_s,
-            "code": store.code("synthesis", "fanout", "library", "liberty"),
+            "code": store.code("synthesis", "fanout", "functions", "library", "liberty"),
         }
 
     def _ports(self, design: Design, rtl: dict[str, Any]) -> dict[str, tuple[bool, int]]:
@@ -198,6 +198,7 @@ class Flow:
             "top": design.top,
             "parameters": design.parameters,
             "versions": self._versions,
+            "front": store.code("design", "sources", "tools"),
         }
 
     def _map(self, request: Request, clock: str, rtl: dict[str, Any], target_s: float) -> Mapped:

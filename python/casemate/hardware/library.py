@@ -210,13 +210,12 @@ def _with_plain_flop(cell: str) -> str:
 
 
 def _is_gate(cell: Cell, written: str) -> bool:
-    """Returns true if a cell has one input, one output and this function."""
+    """Returns true if a cell has one input, one output with delays and transitions, and this function."""
     if len(cell.inputs) != 1 or len(cell.outputs) != 1 or cell.flop or cell.is_other_state:
         return False
     output = cell.pins[cell.outputs[0]]
-    return (
-        bool(output.function) and bool(output.delays) and functions.expression(output.function, lambda _: "") == written
-    )
+    is_timed = bool(output.delays) and bool(output.transitions)
+    return bool(output.function) and is_timed and functions.expression(output.function, lambda _: "") == written
 
 
 def _delay_s(cell: Cell, load_f: float, slew_s: float) -> float:

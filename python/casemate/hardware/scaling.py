@@ -6,7 +6,7 @@ two differ only by their points. Power is that of an engine that seals cache lin
 that all routers reach.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from casemate.crypto.regression import EnginePoint, fit_engines
@@ -16,13 +16,27 @@ from casemate.schemas.hardware import CoreCost, Scaling
 
 def scaling(points: Sequence[Point], rows: Sequence[CoreCost]) -> list[Scaling]:
     """Returns a fit for each family of routers that differ only in their number of lanes, if the family has at least
-    two routers; `rows` contains the cost of each point.
+    two routers, all mapped for the same delay; `rows` contains the cost of each point.
     """
+    return [_fitted(name, family) for name, family in _families(points, rows) if not _differ(family)]
+
+
+def without_fit(points: Sequence[Point], rows: Sequence[CoreCost]) -> list[str]:
+    """Returns the names of the families without a fit, because their routers are mapped for different delays."""
+    return [name for name, family in _families(points, rows) if _differ(family)]
+
+
+def _differ(family: Mapping[int, CoreCost]) -> bool:
+    return len({row.target_ns for row in family.values()}) > 1
+
+
+def _families(points: Sequence[Point], rows: Sequence[CoreCost]) -> list[tuple[str, dict[int, CoreCost]]]:
+    """Returns each family of two or more routers that differ only in their number of lanes, by the name of its lane."""
     families = dict[Point, dict[int, CoreCost]]()
     for point, row in zip(points, rows, strict=True):
         if point.lanes > 1:
             families.setdefault(replace(point, lanes=1), {})[point.lanes] = row
-    return [_fitted(point.title, family) for point, family in families.items() if len(family) > 1]
+    return [(point.title, family) for point, family in families.items() if len(family) > 1]
 
 
 def _fitted(name: str, family: dict[int, CoreCost]) -> Scaling:

@@ -136,6 +136,8 @@ class HardwareCost(Result):
     """Name of the cell library."""
     library_content: str
     """Digest of the library file's content."""
+    unused: tuple[str, ...] = ()
+    """Names of the library's cells that synthesis did not use."""
     voltage_v: Size
     """Supply voltage of the library, in volts."""
     targets_ns: list[Size]

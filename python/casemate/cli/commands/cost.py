@@ -65,7 +65,7 @@ def command() -> None:
     Examples:
       casemate cost secpb                      the battery of a secure persist buffer, scheme by scheme
       casemate cost engine                     area, frequency and energy of the AES-GCM engine: minutes
-      casemate cost engine --lanes 1 --lanes 2 --no-fpga    the cost of one more lane
+      casemate cost engine --lanes 2 --lanes 4 --target 4 --no-fpga    the cost of one more lane
       casemate cost rtl rtl/sources.f --top gf128_mul --param W=16    the same of any RTL: half a minute
       casemate cost compare *.v --top core --stimulus drive.py    a lane and another core, in several libraries
 

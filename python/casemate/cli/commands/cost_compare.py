@@ -65,4 +65,5 @@ def compare(**given: Any) -> None:
         return
     screen.results().print(hardware_table.comparison(found))
     for each in costs if given["details"] else ():
+        screen.results().print(f"{each.library} {each.voltage_v:g} V", markup=False)
         screen.results().print(hardware_table.details(each))

@@ -1,6 +1,6 @@
 """`casemate cost engine`: the cost of configurations of our AES-GCM engine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,7 @@ Values of several options are combined, all with all; an option that is not give
 def engine(**given: Any) -> None:
     """Estimate area, frequency, throughput and energy of configurations of the AES-GCM engine."""
     from casemate.hardware import engine as space
-    from casemate.hardware.scaling import scaling
+    from casemate.hardware.scaling import scaling, without_fit
     from casemate.terminal.progress import Steps
 
     pictures = options.pictures(given["svg"], given["png"])
@@ -75,6 +75,9 @@ def engine(**given: Any) -> None:
         flow = cost_flow.flows([given["library"]], given, pricing)[0]
         others = [row for path in given["beside"] for row in other_cores(path, flow)]
         rows = space.price(points, flow, sources, not given["no_fpga"], pricing.begin)
+    for name in without_fit(points, rows):
+        said = f"no line through routers of {name}: they are mapped for different delays; price them with one --target"
+        screen.notices().print(said, markup=False)
     cost_flow.show(flow, cost_flow.cost(flow, [*rows, *others], scaling(points, rows)), given, pictures)
 
 
@@ -103,6 +106,7 @@ def other_cores(path: Path, flow: "Flow") -> "list[CoreCost]":
         ("of the library", found.library, flow.library.name),
         ("of a file of it with the digest", found.library_content[:8], flow.library_content[:8]),
         ("at", f"{found.voltage_v:g} V", f"{flow.library.voltage_v:g} V"),
+        ("without the cells", _names(found.unused), _names(flow.library.unused)),
         ("mapped for", _targets(found.targets_ns), _targets([each * 1e9 for each in flow.targets_s])),
     ):
         if theirs != ours:
@@ -117,6 +121,10 @@ def other_cores(path: Path, flow: "Flow") -> "list[CoreCost]":
         programs = ", ".join(others)
         screen.notices().print(f"the cores in '{path}' were priced by other programs: {programs}", markup=False)
     return found.rows
+
+
+def _names(cells: Iterable[str]) -> str:
+    return ", ".join(sorted(cells)) or "(all are used)"
 
 
 def _targets(targets_ns: Sequence[float]) -> str:

@@ -52,7 +52,8 @@ How to read the table:
   Gb/s      of text, at that frequency and in these cycles; then for each mm2
   nJ/line   switching, energy within cells, clock pins and leakage, over lines of random text that are sealed
   LUT, FF   of a Xilinx series 7 FPGA, as Yosys maps it
-  n x core  straight lines through routers that differ only in their lanes: area, and power at the clock of the slowest
+  n x core  straight lines through routers with several lanes, which differ only in their number and are mapped for one
+            delay: area, and power at the clock of the slowest
 With --details: cells and flip-flops, the share of the area that is flip-flops, buffers that split nets, cycles from
 taking a line to its response, and the shares of the energy that charge nets, are within cells, and are the clock's.
 Compare cores in one library and one run of the flow only. More is in docs/systems/gcm-engine-cost.md.
@@ -278,6 +279,7 @@ def cost(flow: "Flow", rows: "list[CoreCost]", fits: "Sequence[Scaling]" = ()) -
     return HardwareCost(
         library=flow.library.name,
         library_content=flow.library_content,
+        unused=tuple(sorted(flow.library.unused)),
         voltage_v=flow.library.voltage_v,
         targets_ns=[each * 1e9 for each in flow.targets_s],
         tools=tools.versions(),
