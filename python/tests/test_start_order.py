@@ -68,6 +68,14 @@ def test_the_table_of_a_run_states_that_memory_began_ordered(casemate: Casemate)
     assert "memory begins ordered" not in said.out
     said = casemate(*SMALL, *ON, "--design", "fvs-aes")
     assert "memory begins ordered" not in said.out
+    key = "design.parts.speculation"
+    fixed = ("--with", f"{key}.tracking=fixed", "--with", f"{key}.list=[1]")
+    said = casemate(*SMALL, *ON, *ORDERED, *fixed, "--design", "fvs-aes")
+    assert "memory begins ordered by the words of a fixed table (--start-order frequent)" in said.out
+    assert "values of a first pass" not in said.out
+    said = casemate(*SMALL, *ON, *ORDERED, *fixed, "--design", "fvs-aes-plain")
+    assert said.code == 0
+    assert "--start-order frequent" not in said.out
 
 
 def test_ctrl_c_during_the_first_pass_ends_the_run_without_records_and_files(
