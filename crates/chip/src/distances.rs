@@ -50,3 +50,22 @@ impl Distances {
         if role == Role::Data { self.data_in_l2 } else { self.counter_in_l2 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prediction_arrives_a_hop_after_the_look_up_began_that_may_end_earlier_or_later() {
+        let of_look_up = |cycles| {
+            let mut machine = catalogue::machine("emcc-4core").unwrap();
+            machine.node.l2.latency_cycles = cycles;
+            (Distances::of(&machine), machine.l2_look_up(), machine.mean_hop())
+        };
+        let (short, look_up, hop) = of_look_up(13);
+        assert_eq!((look_up + short.prediction_in_read(), short.prediction_lead()), (hop, Duration::ZERO));
+        let (long, look_up, hop) = of_look_up(40);
+        assert_eq!((hop + long.prediction_lead(), long.prediction_in_read()), (look_up, Duration::ZERO));
+        assert!(short.prediction_in_read() > Duration::ZERO && long.prediction_lead() > Duration::ZERO);
+    }
+}
