@@ -33,13 +33,14 @@ def decided_by(records: Sequence[Record]) -> list[str]:
 
 def begun_with(records: Sequence[Record]) -> Iterator[str]:
     """States that memory or tables began with the values of a first pass, if a design has a table of such values."""
-    parts = [record.configuration.design.parts.speculation for record in records if record.configuration.start_values]
-    learning = [part for part in parts if part and part.tracking != "fixed"]
-    if any(part.reorder for part in learning):
+    begun = (record.configuration.design.parts for record in records if record.configuration.start_values)
+    tables = [parts.speculation for parts in begun if parts.speculation]
+    learning = [table for table in tables if table.tracking != "fixed"]
+    if any(table.reorder for table in learning):
         yield "memory begins ordered by the values of a first pass (--start-order frequent)"
     elif learning:
         yield "tables of frequent values begin with those of a first pass (--start-order frequent)"
-    if any(part and part.tracking == "fixed" and part.reorder for part in parts):
+    if any(table.tracking == "fixed" and table.reorder for table in tables):
         yield "memory begins ordered by the words of a fixed table (--start-order frequent)"
 
 

@@ -14,6 +14,8 @@ more than two lines.
 """
 FPGA_BLOCKS = {"DSP": "dsps", "BRAM": "block_rams", "other": "others"}
 """Columns with blocks of the FPGA that few cores use, by the field of the result."""
+COMPARED = ("mm2", "MHz", "Gb/s", "Gb/s/mm2", "nJ/line")
+"""Figures in the comparison of a lane and another core, by column."""
 ENERGIES = ("% nets", "% cells", "% clock")
 """Columns with shares of a line's energy: charging nets, within cells, and clock pins."""
 
@@ -23,12 +25,7 @@ def table(found: HardwareCost) -> RenderableType:
     rows = [
         {
             "target": _target(row, found),
-            "mm2": _number(row.area.um2 / 1e6, 3),
-            "MHz": f"{row.speed.fmax_mhz:.1f}",
-            "cycles": _whole(row.speed.cycles_per_line),
-            "Gb/s": _number(row.speed.gbps, 2),
-            "Gb/s/mm2": _number(row.speed.gbps_per_mm2, 2),
-            "nJ/line": _number(row.energy.total_nj if row.energy else None, 1),
+            **_figures(row),
             "LUT": str(row.fpga.lut) if row.fpga else "",
             "FF": str(row.fpga.flops) if row.fpga else "",
             **{name: _some(row, kind, found) for name, kind in FPGA_BLOCKS.items()},
@@ -41,25 +38,19 @@ def table(found: HardwareCost) -> RenderableType:
 
 def comparison(found: HardwareComparison) -> RenderableType:
     """Table of the lanes and the other core in each library, with their ratios."""
-    names = ("target", "mm2", "MHz", "Gb/s", "Gb/s/mm2", "nJ/line")
+    names = ("target", *COMPARED)
     shown = plain_table("core", *names, right=names)
     ratios = iter(found.ratios)
     for cost in found.libraries:
         shown.add_row(Text(f"{cost.library} {cost.voltage_v:g} V", style="bold"), *([""] * len(names)))
         for row in cost.rows:
-            shown.add_row(
-                Text(f"  {row.name}"),
-                f"{row.target_ns:.2f}",
-                _number(row.area.um2 / 1e6, 3),
-                f"{row.speed.fmax_mhz:.1f}",
-                _number(row.speed.gbps, 2),
-                _number(row.speed.gbps_per_mm2, 2),
-                _number(row.energy.total_nj if row.energy else None, 1),
-            )
+            main = _figures(row)
+            shown.add_row(Text(f"  {row.name}"), f"{row.target_ns:.2f}", *(main[name] for name in COMPARED))
         for _ in cost.rows[:-1]:
             ratio = next(ratios)
             figures = (f"{ratio.gbps_per_mm2:.2f} x", f"{ratio.energy:.2f} x")
-            shown.add_row(Text(f"  {ratio.lane} / {found.core}"), "", "", "", "", *figures)
+            empty = [""] * (len(names) - len(figures))
+            shown.add_row(Text(f"  {ratio.lane} / {found.core}"), *empty, *figures)
     head = Text(f"{targets(found.libraries[0])}; wires are ideal")
     return Group(head, shown)
 
@@ -94,6 +85,18 @@ def _by_core(found: HardwareCost, rows: list[dict[str, str]]) -> RenderableType:
     for core, row in zip(found.rows, rows, strict=True):
         shown.add_row(Text(core.name), *(row[name] for name in names))
     return shown
+
+
+def _figures(row: CoreCost) -> dict[str, str]:
+    """Returns the main figures of a core in a cell library, by column."""
+    return {
+        "mm2": _number(row.area.um2 / 1e6, 3),
+        "MHz": f"{row.speed.fmax_mhz:.1f}",
+        "cycles": _whole(row.speed.cycles_per_line),
+        "Gb/s": _number(row.speed.gbps, 2),
+        "Gb/s/mm2": _number(row.speed.gbps_per_mm2, 2),
+        "nJ/line": _number(row.energy.total_nj if row.energy else None, 1),
+    }
 
 
 def _path(row: CoreCost) -> str:

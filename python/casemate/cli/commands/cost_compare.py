@@ -49,8 +49,7 @@ def compare(**given: Any) -> None:
     given["no_fpga"] = True
     request = cost_flow.request(given)
     sources = space.rtl_folder(given["rtl"])
-    rounds, mul_bits = ([int(each) for each in given[name]] for name in ("rounds", "mul_bits"))
-    lanes = space.points([int(given["key_bits"])], rounds, mul_bits, [each == "yes" for each in given["tower"]], [])
+    lanes = cost_flow.points(given, [given["key_bits"]])
     libraries = list(dict.fromkeys(given["libraries"]))
     with Steps(screen.notices(), "pricing", 1) as progress:
         pricing = cost_flow.pricing(progress, len(libraries) * (len(lanes) + 1), given)

@@ -53,13 +53,7 @@ Values of several options are combined, all with all; an option that is not give
 )
 @options.svg
 @options.png
-@cost_flow.LIBRARY
-@cost_flow.DONT_USE
-@cost_flow.TARGET
-@cost_flow.NO_FPGA
-@cost_flow.OUT
-@cost_flow.DETAILS
-@screen.as_json
+@cost_flow.of_one_library
 def engine(**given: Any) -> None:
     """Estimate area, frequency, throughput and energy of configurations of the AES-GCM engine."""
     from casemate.hardware import engine as space
@@ -68,8 +62,7 @@ def engine(**given: Any) -> None:
 
     pictures = options.pictures(given["svg"], given["png"])
     sources = space.rtl_folder(given["rtl"])
-    key_bits, rounds, mul_bits = ([int(each) for each in given[name]] for name in ("key_bits", "rounds", "mul_bits"))
-    points = space.points(key_bits, rounds, mul_bits, [each == "yes" for each in given["tower"]], given["lanes"])
+    points = cost_flow.points(given, given["key_bits"], given["lanes"])
     with Steps(screen.notices(), "pricing", 1) as progress:
         pricing = cost_flow.pricing(progress, len(points), given)
         flow = cost_flow.flows([given["library"]], given, pricing)[0]

@@ -12,6 +12,7 @@ from casemate.cli import options
 from casemate.terminal import screen
 
 if TYPE_CHECKING:
+    from casemate.hardware.engine import Point
     from casemate.hardware.flow import Flow, Request
     from casemate.hardware.library import Library
     from casemate.schemas.hardware import CoreCost, HardwareCost, Scaling
@@ -107,13 +108,13 @@ LIBRARIES = click.option(
     metavar="FILE",
     help="A cell library, a Liberty file; repeat it.",
 )
-RTL_FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-ENGINE_RTL = click.option(
-    "--rtl",
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="The engine's sources.  [default: this repository's]",
-)
+
+
+def of_one_library(command: Any) -> Any:
+    """Adds the options of commands that price cores in one library."""
+    for option in (screen.as_json, DETAILS, OUT, NO_FPGA, TARGET, DONT_USE, LIBRARY):
+        command = option(command)
+    return command
 
 
 def of_core(command: Any) -> Any:
@@ -146,7 +147,7 @@ def of_core(command: Any) -> Any:
             help="A parameter of the top module; repeat it.",
         ),
         click.option("--top", required=True, metavar="MODULE", help="The module on top."),
-        RTL_FILES,
+        click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."),
     ):
         command = option(command)
     return command
@@ -155,7 +156,12 @@ def of_core(command: Any) -> Any:
 def of_lane(command: Any) -> Any:
     """Adds the options with the parameters of our engine's lanes."""
     for option in (
-        ENGINE_RTL,
+        click.option(
+            "--rtl",
+            type=click.Path(path_type=Path),
+            metavar="FOLDER",
+            help="The engine's sources.  [default: this repository's]",
+        ),
         click.option(
             "--tower",
             type=click.Choice(["no", "yes"]),
@@ -177,6 +183,18 @@ def of_lane(command: Any) -> Any:
     ):
         command = option(command)
     return command
+
+
+def points(given: dict[str, Any], key_bits: Sequence[str], lanes: Sequence[int] = ()) -> "list[Point]":
+    """Returns the configurations of the engine that the options of `of_lane` describe, with these lengths of the key
+    and these numbers of lanes.
+    """
+    from casemate.hardware import engine
+
+    bits, rounds, mul_bits = (
+        [int(each) for each in values] for values in (key_bits, given["rounds"], given["mul_bits"])
+    )
+    return engine.points(bits, rounds, mul_bits, [each == "yes" for each in given["tower"]], lanes)
 
 
 def request(given: dict[str, Any]) -> "Request":

@@ -42,13 +42,7 @@ Cycles and energy need a stimulus, a Python file with a function drive(core):
 @click.option(
     "--stimulus", type=click.Path(path_type=Path), metavar="FILE", help="Python file that drives the module, as below."
 )
-@cost_flow.LIBRARY
-@cost_flow.DONT_USE
-@cost_flow.TARGET
-@cost_flow.NO_FPGA
-@cost_flow.OUT
-@cost_flow.DETAILS
-@screen.as_json
+@cost_flow.of_one_library
 def rtl(**given: Any) -> None:
     """Estimate area, frequency, throughput and energy of any RTL, by the flow of `casemate cost engine`."""
     from casemate.terminal.progress import Steps
