@@ -55,6 +55,9 @@ impl Registers {
         match &completion.renewal {
             Renewing::AsBefore => {}
             Renewing::Begins(renewal) => self.renewal = Some(renewal.clone()),
+            Renewing::Writes(lines) => {
+                self.renewal.iter_mut().for_each(|renewal| renewal.written.extend(lines));
+            }
             Renewing::Ends => self.renewal = None,
         }
         if let Some(lost) = &completion.lost {
@@ -86,6 +89,8 @@ pub enum Renewing {
     AsBefore,
     /// Re-encryption of this group begins.
     Begins(Renewal),
+    /// The tuple writes these lines of the group, whose re-encryption has stopped.
+    Writes(Vec<LineAddr>),
     /// Re-encryption of the group has ended.
     Ends,
 }
@@ -108,9 +113,9 @@ pub struct Renewal {
     pub first: usize,
     /// Position after the last that is renewed.
     pub end: usize,
-    /// The line that was written with the new counters, in the same tuple. From then on, memory holds this line under
-    /// its new version, so content that matches the old version is a replay.
-    pub written: LineAddr,
+    /// The lines that were written since the counters are new; one of them in the same tuple as the counters. Memory
+    /// holds these lines under their new versions, so content that matches the old version is a replay.
+    pub written: BTreeSet<LineAddr>,
 }
 
 impl Renewal {

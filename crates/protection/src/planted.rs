@@ -4,25 +4,25 @@
 //! `planted-bugs`, a scheme can be built with exactly one weakness. The tests of the campaign require that it detects
 //! each weakness. Without the feature the weaknesses do not exist in the program.
 
-/// Defines an enumeration of weaknesses, with an ordered list of all of them; the weaknesses of a nested enumeration
-/// are at the end of the list.
+/// Defines an enumeration of weaknesses, with an ordered list of all of them; the weaknesses of nested enumerations are at
+/// the end of the list.
 macro_rules! bugs {
-    ($(#[doc = $about:literal])+ $all:ident $(($within:ident($inner:ident)))?: $($(#[doc = $doc:literal])+ $name:ident),* $(,)?) => {
+    ($(#[doc = $about:literal])+ $all:ident $(($($within:ident($inner:ident)),+))?: $($(#[doc = $doc:literal])+ $name:ident),* $(,)?) => {
         $(#[doc = $about])+
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum $all {
             $($(#[doc = $doc])+ $name,)*
-            $(
+            $($(
                 /// A weakness of this nested enumeration.
                 $within($inner),
-            )?
+            )+)?
         }
 
         impl $all {
             /// Returns every planted bug of this enumeration.
             pub fn all() -> impl Iterator<Item = $all> {
                 let own = [$($all::$name),*].into_iter();
-                $(let own = own.chain($inner::all().map($all::$within));)?
+                $($(let own = own.chain($inner::all().map($all::$within));)+)?
                 own
             }
         }
@@ -34,6 +34,7 @@ mod caught;
 mod chunk_bug;
 mod first_for_all;
 mod last_block;
+mod session_bug;
 mod short_pad;
 
 pub use bug::Bug;
@@ -41,6 +42,7 @@ pub use chunk_bug::ChunkBug;
 use crypto::{LineCipher, LineMac};
 use first_for_all::{FirstBlockForAll, FirstChunkForAll};
 pub(crate) use last_block::without_last_block;
+pub use session_bug::SessionBug;
 use short_pad::ShortPad;
 
 /// The weakness built into one part, if any.

@@ -18,6 +18,8 @@ pub struct PowerState {
     pub halted: bool,
     /// True if power has failed, and a battery supplies the chip.
     on_battery: bool,
+    /// Counter line of the group that is being re-encrypted in tuples, or whose re-encryption has stopped.
+    pub renewing: Option<Slot>,
     /// True if a fault was reported since power returned: it may have stopped a write that was under way.
     faulted: bool,
     /// Nodes of the tree that the battery has yet to update, with the number of updates. Recovery computes all nodes

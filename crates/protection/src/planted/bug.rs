@@ -1,10 +1,11 @@
 //! The weaknesses, grouped by the part that contains them.
 
 use super::chunk_bug::ChunkBug;
+use super::session_bug::SessionBug;
 
 bugs! {
     /// One deliberate weakness of a part.
-    Bug(OfChunks(ChunkBug)):
+    Bug(OfChunks(ChunkBug), OverSessions(SessionBug)):
     // In ciphers.
     /// The pad of a line does not depend on the address of the line.
     PadWithoutAddress,

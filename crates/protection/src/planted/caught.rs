@@ -1,6 +1,6 @@
 //! Planted bugs that only particular checks catch, and not every campaign.
 
-use super::{Bug, ChunkBug};
+use super::{Bug, ChunkBug, SessionBug};
 
 impl Bug {
     /// Bugs that show only after a loss of power.
@@ -48,6 +48,9 @@ impl Bug {
         Bug::FoldedStaysRegistered,
         Bug::RecoveryComparesOwnRoot,
         Bug::RecoveryForgetsForest,
+        Bug::OverSessions(SessionBug::DrainedInRenewalUnregistered),
+        Bug::OverSessions(SessionBug::RenewalFindsLost),
+        Bug::OverSessions(SessionBug::SavedRootStaysOutdated),
         Bug::LossNotRegistered,
         Bug::LossForgotten,
         Bug::RootSavedDespiteFaults,

@@ -44,7 +44,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     async fn renew_and_reencrypt(&self, slot: Slot, written: LineAddr, overflow: &Overflow) -> Result<Counter, Fault> {
         let (renewal, new) = self.renew_counters(slot, written, overflow).await?;
         let under_a_tag = self.scheme.layout.lines_per_tag();
-        let lines = self.renewed_lines(&renewal, (under_a_tag == 1).then_some(written));
+        let lines = self.renewed_lines(&renewal, |line| under_a_tag == 1 && line == written);
         for batch in self.by_line_of_tags(&lines) {
             let parts = batch.chunk_by(|one, next| one.0 / under_a_tag == next.0 / under_a_tag);
             let parts = parts.map(|lines| self.reencrypt(lines, (&renewal.old, &new)));
@@ -75,6 +75,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         };
         offsets::forget(scheme, slot);
         scheme.counted.change(|counted| counted.renewals.groups += 1);
+        let written = [written].into();
         Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end, written }, new))
     }
 
@@ -92,12 +93,11 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         }))
     }
 
-    /// The lines that a renewal re-encrypts: all lines of the group except the line that is written with the new
-    /// counters.
-    pub fn renewed_lines(&self, renewal: &Renewal, written: Option<LineAddr>) -> Renewed {
+    /// The lines that a renewal re-encrypts: all lines of the group except those that `is_spared` names.
+    pub fn renewed_lines(&self, renewal: &Renewal, is_spared: impl Fn(LineAddr) -> bool) -> Renewed {
         let (layout, planted) = (&self.scheme.layout, self.scheme.planted);
         let group = layout.role_and_index(renewal.counters).1;
-        let concerned = |line: &LineAddr| Some(*line) != written && line.0 < layout.data_lines();
+        let concerned = |line: &LineAddr| !is_spared(*line) && line.0 < layout.data_lines();
         let skipped = planted.has(Bug::RenewalSkipsFirst).into();
         let mut positions = renewal.positions();
         positions.end -= usize::from(planted.has(Bug::RenewalSkipsLast));

@@ -5,6 +5,7 @@ use crate::durable::durable;
 use casemate_protection::design::{CipherChoice, Order, Parts, Persistence, Step, TreeKind};
 use casemate_protection::domain::Registers;
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::planted::PlantedBug;
 use casemate_protection::scheme::{PersistBufferHandle, Scheme};
 use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
 use units::{Bytes, Line, LineAddr};
@@ -24,15 +25,21 @@ pub fn schemes() -> Vec<Parts> {
 /// A machine that is switched on.
 pub struct Powered {
     parts: Parts,
+    planted: PlantedBug,
     pub scheme: Scheme,
     pub verbs: Explained<Functional>,
 }
 
 impl Powered {
     pub fn on(parts: &Parts) -> Powered {
-        let scheme = parts.build(LINES, 1).unwrap();
+        Powered::with(parts, PlantedBug::NONE)
+    }
+
+    /// A machine with a planted bug.
+    pub fn with(parts: &Parts, planted: PlantedBug) -> Powered {
+        let scheme = parts.build_with(LINES, 1, planted).unwrap();
         let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
-        Powered { parts: parts.clone(), scheme, verbs }
+        Powered { parts: parts.clone(), planted, scheme, verbs }
     }
 
     pub fn memory(&self) -> &Functional {
@@ -71,7 +78,7 @@ impl Powered {
     }
 
     pub fn revived(&self, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
-        let again = Powered::on(&self.parts);
+        let again = Powered::with(&self.parts, self.planted);
         image.iter().for_each(|(slot, content)| again.memory().media.borrow_mut().store(*slot, *content));
         again.memory().carry(self.memory().ledger().clone());
         again.memory().go_on_with(registers.clone());

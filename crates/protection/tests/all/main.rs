@@ -7,6 +7,7 @@ mod counters;
 mod durable;
 mod eager;
 mod forests;
+mod halted_renewals;
 mod observed;
 mod ownership;
 mod page_records;

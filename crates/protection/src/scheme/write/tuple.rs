@@ -31,7 +31,7 @@ use crate::codec::{Others, Sealed};
 use crate::counter::Overflow;
 use crate::domain::{RegisterUpdate, Renewal, Renewing};
 use crate::metadata::Lines;
-use crate::planted::Bug;
+use crate::planted::{Bug, SessionBug};
 use crate::scheme::Scheme;
 use crate::scheme::access::DataAccess;
 use crate::scheme::renew::Renewer;
@@ -215,8 +215,21 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             Ok(RegisterUpdate::default())
         };
         let (_, reached) = join!(join_all(sealing), climbing);
-        let renewal = renewal.cloned().map_or(Renewing::AsBefore, Renewing::Begins);
+        let renewal = renewal.cloned().map_or_else(|| self.written_in_renewal(writes), Renewing::Begins);
         self.complete(writes, (&counters, &parts), RegisterUpdate { renewal, ..reached? }).await
+    }
+
+    /// Returns the update of the renewal's register by a tuple that begins no renewal. A chip that has halted in a renewal
+    /// drains its persist buffer on battery. If the register did not contain the drained lines, recovery would also accept their
+    /// content from before the renewal, and encrypt it under the counters that the drained content has already used.
+    fn written_in_renewal(&self, writes: &[Write<'a, V>]) -> Renewing {
+        let renewing = self.scheme.on_chip(|chip| chip.power.renewing);
+        let (Some(group), false) = (renewing, self.scheme.planted.has(SessionBug::DrainedInRenewalUnregistered)) else {
+            return Renewing::AsBefore;
+        };
+        let of_group = writes.iter().map(|write| write.access).filter(|access| access.counter_slot() == Some(group));
+        let lines: Vec<LineAddr> = of_group.map(|access| access.line()).collect();
+        if lines.is_empty() { Renewing::AsBefore } else { Renewing::Writes(lines) }
     }
 
     /// Returns the bits of a line of counters that belong only to this write's counter. The root covers the counter, so the
@@ -310,16 +323,23 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(tags)
     }
 
-    /// Re-encrypts the lines of a group after memory has their new counters. Skips the line that was written with them and,
+    /// Re-encrypts the lines of a group after memory has their new counters. Skips the lines that were written with them and,
     /// after a loss of power, the lines that already have their new version. The caller must hold the group and all stages.
     ///
-    /// The written line became durable with the new counters. If memory returns its old content, that is a replay: if it
-    /// were re-encrypted, the pad of the new version would hide a second text. So the next read of the line refuses it.
+    /// The written lines became durable under the new counters. If memory returns their old content, that is a replay: if
+    /// it were re-encrypted, the pad of the new version would hide a second text. So the next read of the line refuses it.
+    ///
+    /// Lines with lost stores are skipped too: memory has only older content of them, and the chip refuses them until the
+    /// program writes them.
     ///
     /// If the renewal fails, the chip halts: otherwise the next tuple would clear the register of the renewal, and its
     /// remaining lines would be lost.
     pub async fn renew_durably(&self, renewal: &Renewal, progress: RenewalProgress) -> Result<(), Fault> {
+        self.scheme.on_chip(|chip| chip.power.renewing = Some(renewal.counters));
         let renewed = self.renew_group(renewal, progress).await;
+        if renewed.is_ok() {
+            self.scheme.on_chip(|chip| chip.power.renewing = None);
+        }
         self.or_halt(renewed)
     }
 
@@ -328,8 +348,12 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let resumed = progress == RenewalProgress::Unknown;
         let new = scheme.metadata.get(self.verbs, renewal.counters, Role::Counter).await?;
         let maybe_done = resumed.then_some(&new);
-        let spared = !(resumed && scheme.planted.has(Bug::RecoveryRenewsWritten));
-        let lines = renewer.renewed_lines(renewal, spared.then_some(renewal.written));
+        let renews_written = resumed && scheme.planted.has(Bug::RecoveryRenewsWritten);
+        let renews_lost = scheme.planted.has(SessionBug::RenewalFindsLost);
+        let is_lost = |line| scheme.on_chip(|chip| chip.power.has_lost(line));
+        let lines = renewer.renewed_lines(renewal, |line| {
+            !renews_written && renewal.written.contains(&line) || !renews_lost && is_lost(line)
+        });
         let reseal = async |line| -> Result<Option<Write<'a, V>>, Fault> {
             let access = DataAccess::new(scheme, self.verbs, line);
             let Some(plaintext) = renewer.reopen(&access, &renewal.old, maybe_done).await? else { return Ok(None) };
