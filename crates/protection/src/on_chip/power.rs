@@ -84,6 +84,11 @@ impl PowerState {
         !self.rootless && !std::mem::replace(&mut self.root_outdated, true)
     }
 
+    /// Records that the root's register is valid again: a battery has written everything to memory.
+    pub fn root_is_saved(&mut self) {
+        self.root_outdated = false;
+    }
+
     /// Records that stores to these lines are lost. Returns all lines with lost stores.
     pub fn loses(&mut self, lines: impl IntoIterator<Item = LineAddr>) -> BTreeSet<LineAddr> {
         self.lost.extend(lines);

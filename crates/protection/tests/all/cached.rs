@@ -7,6 +7,7 @@ use casemate_protection::design::{
 };
 use casemate_protection::domain::Registers;
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::planted::PlantedBug;
 use casemate_protection::scheme::{DurableCaches, Scheme};
 use casemate_protection::tree::{ForestDesign, Update};
 use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
@@ -27,7 +28,11 @@ struct Powered {
 
 impl Powered {
     fn on(parts: &Parts) -> Powered {
-        let scheme = parts.build(LINES, 1).unwrap();
+        Powered::with(parts, PlantedBug::NONE)
+    }
+
+    fn with(parts: &Parts, planted: PlantedBug) -> Powered {
+        let scheme = parts.build_with(LINES, 1, planted).unwrap();
         let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
         Powered { scheme, verbs }
     }
@@ -233,6 +238,30 @@ fn a_loss_of_power_without_a_successful_recovery_keeps_the_saved_root() {
     assert_eq!((fault, again.read(5)), (None, Ok([2; 64])), "the right memory is put back");
     again.loses_power(&[]);
     assert_eq!(again.memory().registers(), registers, "nothing was stored");
+}
+
+/// The chip continues without a reset after its battery has saved the root, as after a short dip of the supply. Returns the
+/// fault of a recovery from the drained memory, with the registers from after the next write.
+fn drained_memory_after_another_write(planted: PlantedBug) -> Option<Fault> {
+    let machine = Powered::with(&in_caches(), planted);
+    machine.write(5, 1);
+    machine.loses_power(&[(5, 2)]);
+    let drained = machine.image();
+    assert!(!machine.memory().registers().outdated, "the scene is not set");
+    machine.write(5, 3);
+    Powered::again(&in_caches(), &drained, &machine.memory().registers()).1
+}
+
+#[test]
+fn a_chip_that_continues_after_its_battery_has_saved_the_root_outdates_the_root_again() {
+    assert_eq!(drained_memory_after_another_write(PlantedBug::NONE), Some(Fault::Root));
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn recovery_accepts_the_drained_memory_of_a_chip_that_left_the_saved_root_valid() {
+    use casemate_protection::planted::SessionBug;
+    assert_eq!(drained_memory_after_another_write(PlantedBug::new(SessionBug::SavedRootStaysOutdated.into())), None);
 }
 
 #[test]

@@ -27,7 +27,7 @@
 
 use crate::design::Point;
 use crate::domain::RegisterUpdate;
-use crate::planted::Bug;
+use crate::planted::{Bug, SessionBug};
 use crate::scheme::Scheme;
 use crate::verbs::Verbs;
 use units::{Line, LineAddr};
@@ -80,6 +80,9 @@ impl<'a> DurableCaches<'a> {
                 let root = if save_any { Some(&*chip.root) } else { chip.vouching_root() };
                 root.filter(|_| has_left || save_any).map(Box::from)
             });
+            if root.is_some() && !planted.has(SessionBug::SavedRootStaysOutdated) {
+                scheme.on_chip(|chip| chip.power.root_is_saved());
+            }
             verbs.complete(RegisterUpdate { root, ..RegisterUpdate::default() });
         }
     }
