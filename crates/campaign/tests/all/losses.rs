@@ -1,7 +1,7 @@
 //! The claims of every design about a loss of power hold at every point of every short workload.
 
 use crate::common::lost::tried;
-use crate::common::swept::{every_one, swept};
+use crate::common::swept::{an_eighth, every_one, share_of_tests, side_by_side, swept};
 use casemate_campaign::CrashOptions;
 use casemate_campaign::crash::{crash, workload};
 use catalogue::{Design, End, Loss, Verdict, design};
@@ -70,6 +70,16 @@ fn long_tags_survive_a_loss_and_torn_tags_are_found() {
             assert!(report.torn > 0, "{:?}", design.parts.mac);
         }
     }
+}
+
+/// `casemate crash DESIGN` without options runs all rows over all workloads.
+#[test]
+fn the_default_crash_campaign_of_every_design_ends_as_its_file_claims() {
+    side_by_side(an_eighth(swept(), share_of_tests()), |design| {
+        let report = crash(&design, &CrashOptions::default(), &mut |_, _| {});
+        assert_eq!(report.complaints(), Vec::<String>::new());
+        assert!(report.agrees && report.workloads >= workload::all().len(), "{}", design.name);
+    });
 }
 
 /// Every dead memory of the shortest workloads, attacked in every way, also while lines are being re-encrypted. No old or wrong
