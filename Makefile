@@ -170,11 +170,12 @@ PROGRAMS := log btree
 KEEPING := secpb-cobcm secpb-obcm secpb-bcm secpb-cm secpb-m secpb-nogap secpb-cm-sbmf secpb-cm-dbmf bbb eadr secure-eadr \
   plp-sp plp-pipelined plp-coalesced plp-sp-sbmf plp-sp-dbmf
 
-campaign: build ## Cut the power 3 million times, and carry out every attack 100,000 times on every design: hours; attacks continue from their log
+campaign: build ## Cut the power 3 million times, search histories, and carry out every attack 100,000 times on every design: hours; attacks continue from their log
 	mkdir -p results
 	$(foreach program,$(PROGRAMS),$(CASEMATE) crash $(KEEPING) --program $(program) --losses 100000 &&) true
 	$(CASEMATE) crash --all --thorough
 	cargo test --release --locked --package casemate-runner --test all power_loss:: -- --ignored
+	cargo test --release --locked --package casemate-campaign --test all over_sessions:: -- --ignored --nocapture
 	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
 
 # Fuzz targets, which must handle any bytes. SEEDS_design and SEEDS_machine are folders with initial inputs.

@@ -197,6 +197,9 @@ named! {
     TamperingWhileOff = "tampering-while-off",
     /// Flips a bit of each kind of stored line while the battery works, and flips it back before the machine recovers and continues.
     TamperingOnBattery = "tampering-on-battery",
+    /// Attacks while the machine runs, while its battery works and while power is off, over up to three sessions: histories are drawn
+    /// at random.
+    TamperingOverSessions = "tampering-over-sessions",
     /// Lets the battery die at some operation, and restores whole images of earlier sessions before the machine recovers and continues.
     BatteryLost = "battery-lost",
     /// Cuts the power of a machine without stored energy, so that it loses its write-pending queue, and continues.

@@ -13,6 +13,7 @@ use crate::codec::Sealed;
 use crate::counter::Counter;
 use crate::planted::{Bug, PlantedBug};
 use crypto::Tag;
+use std::hash::{Hash, Hasher};
 use units::{Line, LineAddr};
 
 /// A line that is resident in the buffer.
@@ -46,6 +47,16 @@ pub(crate) struct BufferEntries {
     entries: Vec<BufferEntry>,
     /// Stores that were accepted so far.
     accepted: u64,
+}
+
+impl Hash for BufferEntries {
+    /// Ciphertext and tag follow from the other fields, so only their validity counts.
+    fn hash<H: Hasher>(&self, hash: &mut H) {
+        for entry in &self.entries {
+            let BufferEntry { line, plaintext, counter, pad, root, sealed, tag } = entry;
+            (line, plaintext, counter, pad, root, sealed.is_some(), tag.is_some()).hash(hash);
+        }
+    }
 }
 
 impl BufferEntries {

@@ -24,7 +24,7 @@ use std::ops::Range;
 use units::{Line, LineAddr};
 
 /// The non-volatile registers of the memory controller.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Registers {
     /// The root of the tree; empty if it was never set.
     pub root: Box<[Line]>,
@@ -103,7 +103,7 @@ impl RegisterUpdate {
 }
 
 /// A group of lines under re-encryption from old counters to new ones. Memory already holds the new counters.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Renewal {
     /// Slot of the group's line of counters.
     pub counters: Slot,

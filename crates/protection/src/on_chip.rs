@@ -29,6 +29,7 @@ use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Kind, Role, Slot};
 use crate::tree::{Forest, Node, Parent};
 use enum_map::EnumMap;
+use std::hash::{Hash, Hasher};
 use units::{Line, ZERO_LINE};
 
 /// The trusted state of one scheme.
@@ -180,6 +181,16 @@ impl ChipState {
     /// metadata.
     pub fn shared_counters(&self) -> Option<EnumMap<Kind, MetadataCacheCounters>> {
         self.caches.shared.as_ref().map(|shared| shared.seen)
+    }
+}
+
+impl Hash for ChipState {
+    /// # Panics
+    /// If lines also use a last-level cache, or L2s have copies of counters.
+    fn hash<H: Hasher>(&self, hash: &mut H) {
+        assert!(self.copies.is_none(), "copies of counters in L2s are not hashed");
+        (&self.caches, &self.power, &self.root).hash(hash);
+        self.forest.roots().iter().for_each(|slot| (slot, self.forest.node(*slot)).hash(hash));
     }
 }
 

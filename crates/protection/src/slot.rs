@@ -164,7 +164,7 @@ pub struct Untrusted {
 
 impl Untrusted {
     /// Content of a slot that was never written to.
-    pub(crate) const BLANK: Untrusted = Untrusted { line: None, spare_bits: [0; 2] };
+    pub const BLANK: Untrusted = Untrusted { line: None, spare_bits: [0; 2] };
 
     /// Returns a line with its spare bits.
     pub fn with(line: Line, spare_bits: u128) -> Untrusted {

@@ -14,6 +14,7 @@
 //! * [`revival`]: a fresh chip recovers from the memory and continues. It yields the content of the lines and any reuse of a pad.
 //! * [`sessions`]: the state in which a session begins after earlier ones under the same keys; `resuming` runs the next session.
 //! * [`trials`]: the verdict on a machine that is switched on over a memory that a loss left.
+//! * [`over_sessions`]: histories over several sessions, with an attacker at all times.
 //! * [`rows`]: the rows of the table, each computed from these parts.
 //! * [`locked`]: a log that two cores append to under a lock, where the order of all stores is known.
 //! * [`programs`]: programs with their recovery code, under repeated losses of power.
@@ -37,6 +38,7 @@ pub mod history;
 mod holder;
 pub mod locked;
 mod on_battery;
+pub mod over_sessions;
 pub mod programs;
 mod resuming;
 pub mod revival;
@@ -96,6 +98,8 @@ pub struct CaseBudget {
     between_strikes: usize,
     /// Attempts while the battery works.
     on_battery: Tries,
+    /// Histories over several sessions.
+    over_sessions: usize,
 }
 
 impl CrashOptions {
@@ -112,6 +116,7 @@ impl CrashOptions {
         let arrivals = if self.in_order { Arrivals::InOrder } else { Arrivals::Any(subsets) };
         let events = if writes == 1 || self.thorough { usize::MAX } else { EVENTS };
         let on_battery = Tries::of(self.thorough);
+        let over_sessions = if self.thorough { 48 } else { 4 };
         if writes <= 2 || self.thorough {
             let torn_at_a_point = if writes == 1 { usize::MAX } else { 2 };
             return CaseBudget {
@@ -121,9 +126,18 @@ impl CrashOptions {
                 strikes: Strikes::All,
                 between_strikes: 2,
                 on_battery,
+                over_sessions,
             };
         }
-        CaseBudget { arrivals, events, torn_at_a_point: 1, strikes: Strikes::EachKind, between_strikes: 1, on_battery }
+        CaseBudget {
+            arrivals,
+            events,
+            torn_at_a_point: 1,
+            strikes: Strikes::EachKind,
+            between_strikes: 1,
+            on_battery,
+            over_sessions,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::durable;
 use super::dying;
 use super::history::History;
 use super::on_battery::{self, Died};
+use super::over_sessions::drawn;
 use super::revival::{Contents, Revival, changes_of_recovery};
 use super::states::{self, Arrivals, DeadMemory};
 use super::strikes::{self, Strikes};
@@ -78,6 +79,7 @@ impl<'a> Aftermath<'a> {
             }
             _ if loss.is_on_battery() && !self.history.parts.persistence.has_battery() => Vec::new(),
             Loss::TamperingOnBattery => self.on_battery(),
+            Loss::TamperingOverSessions => self.over_sessions(),
             Loss::BatteryLost => self.died().trials.iter().flat_map(RestartResult::evils).collect(),
             Loss::TamperingWhileOff => self.tampered().iter().flat_map(RestartResult::evils).collect(),
             Loss::QueueLost => self.queue_lost(),
@@ -92,6 +94,16 @@ impl<'a> Aftermath<'a> {
         let trial = |(dead, story)| after_tampering(history, &dead, &history.allowed(&dead), story, &mut random);
         let trials: Vec<RestartResult> = left.into_iter().map(trial).collect();
         trials.iter().flat_map(RestartResult::evils).collect()
+    }
+
+    /// Cases of an attacker who is present over several sessions. The workload selects the histories, and nothing else.
+    fn over_sessions(&self) -> Vec<Case> {
+        let History { parts, seed, planted, workload, .. } = self.history;
+        let setup = drawn::setup(parts, *seed, *planted);
+        let seeds =
+            workload.to_string().bytes().fold(*seed ^ SALT, |seeds, byte| seeds.rotate_left(7) ^ u64::from(byte));
+        let mut random = Random::new(seeds);
+        (0..self.extent.over_sessions).flat_map(|_| drawn::carry_out(parts, &setup, random.word())).collect()
     }
 
     fn died(&self) -> &Died {

@@ -5,7 +5,13 @@ use casemate_campaign::{CrashOptions, CrashRow, crash};
 use catalogue::{Design, End, Loss, Verdict, class, designs};
 
 /// Rows in which an attacker takes part, or from which one may learn.
-const ROWS: [Loss; 4] = [Loss::PadReuseAfterLoss, Loss::TamperingWhileOff, Loss::TamperingOnBattery, Loss::BatteryLost];
+const ROWS: [Loss; 5] = [
+    Loss::PadReuseAfterLoss,
+    Loss::TamperingWhileOff,
+    Loss::TamperingOnBattery,
+    Loss::TamperingOverSessions,
+    Loss::BatteryLost,
+];
 /// One store, several at once, and stores before an overflow, in turn and at once.
 const WORKLOADS: [usize; 4] = [1, 13, 50, 83];
 
@@ -60,7 +66,8 @@ fn no_design_file_of_class_c5_claims_a_worse_end_than_its_class() {
 #[test]
 fn class_c5_says_that_tampering_is_detected_and_that_no_loss_leaks() {
     let says = |loss| class("C5").unwrap().crash.about(loss).unwrap();
-    assert_eq!([Loss::TamperingWhileOff, Loss::TamperingOnBattery].map(says), [End::from(Verdict::Detected); 2]);
+    let tampering = [Loss::TamperingWhileOff, Loss::TamperingOnBattery, Loss::TamperingOverSessions];
+    assert_eq!(tampering.map(says), [End::from(Verdict::Detected); 3]);
     assert!(ROWS.into_iter().all(|loss| !says(loss).leaks()));
 }
 

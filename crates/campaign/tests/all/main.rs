@@ -23,6 +23,7 @@ mod merged;
 mod named;
 mod one_text;
 mod ordered_start;
+mod over_sessions;
 #[cfg(feature = "planted-bugs")]
 mod planted;
 mod probed;

@@ -3,6 +3,7 @@
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
 use machine::cache::{EntryIndex, TagArray};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
@@ -175,6 +176,17 @@ impl MetadataCache {
     /// Drops every clean line.
     pub fn forget_clean(&mut self) {
         self.tags.drop_clean();
+    }
+}
+
+impl Hash for MetadataCache {
+    /// Leaves out the order of replacement.
+    fn hash<H: Hasher>(&self, hash: &mut H) {
+        let mut lines: Vec<_> = self.tags.entries().map(|(entry, slot)| (slot, self.held(entry).content)).collect();
+        let mut dirty = self.dirty();
+        lines.sort_unstable();
+        dirty.sort_unstable();
+        (lines, dirty).hash(hash);
     }
 }
 

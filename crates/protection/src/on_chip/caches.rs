@@ -8,6 +8,7 @@ use crate::slot::{Kind, Role, Slot};
 use derive_more::{Add, AddAssign, Sub};
 use enum_map::EnumMap;
 use serde::Serialize;
+use std::hash::{Hash, Hasher};
 use units::Line;
 
 /// Statistics of one metadata cache: look-ups by their result, and write-backs.
@@ -251,5 +252,14 @@ impl MetadataCaches {
             shared.forget_clean();
         }
         self.caches.iter_mut().for_each(MetadataCache::forget_clean);
+    }
+}
+
+impl Hash for MetadataCaches {
+    /// # Panics
+    /// If lines also use a last-level cache.
+    fn hash<H: Hasher>(&self, hash: &mut H) {
+        assert!(self.shared.is_none(), "lines in a last-level cache are not hashed");
+        (&self.caches, &self.departures).hash(hash);
     }
 }

@@ -1,6 +1,7 @@
 //! Dirty lines that were evicted from the caches and are not yet in memory, in the order of their evictions.
 
 use crate::slot::Slot;
+use std::hash::{Hash, Hasher};
 use units::Line;
 
 /// One departure of a line. The same line may be called back and leave again with the same content.
@@ -25,6 +26,12 @@ struct LineDeparture {
 pub struct Departures {
     leaving: Vec<LineDeparture>,
     count: u64,
+}
+
+impl Hash for Departures {
+    fn hash<H: Hasher>(&self, hash: &mut H) {
+        self.leaving.iter().for_each(|leaving| (leaving.slot, leaving.departure.content).hash(hash));
+    }
 }
 
 impl Departures {

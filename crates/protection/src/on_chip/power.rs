@@ -3,6 +3,7 @@
 use crate::slot::Slot;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
 use units::LineAddr;
 
 /// State that the chip keeps about its memory, in addition to the memory's content.
@@ -30,6 +31,14 @@ pub struct PowerState {
     /// Lines with durable stores that a battery could not write to memory. Reads of them are refused until they are
     /// written again.
     lost: BTreeSet<LineAddr>,
+}
+
+impl Hash for PowerState {
+    /// Leaves out the work of a battery.
+    fn hash<H: Hasher>(&self, hash: &mut H) {
+        let PowerState { rootless, recovered, halted, faulted, root_outdated, renewing, .. } = *self;
+        (rootless, recovered, halted, faulted, root_outdated, renewing, &self.lost).hash(hash);
+    }
 }
 
 impl PowerState {

@@ -52,6 +52,7 @@ use crate::slot::{Kind, Role, Slot};
 use crate::speculation::Speculation;
 use crate::verbs::{Fault, Verbs};
 use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
@@ -225,5 +226,17 @@ impl Scheme {
     pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
         let entry = self.codec.mac.as_ref().map(|mac| mac.tag_layout().entry_of(line));
         self.layout.region(Kind::Tags).zip(entry).map(|(region, (index, _))| region.slot(index))
+    }
+}
+
+impl Hash for Scheme {
+    /// Hashes the state of the chip between two accesses: metadata, roots, the persist buffer, and the state over losses of power.
+    /// Leaves out keys, statistics and the order of replacement.
+    ///
+    /// # Panics
+    /// If lines of metadata also use a last-level cache or L2s.
+    fn hash<H: Hasher>(&self, hash: &mut H) {
+        self.on_chip(|chip| chip.hash(hash));
+        self.pending.entries.borrow().hash(hash);
     }
 }
