@@ -275,7 +275,8 @@ impl Node {
         self.core.caches.dirty_lines()
     }
 
-    /// Returns the lines that stores past the caches are still combining. No cache holds them.
+    /// Returns the lines that stores past the caches have not completed, also while a cache reads their missing bytes. No
+    /// cache holds these stores.
     pub fn combining_lines(&self) -> Vec<LineAddr> {
         self.core.combining.lines()
     }

@@ -61,9 +61,9 @@ impl Combining {
         Combining { whole: length.byte_mask(), ..Combining::default() }
     }
 
-    /// Returns the lines that are still incomplete.
+    /// Returns the incomplete lines, also those that have left their buffers and wait for the missing bytes.
     pub(in crate::node) fn lines(&self) -> Vec<LineAddr> {
-        self.open.iter().map(|open| open.word.line()).collect()
+        self.open.iter().map(|open| open.word.line()).chain(self.merging.iter().copied()).collect()
     }
 
     /// Returns true if any line is incomplete.

@@ -66,6 +66,19 @@ fn a_line_partly_covered_by_non_temporal_stores_is_fetched_and_is_dirty_in_the_c
     }
 }
 
+/// The battery of durable caches takes these lines: no other part of the core has the stores.
+#[test]
+fn an_incomplete_line_is_combining_until_the_caches_have_read_its_missing_bytes() {
+    let mut bench = Bench::warm(&small(), &[]);
+    let mut out = Vec::new();
+    let Ok(_) = bench.node.run(&mut Script { ops: [past(70, 8, 8)].iter() }, Time::NEVER, &mut out);
+    let Request { at, line, kind, .. } = out.pop().unwrap();
+    assert_eq!((line, kind, bench.node.dirty_lines()), (LineAddr(70), ReadForOwnership, vec![]));
+    assert_eq!(bench.node.combining_lines(), [LineAddr(70)], "its missing bytes are on their way");
+    bench.node.filled(line, at, &mut out);
+    assert_eq!((bench.node.combining_lines(), bench.node.dirty_lines()), (vec![], vec![LineAddr(70)]));
+}
+
 #[test]
 fn write_combining_serves_as_many_lines_in_parallel_as_there_are_buffers() {
     let halves = |lines: u64| -> Vec<Op> {
