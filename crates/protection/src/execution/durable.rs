@@ -8,10 +8,14 @@
 use crate::domain::{RegisterUpdate, Registers};
 use crate::ledger::Ledger;
 use crate::media::Media;
+use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Slot, Untrusted};
 use crate::verbs::Keystream;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
+
+/// A slot, and true for the mask of its tag instead of its pad.
+type KeystreamKey = (Slot, bool);
 
 /// State that a loss of power reverts: the changes of the open tuple.
 #[derive(Default)]
@@ -19,7 +23,7 @@ struct TupleChanges {
     /// Content of the tuple's slots before the tuple.
     before: FxHashMap<Slot, Untrusted>,
     /// Keystream for lines that were not written yet: for each slot the latest pad, and the latest mask.
-    used: FxHashMap<(Slot, bool), Keystream>,
+    used: FxHashMap<KeystreamKey, Keystream>,
     /// Keystream of the tuple's lines.
     hidden: Vec<Keystream>,
 }
@@ -38,6 +42,7 @@ pub(super) struct Durable {
     /// Keystream of lines that have been in memory, if a ledger is kept.
     pub ledger: Option<RefCell<Ledger>>,
     open_tuple: OpenTuple,
+    pub planted: PlantedBug,
 }
 
 impl Durable {
@@ -90,7 +95,12 @@ impl Durable {
     /// holds the line that it hides.
     pub fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
         let used = self.ledger.as_ref().and_then(|_| keystream());
-        self.show(used.and_then(|keystream| self.open_tuple.used(slot, keystream)));
+        self.show(used.and_then(|keystream| self.open_tuple.used(self.key(slot, &keystream), keystream)));
+    }
+
+    /// Returns the key of keystream that no written line has shown yet: a slot has a pad and a mask.
+    fn key(&self, slot: Slot, keystream: &Keystream) -> KeystreamKey {
+        (slot, matches!(keystream, Keystream::Masks(_)) && !self.planted.has(Bug::MaskReplacesPad))
     }
 
     fn show(&self, shown: impl IntoIterator<Item = Keystream>) {
@@ -111,11 +121,11 @@ impl OpenTuple {
     }
 
     /// Notes keystream that is used for a line in a slot. Returns it if the tuple is not kept.
-    fn used(&self, slot: Slot, keystream: Keystream) -> Option<Keystream> {
+    fn used(&self, key: KeystreamKey, keystream: Keystream) -> Option<Keystream> {
         match &mut *self.0.borrow_mut() {
             None => Some(keystream),
             Some(open) => {
-                open.used.insert((slot, matches!(keystream, Keystream::Masks(_))), keystream);
+                open.used.insert(key, keystream);
                 None
             }
         }

@@ -107,7 +107,7 @@ impl TimedMemory {
 
     /// Returns the memory with this deliberate weakness, if any.
     pub fn with_planted(mut self, planted: PlantedBug) -> Self {
-        self.channels.planted = planted;
+        (self.channels.planted, self.durable.planted) = (planted, planted);
         self
     }
 

@@ -379,6 +379,8 @@ bugs! {
     NewerLineMarkedClean,
     /// Under a tag over several lines, an access to one of them locks only that line.
     GroupedLineLockedAlone,
+    /// In the ledger of a timed run, the mask of a slot's tag replaces the pad of the slot's line.
+    MaskReplacesPad,
     /// Stored bytes are visible in memory when its queue has room for them, and not from the moment at which they are
     /// stored.
     StoredAfterQueue,

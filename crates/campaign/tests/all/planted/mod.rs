@@ -22,6 +22,7 @@ mod crowds;
 mod delays;
 mod forests;
 mod keys;
+mod ledgers;
 mod losses;
 mod one_key;
 mod overlaps;
@@ -141,6 +142,7 @@ fn every_planted_bug_is_in_the_list_of_a_test() {
         .chain(delays::BUGS)
         .chain(boots::BUGS)
         .chain(keys::BUGS)
+        .chain(ledgers::BUGS)
         .chain(one_key::BUGS)
         .chain(crowds::BUGS)
         .chain(scenes::BUGS)
