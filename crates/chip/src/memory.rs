@@ -5,7 +5,7 @@ use catalogue::Machine;
 use machine::memory::MemorySystem;
 use protection::design::{Parts, TreeKind};
 use protection::execution::{CounterTags, Receiver, TimedMemory};
-use protection::layout::Layout;
+use protection::scheme::Scheme;
 use sim::Clock;
 use std::rc::Rc;
 
@@ -14,20 +14,22 @@ pub fn hashes_by_aes(machine: &Machine, parts: &Parts) -> bool {
     machine.engines.counter_tags == CounterTags::Aes && parts.tree.kind == TreeKind::Counters
 }
 
-/// Builds a blank memory behind these channels. With `ledger`, the memory records every used pad in a ledger.
+/// Builds a blank memory for a scheme behind these channels, with the scheme's planted bug. With `ledger`, the memory
+/// records every used pad in a ledger.
 pub fn build(
     clock: &Clock,
     channels: MemorySystem,
     machine: &Machine,
     parts: &Parts,
-    layout: &Layout,
+    scheme: &Scheme,
     ledger: bool,
     receiver: Rc<dyn Receiver>,
 ) -> Rc<TimedMemory> {
     let (engines, in_l2) = machine.engines_under(parts);
-    let memory = TimedMemory::new(clock, channels, layout.shape(), &engines, ledger, receiver)
+    let memory = TimedMemory::new(clock, channels, scheme.layout().shape(), &engines, ledger, receiver)
         .with_one_port(parts.caches.unified.is_some())
-        .with_hashes_by_aes(hashes_by_aes(machine, parts));
+        .with_hashes_by_aes(hashes_by_aes(machine, parts))
+        .with_planted(scheme.planted);
     let memory = match machine.memory.overflows {
         Some(limits) => memory.with_overflows(limits),
         None => memory,

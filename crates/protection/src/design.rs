@@ -283,12 +283,18 @@ impl Parts {
 
     /// Like [`Parts::build`], with encryption counters that begin at this age; counters that are never renewed begin
     /// new. The starting values of the counters are drawn from `seed` as well, so that a chip with the same keys
-    /// continues with the same values.
+    /// continues with the same values. A planted bug weakens one part.
     ///
     /// # Errors
     /// Same errors as [`Parts::build`].
-    pub fn build_aged(&self, data: impl Into<DataLines>, seed: u64, age: StartingAge) -> Result<Scheme, String> {
-        let mut scheme = self.build(data, seed)?;
+    pub fn build_aged(
+        &self,
+        data: impl Into<DataLines>,
+        seed: u64,
+        age: StartingAge,
+        planted: PlantedBug,
+    ) -> Result<Scheme, String> {
+        let mut scheme = self.build_with(data, seed, planted)?;
         if age == StartingAge::Steady {
             let steady = Steady::new(&scheme.counters, Keys::new(seed, PlantedBug::NONE).ages());
             scheme.metadata.begin_with(steady.map(Rc::new));

@@ -294,8 +294,7 @@ impl MeasurementSetup<'_> {
         let stores = self.stores.clone();
         let channels = MemorySystem::start(&clock, config.clone());
         let witness = Rc::new(Witness::new(&clock, machine, scenario.value.line()));
-        let memory =
-            memory::build(&clock, channels.clone(), machine, &design.parts, scheme.layout(), true, witness.clone());
+        let memory = memory::build(&clock, channels.clone(), machine, &design.parts, &scheme, true, witness.clone());
         let result = Rc::new(RefCell::new(None));
 
         let (outcome, seen) = (result.clone(), memory.clone());

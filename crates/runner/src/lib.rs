@@ -36,7 +36,7 @@ pub use recording::record_trace;
 pub use run::power_loss;
 pub use run::{
     RunControl, RunError, RunOptions, Unfinished, check_fits, check_interval, check_persistent, check_requests,
-    check_warm_up, run, run_together,
+    check_warm_up, run, run_planted, run_together,
 };
 pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};
 pub use start::StartState;

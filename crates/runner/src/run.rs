@@ -29,6 +29,7 @@ use chip::feed::FeedCounters;
 use counting::IntervalCounter;
 use machine::node::EpochCounters;
 use programs::check_mapped;
+use protection::planted::PlantedBug;
 use std::time::Instant;
 use units::Time;
 use warm_up::BaselineCounts;
@@ -61,6 +62,18 @@ pub fn run<S: Source + 'static>(
     run_together(options, vec![source], watch)
 }
 
+/// Like [`run`], on a machine with a planted bug.
+///
+/// # Errors
+/// Returns the errors of [`run`].
+pub fn run_planted<S: Source + 'static>(
+    options: &RunOptions,
+    source: S,
+    planted: PlantedBug,
+) -> Result<Record, RunError> {
+    run_on(options, vec![source], planted, |_| RunControl::GoOn)
+}
+
 /// Runs several programs at once, each in separate address spaces. The function assigns the cores to the programs in
 /// turn, and the strands of a program to its cores. The run ends when all programs have ended; the cores of a program
 /// that has ended are idle from then on.
@@ -70,6 +83,15 @@ pub fn run<S: Source + 'static>(
 pub fn run_together<S: Source + 'static>(
     options: &RunOptions,
     sources: Vec<S>,
+    watch: impl FnMut(u64) -> RunControl,
+) -> Result<Record, RunError> {
+    run_on(options, sources, PlantedBug::NONE, watch)
+}
+
+fn run_on<S: Source + 'static>(
+    options: &RunOptions,
+    sources: Vec<S>,
+    planted: PlantedBug,
     mut watch: impl FnMut(u64) -> RunControl,
 ) -> Result<Record, RunError> {
     let started = Instant::now();
@@ -78,7 +100,7 @@ pub fn run_together<S: Source + 'static>(
     check_requests(&sources, options)?;
     let mut counting = IntervalCounter::new(options, sources.len())?;
     let excerpt = ExcerptFile::begin(options.excerpt.as_ref(), options.detail)?;
-    let mut bench = AssembledMachine::assemble(options, sources, &excerpt, PowerScenario::Lasts)?;
+    let mut bench = AssembledMachine::assemble(options, sources, &excerpt, PowerScenario::Lasts, planted)?;
     let bus = bench.listen(options)?;
     let mut looked_at = 0;
     let mut stop = false;

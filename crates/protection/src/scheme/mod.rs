@@ -80,7 +80,8 @@ pub struct Scheme {
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
     pub(crate) release: Release,
-    pub(crate) planted: PlantedBug,
+    /// Weakness built into the scheme and into the chip around it, if any.
+    pub planted: PlantedBug,
 }
 
 impl Scheme {

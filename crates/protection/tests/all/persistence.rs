@@ -9,6 +9,7 @@ use casemate_protection::domain::{PersistenceDomain, Registers, Renewing, WriteP
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::media::Media;
 use casemate_protection::ownership::Ownership;
+use casemate_protection::planted::PlantedBug;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::verbs::{Fault, Slot, Untrusted};
 use units::{Bytes, Line, LineAddr};
@@ -41,7 +42,7 @@ impl Powered {
     }
 
     fn of(parts: &Parts, age: StartingAge) -> Powered {
-        let scheme = parts.build_aged(LINES, 1, age).unwrap();
+        let scheme = parts.build_aged(LINES, 1, age, PlantedBug::NONE).unwrap();
         let verbs = Functional::new(scheme.layout().total_lines());
         Powered { scheme, verbs }
     }

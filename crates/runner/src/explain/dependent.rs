@@ -60,7 +60,7 @@ pub fn between_fetches(
     let config = machine.memory_config();
     let channels = MemorySystem::start(&clock, config.clone());
     let witness = Rc::new(Witness::new(&clock, machine, content));
-    let memory = memory::build(&clock, channels.clone(), machine, parts, scheme.layout(), true, witness.clone());
+    let memory = memory::build(&clock, channels.clone(), machine, parts, &scheme, true, witness.clone());
     let shape = scheme.layout().shape();
     let at_pins = [first, second].map(|line| shape.lines(scheme.layout().data_slot(line).slot()).0);
     let crossed = Rc::new(RefCell::new(Vec::new()));

@@ -19,6 +19,7 @@ use chip::uncore::Uncore;
 use chip::written;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
+use protection::planted::PlantedBug;
 use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -51,7 +52,7 @@ pub(super) struct AssembledMachine<S> {
 }
 
 impl<S: Source + 'static> AssembledMachine<S> {
-    /// Assembles a machine for these programs.
+    /// Assembles a machine for these programs, with a planted bug.
     ///
     /// # Errors
     /// The errors of [`run`](super::run).
@@ -60,6 +61,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
         sources: Vec<S>,
         excerpt: &ExcerptFile,
         supply: PowerScenario,
+        planted: PlantedBug,
     ) -> Result<AssembledMachine<S>, RunError> {
         let RunOptions { machine, design, seed, budget, ledger, .. } = options;
         let rule = |rule| RunError::Design { design: design.name.clone(), rule };
@@ -70,7 +72,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
         let cores = machine.cores;
         let executor = Executor::new();
         let clock = executor.clock();
-        let scheme = Rc::new(options.compose()?);
+        let scheme = Rc::new(options.compose(planted)?);
         let shadow = shadow(scheme.layout().data_lines(), machine, options, &sources);
         let shadow = if fails { logged(shadow, machine, &design.parts) } else { shadow };
         let shadow = Rc::new(RefCell::new(shadow));
@@ -80,8 +82,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
         last_level::share(&chip, &scheme);
         let channels = MemorySystem::start(clock, machine.memory_config());
         excerpt.attach(&chip, &channels);
-        let layout = scheme.layout();
-        let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());
+        let memory = memory::build(clock, channels.clone(), machine, &design.parts, &scheme, *ledger, chip.clone());
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
         Persisting::start(clock, machine, &chip, &scheme, &memory);
         if fails {

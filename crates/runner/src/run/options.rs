@@ -7,6 +7,7 @@ use crate::run::RunError;
 use crate::sampling::Detail;
 use crate::start::StartState;
 use catalogue::{Design, Machine};
+use protection::planted::PlantedBug;
 use protection::scheme::Scheme;
 use protection::speculation::COMPUTED_ONE_IN;
 use units::LineLength;
@@ -57,7 +58,7 @@ impl RunOptions {
     /// # Errors
     /// [`RunError::Design`] with the rule that the design breaks.
     pub fn check_design(&self) -> Result<(), RunError> {
-        self.compose().map(drop)
+        self.compose(PlantedBug::NONE).map(drop)
     }
 
     /// Checks that the requested outputs support the machine's line length.
@@ -74,13 +75,13 @@ impl RunOptions {
         }
     }
 
-    /// Builds the design over the machine's memory.
-    pub(super) fn compose(&self) -> Result<Scheme, RunError> {
+    /// Builds the design over the machine's memory, with a planted bug.
+    pub(super) fn compose(&self, planted: PlantedBug) -> Result<Scheme, RunError> {
         self.check_lines()?;
         let RunOptions { machine, design, seed, start, .. } = self;
         let built = machine
             .admits(&design.parts)
-            .and_then(|()| design.parts.build_aged(machine.data_lines(), *seed, start.age));
+            .and_then(|()| design.parts.build_aged(machine.data_lines(), *seed, start.age, planted));
         let mut scheme = built.map_err(|rule| RunError::Design { design: design.name.clone(), rule })?;
         let values: Vec<(u64, u64)> = start.values.iter().map(|found| (found.word.0, found.count)).collect();
         if !values.is_empty() {

@@ -31,6 +31,7 @@ use battery::{Battery, Left};
 use chip::store_log::StoreLog;
 use cost::Energy;
 use protection::design::Point;
+use protection::planted::PlantedBug;
 use recovery::Recovered;
 use serde::{Serialize, Serializer};
 use std::time::Instant;
@@ -56,6 +57,8 @@ pub struct LossOptions {
     pub at: At,
     /// Energy of the battery; `None` if it always lasts.
     pub battery: Option<Energy>,
+    /// Weakness of the machine that loses power. The machine that recovers the memory does not have it.
+    pub planted: PlantedBug,
 }
 
 /// Moment at which power failed.
@@ -159,9 +162,8 @@ pub fn count_events<S: Source + 'static>(
     sources: Vec<S>,
     watch: impl FnMut(u64) -> RunControl,
 ) -> Result<u64, RunError> {
-    let mut bench = begin(options, sources)?;
-    let never = LossOptions { at: At::Time(Time::NEVER), battery: None };
-    run_to(&mut bench, never.at, watch)?;
+    let mut bench = begin(options, sources, PlantedBug::NONE)?;
+    run_to(&mut bench, At::Time(Time::NEVER), watch)?;
     Ok(bench.executor.clock().event_count())
 }
 
@@ -177,7 +179,7 @@ pub fn lose_power<S: Source + 'static>(
     watch: impl FnMut(u64) -> RunControl,
 ) -> Result<LossOutcome, RunError> {
     let persistent = super::programs::persistent(&sources);
-    let mut bench = begin(options, sources)?;
+    let mut bench = begin(options, sources, loss.planted)?;
     run_to(&mut bench, loss.at, watch)?;
     if bench.ends.is_over() {
         let log = bench.meters.shadow.clone();
@@ -224,9 +226,14 @@ pub fn lose_power<S: Source + 'static>(
     })
 }
 
-fn begin<S: Source + 'static>(options: &RunOptions, sources: Vec<S>) -> Result<AssembledMachine<S>, RunError> {
+fn begin<S: Source + 'static>(
+    options: &RunOptions,
+    sources: Vec<S>,
+    planted: PlantedBug,
+) -> Result<AssembledMachine<S>, RunError> {
     check_power_loss(options, &sources)?;
-    AssembledMachine::assemble(options, sources, &ExcerptFile::begin(None, options.detail)?, PowerScenario::Fails)
+    let excerpt = ExcerptFile::begin(None, options.detail)?;
+    AssembledMachine::assemble(options, sources, &excerpt, PowerScenario::Fails, planted)
 }
 
 /// Runs the machine until the moment of the loss, or until the programs have ended.

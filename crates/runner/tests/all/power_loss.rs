@@ -7,6 +7,7 @@ use casemate_runner::power_loss::{At, LossOptions, LossOutcome, count_events, lo
 use casemate_runner::{RunControl, RunError, RunOptions};
 use catalogue::Design;
 use cost::Energy;
+use protection::planted::PlantedBug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use units::random::Random;
 use units::{Bytes, Time};
@@ -70,7 +71,7 @@ impl Cuts {
 
     fn cut(&self, at: At, battery: Option<Energy>) -> LossOutcome {
         let sources = vec![source(self.workload, self.options.seed)];
-        lose_power(&self.options, sources, LossOptions { at, battery }, |_| RunControl::GoOn).unwrap()
+        lose_power(&self.options, sources, LossOptions { at, battery, planted: PlantedBug::NONE }, |_| RunControl::GoOn).unwrap()
     }
 
     fn somewhere(&mut self) -> At {
@@ -183,7 +184,7 @@ fn power_fails_at_the_requested_instruction_or_time() {
 fn a_loss_under_a_volatile_design_or_with_a_warm_up_is_refused() {
     let refused = |design: &str, warm_up| {
         let options = RunOptions { warm_up, ..options(named(design), "gups", 1) };
-        let losing = LossOptions { at: At::Events(1), battery: None };
+        let losing = LossOptions { at: At::Events(1), battery: None, planted: PlantedBug::NONE };
         match lose_power(&options, vec![source("gups", 1)], losing, |_| RunControl::GoOn) {
             Err(RunError::PowerLoss(rule)) => rule,
             other => panic!("{other:?}"),

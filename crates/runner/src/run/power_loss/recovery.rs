@@ -4,6 +4,7 @@ use super::battery::SurvivingMemory;
 use crate::run::{RunError, RunOptions};
 use protection::design::{Parts, Point};
 use protection::execution::{Functional, run_now};
+use protection::planted::PlantedBug;
 use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
 use protection::verbs::Fault;
 use units::{Line, LineAddr};
@@ -22,7 +23,7 @@ impl Recovered {
     /// # Errors
     /// The errors of composing the design, which already succeeded before the loss of power.
     pub fn of(options: &RunOptions, left: &SurvivingMemory) -> Result<Recovered, RunError> {
-        let scheme = options.compose()?;
+        let scheme = options.compose(PlantedBug::NONE)?;
         let memory = Functional::new(scheme.layout().total_lines());
         memory.media.replace(left.media.clone());
         memory.go_on_with(left.registers.clone());
