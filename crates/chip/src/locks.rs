@@ -4,19 +4,51 @@
 //! The shadow holds the content of a locked line. When the chunk is permuted, memory receives this content, also of
 //! clean lines. Memory must return this content from then on.
 
+#[cfg(test)]
+mod tests;
+
 use crate::chip::Chip;
 use machine::llc::WayReservation;
 use protection::moving::{LINES_PER_CHUNK, LockingCache, Room};
+use protection::planted::{ChipBug, PlantedBug};
 use protection::scheme::Scheme;
+use rustc_hash::FxHashSet;
+use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// Chip that locks lines.
-struct ChipLocks(Weak<Chip>);
+struct ChipLocks {
+    chip: Weak<Chip>,
+    planted: PlantedBug,
+    /// Locked lines that count as read, under a planted bug.
+    counted_as_read: RefCell<FxHashSet<LineAddr>>,
+}
 
 impl ChipLocks {
+    fn new(chip: &Rc<Chip>, planted: PlantedBug) -> ChipLocks {
+        ChipLocks { chip: Rc::downgrade(chip), planted, counted_as_read: RefCell::default() }
+    }
+
     fn chip(&self) -> Rc<Chip> {
-        self.0.upgrade().unwrap_or_else(|| panic!("a chip outlives the scheme that it serves"))
+        self.chip.upgrade().unwrap_or_else(|| panic!("a chip outlives the scheme that it serves"))
+    }
+
+    /// Removes a line from the caches above the last-level cache. Returns true if the line was dirty in these caches or
+    /// on its way down from them.
+    fn has_stores_above(&self, line: LineAddr) -> bool {
+        let chip = self.chip();
+        let on_the_way = || chip.ports.iter().any(|port| port.has_stored(line));
+        chip.cores.recall(line).is_some() || !self.planted.has(ChipBug::LinesOnTheWayEvicted) && on_the_way()
+    }
+
+    /// Like `has_stores_above`, for a line that is about to be evicted and that the cache locks instead.
+    fn must_be_locked(&self, line: LineAddr) -> bool {
+        let is_locked = self.has_stores_above(line);
+        if is_locked && self.planted.has(ChipBug::StoredAboveCountsAsRead) {
+            self.counted_as_read.borrow_mut().insert(line);
+        }
+        is_locked
     }
 }
 
@@ -28,14 +60,16 @@ impl LockingCache for ChipLocks {
     }
 
     fn was_read(&self, line: LineAddr) -> bool {
+        let counts_as_read = || self.counted_as_read.borrow().contains(&line);
         self.chip().llc.borrow_mut().locked_lines().was_read(line)
+            || self.planted.has(ChipBug::StoredAboveCountsAsRead) && counts_as_read()
     }
 
     fn reserve(&self, line: LineAddr) -> Room {
         let chip = self.chip();
         let mut llc = chip.llc.borrow_mut();
         let mut locked = llc.locked_lines();
-        match locked.reserve(line, |leaving| chip.has_stores_above(leaving)) {
+        match locked.reserve(line, |leaving| self.must_be_locked(leaving)) {
             WayReservation::Reserved(_) => Room::Reserved,
             WayReservation::Coming => Room::After(line),
             WayReservation::Full => locked.to_come_first(line).map_or_else(Room::After, Room::Permute),
@@ -69,13 +103,17 @@ impl LockingCache for ChipLocks {
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)> {
         let chip = self.chip();
         let lines = chip.llc.borrow_mut().locked_lines().unlock(chunk);
+        self.counted_as_read.borrow_mut().retain(|line| line.0 / LINES_PER_CHUNK != chunk);
         lines.into_iter().map(|line| (line, chip.goes_with_its_chunk(line))).collect()
     }
 
     fn lock_stores_above(&self, is_one: &dyn Fn(u64) -> bool) {
+        if self.planted.has(ChipBug::StoresAboveUnlocked) {
+            return;
+        }
         let chip = self.chip();
         let dirty: Vec<LineAddr> = chip.cores.nodes().iter().flat_map(|node| node.borrow().dirty_lines()).collect();
-        for line in dirty.into_iter().filter(|line| is_one(line.0 / LINES_PER_CHUNK) && chip.has_stores_above(*line)) {
+        for line in dirty.into_iter().filter(|line| is_one(line.0 / LINES_PER_CHUNK) && self.has_stores_above(*line)) {
             let is_there = chip.llc.borrow_mut().locked_lines().store(line);
             debug_assert!(is_there, "an inclusive cache has each line that is above it");
         }
@@ -86,7 +124,10 @@ impl LockingCache for ChipLocks {
         let lines: Vec<LineAddr> = chip.llc.borrow().lines().filter(|line| is_one(line.0 / LINES_PER_CHUNK)).collect();
         for line in lines {
             let written = chip.cores.recall(line);
-            debug_assert!(written.is_none(), "a store above was not locked before its chunk was permuted");
+            debug_assert!(
+                written.is_none() || self.planted.has(ChipBug::StoresAboveUnlocked),
+                "a store above was not locked before its chunk was permuted"
+            );
             chip.llc.borrow_mut().invalidate(line);
             debug_assert!(!chip.llc.borrow().holds(line), "a locked line stays when its context leaves");
         }
@@ -114,7 +155,7 @@ pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
     let Some(moving) = scheme.moving() else { return };
     chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
     chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_CHUNK));
-    moving.lock_in(Rc::new(ChipLocks(Rc::downgrade(chip))));
+    moving.lock_in(Rc::new(ChipLocks::new(chip, scheme.planted)));
 }
 
 impl Chip {
@@ -122,12 +163,6 @@ impl Chip {
     /// memory only with their chunk.
     pub fn locks_lines(&self) -> bool {
         self.llc.borrow().locks_lines()
-    }
-
-    /// Removes a line from the caches above the last-level cache. Returns true if the line was dirty in these caches or
-    /// on its way down from them.
-    fn has_stores_above(&self, line: LineAddr) -> bool {
-        self.cores.recall(line).is_some() | self.ports.iter().any(|port| port.has_stored(line))
     }
 
     /// Content of a line that is written to memory with its chunk; memory must return it from here on.

@@ -31,6 +31,7 @@ macro_rules! bugs {
 
 mod bug;
 mod caught;
+mod chip_bug;
 mod chunk_bug;
 mod first_for_all;
 mod last_block;
@@ -38,6 +39,7 @@ mod session_bug;
 mod short_pad;
 
 pub use bug::Bug;
+pub use chip_bug::ChipBug;
 pub use chunk_bug::ChunkBug;
 use crypto::{LineCipher, LineMac};
 use first_for_all::{FirstBlockForAll, FirstChunkForAll};

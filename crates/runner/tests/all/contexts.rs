@@ -2,10 +2,14 @@
 
 use crate::common::kernel;
 use crate::threads::Threads;
-use casemate_runner::{Record, RunControl, RunError, RunOptions, run};
+use casemate_runner::{Record, RunControl, RunError, RunOptions, run, run_planted};
 use catalogue::{ClockInterrupt, Design, Machine, design};
 use protection::design::ContextsDesign;
 use protection::moving::MovingCounters;
+#[cfg(feature = "planted-bugs")]
+use protection::planted::ChipBug;
+use protection::planted::PlantedBug;
+use units::Bytes;
 use workload::Source;
 
 const PROCESSES: usize = 3;
@@ -107,4 +111,30 @@ fn a_run_with_more_processes_than_contexts_names_the_key_to_change() {
     let contexts = ContextsDesign { buffers: 1, outside: 1 };
     let refused = ran(machine(), with_contexts(Some(contexts)), processes(), 60_000).unwrap_err().to_string();
     assert!(refused.contains("it has 1 entries") && refused.contains("permutation.contexts.outside"), "{refused}");
+}
+
+/// Runs a program that leaves the chip while lines that it stored to are in the L1D. The last-level cache is so small that
+/// their chunks were permuted, so the cache does not lock them.
+fn ran_with_stores_above(planted: PlantedBug) -> Record {
+    let mut machine = machine();
+    (machine.llc.size, machine.llc.ways) = (Bytes(8 << 10), 2);
+    let design = with_contexts(Some(ContextsDesign { buffers: 1, outside: 4 }));
+    let options = RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, 10_000) };
+    let stored = [("gups", [("footprint", "32KB")]), ("stores", [("footprint", "8KB")])];
+    let programs = stored.map(|(name, settings)| kernel(name, &settings, 1)).into();
+    run_planted(&options, Threads::as_processes(programs), planted).unwrap()
+}
+
+#[test]
+fn stores_in_private_caches_are_in_memory_when_their_context_has_left() {
+    let (moving, _) = counted(&ran_with_stores_above(PlantedBug::NONE));
+    assert!(moving.contexts_out > 0 && moving.chunks_for_contexts > 0, "{moving:?}");
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_cache_that_does_not_lock_stores_above_loses_stores_when_a_context_leaves() {
+    let record = ran_with_stores_above(PlantedBug::new(ChipBug::StoresAboveUnlocked.into()));
+    assert!(record.checks.lines_lost > 0, "{:?}", record.checks);
+    assert_eq!((record.checks.lines.lines_wrong, record.checks.pad_reused), (0, Some(false)));
 }

@@ -3,13 +3,16 @@
 
 use crate::common::kernel;
 use casemate_runner::explain::{Lines, Of, OnChipMetadata, Scenario, Until, explain};
-use casemate_runner::{CoreTime, Record, RunControl, RunOptions, run};
+use casemate_runner::{CoreTime, Record, RunControl, RunOptions, run, run_planted};
 use catalogue::{Design, Machine, design};
 use protection::execution::ReadPart;
 use protection::moving::{MovingCounters, PermutationTime};
+#[cfg(feature = "planted-bugs")]
+use protection::planted::ChipBug;
+use protection::planted::PlantedBug;
 use protection::record::HashCharge;
 use sim::span::Verb;
-use units::Duration;
+use units::{Bytes, Duration};
 
 const SLOTS: u64 = 256;
 
@@ -48,6 +51,30 @@ fn each_completed_permutation_epoch_reads_and_writes_every_slot_exactly_once() {
             assert!(permutations > 0 && fills > 0, "{workload} under {name}");
         }
     }
+}
+
+/// Runs a program that stores again and again to lines in the L1D. The last-level cache is so small that it would evict
+/// lines of this kind.
+fn ran_with_stores_above(planted: PlantedBug) -> Record {
+    let mut machine = machine();
+    machine.llc.size = Bytes(16 << 10);
+    let options = RunOptions { ledger: true, ..RunOptions::new(machine, design("cryptopage").unwrap(), 10_000) };
+    run_planted(&options, kernel("gups", &[("footprint", "32KB")], 1), planted).unwrap()
+}
+
+#[test]
+fn a_permutation_reads_the_slot_of_a_line_that_is_dirty_in_a_private_cache() {
+    let MovingCounters { twice, incomplete, permutations, .. } = counted(&ran_with_stores_above(PlantedBug::NONE));
+    assert!((twice, incomplete) == (0, 0) && permutations > 10, "{permutations} permutations");
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_line_stored_above_that_counts_as_read_leaves_its_slot_unread() {
+    let record = ran_with_stores_above(PlantedBug::new(ChipBug::StoredAboveCountsAsRead.into()));
+    let MovingCounters { twice, incomplete, .. } = record.moving.unwrap();
+    assert!(twice == 0 && incomplete > 0, "{incomplete} permutations without the read of a slot");
+    assert_eq!((record.checks.lines.lines_wrong, record.checks.lines_lost), (0, 0));
 }
 
 /// A stream fetches each line once, and causes one permutation of each page.

@@ -39,7 +39,7 @@ mod version_trees;
 use casemate_campaign::{Options, attack};
 use catalogue::Design;
 use checks::{Check, Found, run};
-use protection::planted::{Bug, PlantedBug};
+use protection::planted::{Bug, ChipBug, PlantedBug};
 use std::collections::BTreeSet;
 
 /// A bug, the check that catches it, the finding, and a check that the bug passes.
@@ -148,6 +148,7 @@ fn every_planted_bug_is_in_the_list_of_a_test() {
         .chain(scenes::BUGS)
         .chain(overlaps::BUGS)
         .chain(crate::locked::BUGS)
+        .chain(ChipBug::OF_LOCKS.map(Bug::OfChip))
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::all())));
