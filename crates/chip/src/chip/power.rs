@@ -11,6 +11,7 @@ use super::upward::Port;
 use crate::shadow::persisted::changes_from_outside;
 use crate::store_log::StoreLog;
 use catalogue::Machine;
+use protection::planted::ChipBug;
 use sim::Clock;
 use sim::resource::WorkQueue;
 use std::cell::{Cell, RefCell};
@@ -121,13 +122,22 @@ impl Chip {
         }
     }
 
+    /// Returns true if the chip has this weakness. Without the feature `planted-bugs`, the result is false.
+    fn has_planted(&self, bug: ChipBug) -> bool {
+        self.scheme.borrow().upgrade().is_some_and(|scheme| scheme.planted.has(bug))
+    }
+
     /// Lines that a battery writes to memory, in order: lines that are dirty in caches, or that left the caches without
     /// a store. Their content includes all stores that the caches have accepted.
     pub fn take_dirty(&self) -> Vec<(LineAddr, Line)> {
         let mut lines = self.cores.dirty_lines();
         lines.extend(self.llc.borrow().dirty_lines());
-        lines.extend(self.cores.nodes().iter().flat_map(|node| node.borrow().combining_lines()));
-        lines.extend(self.ports.iter().flat_map(Port::stored));
+        if !self.has_planted(ChipBug::CombiningLinesForgotten) {
+            lines.extend(self.cores.nodes().iter().flat_map(|node| node.borrow().combining_lines()));
+        }
+        if !self.has_planted(ChipBug::LinesOnTheWayForgotten) {
+            lines.extend(self.ports.iter().flat_map(Port::stored));
+        }
         lines.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
         self.with_left_behind(|left_behind| lines.extend(left_behind.lines()));
         lines.sort_unstable();

@@ -20,6 +20,7 @@ mod mapped;
 mod moving;
 mod ocb3;
 mod ordered_start;
+mod past_caches;
 mod power_loss;
 mod reads;
 mod requests;

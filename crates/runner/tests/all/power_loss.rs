@@ -2,18 +2,24 @@
 
 use crate::common::swept::{an_eighth, every_one, share_of_tests, side_by_side};
 use crate::common::{kernel, machine_for};
+use crate::past_caches::PastCaches;
 use crate::threads::Threads;
+#[cfg(feature = "planted-bugs")]
+use casemate_runner::power_loss::Wrong;
 use casemate_runner::power_loss::{At, LossOptions, LossOutcome, count_events, lose_power};
 use casemate_runner::{RunControl, RunError, RunOptions};
 use catalogue::Design;
 use cost::Energy;
+#[cfg(feature = "planted-bugs")]
+use protection::planted::ChipBug;
 use protection::planted::PlantedBug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use units::random::Random;
 use units::{Bytes, Time};
 use workload::Source;
 
-const BATTERIES: [&str; 11] = [
+/// Designs with persist buffers, whose contents a battery drains.
+const BUFFERS: [&str; 9] = [
     "secpb-cobcm",
     "secpb-obcm",
     "secpb-bcm",
@@ -23,12 +29,15 @@ const BATTERIES: [&str; 11] = [
     "secpb-cm-dbmf",
     "secpb-cm-sbmf",
     "bbb",
-    "eadr",
-    "secure-eadr",
 ];
+/// Designs with durable caches, which a battery empties.
+const CACHES: [&str; 2] = ["eadr", "secure-eadr"];
 const AT_CONTROLLER: [&str; 5] = ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-dbmf", "plp-sp-sbmf"];
 const OF_ONE_CORE: [&str; 4] = ["gups", "stream", "log", "stores"];
 const OF_TWO_CORES: [&str; 3] = ["two-gups", "two-logs", "two-stores"];
+/// Its stores past the caches leave some lines complete and some incomplete. Persist buffers receive them like other
+/// stores.
+const PAST_CACHES: &str = "past-caches";
 
 /// A short program that stores to the same lines again and again, or from two cores.
 fn source(workload: &str, seed: u64) -> Box<dyn Source> {
@@ -37,6 +46,10 @@ fn source(workload: &str, seed: u64) -> Box<dyn Source> {
         "stream" => kernel("stream", &[("footprint", "6MB")], seed),
         "log" => kernel("log", &[("footprint", "64KB")], seed),
         "stores" => kernel("stores", &[("footprint", "4KB")], seed),
+        PAST_CACHES => {
+            let settings = [("footprint", "128KB"), ("rate", "833"), ("per_line", "75")];
+            PastCaches::of(kernel("stores", &settings, seed))
+        }
         "two-gups" => Threads::of("gups", &[("footprint", "64KB")], 2),
         "two-logs" => Threads::of("log", &[("footprint", "16KB")], 2),
         _ => Threads::of("stores", &[("footprint", "4KB")], 2),
@@ -60,18 +73,20 @@ struct Cuts {
     workload: &'static str,
     events: u64,
     random: Random,
+    planted: PlantedBug,
 }
 
 impl Cuts {
     fn of(design: Design, workload: &'static str, seed: u64) -> Cuts {
         let options = options(design, workload, seed);
         let events = count_events(&options, vec![source(workload, seed)], |_| RunControl::GoOn).unwrap();
-        Cuts { options, workload, events, random: Random::new(seed) }
+        Cuts { options, workload, events, random: Random::new(seed), planted: PlantedBug::NONE }
     }
 
     fn cut(&self, at: At, battery: Option<Energy>) -> LossOutcome {
         let sources = vec![source(self.workload, self.options.seed)];
-        lose_power(&self.options, sources, LossOptions { at, battery, planted: PlantedBug::NONE }, |_| RunControl::GoOn).unwrap()
+        lose_power(&self.options, sources, LossOptions { at, battery, planted: self.planted }, |_| RunControl::GoOn)
+            .unwrap()
     }
 
     fn somewhere(&mut self) -> At {
@@ -98,16 +113,34 @@ fn nothing_is_lost(pairs: Vec<(&'static str, &'static str)>, times: u64, seed: u
     losses.into_inner()
 }
 
-fn pairs() -> Vec<(&'static str, &'static str)> {
-    let workloads = || OF_ONE_CORE.into_iter().chain(OF_TWO_CORES);
-    let designs = BATTERIES.into_iter().chain(AT_CONTROLLER);
+fn workloads() -> impl Iterator<Item = &'static str> {
+    OF_ONE_CORE.into_iter().chain(OF_TWO_CORES)
+}
+
+/// Pairs of design and workload without durable caches. The number of workloads has no factor in common with the number of
+/// shares, so each share has all workloads.
+fn pairs_without_caches() -> Vec<(&'static str, &'static str)> {
+    let designs = BUFFERS.into_iter().chain(AT_CONTROLLER);
     designs.flat_map(|design| workloads().map(move |workload| (design, workload))).collect()
 }
 
+fn pairs_of_caches() -> Vec<(&'static str, &'static str)> {
+    CACHES
+        .into_iter()
+        .flat_map(|design| workloads().chain([PAST_CACHES]).map(move |workload| (design, workload)))
+        .collect()
+}
+
+fn pairs() -> Vec<(&'static str, &'static str)> {
+    [pairs_without_caches(), pairs_of_caches()].concat()
+}
+
+/// Each share covers all workloads of durable caches, since few moments of few workloads have lines on all their ways to
+/// memory.
 #[test]
 fn memory_recovers_exactly_the_accepted_stores_after_any_loss_of_power() {
     let share = share_of_tests();
-    let chosen = an_eighth(pairs(), share);
+    let chosen = [an_eighth(pairs_without_caches(), share), pairs_of_caches()].concat();
     let times = if every_one() { 100 } else { 8 };
     assert_eq!(nothing_is_lost(chosen.clone(), times, share), times * chosen.len() as u64);
 }
@@ -143,7 +176,7 @@ fn a_hundred_thousand_power_losses_in_runs_lose_no_accepted_store() {
 #[test]
 fn a_battery_energy_one_operation_too_small_loses_a_store() {
     let (mut short, mut losing) = (0, 0);
-    for design in BATTERIES {
+    for design in BUFFERS.into_iter().chain(CACHES) {
         let mut cuts = Cuts::of(named(design), "gups", 1);
         for _ in 0..4 {
             let at = cuts.somewhere();
@@ -192,4 +225,33 @@ fn a_loss_under_a_volatile_design_or_with_a_warm_up_is_refused() {
     };
     assert!(refused("sc64-bmt", 0).contains("keeps no data over a loss of power"));
     assert!(refused("secpb-cobcm", 100).contains("--warm-up"));
+}
+
+/// Each bug of the battery, with a workload in which the battery leaves lines behind, and one in which it does not.
+#[cfg(feature = "planted-bugs")]
+const LEFT_BEHIND: [(ChipBug, &str, &str); 2] =
+    [(ChipBug::CombiningLinesForgotten, PAST_CACHES, "gups"), (ChipBug::LinesOnTheWayForgotten, "gups", PAST_CACHES)];
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_battery_that_leaves_lines_behind_loses_their_stores_in_every_share() {
+    assert_eq!(LEFT_BEHIND.map(|(bug, ..)| bug), ChipBug::OF_BATTERIES);
+    for (bug, workload, other) in LEFT_BEHIND {
+        for (design, share) in CACHES.into_iter().flat_map(|design| (0..8).map(move |share| (design, share))) {
+            let losses = |workload, times| {
+                let cuts = Cuts::of(named(design), workload, share);
+                let mut cuts = Cuts { planted: PlantedBug::new(bug.into()), ..cuts };
+                let moments: Vec<At> = (0..times).map(|_| cuts.somewhere()).collect();
+                moments.into_iter().map(|at| cuts.cut(at, None)).collect::<Vec<_>>()
+            };
+            let failed: Vec<_> = losses(workload, 8).into_iter().filter(|loss| !loss.passed()).collect();
+            assert!(!failed.is_empty(), "{bug:?}, {design}, {workload}, share {share}");
+            for loss in failed {
+                let first = &loss.mismatches[0];
+                let is_lost = matches!(first.wrong, Wrong::Byte { .. } | Wrong::Refused);
+                assert!(is_lost && first.session == 1 && first.store.is_some(), "{bug:?}, {design}: {first:?}");
+            }
+            assert!(losses(other, 2).iter().all(LossOutcome::passed), "{bug:?}, {design}, {other}, share {share}");
+        }
+    }
 }
