@@ -1,5 +1,6 @@
 //! State that the chip keeps after losses of power, and after faults that stopped a write half-way.
 
+use crate::planted::{PlantedBug, SessionBug};
 use crate::slot::Slot;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -89,8 +90,9 @@ impl PowerState {
 
     /// Records that memory is about to change while the root in its register does not. Returns true if the register
     /// must be marked as outdated.
-    pub fn outdates_root(&mut self) -> bool {
-        !self.rootless && !std::mem::replace(&mut self.root_outdated, true)
+    pub fn outdates_root(&mut self, planted: PlantedBug) -> bool {
+        (!self.rootless || planted.has(SessionBug::RefusalOutdatesRoot))
+            && !std::mem::replace(&mut self.root_outdated, true)
     }
 
     /// Records that the root's register is valid again: a battery has written everything to memory.
@@ -99,7 +101,10 @@ impl PowerState {
     }
 
     /// Records that stores to these lines are lost. Returns all lines with lost stores.
-    pub fn loses(&mut self, lines: impl IntoIterator<Item = LineAddr>) -> BTreeSet<LineAddr> {
+    pub fn loses(&mut self, lines: impl IntoIterator<Item = LineAddr>, planted: PlantedBug) -> BTreeSet<LineAddr> {
+        if planted.has(SessionBug::LossForgetsEarlier) {
+            self.lost.clear();
+        }
         self.lost.extend(lines);
         self.lost.clone()
     }

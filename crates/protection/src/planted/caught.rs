@@ -51,6 +51,8 @@ impl Bug {
         Bug::OverSessions(SessionBug::DrainedInRenewalUnregistered),
         Bug::OverSessions(SessionBug::RenewalFindsLost),
         Bug::OverSessions(SessionBug::SavedRootStaysOutdated),
+        Bug::OverSessions(SessionBug::RefusalOutdatesRoot),
+        Bug::OverSessions(SessionBug::LossForgetsEarlier),
         Bug::LossNotRegistered,
         Bug::LossForgotten,
         Bug::RootSavedDespiteFaults,

@@ -9,6 +9,11 @@ bugs! {
     RenewalFindsLost,
     /// A chip that continues after its battery has saved the root takes the register for outdated, and leaves it valid.
     SavedRootStaysOutdated,
+    /// A chip that has refused a memory outdates the root at its first attempt to write, and then refuses the right memory
+    /// as well.
+    RefusalOutdatesRoot,
+    /// The lines that a battery loses replace those of earlier losses.
+    LossForgetsEarlier,
 }
 
 impl From<SessionBug> for super::Bug {

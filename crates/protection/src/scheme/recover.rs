@@ -26,7 +26,7 @@ use crate::verbs::{Fault, Verbs};
 /// Reports the lines with stores that the battery has lost. Reads of these lines fail until they are written again.
 fn keep_lost<V: Verbs>(scheme: &Scheme, verbs: &V, registers: &Registers) {
     if !scheme.planted.has(Bug::LossForgotten) {
-        scheme.on_chip(|chip| chip.power.loses(registers.lost.iter().copied()));
+        scheme.on_chip(|chip| chip.power.loses(registers.lost.iter().copied(), scheme.planted));
         registers.lost.iter().for_each(|line| verbs.fault(Fault::Lost(*line)));
     }
 }

@@ -4,9 +4,10 @@ use crate::buffered::{OVERFLOWS, Powered, schemes};
 use crate::durable::durable;
 use casemate_protection::design::{Order, Persistence};
 use casemate_protection::execution::run_now;
+use casemate_protection::planted::PlantedBug;
 use casemate_protection::scheme::PersistBufferHandle;
 use casemate_protection::verbs::{Fault, Slot};
-use units::LineAddr;
+use units::{Line, LineAddr};
 
 /// Lines of two pages, with separate lines of counters.
 const TAMPERED: u64 = 5;
@@ -19,8 +20,8 @@ fn drain_on_battery(machine: &Powered) -> Option<Fault> {
 
 /// Forges the counters of a line in memory, and accepts stores to this line and to another one. Returns the machine and
 /// a function that restores the counters.
-fn with_a_tampered_counter(order: Order) -> (Powered, impl Fn(&Powered)) {
-    let machine = Powered::on(&durable(Persistence::in_buffer(order, 0)));
+fn with_a_tampered_counter(order: Order, planted: PlantedBug) -> (Powered, impl Fn(&Powered)) {
+    let machine = Powered::with(&durable(Persistence::in_buffer(order, 0)), planted);
     for line in [TAMPERED, OTHER] {
         machine.accept(line, 1);
         machine.drain(line);
@@ -36,7 +37,7 @@ fn with_a_tampered_counter(order: Order) -> (Powered, impl Fn(&Powered)) {
 #[test]
 fn a_tampered_line_blocks_no_other_entry_of_a_battery_drain_and_is_reported_as_lost() {
     for order in [Order::Strict, Order::Pipelined] {
-        let (machine, put_back) = with_a_tampered_counter(order);
+        let (machine, put_back) = with_a_tampered_counter(order, PlantedBug::NONE);
         assert!(matches!(drain_on_battery(&machine), Some(Fault::Tree(_))), "{order:?}");
         put_back(&machine);
         let (after, fault) = machine.revived(&machine.image(), &machine.memory().registers());
@@ -48,7 +49,7 @@ fn a_tampered_line_blocks_no_other_entry_of_a_battery_drain_and_is_reported_as_l
 #[test]
 fn a_line_lost_in_a_battery_drain_is_refused_after_further_losses_until_rewritten() {
     for order in [Order::Strict, Order::Pipelined] {
-        let (machine, put_back) = with_a_tampered_counter(order);
+        let (machine, put_back) = with_a_tampered_counter(order, PlantedBug::NONE);
         drain_on_battery(&machine);
         put_back(&machine);
         let lost = Fault::Lost(LineAddr(TAMPERED));
@@ -63,6 +64,44 @@ fn a_line_lost_in_a_battery_drain_is_refused_after_further_losses_until_rewritte
         let (after, fault) = after.after_a_loss();
         assert_eq!((fault, after.read(TAMPERED), after.read(OTHER)), (None, Ok([3; 64]), Ok([2; 64])), "{order:?}");
         assert_eq!(after.memory().ledger().reuse(), None);
+    }
+}
+
+/// Two losses with one tampered line each; the two lines have separate counters. Returns the reads of both lines in the
+/// third session.
+fn read_after_two_tampered_drains(order: Order, planted: PlantedBug) -> [Result<Line, Fault>; 2] {
+    let (machine, put_back) = with_a_tampered_counter(order, planted);
+    drain_on_battery(&machine);
+    put_back(&machine);
+    let (second, _) = machine.revived(&machine.image(), &machine.memory().registers());
+    let counters = second.scheme.counter_slot(LineAddr(OTHER)).unwrap();
+    let honest = second.memory().media.borrow().read(counters);
+    second.memory().media.borrow_mut().write(counters, &[0x5a; 64]);
+    second.accept(OTHER, 3);
+    assert!(matches!(drain_on_battery(&second), Some(Fault::Tree(_))), "{order:?}");
+    second.memory().media.borrow_mut().store(counters, honest);
+    let (third, fault) = second.revived(&second.image(), &second.memory().registers());
+    assert!(matches!(fault, Some(Fault::Lost(_))), "{order:?}");
+    [TAMPERED, OTHER].map(|line| third.read(line))
+}
+
+#[test]
+fn the_lines_of_an_earlier_loss_stay_refused_after_a_second_tampered_drain() {
+    for order in [Order::Strict, Order::Pipelined] {
+        let lost = [TAMPERED, OTHER].map(|line| Err(Fault::Lost(LineAddr(line))));
+        assert_eq!(read_after_two_tampered_drains(order, PlantedBug::NONE), lost, "{order:?}");
+    }
+}
+
+/// The chip accepts the store from before the first loss, which is stale.
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_second_loss_that_forgets_the_first_lets_a_stale_line_pass() {
+    use casemate_protection::planted::SessionBug;
+    let planted = PlantedBug::new(SessionBug::LossForgetsEarlier.into());
+    for order in [Order::Strict, Order::Pipelined] {
+        let found = read_after_two_tampered_drains(order, planted);
+        assert_eq!(found, [Ok([1; 64]), Err(Fault::Lost(LineAddr(OTHER)))], "{order:?}");
     }
 }
 

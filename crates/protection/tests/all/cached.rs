@@ -264,6 +264,39 @@ fn recovery_accepts_the_drained_memory_of_a_chip_that_left_the_saved_root_valid(
     assert_eq!(drained_memory_after_another_write(PlantedBug::new(SessionBug::SavedRootStaysOutdated.into())), None);
 }
 
+/// A chip refuses a wiped memory, and programs try to write. Returns true if the next chip accepts the right memory, with
+/// its last store.
+fn accepts_the_right_memory_after_a_refusal(planted: PlantedBug) -> bool {
+    let (parts, machine) = (in_caches(), Powered::with(&in_caches(), planted));
+    machine.write(5, 1);
+    machine.loses_power(&[(5, 2)]);
+    let (image, registers) = (machine.image(), machine.memory().registers());
+    let refused = Powered::with(&parts, planted);
+    refused.memory().go_on_with(registers.clone());
+    run_now(refused.scheme.recover(&refused.verbs, &registers));
+    assert_eq!(refused.memory().take_fault(), Some(Fault::Root));
+    for line in [5, 900] {
+        run_now(refused.scheme.write(&refused.verbs, LineAddr(line), &[7; 64]));
+        assert!(refused.memory().take_fault().is_some(), "line {line}");
+    }
+    let (again, fault) = Powered::again(&parts, &image, &refused.memory().registers());
+    assert_eq!(refused.memory().registers().outdated, fault.is_some());
+    fault.is_none() && again.read(5) == Ok([2; 64])
+}
+
+#[test]
+fn a_chip_that_refused_a_memory_keeps_the_saved_root_when_programs_write() {
+    assert!(accepts_the_right_memory_after_a_refusal(PlantedBug::NONE));
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_chip_that_outdates_the_root_after_a_refusal_refuses_the_right_memory() {
+    use casemate_protection::planted::SessionBug;
+    let planted = PlantedBug::new(SessionBug::RefusalOutdatesRoot.into());
+    assert!(!accepts_the_right_memory_after_a_refusal(planted));
+}
+
 #[test]
 fn durable_caches_add_no_memory_operation_before_a_loss_of_power() {
     let operations = |parts: &Parts| {

@@ -132,7 +132,7 @@ impl<'a> PersistBufferHandle<'a> {
         if resident.is_empty() || self.0.planted.has(Bug::LossNotRegistered) {
             return;
         }
-        let lost = self.0.on_chip(|chip| chip.power.loses(resident));
+        let lost = self.0.on_chip(|chip| chip.power.loses(resident, self.0.planted));
         verbs.complete(RegisterUpdate { lost: Some(lost), ..RegisterUpdate::default() });
     }
 

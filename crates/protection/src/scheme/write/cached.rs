@@ -38,7 +38,7 @@ pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
     let outdates = scheme.persistence.point == Point::Caches
         && scheme.metadata.tree().is_some()
         && !scheme.planted.has(Bug::RootOutlivesSession)
-        && scheme.on_chip(|chip| chip.power.outdates_root());
+        && scheme.on_chip(|chip| chip.power.outdates_root(scheme.planted));
     if outdates {
         verbs.complete(RegisterUpdate { outdates_root: true, ..RegisterUpdate::default() });
     }
