@@ -140,7 +140,7 @@ named! {
     OsNoService = "os-no-service",
     /// Switches processes in the middle of a walk, and continues with nodes loaded before the switch, or with a path that was right then.
     OsReplayOverSwitch = "os-replay-over-switch",
-    /// Loads the record of another page of the process.
+    /// Loads the record of another page of the process, possibly with that page's lines in the frame of this one.
     OsOtherPage = "os-other-page",
     /// Swaps the mappings of two pages, and loads the records that belong to the frames.
     OsSwappedPages = "os-swapped-pages",

@@ -290,10 +290,20 @@ fn replay_over_switch(mut stage: SceneInput<'_>) -> Option<Ended> {
     })
 }
 
+/// Loads the record of another page, in every second trial with the lines of that page in the frame of this one.
 fn other_page(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let other = another_page(&mut stage, target)?;
-    judged(&stage, target, &Vec::new(), |handler| walk(handler, handler.record_of(other), |_| None))
+    let [honest, lines] = [target, other].map(|line| image(&stage.victim, &frame(line)));
+    if stage.random.below(2) == 0 {
+        put(&stage.victim, &placed(&honest, &lines));
+    }
+    judged(&stage, target, &honest, |handler| walk(handler, handler.record_of(other), |_| None))
+}
+
+/// Returns the contents of an image in the slots of another.
+fn placed(slots: &[(Slot, Untrusted)], contents: &[(Slot, Untrusted)]) -> Image {
+    slots.iter().zip(contents).map(|((slot, _), (_, content))| (*slot, *content)).collect()
 }
 
 /// Picks a line in use of another page.
@@ -309,10 +319,7 @@ fn swapped_pages(mut stage: SceneInput<'_>) -> Option<Ended> {
     let other = another_page(&mut stage, target)?;
     let honest = image(&stage.victim, &[frame(target), frame(other)].concat());
     let (one, two) = honest.split_at(LINES_PER_CHUNK as usize);
-    let swap = |into: &[(Slot, Untrusted)], from: &[(Slot, Untrusted)]| -> Image {
-        into.iter().zip(from).map(|((slot, _), (_, content))| (*slot, *content)).collect()
-    };
-    let swapped = [swap(one, two), swap(two, one)].concat();
+    let swapped = [placed(one, two), placed(two, one)].concat();
     put(&stage.victim, &swapped);
     let brings_others = stage.random.below(2) == 0;
     judged(&stage, target, &honest, |handler| {

@@ -3,7 +3,8 @@
 
 use crate::common::swept::every_one;
 use casemate_campaign::{AttackOutcome, Options, attack};
-use catalogue::{Attack, design};
+use catalogue::{Attack, Verdict, design};
+use protection::planted::{ChunkBug, PlantedBug};
 
 /// Standard deviations by which a share of right guesses may differ from one half.
 const DEVIATIONS: f64 = 4.5;
@@ -66,4 +67,19 @@ fn fixed_addresses_or_plaintext_data_reveal_the_program_in_99_percent_of_games()
         nearly_always(&played(name, Attack::AddressPattern, 4), "right by place");
     }
     nearly_always(&played("hide", Attack::AddressAndData, 4), "right by content");
+}
+
+/// Permutations that write unused lines as blanks show, at each fill, whether the line was used before. Without blanks,
+/// the same games are those of a coin (`addresses_and_data_of_cryptopage_...`).
+#[test]
+fn an_observer_of_blank_slots_is_right_in_every_game_on_pages_used_in_part() {
+    let planted = PlantedBug::new(ChunkBug::UnusedLinesBlank.into());
+    for name in ["cryptopage", "cryptopage-os", "cryptopage-basic"] {
+        let options = Options { trials: 2, planted, ..Options::default() };
+        let outcome = attack(&design(name).unwrap(), Attack::AddressAndData, &options);
+        let right = outcome.counts["right by blanks on pages used in part"];
+        assert_eq!((right, outcome.worst), (outcome.counts["games"], Verdict::Leaked.into()), "{name}");
+        let others = better_than_chance(&outcome);
+        assert_eq!(others.len(), 1, "{name}: {others:?}");
+    }
 }

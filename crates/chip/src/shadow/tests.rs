@@ -372,3 +372,28 @@ proptest! {
         }
     }
 }
+
+/// In a recording that shows pages, a later content counts as a write of the kernel; otherwise it corrects a guess.
+#[test]
+fn lines_that_a_permutation_starts_up_unseen_get_their_content_when_the_recording_shows_them() {
+    for knows_pages in [false, true] {
+        let mut shadow = Shadow { knows_pages, ..Shadow::new(300) };
+        let lines = || (0..256).map(LineAddr);
+        lines().for_each(|line| assert_eq!(shadow.start_up(line), ZERO_LINE));
+        let content = |line: LineAddr| [line.0 as u8 | 1; 64];
+        for line in lines().filter(|line| line.0 % 2 == 0) {
+            assert_eq!(shadow.show(line, &content(line)), knows_pages, "{line}");
+            if line.0 % 4 == 0 {
+                shadow.store(line, 0..1, &[8]);
+            }
+            shadow.returned(line, &ZERO_LINE);
+        }
+        for line in lines() {
+            let mut expected = if line.0 % 2 == 0 { content(line) } else { ZERO_LINE };
+            expected[0] = if line.0 % 4 == 0 { 8 } else { expected[0] };
+            assert_eq!(shadow.put(line), expected, "{line}");
+            shadow.returned(line, &expected);
+        }
+        assert_eq!((shadow.observed().lines_wrong, shadow.newer_than_memory().count()), (0, 0));
+    }
+}

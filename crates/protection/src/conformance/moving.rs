@@ -1,7 +1,7 @@
 //! Contract of permuted lines: a read returns the last stored text, each line crosses the bus once between two
 //! permutations, and the chip refuses forged content.
 
-use super::moving_boots::{booted_late, never_stored, refused_to_tlbs};
+use super::moving_boots::{booted_late, forged_before_first, never_stored, refused_to_tlbs, unused};
 use super::moving_memory::{CHUNKS, LINES, Moving, text};
 use super::{Checked, hold};
 use crate::execution::{Explained, Operation, run_now};
@@ -22,6 +22,7 @@ pub fn check(planted: PlantedBug) -> Checked {
     for slots_per_tag in [1, 2, 4] {
         let memory = || Moving::new(slots_per_tag, planted);
         crossed(memory())?;
+        unused(&memory())?;
         for release in [Release::Verified, Release::Speculative] {
             read_right(&Moving::behind(Rc::new(SmallCache::new(64, 3)), release, slots_per_tag, planted))?;
         }
@@ -33,6 +34,7 @@ pub fn check(planted: PlantedBug) -> Checked {
         booted_late(&Moving::behind(Rc::new(SmallCache::new(64, 8)), Release::Verified, slots_per_tag, planted))?;
         refused_to_tlbs(&memory())?;
         never_stored(slots_per_tag, planted)?;
+        forged_before_first(&memory())?;
     }
     Ok(())
 }

@@ -183,7 +183,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// Cases for bugs in records of chunks.
-fn of_records() -> [Case; 18] {
+fn of_records() -> [Case; 20] {
     use Check::{Design, Moving, Records, Tree};
     [
         (Bug::OfChunks(ChunkBug::RecordVectorRepeats), Records, "an initial vector serves twice", Design),
@@ -208,6 +208,8 @@ fn of_records() -> [Case; 18] {
         (Bug::OfChunks(ChunkBug::CachedSlotsNotRead), Moving, "is written before the last read", Records),
         (Bug::OfChunks(ChunkBug::CodeOfFirstLine), Moving, "of a line is not covered", Records),
         (Bug::OfChunks(ChunkBug::BufferKeepsTranslated), Moving, "is not read right by TLBs", Records),
+        (Bug::OfChunks(ChunkBug::UnusedLinesBlank), Moving, "leaves a blank slot", Records),
+        (Bug::OfChunks(ChunkBug::StartedUpLinesBoot), Moving, "hid two texts in epoch", Records),
         (Bug::OfChunks(ChunkBug::HaltIgnored), Moving, "a chip that has given a permutation up goes on", Records),
     ]
 }

@@ -90,7 +90,8 @@ impl ChunkLines {
         line: LineAddr,
         entered: &RefCell<Entered>,
     ) {
-        if entered.borrow().has(line) {
+        let again = entered.borrow_mut().takes_again(line);
+        if entered.borrow().has(line) && !again {
             return;
         }
         let mut contents: Contents = group.iter().map(|at| Free(verbs).read(at.slot())).collect();
@@ -98,7 +99,8 @@ impl ChunkLines {
         let is_genuine = || contents.last().map(Untrusted::spare_bits) == self.code((group, record), &contents);
         let Some(position) = group.iter().position(|at| at.line() == line) else { return };
         let at = group[position];
-        let may_boot = nothing_is_there && !group.iter().any(|at| entered.borrow().has(at.line()))
+        let may_boot = again
+            || nothing_is_there && !group.iter().any(|at| entered.borrow().has(at.line()))
             || self.cipher.is_some() && contents[position].examine() == ZERO_LINE && is_genuine();
         let Some(text) = may_boot.then(|| verbs.start_up(at)).flatten() else { return };
         self.spend(verbs, at, record, &text);
@@ -216,24 +218,28 @@ impl ChunkLines {
         verbs.spend(at.slot(), || self.cipher.as_ref().map(|_| pad()));
     }
 
-    /// Writes the lines of a group to their slots, with blanks for those that are not in memory yet.
-    pub(super) async fn store<V: Verbs>(&self, verbs: &V, (group, record): (&Group, &Record), texts: &[Option<&Line>]) {
+    /// Writes the lines of a group to their slots.
+    pub(super) async fn store<V: Verbs>(
+        &self,
+        verbs: &V,
+        (group, record): (&Group, &Record),
+        (texts, entered): (&[Line], &RefCell<Entered>),
+    ) {
         if self.cipher.is_some() {
             verbs.await_blocks(begin(verbs, group.len())).await;
             for _ in 0..group.len() * CHUNK_LINE_BLOCKS {
                 link(verbs, Known::default()).await;
             }
         }
-        let seal = |(at, text): (&DataSlot, &Option<&Line>)| {
-            text.map_or(Untrusted::BLANK, |text| {
-                self.spend(verbs, *at, record, text);
-                self.encrypted(*at, record, text).into()
-            })
+        let seal = |(at, text): (&DataSlot, &Line)| {
+            if self.planted.has(ChunkBug::UnusedLinesBlank) && !entered.borrow().has(at.line()) {
+                return Untrusted::BLANK;
+            }
+            self.spend(verbs, *at, record, text);
+            self.encrypted(*at, record, text).into()
         };
         let mut contents: Contents = group.iter().zip(texts).map(seal).collect();
-        if texts.iter().any(Option::is_some) {
-            self.tag((group, record), &mut contents);
-        }
+        self.tag((group, record), &mut contents);
         match (&group[..], &contents[..]) {
             ([at], [content]) => verbs.store(at.slot(), Role::Data, *content).await,
             _ => {

@@ -1,13 +1,17 @@
 //! A permutation of the lines of a chunk.
 //!
 //! ```text
-//! read every slot that no fill has read ─ check all ─ verdicts ─ unlock ─ draw anew ─ write all slots ─ record and path
+//! read every slot that no fill has read ─ check all ─ verdicts ─ unlock ─ draw anew ─ start up ─ write all slots ─ record and path
 //! ```
 //! A permutation reads the slots in order, and then writes them in order. It writes the first slot after it has read
 //! and verified the last one. A buffer of one chunk holds the lines in the meantime. If the cache has a line, the
 //! permutation writes the content of the cache to memory, and the line stays in the cache.
+//!
+//! A line that memory still lacks gets its start-up content, or zeros if it has none, and is in memory from then on. So
+//! no slot of a permuted chunk is blank: a blank slot would show, at a fill, that no program had used the line before.
+//! The line must not boot again, since its pad would then hide two texts.
 
-use super::chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at};
+use super::chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at, placed};
 use super::free::Free;
 use super::{MovingLines, PermutationTime};
 use crate::placement::DataSlot;
@@ -19,9 +23,9 @@ use arrayvec::ArrayVec;
 use sim::join_all;
 use sim::lock::Mode;
 use std::rc::Rc;
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, ZERO_LINE};
 
-/// The lines of a chunk between reading and writing, by position; `None` for those that are not in memory yet.
+/// The lines of a chunk between reading and writing, by position; `None` for those that memory still lacks.
 struct ChunkBuffer {
     first: u64,
     texts: Box<[Option<Line>]>,
@@ -36,8 +40,12 @@ impl ChunkBuffer {
         self.texts[(line.0 - self.first) as usize] = text;
     }
 
-    fn get(&self, line: LineAddr) -> Option<&Line> {
-        self.texts[(line.0 - self.first) as usize].as_ref()
+    fn has(&self, line: LineAddr) -> bool {
+        self.texts[(line.0 - self.first) as usize].is_some()
+    }
+
+    fn text(&self, line: LineAddr) -> Line {
+        self.texts[(line.0 - self.first) as usize].unwrap_or(ZERO_LINE)
     }
 }
 
@@ -91,11 +99,13 @@ impl<V: Verbs> Permutation<'_, V> {
         }
         // From here on a store locks its line again.
         for (line, text) in lines.cache().unlock(chunk) {
-            if !lines.planted.has(ChunkBug::PermutationIgnoresCache) || buffer.get(line).is_none() {
+            if !lines.planted.has(ChunkBug::PermutationIgnoresCache) || !buffer.has(line) {
                 buffer.put(line, Some(text));
             }
+            lines.entered.borrow_mut().note(line);
         }
         let drawn = lines.records.all().draw(Some(&before));
+        self.start_up(&drawn.record, &mut buffer);
         self.write_all(&drawn.record, &buffer).await;
         let record = Rc::new(drawn.record.clone());
         if let Err(fault) = lines.records.all().store(verbs, chunk, &drawn).await {
@@ -135,16 +145,30 @@ impl<V: Verbs> Permutation<'_, V> {
         Ok(buffer)
     }
 
+    /// Gives each line that memory still lacks its start-up content, for the slot of the new record. No wait may separate
+    /// this from the unlocking of the chunk: a content that becomes known later must find the line in memory.
+    fn start_up(&self, record: &Record, buffer: &mut ChunkBuffer) {
+        let Permutation { lines, verbs, chunk } = *self;
+        let mut entered = lines.entered.borrow_mut();
+        for line in (0..=u8::MAX).map(|position| line_at(chunk, position)) {
+            if entered.has(line) || lines.planted.has(ChunkBug::UnusedLinesBlank) {
+                continue;
+            }
+            buffer.put(line, verbs.start_up(placed(record, line)));
+            entered.note(line);
+            if lines.planted.has(ChunkBug::StartedUpLinesBoot) {
+                entered.boot_again(line);
+            }
+        }
+    }
+
     /// Writes all slots of a chunk, in order.
     async fn write_all(&self, record: &Record, buffer: &ChunkBuffer) {
         let Permutation { lines, verbs, chunk } = *self;
         let write = async |group: Group| {
             lines.counted.borrow_mut().written(&group);
-            let texts: ArrayVec<Option<&Line>, SLOTS_PER_TAG_MAX> =
-                group.iter().map(|at| buffer.get(at.line())).collect();
-            let there = group.iter().zip(&texts).filter(|(_, text)| text.is_some());
-            there.for_each(|(at, _)| lines.entered.borrow_mut().note(at.line()));
-            let store = lines.lines.store(verbs, (&group, record), &texts);
+            let texts: ArrayVec<Line, SLOTS_PER_TAG_MAX> = group.iter().map(|at| buffer.text(at.line())).collect();
+            let store = lines.lines.store(verbs, (&group, record), (&texts, &lines.entered));
             verbs.in_places(&slots_of(&group), store).await;
         };
         let mut tag_layout: Vec<Group> = groups(chunk, record, lines.lines.slots_per_tag()).collect();

@@ -102,6 +102,7 @@ impl Bug {
         Bug::OfChunks(ChunkBug::PermutationIgnoresCache),
         Bug::OfChunks(ChunkBug::CachedSlotsNotRead),
         Bug::OfChunks(ChunkBug::HaltIgnored),
+        Bug::OfChunks(ChunkBug::StartedUpLinesBoot),
         // A campaign with one process meets no buffer or cache of another, and no permutation in the middle of its
         // walk.
         Bug::OfChunks(ChunkBug::DepthUnchecked),

@@ -61,6 +61,10 @@ bugs! {
     CachedSlotsNotRead,
     /// A permutation writes the lines in their order, and not in the order of their new slots.
     SweepByLine,
+    /// A permutation writes lines that no program has used as blanks.
+    UnusedLinesBlank,
+    /// A line that a permutation put into memory boots once more at its first read.
+    StartedUpLinesBoot,
     /// A chip that gave up a permutation half-way continues.
     HaltIgnored,
     /// A tag over several slots covers only the line in the first.

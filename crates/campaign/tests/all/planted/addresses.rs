@@ -23,6 +23,8 @@ pub fn cases() -> Vec<Case> {
         shows(ChunkBug::SweepByLine),
         // or a line is fetched again from its earlier slot, since it has left the cache before its chunk was permuted.
         shows(ChunkBug::FillLeavesUnlocked),
+        // A fill reads a blank slot if no program has used the line.
+        case(ChunkBug::UnusedLinesBlank, row(Attack::AddressAndData), Verdict::Leaked, row(Attack::AddressPattern)),
         // Two texts of a slot are under one pad.
         case(ChunkBug::PadNumberKept, row(Attack::FalseAlarm), Verdict::Leaked, row(Attack::AddressPattern)),
         // A line passes in the slot of another line of its chunk.

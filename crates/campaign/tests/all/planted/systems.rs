@@ -15,8 +15,8 @@ pub fn cases() -> Vec<Case> {
     vec![
         // An old page passes with the parents of its time.
         case(ChunkBug::ParentFromBuffer, Attack::OsParentInBuffer, Verdict::Stale),
-        // The process continues with the record of another page, which gives its lines other slots.
-        case(ChunkBug::RecordForMissedPage, Attack::OsOtherPage, Verdict::Leaked),
+        // The process continues with the record of another page, and reads the lines of that page in its frame.
+        case(ChunkBug::RecordForMissedPage, Attack::OsOtherPage, Verdict::Garbled),
         // An interrupted walk aborts the process, instead of being started again.
         case(ChunkBug::EmptyLineRaises, Attack::OsNoService, Verdict::Detected),
     ]
