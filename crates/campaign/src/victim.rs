@@ -19,7 +19,7 @@ use crate::bus::{Bus, Map, Recording, SlotMap};
 use crate::oracle::{Oracle, ReadResult};
 use crate::tap::{Tap, Tapped};
 use protection::counter::Age;
-use protection::design::{DataLines, Parts, Point, TreeKind};
+use protection::design::{DataLines, Parts, Point, Seeds, TreeKind};
 use protection::execution::{Untimed, run_now};
 use protection::ledger::Reuse;
 use protection::media::Media;
@@ -65,16 +65,19 @@ pub struct Victim {
     recordings: Rc<[Recording]>,
     /// Slots of its lines, if they move.
     moved: Option<RefCell<SlotMap>>,
+    /// Seed of its keys.
     seed: u64,
+    /// Number of earlier starts with these keys.
+    starts: u64,
 }
 
 impl Victim {
-    /// A blank memory under these parts, with keys drawn from `seed`.
+    /// A blank memory under these parts, with keys and random numbers drawn from these seeds.
     ///
     /// # Errors
     /// The rule that the composition breaks.
-    pub fn blank(parts: &Parts, seed: u64, planted: PlantedBug) -> Result<Victim, String> {
-        Victim::of(parts, data_lines(parts), seed, planted, None)
+    pub fn blank(parts: &Parts, seeds: impl Into<Seeds>, planted: PlantedBug) -> Result<Victim, String> {
+        Victim::of(parts, data_lines(parts), seeds.into(), planted, None)
     }
 
     /// Like [`Victim::blank`], for a machine that boots: these and all other lines start with a content. If the design has a
@@ -83,7 +86,7 @@ impl Victim {
     /// # Errors
     /// The same as [`Victim::blank`].
     pub fn booting(parts: &Parts, lines: &[LineAddr], seed: u64, planted: PlantedBug) -> Result<Victim, String> {
-        let mut victim = Victim::of(parts, data_lines(parts), seed, planted, Some(seed))?;
+        let mut victim = Victim::of(parts, data_lines(parts), seed.into(), planted, Some(seed))?;
         lines.iter().for_each(|line| victim.learn(*line));
         victim.begin_ordered(lines);
         Ok(victim)
@@ -101,11 +104,11 @@ impl Victim {
     fn of(
         parts: &Parts,
         data_lines: u64,
-        seed: u64,
+        seeds: Seeds,
         planted: PlantedBug,
         start_up: Option<u64>,
     ) -> Result<Victim, String> {
-        let scheme = parts.build_with(memory_of(parts, data_lines), seed, planted)?;
+        let scheme = parts.build_with(memory_of(parts, data_lines), seeds, planted)?;
         let memory = Tapped::new(scheme.layout().total_lines(), start_up);
         Ok(Victim {
             parts: parts.clone(),
@@ -114,7 +117,8 @@ impl Victim {
             memory,
             oracle: Oracle::default(),
             recordings: Rc::default(),
-            seed,
+            seed: seeds.keys,
+            starts: 0,
         })
     }
 
@@ -134,16 +138,16 @@ impl Victim {
     ///
     /// # Panics
     /// If the parts do not fit together.
-    pub fn checked_blank(parts: &Parts, seed: u64, planted: PlantedBug) -> Victim {
-        Victim::checked_blank_of(parts, data_lines(parts), seed, planted)
+    pub fn checked_blank(parts: &Parts, seeds: impl Into<Seeds>, planted: PlantedBug) -> Victim {
+        Victim::checked_blank_of(parts, data_lines(parts), seeds, planted)
     }
 
     /// Like [`Victim::checked_blank`], with `data_lines` lines of data, a power of two.
     ///
     /// # Panics
     /// The same as [`Victim::checked_blank`].
-    pub fn checked_blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: PlantedBug) -> Victim {
-        Victim::of(parts, data_lines, seed, planted, None)
+    pub fn checked_blank_of(parts: &Parts, data_lines: u64, seeds: impl Into<Seeds>, planted: PlantedBug) -> Victim {
+        Victim::of(parts, data_lines, seeds.into(), planted, None)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
     }
 
@@ -157,6 +161,7 @@ impl Victim {
             recordings: self.recordings.clone(),
             moved: self.moved.clone(),
             seed: self.seed,
+            starts: self.starts,
         }
     }
 
@@ -274,8 +279,8 @@ impl Victim {
     }
 
     /// Returns the machine after it was switched off and on, over a memory that holds this image. The chip has lost its state and
-    /// draws its keys anew from `seed`. With persistence it keeps its keys and registers, and recovers. Keystream of the same keys
-    /// stays in the ledger. The start-up content does not return.
+    /// draws its keys anew from `seed`. With persistence it keeps its keys and registers, and recovers; its random numbers are other
+    /// ones than at any earlier start. Keystream of the same keys stays in the ledger. The start-up content does not return.
     ///
     /// # Panics
     /// If the parts do not fit together.
@@ -287,7 +292,9 @@ impl Victim {
         image: impl IntoIterator<Item = (Slot, Untrusted)>,
     ) -> Victim {
         let keeps_keys = parts.persistence.exists() || planted.has(Bug::KeysSurviveReset);
-        let fresh = Victim::checked_blank(parts, if keeps_keys { self.seed } else { seed }, planted);
+        let starts = if keeps_keys { self.starts + 1 } else { 0 };
+        let seeds = if keeps_keys { Seeds::started_again(self.seed, starts) } else { seed.into() };
+        let fresh = Victim::checked_blank(parts, seeds, planted);
         if keeps_keys {
             fresh.memory.memory().carry(self.memory.memory().ledger().clone());
         }
@@ -295,7 +302,7 @@ impl Victim {
         let registers = self.memory.memory().registers();
         fresh.memory.memory().go_on_with(registers.clone());
         run_now(fresh.scheme.recover(&fresh.memory, &registers));
-        Victim { oracle: self.oracle.clone(), ..fresh }
+        Victim { oracle: self.oracle.clone(), starts, ..fresh }
     }
 
     /// The tap on the bus.

@@ -42,6 +42,7 @@ use crate::planted::PlantedBug;
 use crate::scheme::{CounterCell, PendingWrites, Release, Scheme};
 use keys::KeyPurpose;
 pub(crate) use keys::Keys;
+pub use keys::Seeds;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -214,24 +215,29 @@ impl Parts {
         broken.map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
     }
 
-    /// Builds the protection scheme for these lines of data, with keys drawn from `seed`.
+    /// Builds the protection scheme for these lines of data, with keys and random numbers drawn from these seeds.
     ///
     /// # Errors
     /// Same errors as [`Parts::check`], and broken rules on the number and length of lines.
-    pub fn build(&self, data: impl Into<DataLines>, seed: u64) -> Result<Scheme, String> {
-        self.build_with(data, seed, PlantedBug::NONE)
+    pub fn build(&self, data: impl Into<DataLines>, seeds: impl Into<Seeds>) -> Result<Scheme, String> {
+        self.build_with(data, seeds, PlantedBug::NONE)
     }
 
     /// Like [`Parts::build`], with a planted bug in one part.
     ///
     /// # Errors
     /// Same errors as [`Parts::build`].
-    pub fn build_with(&self, data: impl Into<DataLines>, seed: u64, planted: PlantedBug) -> Result<Scheme, String> {
+    pub fn build_with(
+        &self,
+        data: impl Into<DataLines>,
+        seeds: impl Into<Seeds>,
+        planted: PlantedBug,
+    ) -> Result<Scheme, String> {
         let data = data.into();
         self.check()?;
         line_lengths::rule(self, data.length).map_or(Ok(()), Err)?;
         self.permutation.and_then(|permutation| permutation.broken_by(data)).map_or(Ok(()), Err)?;
-        let keys = Keys::new(seed, planted);
+        let keys = Keys::new(seeds, planted);
         let counters = Counters::new(self.counters.organisation(), planted);
         let about_lines = (data.length, self.speculation.binds_bitmaps());
         let mac = self.mac.build(self.cipher, about_lines, keys, planted);

@@ -6,7 +6,7 @@ use crate::victim::memory_of;
 use machine::channel::Channel;
 use machine::pcm::PcmConfig;
 use protection::counter::{Age, WRITES_LEFT};
-use protection::design::Parts;
+use protection::design::{Parts, Seeds};
 use protection::execution::{
     CounterTags, Engine, Engines, Explained, Functional, Receiver, Timed, TimedMemory, run_now,
 };
@@ -114,11 +114,11 @@ impl Bench {
         other: OtherSide,
         parts: &Parts,
         (lines, ledger): (u64, bool),
-        seed: u64,
+        seeds: impl Into<Seeds>,
         planted: PlantedBug,
     ) -> Bench {
         let scheme = parts
-            .build_with(memory_of(parts, lines), seed, planted)
+            .build_with(memory_of(parts, lines), seeds, planted)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), PcmConfig::secpb());

@@ -16,7 +16,7 @@ use super::holder::Holder;
 use super::workload::{BYSTANDER, CORES, DATA_LINES, LINES};
 use crate::victim::memory_of;
 use machine::persist::PersistBufferConfig;
-use protection::design::Parts;
+use protection::design::{Parts, Seeds};
 use protection::execution::{Functional, run_now};
 use protection::planted::PlantedBug;
 use std::cell::Cell;
@@ -111,7 +111,7 @@ impl LockedLog {
     fn recovers(&self, bench: &Bench, expected: &BTreeMap<LineAddr, Line>) -> bool {
         let scheme = self
             .parts
-            .build_with(memory_of(&self.parts, DATA_LINES), self.seed, self.planted)
+            .build_with(memory_of(&self.parts, DATA_LINES), Seeds::started_again(self.seed, 1), self.planted)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
         let memory = Functional::new(scheme.layout().total_lines());
         let registers = bench.memory.registers();

@@ -10,7 +10,7 @@ use crate::bus::Recording;
 use crate::oracle::ReadResult;
 use crate::victim::memory_of;
 use catalogue::Verdict;
-use protection::design::Point;
+use protection::design::{Point, Seeds};
 use protection::domain::Registers;
 use protection::execution::{Explained, Functional, run_now};
 use protection::ledger::Ledger;
@@ -165,10 +165,10 @@ pub fn changes_of_recovery(history: &History, left: &DeadMemory) -> Changes {
 /// Creates a fresh chip over the state that outlives power.
 fn switched_on(history: &History, left: &DeadMemory) -> (Scheme, Functional) {
     let durable = history.parts.persistence.exists();
-    let keys = if durable { history.seed } else { history.seed ^ OTHER_KEYS };
+    let seeds = if durable { Seeds::started_again(history.seed, 1) } else { (history.seed ^ OTHER_KEYS).into() };
     let scheme = history
         .parts
-        .build_with(memory_of(&history.parts, DATA_LINES), keys, history.planted)
+        .build_with(memory_of(&history.parts, DATA_LINES), seeds, history.planted)
         .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
     let slots = scheme.layout().total_lines();
     let memory = if durable { Functional::booting(slots, history.seed ^ START_UP) } else { Functional::new(slots) };

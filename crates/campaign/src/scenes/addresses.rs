@@ -6,7 +6,8 @@
 //! hide addresses. In a row about data the observer also knows the texts of both sequences and sees the content on the bus.
 //!
 //! If the design permutes lines, a row about data has more games, on pages that were used in part. The observer then also knows the
-//! lines that were used before, and compares them with the slots that are blank.
+//! lines that were used before, and compares them with the slots that are blank. In further games the machine starts a program again
+//! with the same keys, and the observer compares this start with earlier starts that it has recorded.
 //!
 //! A trial has enough games that chance hardly ever guesses all but one. The scene models an order, not a time.
 
@@ -17,13 +18,13 @@ use crate::victim::Victim;
 use catalogue::{Attack, Verdict};
 use machine::cache::Replacement;
 use machine::llc::{Inclusion, Llc, WayReservation};
-use observer::{AccessStep, Strategy, UsedLines, strategies, watch};
-use protection::design::Parts;
+use observer::{AccessStep, Strategy, UsedLines, resemblances, strategies, watch};
+use protection::design::{Parts, Seeds};
 use protection::moving::{LINES_PER_CHUNK, SmallCache};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
-use units::LineAddr;
 use units::random::Random;
+use units::{Line, LineAddr};
 
 /// Scenes of this file.
 pub(super) const SCENES: Scenes =
@@ -75,8 +76,11 @@ fn play(mut stage: SceneInput<'_>, with_data: bool) -> Option<Ended> {
         fills += done.fills;
         with_eight += u64::from(done.permutations >= 8);
     }
-    if with_data && parts.permutation.is_some() {
-        guesses.extend(used_in_part(&mut stage, &parts)?);
+    if parts.permutation.is_some() {
+        if with_data {
+            guesses.extend(used_in_part(&mut stage, &parts)?);
+        }
+        guesses.extend(started_again(&mut stage, &parts, with_data)?);
     }
     let best = guesses.iter().map(|(_, right)| *right).max().unwrap_or(0);
     let verdict = if best >= SURE { Verdict::Leaked } else { Verdict::Hidden };
@@ -121,6 +125,37 @@ fn used_in_part(stage: &mut SceneInput<'_>, parts: &Parts) -> Option<Guesses> {
         play_game(&mut victim, (first, &used), (&mut stage.random, strategies(true)), &mut guesses);
     }
     Some(guesses.into_iter().map(|(name, right)| (format!("{name} on pages used in part"), right)).collect())
+}
+
+/// Plays games on a machine that starts anew for each, with the same keys. The observer has recorded one earlier start of
+/// each program, and guesses the program of the start that is more like this one. The recordings begin when every page has
+/// been permuted: until then all starts have the same records.
+fn started_again(stage: &mut SceneInput<'_>, parts: &Parts, with_data: bool) -> Option<Guesses> {
+    let sequences = two_sequences(0, &mut stage.random);
+    let image: Vec<(LineAddr, Line)> =
+        (0..CHUNKS * LINES_PER_CHUNK).step_by(SETS / 2).map(|line| (LineAddr(line), stage.random.line())).collect();
+    let mut starts = 0;
+    let mut start = |program: usize| {
+        let seeds = Seeds::started_again(stage.seed, starts);
+        starts += 1;
+        let mut victim = Victim::blank(parts, seeds, stage.planted).ok()?;
+        for (line, text) in &image {
+            victim.write(*line, text);
+        }
+        victim.flush();
+        Some(watch(&mut victim, &sequences[program]))
+    };
+    let recorded = [start(0)?, start(1)?];
+    let mut guesses: Guesses = resemblances(with_data).iter().map(|(name, _)| ((*name).into(), 0)).collect();
+    for _ in 0..GAMES {
+        let secret = stage.random.below(2) as usize;
+        let observed = start(secret)?;
+        for ((_, right), (_, resembles)) in guesses.iter_mut().zip(resemblances(with_data)) {
+            let [one, other] = recorded.each_ref().map(|recorded| resembles(&observed, recorded));
+            *right += usize::from(usize::from(other > one) == secret);
+        }
+    }
+    Some(guesses)
 }
 
 /// Draws two sequences with fills and permutations at the same positions, for a chip that begins with an empty cache.

@@ -69,6 +69,20 @@ fn fixed_addresses_or_plaintext_data_reveal_the_program_in_99_percent_of_games()
     nearly_always(&played("hide", Attack::AddressAndData, 4), "right by content");
 }
 
+/// A chip that draws its random numbers from the seed of its keys draws the same at every start. With other draws at each
+/// start, the same games are those of a coin.
+#[test]
+fn an_observer_of_equal_draws_recognises_the_program_of_every_start() {
+    let planted = PlantedBug::new(ChunkBug::DrawsFromKeys.into());
+    for (row, measures) in [(Attack::AddressPattern, 2), (Attack::AddressAndData, 3)] {
+        let options = Options { trials: 2, planted, ..Options::default() };
+        let outcome = attack(&design("cryptopage").unwrap(), row, &options);
+        let better = better_than_chance(&outcome);
+        assert!(better.iter().all(|(what, right, games)| what.ends_with("an earlier start") && right == games));
+        assert_eq!((better.len(), outcome.worst), (measures, Verdict::Leaked.into()), "{row}: {better:?}");
+    }
+}
+
 /// Permutations that write unused lines as blanks show, at each fill, whether the line was used before. Without blanks,
 /// the same games are those of a coin (`addresses_and_data_of_cryptopage_...`).
 #[test]

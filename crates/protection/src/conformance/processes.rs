@@ -42,7 +42,7 @@ impl SharedMemory {
         let mut memory = Moving::behind(cache.clone(), Release::Verified, 1, planted);
         let design = ContextsDesign { buffers, outside: CONTEXTS as usize };
         let first = memory.layout.region(Kind::Contexts).map_or(0, |region| region.base);
-        memory.lines = memory.lines.with_contexts(design, Random::new(11), Slot(first));
+        memory.lines = memory.lines.with_contexts(design, (Random::new(11), 12), Slot(first));
         SharedMemory { memory, cache }
     }
 

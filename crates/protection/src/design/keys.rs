@@ -1,7 +1,8 @@
-//! The keys of one machine, drawn at boot: one for each purpose.
+//! The keys of one machine, drawn at boot: one for each purpose. The random numbers that the chip draws while it runs
+//! have a separate seed: a machine that starts again with the same keys draws other numbers.
 
 use crate::design::Parts;
-use crate::planted::{Bug, PlantedBug};
+use crate::planted::{Bug, ChunkBug, PlantedBug};
 use crypto::Key;
 use units::random::Random;
 
@@ -20,7 +21,7 @@ pub(super) enum KeyPurpose {
     Ages = 7,
     /// Random values under which the chip encrypts lines of bitmaps, in place of counters.
     Values = 8,
-    /// Start-up registers and keys of processes.
+    /// Start-up registers and keys of processes, and the key of the contexts outside the chip.
     Contexts = 9,
 }
 
@@ -37,17 +38,42 @@ impl Parts {
     }
 }
 
+/// Seeds of one start of a machine. The first start takes both from the seed of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seeds {
+    /// Seed of the keys.
+    pub keys: u64,
+    /// Seed of the random numbers that the chip draws while it runs.
+    pub draws: u64,
+}
+
+impl From<u64> for Seeds {
+    fn from(seed: u64) -> Seeds {
+        Seeds { keys: seed, draws: seed }
+    }
+}
+
+impl Seeds {
+    /// Returns the seeds of a machine that keeps its keys and was started this many times before.
+    pub fn started_again(keys: u64, times: u64) -> Seeds {
+        if times == 0 { keys.into() } else { Seeds { keys, draws: Random::for_purpose(keys, times).word() } }
+    }
+}
+
 /// All keys of a machine, drawn from the seed of its boot.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys {
     boot: u64,
+    draws: u64,
     planted: PlantedBug,
 }
 
 impl Keys {
-    /// Returns the keys that are drawn from `boot`.
-    pub fn new(boot: u64, planted: PlantedBug) -> Keys {
-        Keys { boot: if planted.has(Bug::KeysSurviveReset) { 0 } else { boot }, planted }
+    /// Returns the keys of a start with these seeds.
+    pub fn new(seeds: impl Into<Seeds>, planted: PlantedBug) -> Keys {
+        let Seeds { keys, draws } = seeds.into();
+        let boot = if planted.has(Bug::KeysSurviveReset) { 0 } else { keys };
+        Keys { boot, draws: if planted.has(ChunkBug::DrawsFromKeys) { boot } else { draws }, planted }
     }
 
     /// Returns the key for a purpose, as long as the caller needs it.
@@ -68,21 +94,49 @@ impl Keys {
 
     /// Returns the random numbers that the machine draws while it runs.
     pub fn draws(self) -> Random {
-        Random::for_purpose(self.boot, KeyPurpose::Draws as u64)
+        Random::for_purpose(self.draws, KeyPurpose::Draws as u64)
     }
 
     /// Returns the source of the random values under which the chip encrypts lines of bitmaps.
     pub fn values(self) -> Random {
-        Random::for_purpose(self.boot, KeyPurpose::Values as u64)
+        Random::for_purpose(self.draws, KeyPurpose::Values as u64)
     }
 
-    /// Returns the random numbers from which contexts of processes are made.
-    pub fn contexts(self) -> Random {
-        Random::for_purpose(self.boot, KeyPurpose::Contexts as u64)
+    /// Returns the random numbers from which contexts of processes are made, and the seed of the key for contexts
+    /// outside the chip. The processor's key and the programs are equal at every start; the chip draws the latter key.
+    pub fn contexts(self) -> (Random, u64) {
+        let of = |seed| Random::for_purpose(seed, KeyPurpose::Contexts as u64);
+        let mut drawn = of(self.draws);
+        (of(self.boot), [(); 2].map(|()| drawn.word())[1])
     }
 
     /// Returns the random numbers from which starting values of encryption counters are drawn.
     pub fn ages(self) -> Random {
         Random::for_purpose(self.boot, KeyPurpose::Ages as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_starts_again_with_its_keys_draws_other_random_numbers() {
+        let start = |seeds: Seeds| {
+            let keys = Keys::new(seeds, PlantedBug::NONE);
+            let Key(key): Key = keys.key(KeyPurpose::Encryption);
+            let (mut programs, outside) = keys.contexts();
+            let drawn = [keys.draws().word(), keys.values().word(), outside];
+            ((key, programs.word(), keys.ages().word()), drawn)
+        };
+        let (kept, first) = start(7.into());
+        let mut earlier = first.to_vec();
+        assert_eq!(start(Seeds::started_again(7, 0)), (kept, first));
+        for times in 1..10 {
+            let (again, drawn) = start(Seeds::started_again(7, times));
+            assert_eq!(again, kept, "start {times}");
+            assert!(drawn.iter().all(|word| !earlier.contains(word)), "start {times}");
+            earlier.extend(drawn);
+        }
     }
 }

@@ -101,9 +101,10 @@ impl MovingLines {
         }
     }
 
-    /// Returns the memory with contexts of secure processes. Those outside the chip are stored from slot `first` on.
+    /// Returns the memory with contexts of secure processes, made from these random numbers. Those outside the chip are
+    /// stored from slot `first` on, under a key that is drawn from a seed.
     #[must_use]
-    pub fn with_contexts(self, design: ContextsDesign, draws: Random, first: Slot) -> MovingLines {
+    pub fn with_contexts(self, design: ContextsDesign, draws: (Random, u64), first: Slot) -> MovingLines {
         MovingLines { processes: Some(RefCell::new(Processes::new(design, draws, first))), ..self }
     }
 

@@ -34,6 +34,8 @@ pub(super) struct Processes {
     /// Context unit, booted by the first process.
     unit: Option<ContextUnit>,
     draws: Random,
+    /// Seed of the key for contexts outside the chip.
+    boot_seed: u64,
     running: Option<ProcessId>,
     parked: FxHashMap<ProcessId, Parked>,
     interrupts: u64,
@@ -42,17 +44,19 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// Returns an empty set of processes, with contexts outside the chip from slot `first` on.
-    pub fn new(design: ContextsDesign, draws: Random, first: Slot) -> Processes {
-        Processes { design, unit: None, draws, running: None, parked: FxHashMap::default(), interrupts: 0, first }
+    /// Returns an empty set of processes, with contexts outside the chip from slot `first` on, encrypted under a key
+    /// that is drawn from `boot_seed`.
+    pub fn new(design: ContextsDesign, (draws, boot_seed): (Random, u64), first: Slot) -> Processes {
+        let parked = FxHashMap::default();
+        Processes { design, unit: None, draws, boot_seed, running: None, parked, interrupts: 0, first }
     }
 
     fn unit(&mut self) -> Result<&mut ContextUnit, ContextError> {
         let ContextsDesign { buffers, outside } = self.design;
         if self.unit.is_none() {
             let config = ContextConfig { buffers, outside_entries: outside, planted: PlantedContextBug::NONE };
-            let key = ProcessorKey::from_seed(self.draws.word());
-            self.unit = Some(ContextUnit::boot(config, key, self.draws.word())?);
+            let [key, _] = [(); 2].map(|()| self.draws.word());
+            self.unit = Some(ContextUnit::boot(config, ProcessorKey::from_seed(key), self.boot_seed)?);
         }
         self.unit.as_mut().ok_or(ContextError::NoBuffers)
     }

@@ -20,6 +20,8 @@ bugs! {
     TableBarelyMixed,
     /// A record that is renewed keeps the number that pads are made of.
     PadNumberKept,
+    /// The chip's random numbers come from the seed of its keys, so they are equal at every start with the same keys.
+    DrawsFromKeys,
 
     /// A node enters the cache of nodes before it is compared.
     MerkleCacheUnverified,

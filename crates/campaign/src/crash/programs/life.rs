@@ -21,7 +21,7 @@ use crate::crash::workload::PROGRAM_LINES;
 use crate::victim::with_tiny_caches;
 use catalogue::{Design, Verdict};
 use protection::counter::Age;
-use protection::design::Parts;
+use protection::design::{Parts, Seeds};
 use protection::execution::{AtOnce, Receiver, run_now};
 use protection::planted::PlantedBug;
 use protection::verbs::{Fault, Plaintext};
@@ -84,6 +84,8 @@ pub struct Life<'a> {
     parts: Parts,
     script: &'a Script,
     seed: u64,
+    /// Number of starts after the first.
+    starts: u64,
     planted: PlantedBug,
     random: Random,
 }
@@ -109,7 +111,7 @@ impl<'a> Life<'a> {
     pub fn new(design: &Design, script: &'a Script, seed: u64, planted: PlantedBug) -> Life<'a> {
         let tiny = seed % 2 == 1;
         let parts = if tiny { with_tiny_caches(&design.parts) } else { design.parts.clone() };
-        Life { parts, script, seed, planted, random: Random::for_purpose(seed, LIFE) }
+        Life { parts, script, seed, starts: 0, planted, random: Random::for_purpose(seed, LIFE) }
     }
 
     /// Lives until the program has done all its operations, a loss is not survived, or power has failed `losses` times.
@@ -176,10 +178,12 @@ impl<'a> Life<'a> {
     }
 
     /// Returns a fresh chip over the state that outlived power, after its recovery.
-    fn revived(&self, kept: DurableState, alarm: Rc<Alarm>) -> PoweredMachine {
+    fn revived(&mut self, kept: DurableState, alarm: Rc<Alarm>) -> PoweredMachine {
         let durable = self.parts.persistence.exists();
-        let keys = if durable { self.seed } else { self.seed ^ OTHER_KEYS };
-        let machine = PoweredMachine::new(&self.parts, keys, self.planted, alarm);
+        self.starts += 1;
+        let seeds =
+            if durable { Seeds::started_again(self.seed, self.starts) } else { (self.seed ^ OTHER_KEYS).into() };
+        let machine = PoweredMachine::new(&self.parts, seeds, self.planted, alarm);
         machine.bench.memory.media().replace(kept.media);
         machine.bench.memory.go_on_with(kept.registers.clone());
         if durable {
@@ -246,8 +250,8 @@ fn wrong_among(
 
 impl PoweredMachine {
     /// Creates a machine that reports its faults to this alarm.
-    fn new(parts: &Parts, seed: u64, planted: PlantedBug, alarm: Rc<Alarm>) -> PoweredMachine {
-        PoweredMachine { bench: Bench::facing(alarm.clone(), parts, (PROGRAM_LINES, true), seed, planted), alarm }
+    fn new(parts: &Parts, seeds: impl Into<Seeds>, planted: PlantedBug, alarm: Rc<Alarm>) -> PoweredMachine {
+        PoweredMachine { bench: Bench::facing(alarm.clone(), parts, (PROGRAM_LINES, true), seeds, planted), alarm }
     }
 
     fn at_once(&self) -> AtOnce {

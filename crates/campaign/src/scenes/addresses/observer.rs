@@ -50,6 +50,8 @@ struct Fill {
 #[derive(Default)]
 pub struct Observed {
     fills: Vec<Fill>,
+    /// All slots of data that crossed, in order.
+    crossed: Vec<Crossed>,
     /// First blocks of all lines that crossed.
     blocks: FxHashSet<Block>,
 }
@@ -84,6 +86,7 @@ pub fn watch(victim: &mut Victim, steps: &[AccessStep]) -> Observed {
         }
         let crossed: Vec<Crossed> = victim.tap().take_followed().into_iter().filter(is_data).collect();
         observed.blocks.extend(crossed.iter().map(|crossed| first_block(&crossed.content)));
+        observed.crossed.extend(&crossed);
         // A fill is the first read of an access, or the last. It reads as many slots as are under one tag; the first of them identifies
         // it.
         let fill = crossed.len().saturating_sub(slots_per_tag);
@@ -185,6 +188,30 @@ fn by_blanks(observed: &Observed, (steps, used): Program<'_>) -> i64 {
     };
     let fits = |fill: &&Fill| fill.swept.is_some_and(|(_, is_blank)| is_blank != is_used(fill.step));
     observed.fills.iter().filter(fits).count() as i64
+}
+
+/// A measure of how much a start resembles an earlier one, with its name among the counts of the scene.
+pub type Resemblance = (&'static str, fn(&Observed, &Observed) -> usize);
+
+/// All resemblances; the last compares data.
+const RESEMBLANCES: [Resemblance; 3] = [
+    ("right by fills of an earlier start", |one, other| alike(&one.fills, &other.fills, |fill| fill.slot)),
+    ("right by the order of an earlier start", |one, other| {
+        alike(&one.crossed, &other.crossed, |crossed| (crossed.slot, crossed.kind == Kind::Read))
+    }),
+    ("right by bytes of an earlier start", |one, other| {
+        alike(&one.crossed, &other.crossed, |crossed| first_block(&crossed.content))
+    }),
+];
+
+/// Returns the resemblances for an observer that sees the content on the bus, or only addresses.
+pub fn resemblances(with_data: bool) -> &'static [Resemblance] {
+    &RESEMBLANCES[..if with_data { 3 } else { 2 }]
+}
+
+/// Counts the items that are alike at the same position.
+fn alike<T, K: PartialEq>(ones: &[T], others: &[T], key: impl Fn(&T) -> K) -> usize {
+    ones.iter().zip(others).filter(|(one, other)| key(one) == key(other)).count()
 }
 
 /// Returns all pairs of fills in one chunk.

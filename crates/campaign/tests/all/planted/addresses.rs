@@ -21,8 +21,10 @@ pub fn cases() -> Vec<Case> {
         shows(ChunkBug::TableBarelyMixed),
         // a line is in the slot that was written in its turn,
         shows(ChunkBug::SweepByLine),
-        // or a line is fetched again from its earlier slot, since it has left the cache before its chunk was permuted.
+        // a line is fetched again from its earlier slot, since it has left the cache before its chunk was permuted.
         shows(ChunkBug::FillLeavesUnlocked),
+        // or all starts of a program with the same keys have the same slots.
+        shows(ChunkBug::DrawsFromKeys),
         // A fill reads a blank slot if no program has used the line.
         case(ChunkBug::UnusedLinesBlank, row(Attack::AddressAndData), Verdict::Leaked, row(Attack::AddressPattern)),
         // Two texts of a slot are under one pad.
