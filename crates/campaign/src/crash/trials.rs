@@ -65,8 +65,12 @@ pub(super) fn plain_loss(history: &History, dead: &DeadMemory) -> RestartResult 
     RestartResult { point: dead.point, story, content: content.max(later), leaked }
 }
 
-/// Describes the accepted and resident stores when power failed, the result of recovery, and the lines refused afterwards.
+/// Describes the accepted and resident stores when power failed, the result of recovery, and the lines refused afterwards. A
+/// volatile design has no recovery, and loses its data by intent.
 fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
+    if !history.parts.persistence.exists() {
+        return "power failed, and this design keeps no data over a loss of power, by intent".to_owned();
+    }
     let list = |lines: &[LineAddr]| lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut story = "power failed".to_owned();
     if history.parts.persistence.has_battery() {

@@ -22,6 +22,17 @@ fn a_controller_with_durable_tuples_survives_a_loss_at_every_point() {
     }
 }
 
+#[test]
+fn the_example_of_a_volatile_design_states_its_intent_and_no_recovery() {
+    for name in ["cryptopage", "cryptopage-os", "sc64-bmt"] {
+        let row = tried(name, &[Loss::PowerLoss], Some(0)).rows.remove(0);
+        assert_eq!((row.worst, row.agrees), (Verdict::Unrecoverable.into(), true), "{name}");
+        let story = row.example.unwrap().story;
+        assert!(story.contains("keeps no data over a loss of power, by intent"), "{name}: {story}");
+        assert!(!story.contains("recover") && !story.contains("root"), "{name}: {story}");
+    }
+}
+
 /// Designs with a battery run their workloads again for each event, so they try only a share of the workloads, as do designs
 /// without durability. A claim covers all workloads together. `CASEMATE_SWEEPS=all` tries all.
 #[test]
