@@ -11,10 +11,12 @@ use crate::chip::Chip;
 use crate::chip::buffers::BufferWork;
 use catalogue::Machine;
 use protection::execution::{ReadPart, Timed, TimedMemory};
+use protection::planted::{ChipBug, PlantedBug};
 use protection::scheme::{PersistBufferHandle, Scheme};
 use protection::verbs::Verbs;
 use sim::Clock;
 use sim::resource::WorkQueue;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr};
 
@@ -56,11 +58,57 @@ pub(crate) async fn write_changes_from_outside<V: Verbs>(scheme: &Scheme, verbs:
     while goes_on && let Some(line) = chip.next_from_outside(core) {
         // A chip without power accepts no change.
         goes_on = false;
-        let content = || {
+        let mut stores = 0;
+        let mut content = || {
             goes_on = true;
-            chip.changes_from_outside(core)
+            let content = chip.changes_from_outside(core);
+            stores = chip.stores_had(line);
+            content
         };
+        if chip.has_planted(ChipBug::KernelChangesNotWritten) {
+            content();
+            continue;
+        }
         write_from_outside(scheme, verbs, line, content).await;
+        chip.note(|log| log.change_arrived(line, stores));
+    }
+}
+
+/// Order in which a core's buffer handles its work items.
+struct StoreOrder {
+    swaps: bool,
+    /// A store that a planted bug holds back until the core's next store to another line.
+    held_back: Option<BufferWork>,
+    /// Work items that come next, after a store has overtaken the one that was held back.
+    next: VecDeque<BufferWork>,
+}
+
+impl StoreOrder {
+    fn new(planted: PlantedBug) -> StoreOrder {
+        StoreOrder { swaps: planted.has(ChipBug::StoresSwapped), held_back: None, next: VecDeque::new() }
+    }
+
+    /// Waits for the next work item of a core's buffer.
+    async fn next(&mut self, chip: &Chip, core: usize) -> BufferWork {
+        loop {
+            if let Some(next) = self.next.pop_front() {
+                return next;
+            }
+            let next = chip.next_for_buffer(core).await;
+            if !self.swaps {
+                return next;
+            }
+            match (&next, self.held_back.take()) {
+                (BufferWork::Store { .. }, None) => self.held_back = Some(next),
+                (BufferWork::Store { line, .. }, Some(BufferWork::Store { line: earlier, turn, holds }))
+                    if *line != earlier =>
+                {
+                    self.next.push_back(BufferWork::Store { line: earlier, turn, holds });
+                    return next;
+                }
+                (_, held_back) => self.next.extend(held_back.into_iter().chain([next])),
+            }
+        }
     }
 }
 
@@ -84,8 +132,9 @@ impl Persisting {
 
     async fn accept_forever(self: Rc<Persisting>, core: usize) {
         let verbs = Timed::new(&self.memory);
+        let mut order = StoreOrder::new(PersistBufferHandle::of(&self.scheme).planted());
         loop {
-            match self.chip.next_for_buffer(core).await {
+            match order.next(&self.chip, core).await {
                 BufferWork::Store { line, turn, holds } => {
                     self.write_changes_from_outside(core, &verbs).await;
                     self.chip.entry_turn(line, turn).await;

@@ -211,7 +211,7 @@ impl Shadow {
         let index = self.known.index(line);
         if index.is_none() && !self.knows_pages {
             self.guessed.insert(line);
-            self.log.iter_mut().for_each(|log| log.guessed(line));
+            self.log.iter_mut().for_each(|log| log.in_memory.guessed(line));
         }
         let before = self.before_stores.remove(&line);
         // A persist buffer may already have accepted some stores: memory boots with those stores and without the
@@ -230,6 +230,7 @@ impl Shadow {
     /// program has since stored to.
     pub fn returned(&mut self, line: LineAddr, content: &Line) {
         self.known.comes_up(line, content);
+        self.log.iter_mut().for_each(|log| log.in_memory.returned(line));
         self.predictability.filled(content);
         if let Some(persisted) = &mut self.persisted {
             persisted.filled(line, content);

@@ -11,17 +11,22 @@
 //! If two cores store to the same bytes, the store that was executed later determines the content, in whatever order
 //! the two are accepted.
 
+mod changes;
 mod held;
+mod in_memory;
 mod orders;
 #[cfg(test)]
 mod tests;
 
 pub use held::{CertainContent, Store};
+pub use in_memory::LineInMemory;
 
 use held::KnownBytes;
+use in_memory::LinesInMemory;
 use machine::node::Orders;
 use orders::{FenceQueue, LineFlush};
-use rustc_hash::{FxHashMap, FxHashSet};
+use protection::planted::{ChipBug, PlantedBug};
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, Time, VirtAddr, ZERO_LINE};
@@ -46,6 +51,8 @@ pub struct Surviving {
     pub under_way: Vec<Store>,
     /// Changes from outside that may have taken effect, in order, independently of the stores.
     pub from_outside: Vec<Store>,
+    /// The line in memory before the loss, apart from stores.
+    pub before: LineInMemory,
 }
 
 impl Surviving {
@@ -82,6 +89,9 @@ struct CoreStores {
     /// Pending stores that reached their point of acceptance: the time of each, and true if the core did not wait for
     /// the acceptance.
     reached_acceptance: VecDeque<(Time, bool)>,
+    /// Accepted changes from outside, each with the number of accepted stores to its line at that moment. They arrive
+    /// in memory before the next store of the core is accepted, if the controller handles stores one by one.
+    changes: Vec<(LineAddr, u64)>,
     orders: FenceQueue,
 }
 
@@ -106,10 +116,12 @@ pub struct StoreLog {
     executed: FxHashMap<LineAddr, KnownBytes>,
     durable: FxHashMap<LineAddr, CertainContent>,
     under_way: FxHashMap<LineAddr, StoresInFlight>,
-    guessed: FxHashSet<LineAddr>,
+    /// Lines that memory had before the loss, apart from stores.
+    pub(crate) in_memory: LinesInMemory,
     order: u64,
     /// Stores that were accepted before an earlier store of their program.
     overtaking: Vec<Store>,
+    planted: PlantedBug,
 }
 
 impl StoreLog {
@@ -122,17 +134,25 @@ impl StoreLog {
             executed: FxHashMap::default(),
             durable: FxHashMap::default(),
             under_way: FxHashMap::default(),
-            guessed: FxHashSet::default(),
+            in_memory: LinesInMemory::default(),
             order: 0,
             overtaking: Vec::new(),
+            planted: PlantedBug::NONE,
         }
+    }
+
+    /// Plants a bug in the account.
+    #[must_use]
+    pub fn with_planted(self, planted: PlantedBug) -> StoreLog {
+        StoreLog { planted, ..self }
     }
 
     /// Notes the content of a line before the program of a core sees it.
     pub(crate) fn shown(&mut self, core: usize, line: LineAddr, content: &Line) {
         self.durable.entry(line).or_insert_with(CertainContent::nothing).fill(content);
         let seen = self.executed.insert(line, KnownBytes { bytes: *content, known: u64::MAX });
-        if seen.is_none_or(|executed| executed.first_other(content).is_none()) {
+        let is_as_executed = seen.is_none_or(|executed| executed.first_other(content).is_none());
+        if is_as_executed || self.planted.has(ChipBug::KernelChangesNotNoted) {
             return;
         }
         self.order += 1;
@@ -207,17 +227,6 @@ impl StoreLog {
         self.pieces.clear();
     }
 
-    /// Notes that memory boots with zeros for a line that no program has shown.
-    pub(crate) fn guessed(&mut self, line: LineAddr) {
-        self.guessed.insert(line);
-    }
-
-    /// True if memory may still have the zeros with which it booted the line before the recording showed its content.
-    /// The program has never seen these zeros.
-    pub fn was_guessed(&self, line: LineAddr) -> bool {
-        self.guessed.contains(&line)
-    }
-
     /// Notes that the next store of a core reaches its point of acceptance; `goes_on` if the core does not wait.
     pub(crate) fn reached_acceptance(&mut self, core: usize, at: Time, goes_on: bool) {
         self.cores[core].reached_acceptance.push_back((at, goes_on));
@@ -225,7 +234,8 @@ impl StoreLog {
 
     /// Pending stores behind which their core had continued by the time `until`.
     pub fn left_out(&self, until: Time) -> impl Iterator<Item = &Store> {
-        self.cores.iter().flat_map(move |core| core.not_accepted().take(core.left_out(until)))
+        let counts = !self.planted.has(ChipBug::LeftOutNotCounted);
+        self.cores.iter().filter(move |_| counts).flat_map(move |core| core.not_accepted().take(core.left_out(until)))
     }
 
     /// Stores that are not accepted.
@@ -236,10 +246,12 @@ impl StoreLog {
     /// Accepts the next store of a core, which must be to this line.
     pub(crate) fn accept(&mut self, core: usize, line: LineAddr) {
         self.let_outside_in(core);
+        let changes = std::mem::take(&mut self.cores[core].changes);
+        changes.into_iter().for_each(|(line, stores)| self.change_arrived(line, stores));
         let waiting = &mut self.cores[core].waiting;
         let index = waiting.iter().position(|store| store.line == line && !store.from_outside);
         let Some(store) = index.and_then(|index| waiting.remove(index)) else { return };
-        if index != Some(0) {
+        if index != Some(0) && !self.planted.has(ChipBug::OvertakingNotNoted) {
             self.overtaking.push(store.clone());
         }
         let of_core = &mut self.cores[core];
@@ -326,7 +338,7 @@ impl StoreLog {
         let accepted = self.under_way.get(&line).into_iter().flat_map(|way| &way.stores);
         let outside = self.next_from_outside().filter(|change| change.line == line);
         let (from_outside, under_way) = accepted.chain(outside).cloned().partition(|store| store.from_outside);
-        Surviving { held, under_way, from_outside }
+        Surviving { held, under_way, from_outside, before: self.in_memory.of(line) }
     }
 
     /// Changes from outside that are still pending: memory may boot with their content early.

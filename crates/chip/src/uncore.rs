@@ -297,8 +297,9 @@ impl Uncore {
             if self.chip.has_buffers() {
                 write_from_outside(&self.scheme, &verbs, line, || self.chip.put(line)).await;
             } else {
-                let content = self.chip.put(line);
+                let (content, stores) = (self.chip.put(line), self.chip.stores_had(line));
                 self.scheme.write(&verbs, line, &content).await;
+                self.chip.note(|log| log.change_arrived(line, stores));
                 if let Some(moving) = self.scheme.moving().filter(|_| self.chip.is_flushed(line)) {
                     moving.permute_chunk_of(&verbs, line).await;
                 }

@@ -287,7 +287,7 @@ impl Parts {
         })
     }
 
-    /// Like [`Parts::build`], with encryption counters that begin at this age; counters that are never renewed begin
+    /// Like [`Parts::build_with`], with encryption counters that begin at this age; counters that are never renewed begin
     /// new. The starting values of the counters are drawn from `seed` as well, so that a chip with the same keys
     /// continues with the same values. A planted bug weakens one part.
     ///

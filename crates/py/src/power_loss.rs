@@ -112,7 +112,7 @@ impl LossProgress<'_> {
                 When::TimeFs(time) => At::Time(Time::from_fs(time)),
                 When::Random => At::Events(Random::new(seed ^ MOMENT).below(events + 1)),
             };
-            let losing = LossOptions { at, battery: self.battery(), planted: Default::default() };
+            let losing = LossOptions { battery: self.battery(), ..LossOptions::new(at) };
             let Some(loss) = self.run(seed, |sources, watch| lose(&options, sources, losing, watch))? else {
                 return Ok(false);
             };

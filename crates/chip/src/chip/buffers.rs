@@ -214,6 +214,8 @@ impl Chip {
         let mut shadow = self.shadow.borrow_mut();
         let (line, content) = changes_from_outside(&mut shadow, core);
         shadow.taken(line, &content);
+        drop(shadow);
+        self.note(|log| log.change_accepted(core, line));
         content
     }
 

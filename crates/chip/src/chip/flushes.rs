@@ -58,8 +58,8 @@ impl Chip {
         waiting.into_iter().for_each(|flush| self.flushed(flush, line, self.distances.path));
     }
 
-    /// Number of stores to a line that caches have accepted; zero if a run does not record this number.
-    fn stores_had(&self, line: LineAddr) -> u64 {
+    /// Number of stores to a line that were accepted; zero if a run does not record this number.
+    pub(crate) fn stores_had(&self, line: LineAddr) -> u64 {
         self.shadow.borrow().log().map_or(0, |log| log.accepted_of(line))
     }
 

@@ -1,8 +1,10 @@
 //! Tracks lines that leave the caches without their latest stores.
 //!
 //! A core executes in advance of the clock: its L1D may accept a store, and the line may leave for memory, before the
-//! clock reaches that store. The written content then lacks the store, and no cache has the line dirty. This part
-//! tracks these lines until they are written to memory again.
+//! clock reaches that store. The written content then lacks the store, and no cache has the line dirty. A line that is
+//! stored to past the caches may also leave while an earlier store of the program is still in the store queue. Its
+//! stores leave that queue, and are accepted, only after the earlier store. This part tracks lines of both kinds until
+//! they are written to memory again.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::LineAddr;
@@ -19,6 +21,8 @@ struct ToCome {
 #[derive(Default)]
 pub(super) struct LeftBehind {
     to_come: FxHashMap<LineAddr, ToCome>,
+    /// Lines that have left past the caches.
+    past_caches: FxHashSet<LineAddr>,
     lines: FxHashSet<LineAddr>,
 }
 
@@ -32,8 +36,8 @@ impl LeftBehind {
     pub fn taken_up(&mut self, line: LineAddr) {
         let Some(stores) = self.to_come.get_mut(&line) else { return };
         stores.count -= 1;
-        if stores.behind > 0 {
-            stores.behind -= 1;
+        if stores.behind > 0 || self.past_caches.contains(&line) {
+            stores.behind = stores.behind.saturating_sub(1);
             self.lines.insert(line);
         }
         if stores.count == 0 {
@@ -46,6 +50,11 @@ impl LeftBehind {
         if let Some(stores) = self.to_come.get_mut(&line) {
             stores.behind = stores.count;
         }
+    }
+
+    /// Notes that a line leaves past the caches, perhaps before its stores have left the store queue.
+    pub fn leaves_past_caches(&mut self, line: LineAddr) {
+        self.past_caches.insert(line);
     }
 
     /// Notes that memory receives a line with all stores that the clock has reached.
@@ -93,6 +102,19 @@ mod tests {
         behind.leaves(LINE);
         behind.had(LINE);
         behind.taken_up(LINE);
+        assert!(!behind.has(LINE));
+    }
+
+    #[test]
+    fn a_line_past_the_caches_lacks_a_store_that_leaves_the_store_queue_after_it() {
+        let mut behind = LeftBehind::default();
+        behind.leaves_past_caches(LINE);
+        behind.carried(LINE);
+        behind.had(LINE);
+        assert!(!behind.has(LINE), "the store was not taken up");
+        behind.taken_up(LINE);
+        assert!(behind.has(LINE));
+        behind.carried(LINE);
         assert!(!behind.has(LINE));
     }
 

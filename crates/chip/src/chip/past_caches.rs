@@ -4,6 +4,7 @@
 //! which memory accepts lines. If the line is on its way up to a core, it arrives first, as for a change by the kernel.
 
 use super::Chip;
+use protection::planted::ChipBug;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,6 +20,9 @@ impl Chip {
         let chip = self.clone();
         self.clock.spawn(async move {
             chip.clock.sleep_until(at).await;
+            if !chip.has_power() && chip.has_planted(ChipBug::PastCachesDropped) {
+                return;
+            }
             chip.past_caches.0.borrow_mut().entry(line).or_default().push(core);
             if chip.under_way.borrow_mut().of(line).is_none() {
                 chip.send_past_caches(line);
@@ -37,6 +41,7 @@ impl Chip {
         self.take_back_everything();
         self.give_up(line);
         self.count(|counters| counters.past_caches += 1);
+        self.leaves_past_caches(line);
         self.write_back(line);
     }
 

@@ -34,14 +34,16 @@ impl PowerSupply {
     pub fn of(clock: &Clock, machine: &Machine) -> PowerSupply {
         let queues = || (0..machine.cores).map(|_| WorkQueue::new(clock)).collect();
         let written = || StoreQueues { queues: queues(), left_behind: RefCell::default() };
-        PowerSupply { failed: Cell::new(None), written: machine.node.reports_stores.then(written) }
+        let written = machine.node.reports_stores.then(written);
+        PowerSupply { failed: Cell::new(None), written }
     }
 }
 
 impl Chip {
     /// Cuts the power now.
     pub fn lose_power(&self) {
-        self.power.failed.set(Some(self.clock.now()));
+        let drops_queued = self.has_planted(ChipBug::QueuedStoresDropped);
+        self.power.failed.set(Some(if drops_queued { Time::ZERO } else { self.clock.now() }));
     }
 
     /// True until the power fails.
@@ -90,7 +92,10 @@ impl Chip {
         }
         while self.next_from_outside(core).is_some() {
             let (line, _) = changes_from_outside(&mut self.shadow.borrow_mut(), core);
-            self.send_out(line);
+            self.note(|log| log.change_accepted(core, line));
+            if !self.has_planted(ChipBug::KernelChangesNotWritten) {
+                self.send_out(line);
+            }
         }
     }
 
@@ -103,6 +108,11 @@ impl Chip {
     /// Notes that a line leaves the caches for memory.
     pub(super) fn leaves_caches(&self, line: LineAddr) {
         self.with_left_behind(|left_behind| left_behind.leaves(line));
+    }
+
+    /// Notes that a line leaves past the caches for memory.
+    pub(super) fn leaves_past_caches(&self, line: LineAddr) {
+        self.with_left_behind(|left_behind| left_behind.leaves_past_caches(line));
     }
 
     /// Notes that memory receives a line, with all stores to the line that the caches have accepted.
@@ -123,7 +133,7 @@ impl Chip {
     }
 
     /// Returns true if the chip has this weakness. Without the feature `planted-bugs`, the result is false.
-    fn has_planted(&self, bug: ChipBug) -> bool {
+    pub(crate) fn has_planted(&self, bug: ChipBug) -> bool {
         self.scheme.borrow().upgrade().is_some_and(|scheme| scheme.planted.has(bug))
     }
 

@@ -113,11 +113,13 @@ impl Persisted {
         }
     }
 
-    /// Accepts the next store of a core, which must be to this line. Returns the new content of the line.
-    fn accept(&mut self, core: usize, line: LineAddr) -> Line {
-        let next = self.waiting[core].pop_front();
-        let is_next = |next: &UnacceptedStore| next.line == line && !next.from_outside;
-        assert!(next.as_ref().is_some_and(is_next), "stores are accepted in the order of the program");
+    /// Accepts the next store of a core, which must be to this line. Returns the new content of the line. Only an
+    /// account of stores can report a store that overtakes an earlier one; `reported` is true if there is an account.
+    fn accept(&mut self, core: usize, line: LineAddr, reported: bool) -> Line {
+        let is_of_line = |next: &UnacceptedStore| next.line == line && !next.from_outside;
+        let index = self.waiting[core].iter().position(is_of_line);
+        assert!(reported || index == Some(0), "stores are accepted in the order of the program");
+        let next = index.and_then(|index| self.waiting[core].remove(index));
         next.map_or(ZERO_LINE, |next| self.take_effect(&next))
     }
 
@@ -216,6 +218,7 @@ pub(crate) fn set_persistent(shadow: &mut Shadow, line: LineAddr, page: PageDeta
         return (true, becomes_persistent(shadow, line));
     }
     lines.remove(&line);
+    shadow.log.iter_mut().for_each(|log| log.in_memory.no_longer_persistent(line));
     (false, false)
 }
 
@@ -288,7 +291,8 @@ impl Shadow {
 
     /// Accepts the next store of a core, which must be to this line, and returns the new content of the line.
     pub fn accept(&mut self, core: usize, line: LineAddr) -> Line {
-        self.persisted.as_mut().map_or(ZERO_LINE, |persisted| persisted.accept(core, line))
+        let reported = self.log.is_some();
+        self.persisted.as_mut().map_or(ZERO_LINE, |persisted| persisted.accept(core, line, reported))
     }
 
     /// Notes the content of a line in its persist buffer. From here on, memory must return this content.

@@ -68,3 +68,66 @@ fn the_store_log_lists_the_stores_that_are_not_yet_accepted() {
     log.accept(0, LINES[1]);
     assert!(log.has_accepted_all() && log.not_accepted().next().is_none());
 }
+
+/// Reports of the account on a program whose second store is accepted before the first, and whose core continues behind
+/// both: the lines of overtaking stores and, at the loss, of stores left out.
+fn reported(planted: PlantedBug) -> (Vec<LineAddr>, Vec<LineAddr>) {
+    let mut log = StoreLog::new(1, Certain::Accepted).with_planted(planted);
+    let [loss, later] = [7, 8].map(Time::from_fs);
+    [LINES[0], LINES[1], LINES[0]].into_iter().for_each(|line| store(&mut log, line));
+    log.reached_acceptance(0, loss, true);
+    log.reached_acceptance(0, loss, true);
+    log.reached_acceptance(0, later, true);
+    log.accept(0, LINES[1]);
+    let lines = |store: &Store| store.line;
+    (log.overtaking().iter().map(lines).collect(), log.left_out(loss).map(lines).collect())
+}
+
+#[test]
+fn the_store_log_reports_a_store_that_overtakes_and_a_store_left_out() {
+    assert_eq!(reported(PlantedBug::NONE), (vec![LINES[1]], vec![LINES[0]]), "the third store comes after the loss");
+}
+
+#[test]
+fn a_store_is_left_out_only_if_its_core_continued_by_the_loss() {
+    let left_out = |goes_on, until| {
+        let mut log = StoreLog::new(1, Certain::Accepted);
+        store(&mut log, LINES[0]);
+        log.reached_acceptance(0, Time::from_fs(7), goes_on);
+        log.left_out(Time::from_fs(until)).count()
+    };
+    assert_eq!([left_out(true, 7), left_out(true, 6), left_out(false, 7)], [1, 0, 0]);
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn planted_bugs_of_the_store_log_hide_overtaking_stores_or_stores_left_out() {
+    let hidden = |bug: ChipBug| reported(PlantedBug::new(bug.into()));
+    assert_eq!(hidden(ChipBug::OvertakingNotNoted), (vec![], vec![LINES[0]]));
+    assert_eq!(hidden(ChipBug::LeftOutNotCounted), (vec![LINES[1]], vec![]));
+}
+
+/// The certain content of a line that the kernel changes: after the change is accepted, arrives, and a store follows.
+fn changed_content(certain: Certain) -> [u8; 3] {
+    let mut log = StoreLog::new(1, certain);
+    log.shown(0, LINES[0], &[1; LINE_BYTES]);
+    log.shown(0, LINES[0], &[2; LINE_BYTES]);
+    store(&mut log, LINES[1]);
+    let content = |log: &StoreLog| {
+        let held = log.surviving_of(LINES[0]).held;
+        (0..3).find(|byte| held.fits(&[*byte; LINE_BYTES])).unwrap()
+    };
+    log.change_accepted(0, LINES[0]);
+    let accepted = content(&log);
+    log.accept(0, LINES[1]);
+    let followed = content(&log);
+    log.change_arrived(LINES[0], log.accepted_of(LINES[0]));
+    [accepted, followed, content(&log)]
+}
+
+#[test]
+fn a_change_by_the_kernel_is_certain_as_soon_as_the_design_makes_it_durable() {
+    assert_eq!(changed_content(Certain::Accepted), [2, 2, 2]);
+    assert_eq!(changed_content(Certain::Arrived), [1, 2, 2], "the controller writes it before the next store");
+    assert_eq!(changed_content(Certain::Fenced), [1, 1, 2], "when its write has ended");
+}

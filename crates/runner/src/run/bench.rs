@@ -74,7 +74,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
         let clock = executor.clock();
         let scheme = Rc::new(options.compose(planted)?);
         let shadow = shadow(scheme.layout().data_lines(), machine, options, &sources);
-        let shadow = if fails { logged(shadow, machine, &design.parts) } else { shadow };
+        let shadow = if fails { logged(shadow, machine, &design.parts, planted) } else { shadow };
         let shadow = Rc::new(RefCell::new(shadow));
         let requests = sources.iter().find_map(|source| source.origin().requests);
         let pages = Rc::new(RefCell::new(pages(machine, *seed, requests)));

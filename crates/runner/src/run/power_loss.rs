@@ -27,7 +27,7 @@ use super::bench::{AssembledMachine, PowerScenario};
 use super::{EVENTS_BETWEEN_LOOKS, RunControl, RunError, RunOptions, check_fits, check_persistent, check_requests};
 use crate::excerpt::ExcerptFile;
 use crate::sampling::Detail;
-use battery::{Battery, Left};
+use battery::{Battery, Left, SurvivingMemory};
 use chip::store_log::StoreLog;
 use cost::Energy;
 use protection::design::Point;
@@ -57,8 +57,15 @@ pub struct LossOptions {
     pub at: At,
     /// Energy of the battery; `None` if it always lasts.
     pub battery: Option<Energy>,
-    /// Weakness of the machine that loses power. The machine that recovers the memory does not have it.
+    /// A bug that is planted in the machine, and in the chips that recover its memory.
     pub planted: PlantedBug,
+}
+
+impl LossOptions {
+    /// A loss at this moment, with a battery that always lasts.
+    pub fn new(at: At) -> LossOptions {
+        LossOptions { at, battery: None, planted: PlantedBug::NONE }
+    }
 }
 
 /// Moment at which power failed.
@@ -205,12 +212,13 @@ pub fn lose_power<S: Source + 'static>(
     let Left { memory, battery } = battery.work()?;
     let shadow = meters.shadow.borrow();
     let Some(log) = shadow.log() else { return Err(RunError::PowerLoss("no account of stores was kept".into())) };
-    let recovered = Recovered::of(options, &memory)?;
+    let recover = |memory: &SurvivingMemory| Recovered::of(options, memory, loss.planted);
+    let recovered = recover(&memory)?;
     let mut judge = Judge::new(&options.design.parts, log, persistent);
     judge.alarm(meters.chip.fault_reported());
     judge.acceptance(at);
     judge.first_session(&recovered);
-    judge.second_session(options, &recovered)?;
+    judge.second_session(options.seed, &recovered, recover)?;
     let (executed, accepted) = log.counts().fold((0, 0), |sum, core| (sum.0 + core.0, sum.1 + core.1));
     let verdict::Judged { lines_compared, wrong, mismatches, pad_used_twice } = judge.end();
     Ok(LossOutcome {

@@ -8,6 +8,7 @@ use chip::shadow::Shadow;
 use chip::store_log::{Certain, StoreLog};
 use machine::paging::{Divided, PageTable};
 use protection::design::Parts;
+use protection::planted::PlantedBug;
 use units::{Bytes, LineLength};
 use workload::{Origin, Persistent, RequestPace, Source};
 
@@ -58,13 +59,13 @@ pub(super) fn shadow<S: Source>(lines: u64, machine: &Machine, options: &RunOpti
 
 /// Adds the state that a simulated loss of power needs: an account of the programs' stores, and the stores that caches
 /// have accepted. `machine` is the machine with the persistence of the design.
-pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts) -> Shadow {
+pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts, planted: PlantedBug) -> Shadow {
     let certain = match parts.persistence.has_battery() {
         true => Certain::Accepted,
         false if machine.node.flushes => Certain::Fenced,
         false => Certain::Arrived,
     };
-    let shadow = shadow.logged(StoreLog::new(machine.cores, certain));
+    let shadow = shadow.logged(StoreLog::new(machine.cores, certain).with_planted(planted));
     if machine.node.reports_stores { shadow.accepted_by_caches(machine.cores) } else { shadow }
 }
 

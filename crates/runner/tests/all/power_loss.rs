@@ -85,8 +85,8 @@ impl Cuts {
 
     fn cut(&self, at: At, battery: Option<Energy>) -> LossOutcome {
         let sources = vec![source(self.workload, self.options.seed)];
-        lose_power(&self.options, sources, LossOptions { at, battery, planted: self.planted }, |_| RunControl::GoOn)
-            .unwrap()
+        let losing = LossOptions { battery, planted: self.planted, ..LossOptions::new(at) };
+        lose_power(&self.options, sources, losing, |_| RunControl::GoOn).unwrap()
     }
 
     fn somewhere(&mut self) -> At {
@@ -217,7 +217,7 @@ fn power_fails_at_the_requested_instruction_or_time() {
 fn a_loss_under_a_volatile_design_or_with_a_warm_up_is_refused() {
     let refused = |design: &str, warm_up| {
         let options = RunOptions { warm_up, ..options(named(design), "gups", 1) };
-        let losing = LossOptions { at: At::Events(1), battery: None, planted: PlantedBug::NONE };
+        let losing = LossOptions::new(At::Events(1));
         match lose_power(&options, vec![source("gups", 1)], losing, |_| RunControl::GoOn) {
             Err(RunError::PowerLoss(rule)) => rule,
             other => panic!("{other:?}"),

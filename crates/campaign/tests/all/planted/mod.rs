@@ -148,7 +148,7 @@ fn every_planted_bug_is_in_the_list_of_a_test() {
         .chain(scenes::BUGS)
         .chain(overlaps::BUGS)
         .chain(crate::locked::BUGS)
-        .chain(ChipBug::OF_LOCKS.into_iter().chain(ChipBug::OF_BATTERIES).map(Bug::OfChip))
+        .chain(ChipBug::OF_LOCKS.into_iter().chain(ChipBug::OF_BATTERIES).chain(ChipBug::OF_LOSSES).map(Bug::OfChip))
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::all())));

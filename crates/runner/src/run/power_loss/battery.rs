@@ -20,6 +20,7 @@ use units::{LineAddr, Time};
 const PROFILE: &str = "secpb";
 
 /// Memory after a loss of power.
+#[derive(Clone)]
 pub(super) struct SurvivingMemory {
     pub media: Media,
     pub registers: Registers,

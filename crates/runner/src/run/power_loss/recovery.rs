@@ -17,13 +17,21 @@ pub(super) struct Recovered {
     pub fault: Option<Fault>,
 }
 
+/// Answer of the chip to a read.
+pub(super) struct ReadAnswer {
+    /// Content of the line, if the chip released it.
+    pub released: Option<Line>,
+    /// True if the chip reported tampering.
+    pub reported: bool,
+}
+
 impl Recovered {
-    /// Recovers the memory with the keys of the machine before the loss.
+    /// Recovers the memory with the keys of the machine before the loss, on a chip with this planted bug.
     ///
     /// # Errors
     /// The errors of composing the design, which already succeeded before the loss of power.
-    pub fn of(options: &RunOptions, left: &SurvivingMemory) -> Result<Recovered, RunError> {
-        let scheme = options.compose(PlantedBug::NONE)?;
+    pub fn of(options: &RunOptions, left: &SurvivingMemory, planted: PlantedBug) -> Result<Recovered, RunError> {
+        let scheme = options.compose(planted)?;
         let memory = Functional::new(scheme.layout().total_lines());
         memory.media.replace(left.media.clone());
         memory.go_on_with(left.registers.clone());
@@ -40,9 +48,15 @@ impl Recovered {
 
     /// Reads a line; `None` if the chip does not release it.
     pub fn read(&self, line: LineAddr) -> Option<Line> {
+        let ReadAnswer { released, reported } = self.answer(line);
+        released.filter(|_| !reported)
+    }
+
+    /// Reads a line through the recovered chip.
+    pub fn answer(&self, line: LineAddr) -> ReadAnswer {
         run_now(self.scheme.read(&self.memory, line));
-        let is_refused = self.memory.take_fault().is_some();
-        self.memory.take_released().filter(|_| !is_refused).map(|(_, plaintext)| plaintext.bytes)
+        let reported = self.memory.take_fault().is_some();
+        ReadAnswer { released: self.memory.take_released().map(|(_, plaintext)| plaintext.bytes), reported }
     }
 
     /// Continues the machine, which executes these stores until power fails again. Returns the memory after this second

@@ -1,9 +1,10 @@
 //! The verdict: compares the recovered memory with the account of stores.
 
 use super::Moment;
+use super::battery::SurvivingMemory;
 use super::prefix::{Fit, first_without};
 use super::recovery::Recovered;
-use crate::run::{RunError, RunOptions};
+use crate::run::RunError;
 use chip::store_log::{CertainContent, Store, StoreLog, Surviving};
 use protection::design::Parts;
 use protection::verbs::Fault;
@@ -14,7 +15,7 @@ use units::{Line, LineAddr, Time, ZERO_LINE};
 use workload::Persistent;
 
 /// Number of mismatches to list; further mismatches are only counted.
-const LISTED_MAX: usize = 20;
+pub(super) const LISTED_MAX: usize = 20;
 /// Number of stores in the second session.
 const STORES_AFTER: usize = 64;
 /// Separates the random stores of the second session from all other draws of the same seed.
@@ -85,7 +86,7 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    fn new(session: u32, line: Option<LineAddr>, store: Option<&Store>, wrong: Wrong) -> Mismatch {
+    pub(super) fn new(session: u32, line: Option<LineAddr>, store: Option<&Store>, wrong: Wrong) -> Mismatch {
         let words = wrong.to_string();
         Mismatch {
             session,
@@ -175,7 +176,7 @@ impl<'a> Judge<'a> {
             if let Some(last) = surviving.held.last() {
                 there[last.core] = there[last.core].max(last.number + 1);
             }
-            if self.persistent.is_all() || surviving.is_stored_to() {
+            if self.persistent.is_all() || surviving.is_stored_to() || surviving.before.is_changed {
                 fits.extend(self.line(recovered, line, surviving));
             }
         }
@@ -192,8 +193,8 @@ impl<'a> Judge<'a> {
     /// Compares one line. Returns the stores under way to the line, with the numbers of these stores that match its
     /// content.
     fn line(&mut self, recovered: &Recovered, line: LineAddr, surviving: Surviving) -> Option<Fit> {
-        let Surviving { held, under_way: stores, from_outside } = surviving;
-        if recovered.is_blank(line) && held.last().is_none() {
+        let Surviving { held, under_way: stores, from_outside, before } = surviving;
+        if recovered.is_blank(line) && held.last().is_none() && !before.is_there {
             return Some(Fit { stores, counts: vec![0] });
         }
         self.judged.lines_compared += 1;
@@ -203,7 +204,7 @@ impl<'a> Judge<'a> {
         };
         self.found.push((line, found));
         let counts = counts_that_fit(&held, (&stores, &from_outside), &found);
-        if counts.is_empty() && held.last().is_none() && found == ZERO_LINE && self.log.was_guessed(line) {
+        if counts.is_empty() && held.last().is_none() && found == ZERO_LINE && before.is_guessed {
             // A simulated prefetcher read the line before the recording showed its content, so memory booted with
             // zeros. The program has never seen these zeros, so they are not an error of the design.
             return Some(Fit { stores, counts: vec![0] });
@@ -218,16 +219,21 @@ impl<'a> Judge<'a> {
         Some(Fit { stores, counts })
     }
 
-    /// Continues the recovered machine: it executes more stores, power fails again, and the judge compares the memory
-    /// once more.
+    /// Continues the recovered machine: it executes more stores, power fails again, `recover` switches a fresh chip on,
+    /// and the judge compares the memory once more.
     ///
     /// # Errors
     /// The errors of [`Recovered::of`].
-    pub fn second_session(&mut self, options: &RunOptions, recovered: &Recovered) -> Result<(), RunError> {
+    pub fn second_session(
+        &mut self,
+        seed: u64,
+        recovered: &Recovered,
+        recover: impl FnOnce(&SurvivingMemory) -> Result<Recovered, RunError>,
+    ) -> Result<(), RunError> {
         if recovered.fault.is_some() {
             return Ok(());
         }
-        let mut random = Random::new(options.seed ^ AFTER);
+        let mut random = Random::new(seed ^ AFTER);
         let mut expected = std::mem::take(&mut self.found);
         let mut stores = Vec::new();
         for _ in 0..STORES_AFTER.min(expected.len()) {
@@ -235,7 +241,7 @@ impl<'a> Judge<'a> {
             expected[index].1 = random.line();
             stores.push(expected[index]);
         }
-        let again = Recovered::of(options, &recovered.goes_on(self.parts, &stores))?;
+        let again = recover(&recovered.goes_on(self.parts, &stores))?;
         if let Some(fault) = again.fault {
             self.add(Mismatch::new(2, None, None, Wrong::MemoryRefused(fault.to_string())));
         }
