@@ -87,6 +87,7 @@ PYTHON = {
     "counters.Node": COUNTS,
     "counters.Dram": COUNTS,
     "run.Record": COUNTS,
+    "power_loss.PowerLoss": COUNTS,
 }
 
 

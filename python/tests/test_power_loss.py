@@ -50,6 +50,39 @@ def test_the_command_prints_a_table_or_json_and_fails_if_a_store_is_lost(casemat
     assert [loss["seed"] for loss in output["losses"]] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("design", "machine", "ends"),
+    [
+        ("secpb-cobcm", "secpb-pcm", {"detected"}),
+        ("plp-sp", "modern", {"detected"}),
+        ("secure-eadr", "modern", {"detected"}),
+        ("bbb", "secpb-pcm", {"garbled"}),
+        ("eadr", "modern", {"garbled"}),
+    ],
+)
+def test_flipped_bits_of_stored_lines_end_as_the_design_claims(design: str, machine: str, ends: set[str]) -> None:
+    loss = LossOptions(at="60K", tamper=40, run=RunOptions(limit="100K"))
+    results = lose_power(BuiltIn("log"), designs=design, machine=machine, loss=loss)
+    assert results.passed
+    (lost,) = results.losses
+    tamper = lost.tamper
+    assert tamper is not None
+    assert {tamper.end} == ends
+    assert sum(tamper.changed.values()) == 40
+    assert tamper.lines_right + tamper.lines_refused + tamper.lines_wrong > 40
+    assert (tamper.lines_wrong == 0) == (ends == {"detected"})
+
+
+def test_the_command_prints_the_end_and_the_claim_of_tampering(casemate: Casemate) -> None:
+    words = ["run", "--workload", "log", "--limit", "100K", "--power-loss", "60K", "--tamper", "40"]
+    said = casemate(*words, "--design", "plp-sp", "--design", "eadr")
+    assert said.code == 0
+    assert "Tampering while power was off" in said.out
+    assert "Without the attacker, recovered memory contains exactly the accepted stores." in " ".join(said.out.split())
+    output = json.loads(casemate(*words, "--design", "eadr", "--json").out)
+    assert output["losses"][0]["tamper"]["claim"] == "stale"
+
+
 def test_a_loss_after_the_end_of_the_program_is_reported(casemate: Casemate) -> None:
     said = casemate("run", "--workload", "log", "--limit", "50K", "--power-loss", "1s")
     assert said.code == 0
@@ -62,6 +95,15 @@ def test_a_loss_after_the_end_of_the_program_is_reported(casemate: Casemate) -> 
         (["--power-loss", "soon"], "'soon' is no moment: expected a number of instructions as in 1.5M"),
         (["--losses", "3"], "--losses applies to losses of power: add --power-loss AT"),
         (["--battery", "1mJ"], "--battery applies to losses of power: add --power-loss AT"),
+        (["--tamper", "3"], "--tamper applies to losses of power: add --power-loss AT"),
+        (["--power-loss", "random", "--tamper", "0"], "'--tamper': '0' is no number of stored lines: expected a whole"),
+        (["--power-loss", "random", "--tamper", "-4"], "expected a whole number of at least 1, as in 1 or 100"),
+        (["--power-loss", "random", "--tamper", "few"], "expected a whole number of at least 1, as in 1 or 100"),
+        (["--power-loss", "20K", "--tamper", "9M"], "expected a number from 1 to "),
+        (
+            ["--power-loss", "20K", "--tamper", "3", "--design", "sc64-bmt"],
+            "sc64-bmt keeps no data over a loss of power",
+        ),
         (["--power-loss", "random", "--battery", "much"], "'much' is not an amount of energy"),
         (["--power-loss", "random", "--design", "sc64-bmt"], "design sc64-bmt keeps no data over a loss of power"),
         (["--power-loss", "random", "--detail", "sampled"], "leave out --detail"),
@@ -82,3 +124,5 @@ def test_power_loss_moments_and_battery_energies_are_parsed_with_units() -> None
     assert [amounts.parse_energy(text) for text in ("1.7mJ", "200nJ", "3J")] == [1_700 * 10**9, 200 * 10**6, 3 * 10**15]
     with pytest.raises(CasemateError, match="losses is 0"):
         LossOptions(losses=0).as_request()
+    with pytest.raises(CasemateError, match="tamper is 0: expected at least 1"):
+        LossOptions(tamper=0).as_request()

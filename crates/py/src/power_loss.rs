@@ -34,6 +34,8 @@ struct LossSpec {
     losses: u64,
     /// Energy of the battery, in femtojoules; `None` if it always lasts.
     battery_fj: Option<u64>,
+    /// Number of stored lines in which an attacker flips a bit while power is off; `None` without an attacker.
+    tamper: Option<u64>,
 }
 
 /// One loss, with its design and its machine.
@@ -112,7 +114,7 @@ impl LossProgress<'_> {
                 When::TimeFs(time) => At::Time(Time::from_fs(time)),
                 When::Random => At::Events(Random::new(seed ^ MOMENT).below(events + 1)),
             };
-            let losing = LossOptions { battery: self.battery(), ..LossOptions::new(at) };
+            let losing = LossOptions { battery: self.battery(), tamper: self.loss.tamper, ..LossOptions::new(at) };
             let Some(loss) = self.run(seed, |sources, watch| lose(&options, sources, losing, watch))? else {
                 return Ok(false);
             };

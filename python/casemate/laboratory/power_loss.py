@@ -21,7 +21,7 @@ DEFAULT_MACHINE = "modern"
 
 @dataclass(frozen=True, kw_only=True)
 class LossOptions:
-    """Moment and number of the losses, and the energy of the battery."""
+    """Moment and number of the losses, the energy of the battery, and an attacker."""
 
     at: str = "random"
     """Moment of the loss: after a number of instructions of all cores together (`"1.5M"`), at a simulated time
@@ -41,6 +41,10 @@ class LossOptions:
     """Energy of the battery, as in `"1.7mJ"`; the battery fails at the first operation that needs more than the
     remaining energy. `None` for unlimited energy.
     """
+    tamper: int | None = None
+    """Number of stored lines, of any kind, in which an attacker flips one bit each while power is off. `None` for no
+    attacker.
+    """
 
     def __post_init__(self) -> None:
         arguments.check(self)
@@ -55,7 +59,9 @@ class LossOptions:
             battery = None if self.battery is None else amounts.parse_energy(self.battery)
         except ValueError as error:
             raise CasemateError(str(error)) from None
-        return {"at": moment(self.at), "losses": self.losses, "battery_fj": battery}
+        if self.tamper is not None and self.tamper < 1:
+            raise CasemateError(f"tamper is {self.tamper}: expected at least 1")
+        return {"at": moment(self.at), "losses": self.losses, "battery_fj": battery, "tamper": self.tamper}
 
 
 def moment(text: str) -> dict[str, int] | str:

@@ -46,7 +46,7 @@ from casemate.schemas.hardware import (
 from casemate.schemas.imported import ImportedKey, ImportedMachine
 from casemate.schemas.intervals import Interval
 from casemate.schemas.origin import Origin, Recording, Totals, TraceInfo
-from casemate.schemas.power_loss import Mismatch, PowerLoss, PowerLosses
+from casemate.schemas.power_loss import Mismatch, PowerLoss, PowerLosses, Tampering
 from casemate.schemas.predicted import FrequentWord, Predicted, Speculation
 from casemate.schemas.reproduce import Reproduction
 from casemate.schemas.run import Configuration, Failure, Record, RunResults
@@ -133,6 +133,7 @@ __all__ = [
     "StorageSize",
     "SweepPlan",
     "SweepResult",
+    "Tampering",
     "Totals",
     "TraceInfo",
     "UnitWork",

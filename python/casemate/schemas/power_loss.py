@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from casemate.schemas.base import Result
+from casemate.schemas.catalogue import End
 
 
 class MemoryRefused(Result):
@@ -95,6 +96,31 @@ class OnBattery(Result):
     """Number of operations after which the battery was empty, if its energy did not suffice (--battery)."""
 
 
+class Tampering(Result):
+    """Tampering while power is off: an attacker flips one bit in each of some stored lines, before recovery."""
+
+    stored: int
+    """Number of lines of all kinds that memory stored when the battery had done its work."""
+    changed: dict[str, int]
+    """Number of lines with a flipped bit, by kind: `data`, `counters`, `tags`, `nodes`, and kinds of other designs."""
+    recovery_fault: str | None
+    """Fault that recovery reported; null if recovery accepted the memory."""
+    lines_right: int
+    """Number of stored lines of data that read as they do without the attacker."""
+    lines_refused: int
+    """Number of stored lines of data that the chip refused, with a report."""
+    lines_wrong: int
+    """Number of stored lines of data that read wrong, or that the chip did not release and did not report."""
+    mismatches: tuple[Mismatch, ...]
+    """The first twenty wrong lines."""
+    end: End
+    """End of the attack, in the words of campaigns: `detected`, `garbled`, or `harmless` if each line reads right."""
+    claim: End | None
+    """Claim of the design for the row `tampering-while-off` of `casemate crash`."""
+    as_claimed: bool
+    """True if the end is not worse than the claim."""
+
+
 class PowerLoss(Result):
     """One loss of power, of one design on one machine."""
 
@@ -120,10 +146,12 @@ class PowerLoss(Result):
     """The first twenty mismatches."""
     pad_used_twice: bool
     """True if a pad was used for two texts, in runs with the ledger."""
+    tamper: Tampering | None = None
+    """Outcome of tampering while power was off; null without `--tamper`."""
     host_ms: float
     """Host time for battery, recovery and comparison, in milliseconds."""
     passed: bool
-    """True if the comparison found no error."""
+    """True if the comparison found no error, and tampering ended as the design claims."""
 
 
 class PowerLosses(Result):

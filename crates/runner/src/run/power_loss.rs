@@ -13,14 +13,17 @@
 //! |---|---|
 //! | `battery.rs` | the battery's work, its energy, and the memory if it dies |
 //! | `recovery.rs` | a fresh chip on the remaining memory, and the lines that it reads |
+//! | `tamper.rs` | an attacker who flips bits while power is off |
 //! | `verdict.rs` | comparison with the account |
 //! | `prefix.rs` | check that each core's durable stores are the first of its program |
 
 mod battery;
 mod prefix;
 mod recovery;
+mod tamper;
 mod verdict;
 
+pub use tamper::TamperOutcome;
 pub use verdict::{Mismatch, Wrong};
 
 use super::bench::{AssembledMachine, PowerScenario};
@@ -28,6 +31,7 @@ use super::{EVENTS_BETWEEN_LOOKS, RunControl, RunError, RunOptions, check_fits, 
 use crate::excerpt::ExcerptFile;
 use crate::sampling::Detail;
 use battery::{Battery, Left, SurvivingMemory};
+use catalogue::Loss;
 use chip::store_log::StoreLog;
 use cost::Energy;
 use protection::design::Point;
@@ -35,6 +39,7 @@ use protection::planted::PlantedBug;
 use recovery::Recovered;
 use serde::{Serialize, Serializer};
 use std::time::Instant;
+use tamper::Tampered;
 use units::Time;
 use verdict::Judge;
 use workload::Source;
@@ -57,6 +62,8 @@ pub struct LossOptions {
     pub at: At,
     /// Energy of the battery; `None` if it always lasts.
     pub battery: Option<Energy>,
+    /// Number of stored lines in which an attacker flips one bit each while power is off; `None` without an attacker.
+    pub tamper: Option<u64>,
     /// A bug that is planted in the machine, and in the chips that recover its memory.
     pub planted: PlantedBug,
 }
@@ -64,7 +71,7 @@ pub struct LossOptions {
 impl LossOptions {
     /// A loss at this moment, with a battery that always lasts.
     pub fn new(at: At) -> LossOptions {
-        LossOptions { at, battery: None, planted: PlantedBug::NONE }
+        LossOptions { at, battery: None, tamper: None, planted: PlantedBug::NONE }
     }
 }
 
@@ -121,14 +128,16 @@ pub struct LossOutcome {
     pub mismatches: Vec<Mismatch>,
     /// True if a pad encrypted two texts; false without a ledger.
     pub pad_used_twice: bool,
+    /// Outcome of tampering while power is off, if an attacker was requested.
+    pub tamper: Option<TamperOutcome>,
     /// Time of this computer's processor for battery, recovery and comparison, in milliseconds.
     pub host_ms: f64,
 }
 
 impl LossOutcome {
-    /// Returns true if the run found no mismatch and no pad that was used twice.
+    /// Returns true if the run found no mismatch and no pad that was used twice, and tampering ended as claimed.
     pub fn passed(&self) -> bool {
-        self.wrong == 0 && !self.pad_used_twice
+        self.wrong == 0 && !self.pad_used_twice && self.tamper.as_ref().is_none_or(|tamper| tamper.as_claimed)
     }
 }
 
@@ -218,6 +227,14 @@ pub fn lose_power<S: Source + 'static>(
     judge.alarm(meters.chip.fault_reported());
     judge.acceptance(at);
     judge.first_session(&recovered);
+    let tamper = match loss.tamper {
+        Some(lines) => {
+            let tampered = Tampered::of(&memory, meters.scheme.layout(), lines, options)?;
+            let claim = options.design.crash.about(Loss::TamperingWhileOff);
+            Some(tampered.judge(&recover(&tampered.memory)?, &recovered, claim))
+        }
+        None => None,
+    };
     judge.second_session(options.seed, &recovered, recover)?;
     let (executed, accepted) = log.counts().fold((0, 0), |sum, core| (sum.0 + core.0, sum.1 + core.1));
     let verdict::Judged { lines_compared, wrong, mismatches, pad_used_twice } = judge.end();
@@ -230,6 +247,7 @@ pub fn lose_power<S: Source + 'static>(
         wrong,
         mismatches,
         pad_used_twice,
+        tamper,
         host_ms: began.elapsed().as_secs_f64() * 1e3,
     })
 }

@@ -22,6 +22,7 @@ mod ocb3;
 mod ordered_start;
 mod past_caches;
 mod power_loss;
+mod power_loss_tamper;
 mod power_loss_verdicts;
 mod programs_by_hand;
 mod reads;

@@ -10,7 +10,7 @@ import click
 from casemate._core import CasemateError
 from casemate.cli.main import EXIT_INTERRUPTED, EXIT_NO
 from casemate.terminal import screen
-from casemate.text.amounts import parse_energy
+from casemate.text.amounts import parse_count, parse_energy
 
 if TYPE_CHECKING:
     from casemate.laboratory.requests import Runnable, RunOptions
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RequestedLoss:
-    """Values of the options --power-loss, --losses and --battery."""
+    """Values of the options --power-loss, --losses, --battery and --tamper."""
 
     at: str
     losses: int
     battery: str | None
+    tamper: int | None
 
 
 class _Read(click.ParamType[str]):
@@ -46,6 +47,19 @@ def _moment(text: str) -> object:
     from casemate.laboratory.power_loss import moment
 
     return moment(text)
+
+
+def _stored_lines(text: str) -> int:
+    """Returns a number of stored lines. Raises `ValueError` with the expected form."""
+    try:
+        number = parse_count(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise ValueError(
+            f"'{text}' is no number of stored lines: expected a whole number of at least 1, as in 1 or 100"
+        )
+    return number
 
 
 def options(command: Callable[..., int]) -> Callable[..., int]:
@@ -74,14 +88,30 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
         type=_Read(parse_energy),
         help="With --power-loss: the energy of the battery, as in 1.7mJ; it fails at the operation that exceeds this.",
     )
+    @click.option(
+        "--tamper",
+        metavar="N",
+        type=_Read(_stored_lines),
+        help="With --power-loss: an attacker flips one bit in each of N lines that memory stores, before the machine "
+        "recovers. The seed draws them from lines of all kinds: data, counters, tags, nodes. The end must not be worse "
+        "than the design claims for tampering while power is off.",
+    )
     @functools.wraps(command)
-    def with_loss(*given: Any, power_loss: str | None, losses: int | None, battery: str | None, **options: Any) -> int:
-        lonely = "--losses" if losses else "--battery" if battery else None
+    def with_loss(
+        *given: Any,
+        power_loss: str | None,
+        losses: int | None,
+        battery: str | None,
+        tamper: str | None,
+        **options: Any,
+    ) -> int:
+        lonely = "--losses" if losses else "--battery" if battery else "--tamper" if tamper else None
         if power_loss is None and lonely:
             raise click.UsageError(
                 f"{lonely} applies to losses of power: add --power-loss AT, as in --power-loss random"
             )
-        loss = RequestedLoss(power_loss, losses or 1, battery) if power_loss is not None else None
+        lines = None if tamper is None else _stored_lines(tamper)
+        loss = RequestedLoss(power_loss, losses or 1, battery, lines) if power_loss is not None else None
         return command(*given, loss=loss, **options)
 
     return with_loss
@@ -118,7 +148,7 @@ def run(
     from casemate.terminal.progress import Steps
 
     designs, machines = on
-    requested = LossOptions(at=loss.at, losses=loss.losses, run=options, battery=loss.battery)
+    requested = LossOptions(at=loss.at, losses=loss.losses, run=options, battery=loss.battery, tamper=loss.tamper)
     with Steps(screen.notices(), "Cutting the power", 1) as progress:
         progress.begin(0, f"{', '.join(designs)} on {', '.join(machines)}")
         results = lose_power(

@@ -33,6 +33,8 @@ Examples:
       The phases of the program: a row for each million instructions under each design, for pandas.read_csv("bfs.csv").
   casemate run --workload log --limit 1M --power-loss random --losses 20
       Cuts the power of the whole machine twenty times, and compares the recovered memory with the stores.
+  casemate run --workload log --limit 1M --power-loss random --tamper 10 --design plp-sp --design eadr
+      The same once, and an attacker flips a bit in ten stored lines before recovery: plp-sp must detect it.
   casemate run --workload btree --design none --limit 20M --values 8 --values 16 --values 32
       Predictability of the values in memory, as in figures 5 and 6 of the paper on frequent values.
 
@@ -69,11 +71,13 @@ memory is the simulated one: values that race may differ from those recorded (--
 Repeated string instructions count once for each repetition while recording (--limit, --skip), and once when simulated.
 
 \b
-With --power-loss the whole machine stops: cores, store queues, caches, writes on their way to memory. In a design with
-a battery the controller first completes the operations that it has begun, and the battery drains. A fresh chip
+With --power-loss the whole machine stops: cores, store queues, caches, writes on their way to memory. In a design
+with a battery the controller first completes the operations that it has begun, and the battery drains. A fresh chip
 recovers, and every line is compared with an account of the program's stores that shares no code with the simulation.
-Then the machine stores more, and power fails once more. On several cores each core's stores are judged in the order of
-its program: a recording fixes values, the machine fixes times, and threads are not tied to each other yet.
+Then the machine stores more, and power fails once more. With --tamper, a separate chip recovers a copy of the memory
+with the flipped bits; it may refuse lines, and must not release a wrong line if the design claims detection. On
+several cores each core's stores are judged in the order of its program: a recording fixes values, the machine fixes
+times, and threads are not tied to each other yet.
 
 \b
 Exit codes: 0 fine, 1 a check failed or could not be made, 2 bad input, 130 Ctrl-C, 143 SIGTERM (results of the part
