@@ -57,7 +57,7 @@ def _stored_lines(text: str) -> int:
         number = 0
     if number < 1:
         raise ValueError(
-            f"'{text}' is no number of stored lines: expected a whole number of at least 1, as in 1 or 100"
+            f"'{text}' is no number of stored lines: expected a whole number of at least 1, as in --tamper 1"
         )
     return number
 
