@@ -33,6 +33,7 @@ mod record_walks;
 mod records;
 mod recovery;
 mod system_walks;
+mod tlb_walks;
 mod tree;
 mod unordered;
 

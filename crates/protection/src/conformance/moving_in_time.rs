@@ -35,9 +35,9 @@ fn text(random: &mut Random) -> Line {
 
 /// Released texts by line, and the last fault.
 #[derive(Default)]
-struct ReleasedLines {
+pub(super) struct ReleasedLines {
     released: RefCell<BTreeMap<LineAddr, Line>>,
-    refused: Cell<Option<Fault>>,
+    pub refused: Cell<Option<Fault>>,
 }
 
 impl Receiver for ReleasedLines {
@@ -54,7 +54,7 @@ impl Receiver for ReleasedLines {
     }
 }
 
-fn layout(slots_per_tag: usize) -> Layout {
+pub(super) fn layout(slots_per_tag: usize) -> Layout {
     let tags = Some(TagLayout::of(128, TagLocation::Inline, slots_per_tag as u64));
     let needs = Needs { lines_per_counter_line: None, tags, tree: None };
     let data = crate::layout::DataLines { count: LINES, length: LineLength::HALF };

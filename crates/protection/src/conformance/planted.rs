@@ -6,7 +6,7 @@
 use super::{Checked, buffered, composition, durable, eager, forest};
 use super::{
     aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, moving, processes, records,
-    recovery, system_walks, tree,
+    recovery, system_walks, tlb_walks, tree,
 };
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::planted::{Bug, ChunkBug, PlantedBug};
@@ -29,6 +29,7 @@ enum Check {
     Halts,
     Records,
     SystemWalks,
+    TlbWalks,
     Moving,
     Processes,
 }
@@ -103,6 +104,7 @@ fn run(check: Check, parts: &Parts, planted: PlantedBug) -> Checked {
         Check::Halts => halts::check(parts, planted),
         Check::Records => records::check(planted),
         Check::SystemWalks => system_walks::check(planted),
+        Check::TlbWalks => tlb_walks::check(planted),
         Check::Moving => moving::check(planted),
         Check::Processes => processes::check(planted),
     }
@@ -215,8 +217,8 @@ fn of_records() -> [Case; 20] {
 }
 
 /// Cases for bugs in records that an operating system loads.
-fn of_systems() -> [Case; 7] {
-    use Check::{Records, SystemWalks, Tree};
+fn of_systems() -> [Case; 9] {
+    use Check::{Records, SystemWalks, TlbWalks, Tree};
     [
         (
             Bug::OfChunks(ChunkBug::ParentFromBuffer),
@@ -233,6 +235,13 @@ fn of_systems() -> [Case; 7] {
         ),
         (Bug::OfChunks(ChunkBug::MerkleCacheKept), SystemWalks, "the cache of nodes outlives a switch", Tree),
         (Bug::OfChunks(ChunkBug::VerificationBufferStale), SystemWalks, "meets the exception", Records),
+        (Bug::OfChunks(ChunkBug::TlbWalkUnlocked), TlbWalks, "a TLB keeps a record from before", Records),
+        (
+            Bug::OfChunks(ChunkBug::VerificationBufferEmptiedEarly),
+            TlbWalks,
+            "an honest walk is refused while a record is written",
+            SystemWalks,
+        ),
         (Bug::OfChunks(ChunkBug::HardwareWalksEvict), SystemWalks, "meets the exception", Records),
         (Bug::OfChunks(ChunkBug::EmptyLineRaises), SystemWalks, "an empty line raises the exception", Records),
     ]

@@ -189,7 +189,12 @@ impl MovingLines {
     /// [`MovingLines::release_record`]. Returns true if the record is on the chip; else tampering was reported.
     pub async fn acquire_record<V: Verbs>(&self, verbs: &V, line: LineAddr) -> bool {
         let chunk = chunk_of(line);
-        let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
+        // A walk returns the tree's lock before it decrypts the record. A permutation of the chunk must not write a new
+        // record before the chip keeps this one.
+        let _shared = match self.planted.has(ChunkBug::TlbWalkUnlocked) {
+            false => Some(verbs.lock(LockName::Group(chunk), Mode::Shared).await),
+            true => None,
+        };
         let outcome = match self.refuse_if_halted(line) {
             Ok(()) => self.records.acquire(verbs, chunk).await,
             Err(fault) => Err(fault),

@@ -109,6 +109,9 @@ impl Bug {
         Bug::OfChunks(ChunkBug::VerificationBufferKept),
         Bug::OfChunks(ChunkBug::MerkleCacheKept),
         Bug::OfChunks(ChunkBug::VerificationBufferStale),
+        // Campaigns have no time, so that no walk is under way during a permutation.
+        Bug::OfChunks(ChunkBug::VerificationBufferEmptiedEarly),
+        Bug::OfChunks(ChunkBug::TlbWalkUnlocked),
         Bug::OfChunks(ChunkBug::HardwareWalksEvict),
         Bug::OfChunks(ChunkBug::ContextLeavesLocks),
         Bug::OfChunks(ChunkBug::ContextLeavesLines),

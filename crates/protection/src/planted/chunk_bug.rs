@@ -39,6 +39,10 @@ bugs! {
     MerkleCacheKept,
     /// The verification buffer keeps lines that a permutation has written anew.
     VerificationBufferStale,
+    /// The verification buffer is emptied before a permutation writes a record, and not after it.
+    VerificationBufferEmptiedEarly,
+    /// A TLB miss walks to a record without the lock of the record's chunk.
+    TlbWalkUnlocked,
     /// Nodes of a hardware walk evict the parent that the next HashCheck needs.
     HardwareWalksEvict,
     /// A record that HashCheck has verified is used for the page that missed, even if it belongs to another page.

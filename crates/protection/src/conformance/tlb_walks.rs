@@ -1,0 +1,129 @@
+//! Walks for TLB misses that meet permutations, in timed runs. A record that leaves the tree's lock is decrypted before
+//! the chip keeps it; meanwhile a permutation of the chunk must not replace the record in memory. A permutation of
+//! another chunk changes nodes that the walk of an operating system has loaded.
+
+use super::moving_in_time::{ReleasedLines, layout};
+use super::record_walks::{cryptopage_engines, cryptopage_memory};
+use super::{Checked, hold};
+use crate::execution::{AtOnce, Engine, Timed, TimedMemory, run_now};
+use crate::moving::{ChunkLines, MovingLines, PermutationTime, SmallCache};
+use crate::planted::PlantedBug;
+use crate::record::{MerkleCacheDesign, Records, SLOTS, WalkDesign};
+use crate::scheme::Release;
+use crypto::Key;
+use machine::channel::Channel;
+use machine::memory::{MemorySystem, WordOrder};
+use sim::Executor;
+use std::cell::Cell;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Duration, LineAddr};
+
+/// Permutations of a run; several of them meet a walk at the moment that the check needs.
+const PERMUTATIONS: usize = 48;
+/// Latency of an AES unit that is slower than the write of a record with its path, in nanoseconds.
+const SLOW_NS: u64 = 20_000;
+
+/// A chip with a TLB, on a clock.
+struct TlbMachine {
+    executor: Executor,
+    memory: Rc<TimedMemory>,
+    seen: Rc<ReleasedLines>,
+    lines: Rc<MovingLines>,
+}
+
+impl TlbMachine {
+    /// Creates a machine with AES units of this latency. The operating system walks if `by_system` is set.
+    fn new(aes_ns: u64, by_system: bool, planted: PlantedBug) -> TlbMachine {
+        let (executor, layout, seen) = (Executor::new(), layout(1), Rc::new(ReleasedLines::default()));
+        let channels: MemorySystem = Channel::start(executor.clock(), cryptopage_memory()).into();
+        let channels = channels.handing_on(WordOrder::FromFirst);
+        let mut engines = cryptopage_engines();
+        engines.aes = Engine { units: 1, latency_ns: aes_ns as f64, interval_ns: 1.0 }.into();
+        let memory = TimedMemory::new(executor.clock(), channels, layout.shape(), &engines, true, seen.clone());
+        let walks = WalkDesign {
+            merkle_cache: MerkleCacheDesign { entries: 8, in_pairs: true },
+            verification_buffer: if by_system { 4 } else { 0 },
+            ..WalkDesign::default()
+        };
+        let records = Records::new(&layout, &Key([1; 16]), Random::new(9), walks, planted);
+        let sealed = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), 1, planted);
+        let cache = Rc::new(SmallCache::new(64, 8));
+        let handling = (Release::Verified, PermutationTime::Charged);
+        let lines = MovingLines::new(records, sealed, (cache, 3), handling, planted);
+        let machine = TlbMachine { executor, memory: Rc::new(memory), seen, lines: Rc::new(lines) };
+        // The records of the chunks are in memory, and not on the chip.
+        for chunk in 0..2 {
+            run_now(machine.lines.permute_chunk_of(&AtOnce::new(&machine.memory), LineAddr(chunk * SLOTS as u64)));
+        }
+        machine.lines.forget_records();
+        machine
+    }
+
+    /// Permutes chunk 0 several times, and reads one of its lines `pause_ns` after each permutation. Meanwhile a TLB
+    /// requests the page of `missed` again and again, and holds it for `held_ns` or up to twice as long, so that walks
+    /// meet permutations at different moments. Returns the number of requests.
+    fn run(&mut self, missed: LineAddr, (pause_ns, held_ns): (u64, u64)) -> Result<u64, String> {
+        let over = Rc::new(Cell::new(false));
+        let (memory, lines, clock, ends) =
+            (self.memory.clone(), self.lines.clone(), self.executor.clock().clone(), over.clone());
+        self.executor.clock().spawn(async move {
+            let verbs = Timed::new(&memory);
+            for line in (0..PERMUTATIONS as u64).map(LineAddr) {
+                lines.permute_chunk_of(&verbs, line).await;
+                clock.sleep(Duration::from_ns(pause_ns)).await;
+                lines.read(&verbs, line).await;
+            }
+            ends.set(true);
+        });
+        let requests = Rc::new(Cell::new(0));
+        let (memory, lines, clock) = (self.memory.clone(), self.lines.clone(), self.executor.clock().clone());
+        let (ends, counted) = (over.clone(), requests.clone());
+        self.executor.clock().spawn(async move {
+            while !ends.get() {
+                if lines.acquire_record(&Timed::new(&memory), missed).await {
+                    clock.sleep(Duration::from_ns(held_ns + counted.get() % 7 * held_ns / 6)).await;
+                    lines.release_record(missed);
+                }
+                counted.set(counted.get() + 1);
+            }
+        });
+        hold(self.executor.run_until(|| over.get()), || "a permutation waits for a walk for ever".into())?;
+        Ok(requests.get())
+    }
+}
+
+/// Checks walks for TLB misses against permutations of the same chunk, and of its neighbour.
+pub fn check(planted: PlantedBug) -> Checked {
+    [true, false].into_iter().try_for_each(|by_system| meets_permutations(by_system, planted))
+}
+
+/// Checks the walks of an operating system by LoadNode and HashCheck, or those of the hardware.
+fn meets_permutations(by_system: bool, planted: PlantedBug) -> Checked {
+    let mut machine = TlbMachine::new(SLOW_NS, by_system, planted);
+    let requests = machine.run(LineAddr(200), (SLOW_NS, SLOW_NS + SLOW_NS / 4))?;
+    let fault = machine.seen.refused.take();
+    hold(fault.is_none(), || format!("a TLB keeps a record from before a permutation: {fault:?}"))?;
+    hold(requests >= PERMUTATIONS as u64 / 2, || format!("only {requests} walks"))?;
+
+    let mut machine = TlbMachine::new(11, by_system, planted);
+    let requests = machine.run(LineAddr(SLOTS as u64), (0, 1))?;
+    let fault = machine.seen.refused.take();
+    hold(fault.is_none(), || format!("an honest walk is refused while a record is written: {fault:?}"))?;
+    hold(requests >= 4 * PERMUTATIONS as u64, || format!("only {requests} walks"))
+}
+
+#[test]
+fn walks_for_tlb_misses_that_meet_permutations_bring_the_present_record() {
+    assert_eq!(check(PlantedBug::NONE), Ok(()));
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn the_walks_of_hardware_and_of_an_operating_system_both_need_the_lock_of_the_chunk() {
+    let planted = PlantedBug::new(crate::planted::ChunkBug::TlbWalkUnlocked.into());
+    for by_system in [true, false] {
+        let found = meets_permutations(by_system, planted);
+        assert!(found.is_err_and(|found| found.contains("a record from before a permutation")), "{by_system}");
+    }
+}
