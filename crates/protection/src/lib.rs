@@ -24,6 +24,7 @@ pub mod layout;
 pub mod ledger;
 pub mod mac;
 pub mod media;
+pub mod meetings;
 mod memo;
 mod metadata;
 pub mod moving;

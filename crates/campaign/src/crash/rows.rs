@@ -96,7 +96,7 @@ impl<'a> Aftermath<'a> {
         trials.iter().flat_map(RestartResult::evils).collect()
     }
 
-    /// Cases of an attacker who is present over several sessions. The workload selects the histories, and nothing else.
+    /// Cases of an attacker who is present over several sessions. The workload only selects the histories.
     fn over_sessions(&self) -> Vec<Case> {
         let History { parts, seed, planted, workload, .. } = self.history;
         let setup = drawn::setup(parts, *seed, *planted);

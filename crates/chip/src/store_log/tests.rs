@@ -69,8 +69,8 @@ fn the_store_log_lists_the_stores_that_are_not_yet_accepted() {
     assert!(log.has_accepted_all() && log.not_accepted().next().is_none());
 }
 
-/// Reports of the account on a program whose second store is accepted before the first, and whose core continues behind
-/// both: the lines of overtaking stores and, at the loss, of stores left out.
+/// A program's second store is accepted before the first, and its core continues behind both. Returns the lines of
+/// overtaking stores, and at the loss those of stores left out.
 fn reported(planted: PlantedBug) -> (Vec<LineAddr>, Vec<LineAddr>) {
     let mut log = StoreLog::new(1, Certain::Accepted).with_planted(planted);
     let [loss, later] = [7, 8].map(Time::from_fs);

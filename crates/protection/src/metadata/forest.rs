@@ -10,6 +10,7 @@
 
 use super::Metadata;
 use super::update::ParentUpdate;
+use crate::meetings::{self, Mechanism};
 use crate::on_chip::ChipState;
 use crate::planted::Bug;
 use crate::slot::Slot;
@@ -36,7 +37,11 @@ impl<V: Verbs> ParentUpdate<'_, V> {
             chip.forest.change()
         };
         match self.metadata.on_chip(noted) {
-            Some(change) => self.reshape(change).await,
+            Some(change) => {
+                let set = self.metadata.on_chip(|chip| chip.power.set());
+                let _reshape = meetings::begin(Mechanism::ForestReshape, set);
+                self.reshape(change).await
+            }
             None => Ok(()),
         }
     }

@@ -1,9 +1,10 @@
 //! A read of a permuted line, or a store to it: in the last-level cache, or after a way of the cache is reserved for
 //! the line.
 
-use super::MovingLines;
 use super::chunk::{Group, chunk_of, group_of, placed};
 use super::locks::Room;
+use super::{MovingLines, set};
+use crate::meetings::{self, Mechanism};
 use crate::planted::ChunkBug;
 use crate::release::Release;
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
@@ -100,6 +101,9 @@ impl<V: Verbs> LineAccess<'_, V> {
                 verbs.release(line, Plaintext { bytes: *text, verified: false }, Exit::BeforeVerdict);
             }
         };
+        if !lines.entered.borrow().has(line) {
+            drop(meetings::begin(Mechanism::Boot, set(lines)));
+        }
         lines.lines.boot(verbs, (&group, &record), line, &lines.entered);
         let opened = lines.lines.open_line(verbs, (&group, &record), (line, &lines.entered), decrypted).await;
         if in_advance.get() {

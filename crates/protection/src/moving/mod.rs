@@ -41,6 +41,7 @@ pub use processes::ProcessId;
 pub use switch::{ProcessChunks, ProcessPort};
 pub use system::SystemPort;
 
+use crate::meetings::Mechanism;
 use crate::planted::{ChunkBug, PlantedBug};
 use crate::record::{Records, SLOTS};
 use crate::release::Release;
@@ -272,6 +273,11 @@ impl MovingLines {
     fn refuse_if_halted(&self, line: LineAddr) -> Result<(), Fault> {
         if self.halted.get() && !self.planted.has(ChunkBug::HaltIgnored) { Err(Fault::Halted(line)) } else { Ok(()) }
     }
+}
+
+/// The states of the chip that are set.
+fn set(lines: &MovingLines) -> Option<Mechanism> {
+    lines.halted.get().then_some(Mechanism::HaltedChip)
 }
 
 fn report<V: Verbs>(verbs: &V, outcome: Result<(), Fault>) {

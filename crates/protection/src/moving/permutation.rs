@@ -13,7 +13,8 @@
 
 use super::chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at, placed};
 use super::free::Free;
-use super::{MovingLines, PermutationTime};
+use super::{MovingLines, PermutationTime, set};
+use crate::meetings::{self, Mechanism};
 use crate::placement::DataSlot;
 use crate::planted::ChunkBug;
 use crate::record::{Record, SLOTS};
@@ -91,6 +92,7 @@ impl<V: Verbs> Permutation<'_, V> {
     async fn carry_out(&self) -> Result<(), Fault> {
         let Permutation { lines, verbs, chunk } = *self;
         let first = line_at(chunk, 0);
+        let _permutation = meetings::begin(Mechanism::Permutation, set(lines));
         lines.refuse_if_halted(first)?;
         let before = lines.records.get(verbs, chunk).await?;
         let mut buffer = self.read_rest(&before).await?;
@@ -111,6 +113,7 @@ impl<V: Verbs> Permutation<'_, V> {
         if let Err(fault) = lines.records.all().store(verbs, chunk, &drawn).await {
             // Memory has lines without their record.
             lines.halted.set(true);
+            meetings::note(set(lines));
             return Err(fault);
         }
         lines.records.put(chunk, &record);
@@ -154,6 +157,7 @@ impl<V: Verbs> Permutation<'_, V> {
             if entered.has(line) || lines.planted.has(ChunkBug::UnusedLinesBlank) {
                 continue;
             }
+            drop(meetings::begin(Mechanism::Boot, set(lines)));
             buffer.put(line, verbs.start_up(placed(record, line)));
             entered.note(line);
             if lines.planted.has(ChunkBug::StartedUpLinesBoot) {

@@ -8,7 +8,8 @@
 //! A process with its context in memory has no keys on the chip, so its chunks must not have locked lines at that time.
 
 use super::processes::{ProcessId, Processes};
-use super::{MovingCounters, MovingLines, report};
+use super::{MovingCounters, MovingLines, report, set};
+use crate::meetings::{self, Mechanism};
 use crate::planted::ChunkBug;
 use crate::slot::{Role, Untrusted};
 use crate::verbs::{AesUnits, Blocks, Known, Purpose, Verbs, Wanted};
@@ -58,6 +59,7 @@ impl<'a> ProcessPort<'a> {
         if self.processes.borrow().running() == Some(next) {
             return Ok(());
         }
+        let _switch = meetings::begin(Mechanism::ContextSwitch, set(self.lines));
         self.processes.borrow_mut().interrupt()?;
         if !self.processes.borrow().is_in_buffer(next) {
             let leaving = self.processes.borrow().next_to_leave();

@@ -1,5 +1,6 @@
 //! State that the chip keeps after losses of power, and after faults that stopped a write half-way.
 
+use crate::meetings::Mechanism;
 use crate::planted::{PlantedBug, SessionBug};
 use crate::slot::Slot;
 use rustc_hash::FxHashMap;
@@ -43,6 +44,16 @@ impl Hash for PowerState {
 }
 
 impl PowerState {
+    /// The states that are set.
+    pub fn set(&self) -> impl Iterator<Item = Mechanism> + use<> {
+        let states = [
+            (self.halted, Mechanism::HaltedChip),
+            (!self.lost.is_empty(), Mechanism::LostLines),
+            (self.root_outdated, Mechanism::OutdatedRoot),
+        ];
+        states.into_iter().filter_map(|(is_set, state)| is_set.then_some(state))
+    }
+
     /// Records that power has failed, and that a battery supplies the chip.
     pub fn fails(&mut self) {
         self.on_battery = true;

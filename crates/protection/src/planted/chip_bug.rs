@@ -1,5 +1,5 @@
-//! The weaknesses of a chip with cores: in its last-level cache, in its battery, on the way of stores to the point at
-//! which they are durable, and in the account that judges a loss of power. Only tests of the chip and of the whole
+//! The weaknesses of a chip with cores. They are in its last-level cache, in its battery, on the way of stores to the point
+//! at which they are durable, and in the account that judges a loss of power. Only tests of the chip and of the whole
 //! machine can show them.
 
 bugs! {

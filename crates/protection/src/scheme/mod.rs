@@ -42,6 +42,7 @@ use crate::bitmaps::BitmapCipher;
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
 use crate::layout::Layout;
+use crate::meetings::{self, Mechanism, UnderWay};
 use crate::metadata::{Metadata, ParentUpdate, RenewedNodes};
 use crate::moving::MovingLines;
 use crate::on_chip::ChipState;
@@ -180,6 +181,7 @@ impl Scheme {
 
     /// Ends an access: reports tampering, and writes back the metadata that the access evicted.
     async fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
+        meetings::note(self.on_chip(|chip| chip.power.set()));
         if let Err(fault) = outcome
             && !self.planted.has(Bug::FaultSwallowed)
         {
@@ -228,6 +230,11 @@ impl Scheme {
         let entry = self.codec.mac.as_ref().map(|mac| mac.tag_layout().entry_of(line));
         self.layout.region(Kind::Tags).zip(entry).map(|(region, (index, _))| region.slot(index))
     }
+}
+
+/// Notes that a mechanism of the chip is under way.
+fn under_way(scheme: &Scheme, mechanism: Mechanism) -> Option<UnderWay> {
+    meetings::begin(mechanism, scheme.on_chip(|chip| chip.power.set()))
 }
 
 impl Hash for Scheme {

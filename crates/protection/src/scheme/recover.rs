@@ -15,10 +15,11 @@
 //! A loss of power during recovery causes no loss of data. Recovery computes nodes from counters only. During an
 //! interrupted renewal, each line's tag shows whether the line already has its new version.
 
-use super::Scheme;
 use super::write::outdate_root;
 use super::write::tuple::{RenewalProgress, Tuple};
+use super::{Scheme, under_way};
 use crate::domain::Registers;
+use crate::meetings::Mechanism;
 use crate::metadata::Rebuild;
 use crate::planted::Bug;
 use crate::verbs::{Fault, Verbs};
@@ -36,6 +37,7 @@ impl Scheme {
     /// cannot be trusted. In a design without persistence, the chip stays in its initial state.
     pub async fn recover<V: Verbs>(&self, verbs: &V, registers: &Registers) {
         let (true, Some(tree)) = (self.persistence.exists(), self.metadata.tree()) else { return };
+        let _recovery = under_way(self, Mechanism::Recovery);
         let outcome = async {
             Rebuild { metadata: &self.metadata, tree, verbs }.restore(registers).await?;
             self.on_chip(|chip| chip.power.recovered = true);

@@ -10,11 +10,12 @@
 use super::access::{DataAccess, Fetched, versioned};
 use super::bitmap::LineBitmap;
 use super::write::Write;
-use super::{Scheme, offsets};
+use super::{Scheme, offsets, under_way};
 use crate::codec::{BitmapOrder, Others, Sealed};
 use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
 use crate::mac::GROUP_MAX;
+use crate::meetings::Mechanism;
 use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
@@ -42,6 +43,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     }
 
     async fn renew_and_reencrypt(&self, slot: Slot, written: LineAddr, overflow: &Overflow) -> Result<Counter, Fault> {
+        let _renewal = under_way(self.scheme, Mechanism::Renewal);
         let (renewal, new) = self.renew_counters(slot, written, overflow).await?;
         let under_a_tag = self.scheme.layout.lines_per_tag();
         let lines = self.renewed_lines(&renewal, |line| under_a_tag == 1 && line == written);

@@ -1,5 +1,5 @@
-//! Verdicts of losses of power on programs written by hand: stores past the caches, changes by the kernel, and bugs
-//! planted in the machine, each of which the verdict must find for its own reason.
+//! Verdicts of losses of power on programs written by hand, with stores past the caches and changes by the kernel. Bugs
+//! are planted in the machine, and the verdict must find each for its own reason.
 
 use crate::common::machine_for;
 use crate::common::swept::side_by_side;

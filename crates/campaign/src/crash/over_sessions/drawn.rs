@@ -64,7 +64,7 @@ impl DrawnHistory {
     }
 
     fn line(&mut self) -> LineAddr {
-        // The lines whose counters overflow soonest are as likely as all others together.
+        // The first line of each group overflows soonest: these two are drawn twice as often.
         let all = [FOLLOWED[0], FOLLOWED[0], FOLLOWED[1], FOLLOWED[2], FOLLOWED[3], FOLLOWED[3]];
         all[self.random.below(all.len() as u64) as usize]
     }

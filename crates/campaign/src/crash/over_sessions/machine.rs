@@ -28,13 +28,13 @@ use units::{Line, LineAddr, Words};
 /// Shares of a series of changes are given in thousandths.
 const WHOLE: u64 = 1000;
 
-/// Data lines whose stores are followed: three of one group, and one of another group.
+/// Data lines that the program stores to and reads: three of one group, and one of another group.
 pub const FOLLOWED: [LineAddr; 4] = [LINES[0], LINES[1], BYSTANDER, LINES[2]];
 
 /// The design, the keys and the lines of a machine.
 pub struct Setup {
     point: Point,
-    /// The chip after a reset: its keys, and nothing else.
+    /// The chip after a reset, with only its keys.
     reset: Scheme,
 }
 

@@ -17,7 +17,7 @@ pub struct StoringProgram {
 }
 
 impl StoringProgram {
-    /// Returns a program that has stored nothing.
+    /// Returns a program before its first store.
     pub fn new() -> StoringProgram {
         StoringProgram { stores: Oracle::default(), texts: BTreeMap::new(), worst: Verdict::Harmless }
     }

@@ -1,5 +1,5 @@
-//! A search through all histories of a few steps: every order of stores, drains, losses of power and attacks on three lines of one
-//! group, whose first line is about to overflow its counter.
+//! A search through all histories of a few steps. The steps are stores, drains, losses of power and attacks, in every order,
+//! on three lines of one group. The first of these lines is about to overflow its counter.
 //!
 //! The search deepens step by step, so that the first history that breaks the claim is a shortest one. States with the same hash
 //! of memory, registers and chip are continued once for each number of steps and attacks that are left. The hash contains all
@@ -38,7 +38,7 @@ pub struct SearchLimits {
 /// Result of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SearchReport {
-    /// Number of steps of which all histories were tried.
+    /// The search has tried all histories of this many steps.
     pub depth: usize,
     /// Number of different states.
     pub states: usize,

@@ -12,7 +12,9 @@ use super::DataAccess;
 use crate::codec::{Arrived, Sealed};
 use crate::counter::Counter;
 use crate::mac::Mac;
+use crate::meetings::Mechanism;
 use crate::planted::Bug;
+use crate::scheme::under_way;
 use crate::slot::{Role, Untrusted};
 use crate::verbs::{Fault, Verbs, Wanted};
 use crypto::Tag;
@@ -23,6 +25,7 @@ impl<V: Verbs> DataAccess<'_, V> {
     /// yet, and the caller must hold its lock.
     pub(super) async fn boot(&self, arrived: &mut Arrived<'_>, plaintext: &Line) -> Result<(), Fault> {
         let (scheme, verbs, at) = (self.scheme, self.verbs, self.at);
+        let _boot = under_way(scheme, Mechanism::Boot);
         self.refuse_if_halted()?;
         let next = scheme.planted.has(Bug::BootUnderNextCounter);
         let counter = Counter(arrived.counter.0 + u128::from(next));

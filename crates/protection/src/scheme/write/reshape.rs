@@ -19,9 +19,10 @@
 
 use super::tuple::Tuple;
 use crate::domain::RegisterUpdate;
+use crate::meetings::Mechanism;
 use crate::metadata::{Lines, ParentUpdate};
 use crate::planted::Bug;
-use crate::scheme::Scheme;
+use crate::scheme::{Scheme, under_way};
 use crate::slot::{Role, Slot};
 use crate::tree::{ForestChange, Node};
 use crate::verbs::{Fault, Verbs};
@@ -51,6 +52,7 @@ impl<V: Verbs> Reshape<'_, V> {
         }
         let due = metadata.on_chip(|chip| if chip.power.halted { None } else { chip.forest.change() });
         let Some(ForestChange { fold, grow }) = due else { return Ok(()) };
+        let _reshape = under_way(self.scheme, Mechanism::ForestReshape);
         if let Some(root) = fold {
             self.fold(root).await?;
         }

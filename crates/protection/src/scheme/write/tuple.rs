@@ -30,11 +30,12 @@ use crate::buffer::BufferEntry;
 use crate::codec::{Others, Sealed};
 use crate::counter::Overflow;
 use crate::domain::{RegisterUpdate, Renewal, Renewing};
+use crate::meetings::{self, Mechanism};
 use crate::metadata::Lines;
 use crate::planted::{Bug, SessionBug};
-use crate::scheme::Scheme;
 use crate::scheme::access::DataAccess;
 use crate::scheme::renew::Renewer;
+use crate::scheme::{Scheme, under_way};
 use crate::slot::{Part, Role, Slot, Untrusted};
 use crate::stages::Stages;
 use crate::verbs::{Fault, LockName, Verbs};
@@ -174,6 +175,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     pub(super) fn or_halt<T>(&self, outcome: Result<T, Fault>) -> Result<T, Fault> {
         if outcome.is_err() && !self.scheme.planted.has(Bug::GivenUpGoesOn) {
             self.scheme.metadata.on_chip(|chip| chip.power.halted = true);
+            meetings::note(self.scheme.on_chip(|chip| chip.power.set()));
         }
         outcome
     }
@@ -220,8 +222,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     }
 
     /// Returns the update of the renewal's register by a tuple that begins no renewal. A chip that has halted in a renewal
-    /// drains its persist buffer on battery. If the register did not contain the drained lines, recovery would also accept their
-    /// content from before the renewal, and encrypt it under the counters that the drained content has already used.
+    /// drains its persist buffer on battery. Recovery must not accept their content from before the renewal: it would
+    /// encrypt this content under the counters that the drained content has already used.
     fn written_in_renewal(&self, writes: &[Write<'a, V>]) -> Renewing {
         let renewing = self.scheme.on_chip(|chip| chip.power.renewing);
         let (Some(group), false) = (renewing, self.scheme.planted.has(SessionBug::DrainedInRenewalUnregistered)) else {
@@ -335,6 +337,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// If the renewal fails, the chip halts: otherwise the next tuple would clear the register of the renewal, and its
     /// remaining lines would be lost.
     pub async fn renew_durably(&self, renewal: &Renewal, progress: RenewalProgress) -> Result<(), Fault> {
+        let _renewal = under_way(self.scheme, Mechanism::Renewal);
         self.scheme.on_chip(|chip| chip.power.renewing = Some(renewal.counters));
         let renewed = self.renew_group(renewal, progress).await;
         if renewed.is_ok() {
