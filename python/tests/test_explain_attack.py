@@ -336,10 +336,11 @@ def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_replayed(casemat
         "hidden",
         "detected",
         "not-applicable",
+        "detected",
         "not-applicable",
         "unrecoverable + leaked",
     ]
-    assert [row.worst for row in volatile.rows] == ["unrecoverable", *["not-applicable"] * 6]
+    assert [row.worst for row in volatile.rows] == ["unrecoverable", *["not-applicable"] * 7]
     assert durable.memories > durable.torn
     assert durable.tampered > 0
     assert durable.rows[0].example is not None

@@ -32,7 +32,7 @@ pub struct ReadResult {
 }
 
 /// All versions of a line, oldest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct LineVersions {
     /// A twin of the oracle shares the versions until the line is written again.
     versions: Rc<Vec<Line>>,
@@ -41,7 +41,7 @@ struct LineVersions {
 }
 
 /// All versions of all lines, including start-up contents.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Oracle {
     lines: BTreeMap<LineAddr, LineVersions>,
 }

@@ -213,6 +213,32 @@ mod tests {
     }
 
     #[test]
+    fn only_a_new_root_ends_the_outdated_state_of_the_root_register() {
+        let mut registers = Registers { root: root(1), ..Registers::default() };
+        registers.set(&RegisterUpdate { outdates_root: true, ..RegisterUpdate::default() });
+        registers.set(&RegisterUpdate::default());
+        assert!(registers.outdated);
+        registers.set(&RegisterUpdate { root: Some(root(2)), ..RegisterUpdate::default() });
+        assert!(!registers.outdated);
+    }
+
+    /// Recovery must not encrypt any line that was written since the counters are new.
+    #[test]
+    fn a_tuple_in_a_stopped_renewal_adds_its_lines_to_those_that_are_written() {
+        let renewal = Renewal { counters: Slot(9), old: [0; 64], first: 0, end: 64, written: [LineAddr(5)].into() };
+        let mut registers = Registers::default();
+        let set = |registers: &mut Registers, renewal| {
+            registers.set(&RegisterUpdate { renewal, ..RegisterUpdate::default() });
+        };
+        set(&mut registers, Renewing::Begins(renewal));
+        set(&mut registers, Renewing::Writes(vec![LineAddr(3)]));
+        let written = registers.renewal.as_ref().map(|renewal| renewal.written.clone());
+        assert_eq!(written, Some([LineAddr(3), LineAddr(5)].into()));
+        set(&mut registers, Renewing::Ends);
+        assert_eq!(registers.renewal, None);
+    }
+
+    #[test]
     fn completing_a_tuple_sets_only_the_forest_root_registers_that_it_names() {
         let mut registers = Registers { root: root(1), ..Registers::default() };
         registers.forest.extend([(Slot(1), [1; 64]), (Slot(2), [2; 64])]);

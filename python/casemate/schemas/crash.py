@@ -12,7 +12,8 @@ class CrashExample(Result):
     workload: str
     """Writes of the workload in order, each by the number of its line."""
     point: int
-    """Number of changes of memory that the controller had requested when power failed."""
+    """Number of changes of memory that the controller had requested when power failed; in the row
+    tampering-over-sessions, the number of steps of the history."""
     story: str
     """Description of the events that led to this end."""
     replay: str
@@ -55,7 +56,8 @@ class CrashReport(Result):
     all.
     """
     tampered: int
-    """Number of memory states that an attacker made from these states, without repetitions for each of them."""
+    """Number of memory states that an attacker made from these states, without repetitions for each of them, and of
+    the attacks in the row tampering-over-sessions."""
     rows: tuple[CrashRow, ...]
     """One row for each kind of loss that was tried."""
     agrees: bool

@@ -176,7 +176,8 @@ pub struct CrashRow {
 pub struct CrashExample {
     /// Description of the workload.
     pub workload: String,
-    /// Point at which power failed: changes issued to memory until then, or events of a machine with a battery.
+    /// Point at which power failed: changes issued to memory until then, or events of a machine with a battery. In histories
+    /// over several sessions, the number of steps.
     pub point: usize,
     /// Description of the events.
     pub story: String,
@@ -200,7 +201,7 @@ pub struct CrashReport {
     pub memories: usize,
     /// Memories among these that need a write to arrive torn, out of order or not at all.
     pub torn: usize,
-    /// Different memories that an attacker made from each of these.
+    /// Different memories that an attacker made from each of these, and the attacks in histories over several sessions.
     pub tampered: usize,
     /// Rows that were run.
     pub rows: Vec<CrashRow>,

@@ -4,7 +4,7 @@ use super::durable;
 use super::dying;
 use super::history::History;
 use super::on_battery::{self, Died};
-use super::over_sessions::drawn;
+use super::over_sessions::drawn::{self, DrawnResult};
 use super::revival::{Contents, Revival, changes_of_recovery};
 use super::states::{self, Arrivals, DeadMemory};
 use super::strikes::{self, Strikes};
@@ -14,7 +14,7 @@ use crate::bus::Recording;
 use catalogue::{Loss, Verdict};
 use protection::design::Point;
 use protection::domain::WritePendingQueue;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use units::random::Random;
 
@@ -32,6 +32,8 @@ pub struct Aftermath<'a> {
     plain: OnceCell<Vec<RestartResult>>,
     tampered: OnceCell<Vec<RestartResult>>,
     died: OnceCell<Died>,
+    /// Attacks in histories over several sessions.
+    attacks: Cell<usize>,
 }
 
 impl<'a> Aftermath<'a> {
@@ -42,7 +44,15 @@ impl<'a> Aftermath<'a> {
             true => dying::left(history, extent.events),
             false => history.left(extent.arrivals),
         };
-        Aftermath { history, extent, left, plain: OnceCell::new(), tampered: OnceCell::new(), died: OnceCell::new() }
+        Aftermath {
+            history,
+            extent,
+            left,
+            plain: OnceCell::new(),
+            tampered: OnceCell::new(),
+            died: OnceCell::new(),
+            attacks: Cell::new(0),
+        }
     }
 
     /// Returns every state that a loss of power leaves, point by point.
@@ -62,7 +72,7 @@ impl<'a> Aftermath<'a> {
 
     /// Number of memories that the attacker tampered with, if a row needed any.
     pub fn tampered_with(&self) -> usize {
-        self.tampered.get().map_or(0, Vec::len) + self.died.get().map_or(0, |died| died.put_back)
+        self.tampered.get().map_or(0, Vec::len) + self.died.get().map_or(0, |died| died.put_back) + self.attacks.get()
     }
 
     /// Returns all cases of a row.
@@ -103,7 +113,12 @@ impl<'a> Aftermath<'a> {
         let seeds =
             workload.to_string().bytes().fold(*seed ^ SALT, |seeds, byte| seeds.rotate_left(7) ^ u64::from(byte));
         let mut random = Random::new(seeds);
-        (0..self.extent.over_sessions).flat_map(|_| drawn::carry_out(parts, &setup, random.word())).collect()
+        let results = (0..self.extent.over_sessions).map(|_| drawn::carry_out(parts, &setup, random.word()));
+        let carried_out = |DrawnResult { cases, attacks }| {
+            self.attacks.set(self.attacks.get() + attacks);
+            cases
+        };
+        results.flat_map(carried_out).collect()
     }
 
     fn died(&self) -> &Died {

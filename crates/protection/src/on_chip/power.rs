@@ -59,6 +59,11 @@ impl PowerState {
         self.on_battery = true;
     }
 
+    /// Returns true if a battery supplies the chip.
+    pub fn is_on_battery(&self) -> bool {
+        self.on_battery
+    }
+
     /// Sets the nodes that the battery has to update, each as often as it occurs.
     pub fn needs(&mut self, nodes: impl Iterator<Item = Slot>) {
         let mut needed = FxHashMap::default();

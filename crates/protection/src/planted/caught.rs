@@ -50,6 +50,7 @@ impl Bug {
         Bug::RecoveryForgetsForest,
         Bug::OverSessions(SessionBug::DrainedInRenewalUnregistered),
         Bug::OverSessions(SessionBug::RenewalFindsLost),
+        Bug::OverSessions(SessionBug::RenewalOnBatteryUnnoted),
         Bug::OverSessions(SessionBug::SavedRootStaysOutdated),
         Bug::OverSessions(SessionBug::RefusalOutdatesRoot),
         Bug::OverSessions(SessionBug::LossForgetsEarlier),

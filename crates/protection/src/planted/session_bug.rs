@@ -5,6 +5,8 @@ bugs! {
     SessionBug:
     /// The register of a stopped re-encryption does not contain the lines of its group that the battery drains.
     DrainedInRenewalUnregistered,
+    /// The chip does not note a re-encryption that begins on battery.
+    RenewalOnBatteryUnnoted,
     /// A re-encryption encrypts the older content of lines with lost stores, which then count as found again.
     RenewalFindsLost,
     /// A chip that continues after its battery has saved the root takes the register for outdated, and leaves it valid.

@@ -34,9 +34,22 @@ fn put(machine: &Powered, stored: &Stored) {
     stored.iter().for_each(|(slot, content)| machine.memory().media.borrow_mut().store(*slot, *content));
 }
 
-/// Returns the ciphertext and the tags of a line, as memory holds them.
+/// Bytes of a tag in its line of tags.
+const TAG_BYTES: usize = 8;
+
+/// Returns the ciphertext and the line of tags of a line, as memory holds them.
 fn data_and_tags(machine: &Powered, line: u64) -> Stored {
     stored(machine, [Slot(line)].into_iter().chain(machine.scheme.tag_slot(LineAddr(line))))
+}
+
+/// Puts an earlier ciphertext of a line back with its tag. The tags of other lines stay.
+fn replay(machine: &Powered, line: u64, earlier: &Stored) {
+    let (data, tags) = (earlier[0], earlier[1]);
+    put(machine, &vec![data]);
+    let tag = line as usize % TAG_BYTES * TAG_BYTES..(line as usize % TAG_BYTES + 1) * TAG_BYTES;
+    let mut now = stored(machine, [tags.0])[0].1.examine();
+    now[tag.clone()].copy_from_slice(&tags.1.examine()[tag]);
+    machine.memory().media.borrow_mut().write(tags.0, &now);
 }
 
 /// Accepts a store under attack, and returns the fault that the store reports.
@@ -108,9 +121,12 @@ fn a_line_drained_in_a_stopped_renewal_keeps_its_store_when_recovery_finishes_th
 fn replayed(parts: &Parts, planted: PlantedBug) -> (Result<Line, Fault>, bool) {
     let (machine, old) = halted_in_a_renewal(parts, planted);
     assert_eq!(drain_on_battery(&machine), None, "{:?}", parts.persistence);
-    put(&machine, &old[0]);
+    replay(&machine, BUFFERED[0], &old[0]);
     let (after, _) = machine.revived(&machine.image(), &machine.memory().registers());
     let read = after.read(BUFFERED[0]);
+    for (line, content) in [(OVERFLOWING, 200), (GARBLED, 1), (BUFFERED[1], 2)] {
+        assert_eq!(after.read(line), Ok([content; 64]), "line {line}, {:?}", parts.persistence);
+    }
     (read, after.memory().ledger().reuse().is_some())
 }
 
@@ -132,6 +148,46 @@ fn recovery_accepts_a_replayed_line_if_the_battery_does_not_register_it_in_the_r
     }
 }
 
+/// The renewal begins and stops on battery. Returns the read of the replayed line, and whether one pad has hidden two texts;
+/// `None` if the scheme renews a group as soon as a store overflows its counter.
+fn stopped_on_battery(parts: &Parts, planted: PlantedBug) -> Option<(Result<Line, Fault>, bool)> {
+    let machine = before_the_overflow(parts, planted);
+    let line = BUFFERED[1];
+    let old = data_and_tags(&machine, line);
+    for stored in [OVERFLOWING, line] {
+        machine.accept(stored, 2);
+    }
+    if machine.scheme.counted().renewals.groups > 0 {
+        return None;
+    }
+    let honest = stored(&machine, [Slot(GARBLED)]);
+    put(&machine, &vec![(Slot(GARBLED), [7; 64].into())]);
+    drain_on_battery(&machine);
+    put(&machine, &honest);
+    replay(&machine, line, &old);
+    let (after, _) = machine.revived(&machine.image(), &machine.memory().registers());
+    let read = after.read(line);
+    Some((read, after.memory().ledger().reuse().is_some()))
+}
+
+#[test]
+fn a_replay_of_a_line_drained_after_a_renewal_stopped_on_battery_is_refused() {
+    let refused = (Err(Fault::Tag(LineAddr(BUFFERED[1]))), false);
+    let found: Vec<_> = schemes().iter().filter_map(|parts| stopped_on_battery(parts, PlantedBug::NONE)).collect();
+    assert!(!found.is_empty() && found.iter().all(|found| *found == refused), "{found:?}");
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_renewal_that_is_not_noted_on_battery_or_keeps_one_written_line_admits_a_replay() {
+    use casemate_protection::planted::SessionBug;
+    for bug in [SessionBug::DrainedInRenewalUnregistered, SessionBug::RenewalOnBatteryUnnoted] {
+        let planted = PlantedBug::new(bug.into());
+        let found = schemes().into_iter().find_map(|parts| stopped_on_battery(&parts, planted));
+        assert_eq!(found, Some((Ok([1; 64]), true)), "{bug:?}");
+    }
+}
+
 /// The line that stopped the renewal also stops the first recovery, and power fails once more.
 #[test]
 fn replays_in_the_third_session_of_a_stopped_renewal_are_refused_and_reuse_no_pad() {
@@ -144,7 +200,7 @@ fn replays_in_the_third_session_of_a_stopped_renewal_are_refused_and_reuse_no_pa
         assert_eq!(fault, Some(Fault::Tag(LineAddr(GARBLED))), "{:?}", parts.persistence);
         assert_eq!(drain_on_battery(&second), None);
         put(&second, &honest);
-        old.iter().for_each(|stored| put(&second, stored));
+        BUFFERED.iter().zip(&old).for_each(|(line, earlier)| replay(&second, *line, earlier));
         let (third, _) = second.revived(&second.image(), &second.memory().registers());
         for line in BUFFERED {
             assert_eq!(third.read(line), Err(Fault::Tag(LineAddr(line))), "line {line}, {:?}", parts.persistence);

@@ -33,23 +33,33 @@ struct DrawnHistory {
     /// Slots that the attacker has garbled and not yet put back, with the recording before each change.
     garbled: Vec<(Slot, usize)>,
     story: Vec<String>,
+    /// Number of steps in which the attacker took part.
+    attacks: usize,
 }
 
-/// Draws a history of a design, carries it out, and returns a case for each kind of harm.
-pub fn carry_out(parts: &Parts, setup: &Rc<Setup>, seed: u64) -> Vec<Case> {
+/// Result of a history.
+pub struct DrawnResult {
+    /// A case for the content, and another if a pad has hidden two texts.
+    pub cases: Vec<Case>,
+    /// Number of steps in which the attacker took part.
+    pub attacks: usize,
+}
+
+/// Draws a history of a design, and carries it out.
+pub fn carry_out(parts: &Parts, setup: &Rc<Setup>, seed: u64) -> DrawnResult {
     let mut random = Random::new(seed);
     let left = [(); 2].map(|()| random.below(WRITES_LEFT));
     let attacks_in = [0, 2, 3, 3, 4, 4, 6, 8][random.below(8) as usize];
     let machine = AttackedMachine::new(setup, left);
     let (point, garbled, story) = (parts.persistence.point, Vec::new(), Vec::new());
-    let mut history = DrawnHistory { machine, point, random, attacks_in, garbled, story };
+    let mut history = DrawnHistory { machine, point, random, attacks_in, garbled, story, attacks: 0 };
     for session in 1..=SESSIONS {
         history.runs();
         if session < SESSIONS {
             history.loses_power();
         }
     }
-    history.cases()
+    history.result()
 }
 
 /// Returns the setup of the machines for histories of a design.
@@ -59,7 +69,8 @@ pub fn setup(parts: &Parts, seed: u64, planted: PlantedBug) -> Rc<Setup> {
 
 impl DrawnHistory {
     fn takes(&mut self, action: HistoryStep) {
-        self.story.push(action.to_string());
+        self.attacks += usize::from(action.is_attack());
+        self.story.push(format!("{}: {action}", self.story.len() + 1));
         self.machine.carry_out(&action, &mut self.random);
     }
 
@@ -119,6 +130,7 @@ impl DrawnHistory {
 
     /// Power fails, perhaps in the middle of a store; it may fail once more during recovery. The attacker acts each time.
     fn loses_power(&mut self) {
+        self.restores();
         let is_cut = self.point == Point::Controller && self.random.below(2) == 0;
         let (line, share) = (self.line(), self.random.below(WHOLE + 1));
         let flipped = self.flipped();
@@ -133,6 +145,7 @@ impl DrawnHistory {
             self.takes(HistoryStep::LosePowerInRecovery(share));
             self.attacks_while_off();
         }
+        self.restores();
         self.takes(HistoryStep::Recover);
     }
 
@@ -146,6 +159,15 @@ impl DrawnHistory {
         slots
     }
 
+    /// Most often, the attacker puts back all that it has garbled, so that recovery accepts the memory.
+    fn restores(&mut self) {
+        if self.random.below(4) > 0 {
+            while let Some((slot, recording)) = self.garbled.pop() {
+                self.takes(HistoryStep::PutBack { recording, part: EarlierPart::Slot(slot) });
+            }
+        }
+    }
+
     fn attacks_while_off(&mut self) {
         if self.attacks_in > 0 {
             for _ in 0..self.random.below(ATTACKS_WHILE_OFF + 1) {
@@ -155,11 +177,14 @@ impl DrawnHistory {
         }
     }
 
-    fn cases(self) -> Vec<Case> {
+    fn result(self) -> DrawnResult {
         let point = self.story.len();
-        let story = self.story.join("; ");
+        let (ended, line) = self.machine.judged();
+        let read = line.map_or_else(String::new, |line| format!("; a read of line {line} then ended {ended}"));
+        let story = self.story.join("; ") + &read;
         let case = |verdict| Case { verdict, point, story: story.clone() };
         let leaked = self.machine.has_leaked().then_some(Verdict::Leaked);
-        std::iter::once(self.machine.judged()).chain(leaked).map(case).collect()
+        let cases = std::iter::once(ended).chain(leaked).map(case).collect();
+        DrawnResult { cases, attacks: self.attacks }
     }
 }

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use units::random::Random;
-use units::{Line, LineAddr, Words};
+use units::{Line, LineAddr, WORD_BYTES, Words};
 
 /// Shares of a series of changes are given in thousandths.
 const WHOLE: u64 = 1000;
@@ -100,7 +100,7 @@ impl AttackedMachine {
             }
         }
         run_now(self.scheme.flush(&self.memory));
-        self.record();
+        self.recordings.record(&self.memory.media.borrow());
     }
 
     /// Returns a copy of the machine. The two then change independently.
@@ -157,7 +157,7 @@ impl AttackedMachine {
         self.is_attacked |= action.is_attack();
         match action {
             HistoryStep::Store(line) => self.store(*line),
-            HistoryStep::Read(line) => self.program.worst = self.program.worst.max(self.read(*line)),
+            HistoryStep::Read(line) => self.program_reads(*line),
             HistoryStep::Drain(line) => self.drain(*line),
             HistoryStep::Evict => run_now(self.scheme.flush(&self.memory)),
             HistoryStep::Garble(slot) => {
@@ -185,10 +185,6 @@ impl AttackedMachine {
             }
         }
         self.memory.take_fault();
-        self.record();
-    }
-
-    fn record(&mut self) {
         self.recordings.record(&self.memory.media.borrow());
     }
 
@@ -234,7 +230,7 @@ impl AttackedMachine {
     /// Fetches the line into a cache, which then takes the store.
     fn store_into_caches(&mut self, line: LineAddr) {
         let text = self.program.next_text(line);
-        self.program.worst = self.program.worst.max(self.read(line));
+        self.program_reads(line);
         if self.dirty.contains_key(&line) || self.answer(line).released.is_some() {
             self.dirty.insert(line, text);
         }
@@ -310,6 +306,14 @@ impl AttackedMachine {
         }
     }
 
+    /// Reads a line for the program, which keeps the verdict.
+    fn program_reads(&mut self, line: LineAddr) {
+        if !self.dirty.contains_key(&line) {
+            let answer = self.answer(line);
+            self.program.has_read(line, &answer, self.is_attacked);
+        }
+    }
+
     /// Reads a line, and judges the result.
     fn read(&self, line: LineAddr) -> Verdict {
         if self.dirty.contains_key(&line) {
@@ -325,13 +329,15 @@ impl AttackedMachine {
         ReadResult { released, words: Words::ALL, reported }
     }
 
-    /// Reads all followed lines on a twin. Returns the worst verdict on these and all earlier reads.
-    pub fn judged(&self) -> Verdict {
+    /// Reads all followed lines on a twin. Returns the worst verdict on these and all earlier reads, and the line of the read
+    /// with this verdict.
+    pub fn judged(&self) -> (Verdict, Option<LineAddr>) {
         if !self.is_on {
             return self.program.worst;
         }
         let twin = self.twin();
-        FOLLOWED.into_iter().map(|line| twin.read(line)).fold(self.program.worst, Verdict::max)
+        let reads = FOLLOWED.into_iter().map(|line| (twin.read(line), Some(line)));
+        reads.fold(self.program.worst, |worst, read| if read.0 > worst.0 { read } else { worst })
     }
 
     /// Returns whether a pad has hidden two texts.
@@ -352,7 +358,8 @@ impl AttackedMachine {
 
 impl Hash for AttackedMachine {
     fn hash<H: Hasher>(&self, hash: &mut H) {
-        (self.is_on, self.is_attacked, self.program.texts(), &self.dirty).hash(hash);
+        (self.is_on, self.is_attacked, self.program.texts(), &self.dirty, &self.program.stores).hash(hash);
+        (self.program.worst.0 as u8, self.has_leaked()).hash(hash);
         (&self.recordings, self.memory.registers()).hash(hash);
         if self.is_on {
             self.scheme.hash(hash);
@@ -360,9 +367,9 @@ impl Hash for AttackedMachine {
     }
 }
 
-/// Returns the content with its first bit changed.
+/// Returns the content with a bit of each word changed, so that each tag in a line of tags changes.
 fn garbled(content: Untrusted) -> Untrusted {
     let mut line = content.examine();
-    line[0] ^= 1;
+    line.iter_mut().step_by(WORD_BYTES).for_each(|byte| *byte ^= 1);
     Untrusted::with(line, content.spare_bits())
 }

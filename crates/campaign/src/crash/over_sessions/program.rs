@@ -12,14 +12,14 @@ pub struct StoringProgram {
     pub stores: Oracle,
     /// Number of stores to each line so far, which determines the next text.
     texts: BTreeMap<LineAddr, u64>,
-    /// Worst verdict on a read so far.
-    pub worst: Verdict,
+    /// Worst verdict on a read so far, and the line of that read.
+    pub worst: (Verdict, Option<LineAddr>),
 }
 
 impl StoringProgram {
     /// Returns a program before its first store.
     pub fn new() -> StoringProgram {
-        StoringProgram { stores: Oracle::default(), texts: BTreeMap::new(), worst: Verdict::Harmless }
+        StoringProgram { stores: Oracle::default(), texts: BTreeMap::new(), worst: (Verdict::Harmless, None) }
     }
 
     /// Number of stores to each line so far.
@@ -35,6 +35,17 @@ impl StoringProgram {
         let word = (line.0 << 16 | *number) * 0x0101_0101 + 1;
         text.chunks_exact_mut(WORD_BYTES).for_each(|bytes| bytes.copy_from_slice(&word.to_le_bytes()));
         text
+    }
+
+    /// Notes the result of a read. A content that was released decides which store in doubt has happened.
+    pub fn has_read(&mut self, line: LineAddr, answer: &ReadResult, is_attacked: bool) {
+        let verdict = self.judge(line, answer, is_attacked);
+        if verdict > self.worst.0 {
+            self.worst = (verdict, Some(line));
+        }
+        if let (Some(bytes), Verdict::Harmless) = (answer.released, verdict) {
+            self.stores.note(line, &bytes);
+        }
     }
 
     /// Judges the result of a read. A report without an attacker is a loss.

@@ -135,7 +135,7 @@ impl HistorySearch<'_> {
 
     fn judge(&mut self, machine: &AttackedMachine) {
         let leaked = if machine.has_leaked() { Verdict::Leaked } else { Verdict::Hidden };
-        let verdict = machine.judged().max(leaked);
+        let verdict = machine.judged().0.max(leaked);
         if verdict > Verdict::Detected {
             let steps: Vec<String> = self.path.iter().map(ToString::to_string).collect();
             self.report.finding = Some((steps.join("; "), verdict));

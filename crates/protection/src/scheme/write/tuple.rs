@@ -338,7 +338,11 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// remaining lines would be lost.
     pub async fn renew_durably(&self, renewal: &Renewal, progress: RenewalProgress) -> Result<(), Fault> {
         let _renewal = under_way(self.scheme, Mechanism::Renewal);
-        self.scheme.on_chip(|chip| chip.power.renewing = Some(renewal.counters));
+        let unnoted = self.scheme.planted.has(SessionBug::RenewalOnBatteryUnnoted);
+        self.scheme.on_chip(|chip| {
+            let is_noted = !(unnoted && chip.power.is_on_battery());
+            chip.power.renewing = is_noted.then_some(renewal.counters);
+        });
         let renewed = self.renew_group(renewal, progress).await;
         if renewed.is_ok() {
             self.scheme.on_chip(|chip| chip.power.renewing = None);
