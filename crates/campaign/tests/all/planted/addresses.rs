@@ -26,7 +26,7 @@ pub fn cases() -> Vec<Case> {
         // or all starts of a program with the same keys have the same slots.
         shows(ChunkBug::DrawsFromKeys),
         // A fill reads a blank slot if no program has used the line.
-        case(ChunkBug::UnusedLinesBlank, row(Attack::AddressAndData), Verdict::Leaked, row(Attack::AddressPattern)),
+        case(ChunkBug::UnusedLinesBlank, row(Attack::AddressAndData), Verdict::Leaked, row(Attack::FlipData)),
         // Two texts of a slot are under one pad.
         case(ChunkBug::PadNumberKept, row(Attack::FalseAlarm), Verdict::Leaked, row(Attack::AddressPattern)),
         // A line passes in the slot of another line of its chunk.
