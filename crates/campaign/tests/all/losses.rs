@@ -83,7 +83,7 @@ fn long_tags_survive_a_loss_and_torn_tags_are_found() {
     }
 }
 
-/// Of the workloads of a design that keeps no data over a loss of power, one of this many runs for each share number.
+/// A design that keeps no data over a loss of power runs one of this many workloads for each share number.
 const VOLATILE_SHARE: usize = 31;
 
 /// `casemate crash DESIGN` without options runs all rows over all workloads. A design without persistence leaves hundreds of
