@@ -2,8 +2,8 @@
 //! all lines that depend on the bit.
 //!
 //! The memory contains one full page and one line at the far end, so that two tree paths are in use, with their metadata.
-//! It is large enough for a tree to store three levels. Blank slots are not flipped, because no line in use depends on
-//! them.
+//! It is large enough for a tree to store three levels. Blank slots are not flipped, because no line depends on them. A
+//! permutation also puts lines into memory that no program has used: after a flip in such a slot, the run reads its line.
 //!
 //! Flips of bits that no tag, tree or cipher covers are harmless, since reads release the right bytes. Examples are the
 //! tag entry of a line that was never written, and a field that no check and no cipher reads. The report contains their
@@ -98,12 +98,13 @@ fn tag_with(victim: &Victim, slot: Slot) -> Option<Range<usize>> {
 }
 
 fn flip_each_bit(victim: &Victim, stored: &Recording, (slot, bits): (Slot, Range<usize>), row: &mut ExhaustiveRow) {
+    let unused = victim.unused_line_in(slot);
     for bit in bits {
         let affected = victim.attacked(|bus| {
             bus.flip(slot, bit);
             bus.affected_lines()
         });
-        let judged = affected.into_iter().map(|line| verdict(victim, line, Some((slot, bit))));
+        let judged = affected.into_iter().chain(unused).map(|line| verdict(victim, line, Some((slot, bit))));
         let ended = judged.max().unwrap_or(Verdict::Harmless);
         row.first_at.entry(ended).or_insert((slot.0, bit));
         *row.histogram.entry(ended).or_default() += 1;

@@ -352,6 +352,12 @@ impl Victim {
         self.map().data_slot(line)
     }
 
+    /// Returns the line in a slot of moving lines, if no program has used the line.
+    pub fn unused_line_in(&self, slot: Slot) -> Option<LineAddr> {
+        let moving = self.scheme.moving().filter(|_| slot.0 < self.scheme.layout().data_lines())?;
+        Some(moving.line_for_judge(slot)).filter(|line| self.oracle.current(*line).is_none())
+    }
+
     /// Current map of the memory.
     pub fn map(&self) -> Map<'_> {
         let layout = self.scheme.layout();

@@ -43,12 +43,12 @@ pub use system::SystemPort;
 
 use crate::meetings::Mechanism;
 use crate::planted::{ChunkBug, PlantedBug};
-use crate::record::{Records, SLOTS};
+use crate::record::{Record, Records, SLOTS};
 use crate::release::Release;
 use crate::slot::Slot;
 use crate::verbs::{Fault, LockName, Verbs};
 use access::LineAccess;
-use chunk::{chunk_of, group_of, groups, placed};
+use chunk::{chunk_of, group_of, groups, line_at, placed};
 use counted::EpochCounts;
 use entered::Entered;
 use held::ChunkRecords;
@@ -148,10 +148,19 @@ impl MovingLines {
 
     /// Returns the slot of a line now, even if its record in memory was changed. Only the judge of an attack may call it.
     pub fn slot_for_judge(&self, line: LineAddr) -> Slot {
-        let chunk = chunk_of(line);
+        self.by_record_for_judge(chunk_of(line), |record| placed(record, line).slot())
+    }
+
+    /// Returns the line that is in a slot now, under the same terms.
+    pub fn line_for_judge(&self, slot: Slot) -> LineAddr {
+        let (chunk, index) = (slot.0 / SLOTS as u64, (slot.0 % SLOTS as u64) as usize);
+        self.by_record_for_judge(chunk, |record| line_at(chunk, record.lines_by_slot()[index]))
+    }
+
+    fn by_record_for_judge<R>(&self, chunk: u64, look_up: impl FnOnce(&Record) -> R) -> R {
         match self.counted.borrow().record_of(chunk) {
-            Some(record) => placed(record, line).slot(),
-            None => placed(&self.records.all().first(chunk), line).slot(),
+            Some(record) => look_up(record),
+            None => look_up(&self.records.all().first(chunk)),
         }
     }
 
