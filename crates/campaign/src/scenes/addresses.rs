@@ -5,11 +5,12 @@
 //! which slots cross the bus, with reads and writes, and guesses. It has several strategies, each for another mistake of schemes that
 //! hide addresses. In a row about data the observer also knows the texts of both sequences and sees the content on the bus.
 //!
-//! If the design permutes lines, a row about data has more games, on pages that were used in part. The observer then also knows the
-//! lines that were used before, and compares them with the slots that are blank. In further games the machine starts a program again
-//! with the same keys, and the observer compares this start with earlier starts that it has recorded.
+//! If the design permutes lines, there are further kinds of games. In one of them, the machine starts a program again with the same keys,
+//! and the observer compares this start with earlier starts that it has recorded. In another one, in rows about data, pages were used in
+//! part. The observer then also knows the lines that were used before, and compares them with the slots that are blank.
 //!
-//! A trial has enough games that chance hardly ever guesses all but one. The scene models an order, not a time.
+//! A trial has games of one kind, by its seed. They are so many that chance hardly ever guesses all but one. The scene models an order,
+//! not a time.
 
 mod observer;
 
@@ -57,9 +58,58 @@ fn address_and_data(stage: SceneInput<'_>) -> Option<Ended> {
 /// Names of an observer's strategies, with the games that each has guessed right.
 type Guesses = Vec<(String, usize)>;
 
+/// A kind of games, with the end of its names in the report.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GameKind {
+    OnUsedPages,
+    WithEarlierStart,
+    OnPagesUsedInPart,
+}
+
+impl GameKind {
+    /// Returns the kind of games of this trial.
+    fn of_trial(seed: u64, parts: &Parts, with_data: bool) -> GameKind {
+        let all = [GameKind::OnUsedPages, GameKind::WithEarlierStart, GameKind::OnPagesUsedInPart];
+        let kinds = match (&parts.permutation, with_data) {
+            (None, _) => 1,
+            (Some(_), false) => 2,
+            (Some(_), true) => 3,
+        };
+        all[(seed % kinds) as usize]
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            GameKind::OnUsedPages => "",
+            GameKind::WithEarlierStart => " with an earlier start",
+            GameKind::OnPagesUsedInPart => " on pages used in part",
+        }
+    }
+}
+
 fn play(mut stage: SceneInput<'_>, with_data: bool) -> Option<Ended> {
     let parts = stage.victim.parts().clone();
-    let mut victim = Victim::blank(&parts, stage.seed, stage.planted).ok()?;
+    let kind = GameKind::of_trial(stage.seed, &parts, with_data);
+    let (guesses, counts) = match kind {
+        GameKind::OnUsedPages => on_used_pages(&mut stage, &parts, with_data)?,
+        GameKind::WithEarlierStart => (with_earlier_start(&mut stage, &parts, with_data)?, Vec::new()),
+        GameKind::OnPagesUsedInPart => (on_pages_used_in_part(&mut stage, &parts)?, Vec::new()),
+    };
+    let best = guesses.iter().map(|(_, right)| *right).max().unwrap_or(0);
+    let verdict = if best >= SURE { Verdict::Leaked } else { Verdict::Hidden };
+    let ended = Ended::new(verdict, stage.any_line()).counting(format!("games{}", kind.name()), GAMES as u64);
+    let named = |ended: Ended, (name, right)| ended.counting(format!("{name}{}", kind.name()), right as u64);
+    let ended = guesses.into_iter().fold(ended, named);
+    Some(counts.into_iter().fold(ended, |ended, (what, number)| ended.counting(what, number)))
+}
+
+/// Plays games on chunks with all lines in memory. Also returns counts for the report.
+fn on_used_pages(
+    stage: &mut SceneInput<'_>,
+    parts: &Parts,
+    with_data: bool,
+) -> Option<(Guesses, Vec<(&'static str, u64)>)> {
+    let mut victim = Victim::blank(parts, stage.seed, stage.planted).ok()?;
     // The chunks of the sequences must be within memory.
     let last = (victim.map().data_lines() / LINES_PER_CHUNK).checked_sub(CHUNKS)?;
     let first = (stage.any_line().0 / LINES_PER_CHUNK / CHUNKS * CHUNKS).min(last);
@@ -76,17 +126,7 @@ fn play(mut stage: SceneInput<'_>, with_data: bool) -> Option<Ended> {
         fills += done.fills;
         with_eight += u64::from(done.permutations >= 8);
     }
-    if parts.permutation.is_some() {
-        if with_data {
-            guesses.extend(used_in_part(&mut stage, &parts)?);
-        }
-        guesses.extend(started_again(&mut stage, &parts, with_data)?);
-    }
-    let best = guesses.iter().map(|(_, right)| *right).max().unwrap_or(0);
-    let verdict = if best >= SURE { Verdict::Leaked } else { Verdict::Hidden };
-    let ended = Ended::new(verdict, LineAddr(first * LINES_PER_CHUNK)).counting("games", GAMES as u64);
-    let ended = guesses.into_iter().fold(ended, |ended, (name, right)| ended.counting(name, right as u64));
-    Some(ended.counting("lines brought", fills).counting("games with eight permutations", with_eight))
+    Some((guesses, vec![("lines brought", fills), ("games with eight permutations", with_eight)]))
 }
 
 /// Plays one game on the chunks from `first` on, and counts the strategies that guess the program.
@@ -109,7 +149,7 @@ fn play_game(
 
 /// Plays games on a machine that boots, each on new chunks. A program has stored to half of the lines that the sequences
 /// access, at random, so that the sequences also contain first reads of unused lines. The observer knows these lines.
-fn used_in_part(stage: &mut SceneInput<'_>, parts: &Parts) -> Option<Guesses> {
+fn on_pages_used_in_part(stage: &mut SceneInput<'_>, parts: &Parts) -> Option<Guesses> {
     let mut victim = Victim::booting(parts, &[], stage.seed, stage.planted).ok()?;
     let mut guesses = Guesses::new();
     for first in (0..GAMES as u64).map(|game| game * CHUNKS) {
@@ -124,13 +164,13 @@ fn used_in_part(stage: &mut SceneInput<'_>, parts: &Parts) -> Option<Guesses> {
         let used = UsedLines::These(stored);
         play_game(&mut victim, (first, &used), (&mut stage.random, strategies(true)), &mut guesses);
     }
-    Some(guesses.into_iter().map(|(name, right)| (format!("{name} on pages used in part"), right)).collect())
+    Some(guesses)
 }
 
 /// Plays games on a machine that starts anew for each, with the same keys. The observer has recorded one earlier start of
 /// each program, and guesses the program of the start that is more like this one. The recordings begin when every page has
 /// been permuted: until then all starts have the same records.
-fn started_again(stage: &mut SceneInput<'_>, parts: &Parts, with_data: bool) -> Option<Guesses> {
+fn with_earlier_start(stage: &mut SceneInput<'_>, parts: &Parts, with_data: bool) -> Option<Guesses> {
     let sequences = two_sequences(0, &mut stage.random);
     let image: Vec<(LineAddr, Line)> =
         (0..CHUNKS * LINES_PER_CHUNK).step_by(SETS / 2).map(|line| (LineAddr(line), stage.random.line())).collect();

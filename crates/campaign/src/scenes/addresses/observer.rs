@@ -195,13 +195,11 @@ pub type Resemblance = (&'static str, fn(&Observed, &Observed) -> usize);
 
 /// All resemblances; the last compares data.
 const RESEMBLANCES: [Resemblance; 3] = [
-    ("right by fills of an earlier start", |one, other| alike(&one.fills, &other.fills, |fill| fill.slot)),
-    ("right by the order of an earlier start", |one, other| {
+    ("right by fills", |one, other| alike(&one.fills, &other.fills, |fill| fill.slot)),
+    ("right by the order", |one, other| {
         alike(&one.crossed, &other.crossed, |crossed| (crossed.slot, crossed.kind == Kind::Read))
     }),
-    ("right by bytes of an earlier start", |one, other| {
-        alike(&one.crossed, &other.crossed, |crossed| first_block(&crossed.content))
-    }),
+    ("right by bytes", |one, other| alike(&one.crossed, &other.crossed, |crossed| first_block(&crossed.content))),
 ];
 
 /// Returns the resemblances for an observer that sees the content on the bus, or only addresses.
