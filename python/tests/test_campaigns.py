@@ -39,7 +39,16 @@ def test_an_interrupted_campaign_without_any_report_does_not_pass(
 
 def test_an_interrupted_campaign_passes_on_its_complete_reports(steps: Steps) -> None:
     report = CrashReport(
-        design="none", summary="", workloads=1, points=1, memories=1, torn=0, tampered=0, rows=(), agrees=True
+        design="none",
+        summary="",
+        workloads=1,
+        points=1,
+        memories=1,
+        torn=0,
+        tampered=0,
+        histories=0,
+        rows=(),
+        agrees=True,
     )
 
     def tried(design: str, _: Mapping[str, object]) -> CrashReport:

@@ -14,6 +14,8 @@
 //! A past takes longer than most attacks, so a victim can be copied together with the state of its chip ([`Victim::twin`]).
 
 mod past;
+#[cfg(test)]
+mod tests;
 
 use crate::bus::{Bus, Map, Recording, SlotMap};
 use crate::oracle::{Oracle, ReadResult};
@@ -355,14 +357,14 @@ impl Victim {
     /// Returns the line in a slot of moving lines, if no program has used the line.
     pub fn unused_line_in(&self, slot: Slot) -> Option<LineAddr> {
         let moving = self.scheme.moving().filter(|_| slot.0 < self.scheme.layout().data_lines())?;
-        Some(moving.line_for_judge(slot)).filter(|line| self.oracle.current(*line).is_none())
+        Some(moving.for_judge().line_in(slot)).filter(|line| self.oracle.current(*line).is_none())
     }
 
     /// Current map of the memory.
     pub fn map(&self) -> Map<'_> {
         let layout = self.scheme.layout();
         let (Some(moving), Some(moved)) = (self.scheme.moving(), &self.moved) else { return Map::new(layout) };
-        let note = |line| moved.borrow_mut().note(line, moving.slot_for_judge(line));
+        let note = |line| moved.borrow_mut().note(line, moving.for_judge().slot_of(line));
         self.oracle.lines().into_iter().for_each(note);
         Map::with_moved(layout, moved)
     }
@@ -377,30 +379,5 @@ impl Victim {
         let (lines, map) = (self.oracle.lines(), self.map());
         let media: &mut Media = &mut self.memory.media().borrow_mut();
         attack(&mut Bus::new(media, map, &lines, &self.recordings))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use protection::scheme::Release;
-    use protection::slot::Kind;
-    use protection::speculation::Target;
-
-    #[test]
-    fn a_victim_that_boots_begins_ordered_under_a_design_that_re_orders_lines() {
-        let verified = catalogue::design("fvs-aes").unwrap().parts;
-        let mut speculative = Parts { release: Release::Speculative, ..verified.clone() };
-        speculative.speculation.of = vec![Target::Ciphertext];
-        for parts in [verified, speculative] {
-            let lines: Vec<LineAddr> = (0..8).map(LineAddr).collect();
-            let victim = Victim::booting(&parts, &lines, 1, PlantedBug::NONE).unwrap();
-            for line in lines {
-                assert_eq!(victim.read(line).0.released.as_ref(), victim.oracle().current(line));
-            }
-            // No write has changed a bitmap: the reads have put the bitmaps of re-ordered lines into memory.
-            let bitmaps = victim.scheme.layout().region(Kind::Bitmaps).unwrap();
-            assert!(!victim.memory.read(bitmaps.slot(0)).is_blank(), "{:?}", parts.release);
-        }
     }
 }

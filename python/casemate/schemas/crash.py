@@ -48,7 +48,7 @@ class CrashReport(Result):
     workloads: int
     """Number of workloads that were carried out."""
     points: int
-    """Number of points at which power failed, over all workloads."""
+    """Number of points at which power failed, over all workloads; none if only the row tampering-over-sessions ran."""
     memories: int
     """Number of different memory states after losses, counted separately for each workload."""
     torn: int
@@ -58,6 +58,8 @@ class CrashReport(Result):
     tampered: int
     """Number of memory states that an attacker made from these states, without repetitions for each of them, and of
     the attacks in the row tampering-over-sessions."""
+    histories: int
+    """Number of histories over several sessions, for the row tampering-over-sessions."""
     rows: tuple[CrashRow, ...]
     """One row for each kind of loss that was tried."""
     agrees: bool

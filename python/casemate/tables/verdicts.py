@@ -146,12 +146,16 @@ def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
         cells = [_verdict(row.worst, row.claim, row.agrees) for row in report.rows]
         numbers = (report.memories, report.torn, report.tampered)
         table.add_row(report.design, *cells, *map(amounts.count, numbers))
-    each = ((report.points, report.memories, report.torn, report.tampered) for report in reports)
-    points, memories, torn, tampered = (amounts.count(sum(numbers)) for numbers in zip(*each, strict=True))
-    tried = (
-        f"{_of_each(report.workloads for report in reports)} each, {points} points in all; they left {memories} "
-        f"different memories, {torn} of them only by torn or reordered writes; an attacker made {tampered} from these"
-    )
+    each = ((report.points, report.memories, report.torn, report.tampered, report.histories) for report in reports)
+    points, memories, torn, tampered, histories = (amounts.count(sum(numbers)) for numbers in zip(*each, strict=True))
+    tried = f"{_of_each(report.workloads for report in reports)} each"
+    if any(report.points for report in reports):
+        tried += (
+            f", {points} points in all; they left {memories} different memories, {torn} of them only by torn or "
+            f"reordered writes; an attacker made {tampered} from these"
+        )
+    if any(report.histories for report in reports):
+        tried += f"; {histories} histories over several sessions"
     differing = [(report, row) for report in reports for row in report.rows if not row.agrees]
     if not differing:
         return Group(table, Text(f"All as claimed ({tried}).", style="green"), *_counter_example(reports))

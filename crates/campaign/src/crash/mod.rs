@@ -194,15 +194,18 @@ pub struct CrashReport {
     pub summary: String,
     /// Workloads that were carried out.
     pub workloads: usize,
-    /// Points at which power failed, over all workloads.
+    /// Points at which power failed, over all workloads; none if only histories over several sessions were
+    /// carried out.
     pub points: usize,
-    /// Different memories that losses left, counted per workload, including those of dying batteries if a row
-    /// needed any.
+    /// Different memories that losses left, counted per workload, including those of dying batteries, if a row needed
+    /// any.
     pub memories: usize,
     /// Memories among these that need a write to arrive torn, out of order or not at all.
     pub torn: usize,
     /// Different memories that an attacker made from each of these, and the attacks in histories over several sessions.
     pub tampered: usize,
+    /// Histories over several sessions.
+    pub histories: usize,
     /// Rows that were run.
     pub rows: Vec<CrashRow>,
     /// True if all rows agree with their claims.
@@ -230,20 +233,21 @@ pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(u
     let chosen: Vec<(usize, &Workload)> =
         all.iter().enumerate().filter(|(index, _)| options.workload.is_none_or(|only| only == *index)).collect();
     let mut rows: Vec<CrashRow> = options.rows.iter().map(|loss| blank_row(design, *loss)).collect();
-    let (mut points, mut memories, mut torn, mut tampered) = (0, 0, 0, 0);
+    let (mut points, mut memories, mut torn, mut tampered, mut histories) = (0, 0, 0, 0, 0);
     for (done, (index, workload)) in chosen.iter().enumerate() {
         progress(done, chosen.len());
         let history = History::of(design, workload, options.seed, options.planted);
         let aftermath = Aftermath::of(&history, options);
-        points += aftermath.points();
         for row in &mut rows {
             for case in aftermath.cases(row.loss) {
                 note(row, design, *index, workload, options, case);
             }
         }
-        let distinct = states::distinct(aftermath.left().iter().chain(aftermath.left_by_dead_batteries()));
+        points += aftermath.points();
+        let distinct = aftermath.memories();
         (memories, torn) = (memories + distinct.0, torn + distinct.1);
         tampered += aftermath.tampered_with();
+        histories += aftermath.histories();
     }
     progress(chosen.len(), chosen.len());
     for row in &mut rows {
@@ -260,6 +264,7 @@ pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(u
         memories,
         torn,
         tampered,
+        histories,
         agrees: rows.iter().all(|row| row.agrees),
         rows,
     }

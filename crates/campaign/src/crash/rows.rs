@@ -24,60 +24,71 @@ const DEPTH_MAX: usize = 3;
 const GOES_ON_WITH: usize = 4;
 /// Combinations of the lines in flight that are tried at a point of a recovery.
 const ARRIVALS_IN_RECOVERY: Arrivals = Arrivals::Any(16);
+
 /// Memories that one history leaves, with their trials. Each kind of trial runs when a row first needs it.
 pub struct Aftermath<'a> {
     history: &'a History,
     extent: CaseBudget,
-    left: Vec<DeadMemory>,
+    left: OnceCell<Vec<DeadMemory>>,
     plain: OnceCell<Vec<RestartResult>>,
     tampered: OnceCell<Vec<RestartResult>>,
     died: OnceCell<Died>,
-    /// Attacks in histories over several sessions.
-    attacks: Cell<usize>,
+    /// Histories over several sessions, and the attacks in them.
+    over_sessions: Cell<(usize, usize)>,
 }
 
 impl<'a> Aftermath<'a> {
-    /// Collects the memories that a history leaves.
+    /// Returns the trials on the memories that a history leaves; none of them has run yet.
     pub fn of(history: &'a History, options: &CrashOptions) -> Aftermath<'a> {
-        let extent = options.extent(history);
-        let left = match history.parts.persistence.has_battery() {
-            true => dying::left(history, extent.events),
-            false => history.left(extent.arrivals),
-        };
         Aftermath {
             history,
-            extent,
-            left,
+            extent: options.extent(history),
+            left: OnceCell::new(),
             plain: OnceCell::new(),
             tampered: OnceCell::new(),
             died: OnceCell::new(),
-            attacks: Cell::new(0),
+            over_sessions: Cell::default(),
         }
     }
 
-    /// Returns every state that a loss of power leaves, point by point.
-    pub fn left(&self) -> &[DeadMemory] {
-        &self.left
+    /// Returns every state that a loss of power leaves, point by point. Only histories over several sessions do without them.
+    fn left(&self) -> &[DeadMemory] {
+        self.left.get_or_init(|| match self.history.parts.persistence.has_battery() {
+            true => dying::left(self.history, self.extent.events),
+            false => self.history.left(self.extent.arrivals),
+        })
     }
 
-    /// Number of points at which power failed.
+    /// Number of points at which power failed; none if only histories over several sessions were carried out.
     pub fn points(&self) -> usize {
-        self.left.chunk_by(|one, next| one.point == next.point).count()
+        self.left.get().map_or(0, |left| left.chunk_by(|one, next| one.point == next.point).count())
     }
 
-    /// Returns the memories that dead batteries left, if a row needed any.
-    pub fn left_by_dead_batteries(&self) -> &[DeadMemory] {
-        self.died.get().map_or(&[], |died| &died.left)
+    /// Number of different memories that losses left, also by dead batteries, and those among them that only a torn or
+    /// reordered write leaves; none if only histories over several sessions were carried out.
+    pub fn memories(&self) -> (usize, usize) {
+        let by_dead_batteries = self.died.get().map_or(&[][..], |died| &died.left);
+        states::distinct(self.left.get().into_iter().flatten().chain(by_dead_batteries))
     }
 
     /// Number of memories that the attacker tampered with, if a row needed any.
     pub fn tampered_with(&self) -> usize {
-        self.tampered.get().map_or(0, Vec::len) + self.died.get().map_or(0, |died| died.put_back) + self.attacks.get()
+        self.tampered.get().map_or(0, Vec::len)
+            + self.died.get().map_or(0, |died| died.put_back)
+            + self.over_sessions.get().1
+    }
+
+    /// Number of histories over several sessions, if a row needed any.
+    pub fn histories(&self) -> usize {
+        self.over_sessions.get().0
     }
 
     /// Returns all cases of a row.
     pub fn cases(&self, loss: Loss) -> Vec<Case> {
         let survives = self.history.parts.persistence.exists();
+        if loss != Loss::TamperingOverSessions {
+            self.left();
+        }
         match loss {
             Loss::PowerLoss => self.plain().iter().map(RestartResult::content).collect(),
             _ if !survives => Vec::new(),
@@ -115,7 +126,8 @@ impl<'a> Aftermath<'a> {
         let mut random = Random::new(seeds);
         let results = (0..self.extent.over_sessions).map(|_| drawn::carry_out(parts, &setup, random.word()));
         let carried_out = |DrawnResult { cases, attacks }| {
-            self.attacks.set(self.attacks.get() + attacks);
+            let before = self.over_sessions.get();
+            self.over_sessions.set((before.0 + 1, before.1 + attacks));
             cases
         };
         results.flat_map(carried_out).collect()
@@ -127,14 +139,14 @@ impl<'a> Aftermath<'a> {
     }
 
     fn plain(&self) -> &[RestartResult] {
-        self.plain.get_or_init(|| self.left.iter().map(|dead| plain_loss(self.history, dead)).collect())
+        self.plain.get_or_init(|| self.left().iter().map(|dead| plain_loss(self.history, dead)).collect())
     }
 
     /// Selects, at each point, the states in which all lines have arrived, and a limited number of other states. A memory that
     /// several points leave is taken at the last of them, when most writes have returned.
     fn chosen(&self) -> Vec<&DeadMemory> {
         let few = self.extent.torn_at_a_point;
-        let of_each_point = self.left.chunk_by(|one, next| one.point == next.point).flat_map(|at_point| {
+        let of_each_point = self.left().chunk_by(|one, next| one.point == next.point).flat_map(|at_point| {
             let (in_order, torn): (Vec<_>, Vec<_>) = at_point.iter().partition(|dead| dead.in_order);
             let step = torn.len().div_ceil(few).max(1);
             in_order.into_iter().chain(torn.into_iter().step_by(step).take(few))
@@ -188,7 +200,7 @@ impl<'a> Aftermath<'a> {
     /// Returns the memories that an attacker has seen on the bus until then: `went_through` if given, else the earlier states of
     /// the history.
     fn seen<'d>(&'d self, dead: &DeadMemory, went_through: Option<&'d [Recording]>) -> Vec<&'d Recording> {
-        let earlier = self.left.iter().filter(|earlier| earlier.in_order && earlier.point < dead.point);
+        let earlier = self.left().iter().filter(|earlier| earlier.in_order && earlier.point < dead.point);
         let mut seen = vec![&self.history.memory];
         match went_through {
             Some(memories) => seen.extend(memories.iter().filter(|memory| **memory != dead.image)),

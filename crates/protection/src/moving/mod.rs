@@ -22,6 +22,7 @@ mod counted;
 mod entered;
 mod free;
 mod held;
+mod judge;
 mod lines;
 mod locks;
 mod opening;
@@ -35,6 +36,7 @@ pub use context::ContextError;
 pub use contexts_design::ContextsDesign;
 pub use counted::MovingCounters;
 pub use free::PermutationTime;
+pub use judge::SlotsForJudge;
 pub use lines::ChunkLines;
 pub use locks::{LockingCache, Room, SmallCache};
 pub use processes::ProcessId;
@@ -43,12 +45,12 @@ pub use system::SystemPort;
 
 use crate::meetings::Mechanism;
 use crate::planted::{ChunkBug, PlantedBug};
-use crate::record::{Record, Records, SLOTS};
+use crate::record::{Records, SLOTS};
 use crate::release::Release;
 use crate::slot::Slot;
 use crate::verbs::{Fault, LockName, Verbs};
 use access::LineAccess;
-use chunk::{chunk_of, group_of, groups, line_at, placed};
+use chunk::{chunk_of, group_of, groups, placed};
 use counted::EpochCounts;
 use entered::Entered;
 use held::ChunkRecords;
@@ -146,22 +148,9 @@ impl MovingLines {
         Ok(placed(&*self.records.get(verbs, chunk_of(line)).await?, line).slot())
     }
 
-    /// Returns the slot of a line now, even if its record in memory was changed. Only the judge of an attack may call it.
-    pub fn slot_for_judge(&self, line: LineAddr) -> Slot {
-        self.by_record_for_judge(chunk_of(line), |record| placed(record, line).slot())
-    }
-
-    /// Returns the line that is in a slot now, under the same terms.
-    pub fn line_for_judge(&self, slot: Slot) -> LineAddr {
-        let (chunk, index) = (slot.0 / SLOTS as u64, (slot.0 % SLOTS as u64) as usize);
-        self.by_record_for_judge(chunk, |record| line_at(chunk, record.lines_by_slot()[index]))
-    }
-
-    fn by_record_for_judge<R>(&self, chunk: u64, look_up: impl FnOnce(&Record) -> R) -> R {
-        match self.counted.borrow().record_of(chunk) {
-            Some(record) => look_up(record),
-            None => look_up(&self.records.all().first(chunk)),
-        }
+    /// Returns the slots of all lines now, for the judge of an attack.
+    pub fn for_judge(&self) -> SlotsForJudge<'_> {
+        SlotsForJudge(self)
     }
 
     /// Calls `name` with each slot that a read of a line would fetch now, as far as the chip knows. These are the line's slot and
