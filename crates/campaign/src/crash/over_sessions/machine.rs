@@ -260,7 +260,8 @@ impl AttackedMachine {
         self.is_on = false;
     }
 
-    /// Cuts the power after a share of the changes that a piece of work makes to memory.
+    /// Cuts the power after a share of the changes that a piece of work makes to memory. A battery works again once
+    /// recovery has made its last change, so with a battery the power fails before that change.
     fn lose_power_in(
         &mut self,
         share: u64,
@@ -270,7 +271,9 @@ impl AttackedMachine {
         let verbs = Explained::new(self.memory.clone());
         run_now(work(&self.scheme, &verbs));
         let mut changes = Changes::among(verbs.take_operations());
-        let point = (changes.operations.len() as u64 * share / WHOLE) as usize;
+        let has_battery = self.setup.point != Point::Controller;
+        let last = changes.operations.len().saturating_sub(usize::from(has_battery));
+        let point = ((changes.operations.len() as u64 * share / WHOLE) as usize).min(last);
         let before = Rc::new(self.memory.ledger().clone());
         let shown = changes.shown(&before, WritePendingQueue::Inside).swap_remove(point);
         changes.operations.truncate(point);
