@@ -64,8 +64,8 @@ impl<'a> Aftermath<'a> {
         self.left.get().map_or(0, |left| left.chunk_by(|one, next| one.point == next.point).count())
     }
 
-    /// Number of different memories that losses left, also by dead batteries, and those among them that only a torn or
-    /// reordered write leaves; none if only histories over several sessions were carried out.
+    /// Number of different memories that losses left, also by dead batteries. The second number counts those that need a
+    /// torn or reordered write. Both are zero if only histories over several sessions were carried out.
     pub fn memories(&self) -> (usize, usize) {
         let by_dead_batteries = self.died.get().map_or(&[][..], |died| &died.left);
         states::distinct(self.left.get().into_iter().flatten().chain(by_dead_batteries))
