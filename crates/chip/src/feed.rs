@@ -12,7 +12,9 @@ mod flushing;
 mod pages;
 mod pieces;
 mod running;
+mod shown;
 mod skim;
+mod skipped;
 #[cfg(test)]
 mod tests;
 mod translation;
@@ -26,7 +28,7 @@ pub use translation::Spaces;
 use crate::load_values::WrongLoad;
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
-use crate::shadow::persisted::{becomes_mapped, before_show, is_persistent};
+use crate::shadow::persisted::is_persistent;
 use allowance::Allowance;
 use attributes::Attributes;
 use isa::PersistEffect;
@@ -35,12 +37,13 @@ use machine::paging::{OutOfMemory, PageTable};
 use pages::PageEventHandler;
 use protection::moving::{ContextError, ProcessId};
 use running::Running;
+use shown::{ShownLine, show_lines};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use thiserror::Error;
 use translation::Translation;
-use units::{Line, LineAddr, VirtAddr};
-use workload::stream::{Access, AccessKind};
+use units::{LineAddr, VirtAddr};
+use workload::stream::{Access, AccessKind, LineCause};
 use workload::walker::{Event, Walker};
 use workload::{Stretch, Supplier, WorkloadError};
 
@@ -192,12 +195,14 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
         translation.refresh();
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
-            Event::Line { strand, addr, .. } if translation.passes_over(strand.process, addr) => {}
-            Event::Line { strand, addr, content, mapped, .. } => match translation.physical(strand, addr) {
+            Event::Line { strand, addr, cause, .. } if translation.skipped.passes_over(strand.process, addr, cause) => {
+            }
+            Event::Line { strand, addr, content, mapped, cause } => match translation.physical(strand, addr) {
                 Ok((_, physical)) => {
                     let by = Accessor { program: translation.spaces.program, strand, stretch: *stretch };
                     let parts = translation.length().parts(translation.length().line_of(physical), content);
-                    show_lines((&mut *shadow.borrow_mut(), by, core), (parts, mapped), foreign, counters);
+                    let how = ShownLine { mapped, is_written: cause == LineCause::Kernel };
+                    show_lines((&mut *shadow.borrow_mut(), by, core), (parts, how), foreign, counters);
                 }
                 Err(full) => trouble = Some(full),
             },
@@ -307,31 +312,6 @@ fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], count
         shadow.stored(core, line, range.clone());
         shadow.log.iter_mut().for_each(|log| log.stored(core, line, range.clone()));
         counters.persistent_stores += 1;
-    }
-}
-
-/// Passes the content of lines that the program of a core is about to access, also of mapped files, to the shadow.
-/// Records each line that had other content before.
-fn show_lines(
-    (shadow, by, core): (&mut Shadow, Accessor, usize),
-    (lines, mapped): (impl Iterator<Item = (LineAddr, Line)>, bool),
-    foreign: &mut Vec<LineAddr>,
-    counters: &mut FeedCounters,
-) {
-    for (line, content) in lines {
-        if shadow.persisted.is_some() {
-            before_show(shadow, core, line, &content);
-            shadow.log.iter_mut().for_each(|log| log.shown(core, line, &content));
-        }
-        if let Some(loads) = &mut shadow.loads {
-            loads.show(line, by);
-        }
-        counters.mapped_lines += u64::from(mapped);
-        let behind = mapped && becomes_mapped(shadow, line);
-        if shadow.show(line, &content) || behind {
-            foreign.push(line);
-            counters.foreign_writes += 1;
-        }
     }
 }
 

@@ -3,15 +3,19 @@
 //! Without this module, QEMU would pass an executable for the host's architecture to the kernel, and the program would
 //! run unrecorded.
 
-use crate::qemu::{guest, guest_base, qemu_plugin_path_to_binary};
+use crate::process_writes::process_of;
+use crate::qemu::{guest, guest_base};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use wire::launch;
 use wire::program::{self, ExecutableKind};
 
 /// Most arguments that the recorder copies. The kernel itself limits their bytes.
 const ARGUMENTS: usize = 1 << 20;
+/// Most links that are followed, as in the kernel.
+const LINKS: usize = 40;
 
 /// A program that is about to replace this one.
 pub struct QemuCommand {
@@ -67,17 +71,34 @@ impl QemuCommand {
     }
 }
 
+/// Returns the path of the program that a call names. An entry `exe` of `/proc` is QEMU for the kernel, and the program
+/// of that process for the program.
 fn guest_path(address: u64) -> PathBuf {
-    let path = guest_string(address);
-    if path.as_bytes() != b"/proc/self/exe" {
-        return PathBuf::from(OsString::from_vec(path.into_bytes()));
+    let path = PathBuf::from(OsString::from_vec(guest_string(address).into_bytes()));
+    process_behind(&path).and_then(program_of).unwrap_or(path)
+}
+
+/// Returns the process whose entry `exe` of `/proc` a path names, through links or from inside of `/proc`, if the entry
+/// is this QEMU. The path of QEMU's own file names QEMU.
+fn process_behind(path: &Path) -> Option<u32> {
+    let file = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    file(path).filter(|found| Some(*found) == file(Path::new("/proc/self/exe")))?;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = std::fs::canonicalize(folder).ok()?;
+        path = folder.join(path.file_name()?);
+        if let Some(process) = process_of(&path, "exe") {
+            return Some(process);
+        }
+        path = folder.join(std::fs::read_link(&path).ok()?);
     }
-    // For the program, this path means the program itself, not QEMU.
-    // SAFETY: QEMU returns a null pointer, or a string that QEMU owns.
-    let own = unsafe { qemu_plugin_path_to_binary() };
-    // SAFETY: the pointer is not null, so it points to that string.
-    let own = if own.is_null() { path } else { unsafe { CStr::from_ptr(own) }.to_owned() };
-    PathBuf::from(OsString::from_vec(own.into_bytes()))
+    None
+}
+
+/// Returns the program that a recorded process executes.
+fn program_of(process: u32) -> Option<PathBuf> {
+    launch::program_of(&std::fs::read(format!("/proc/{process}/cmdline")).ok()?)
 }
 
 fn guest_string(address: u64) -> CString {

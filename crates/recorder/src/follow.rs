@@ -1,11 +1,10 @@
 //! Follows system calls: memory that the kernel writes, maps or makes durable, and processes that the kernel copies or
 //! ends.
 
-use crate::lines::lines_of;
 use crate::mappings::{copies_process, file_behind, whole_pages};
 use crate::memory::{ProcessMemory, ThreadOutput};
 use crate::objects::{self, ObjectChange};
-use crate::pages::PAGE_LINES;
+use crate::process_writes;
 use crate::qemu::guest;
 use crate::syscalls::{self, WrittenMemory};
 use libc::c_int;
@@ -44,6 +43,7 @@ impl Call<'_> {
             return;
         }
         let has_changed = self.follow_mappings();
+        self.follow_process_writes();
         self.follow_objects();
         self.follow_ends();
         if has_changed && self.of_several_threads {
@@ -60,20 +60,9 @@ impl Call<'_> {
         }
     }
 
-    /// Handles addresses that the kernel may have written. Other mappings of an object show the write at once. A page
-    /// that was shared with another process is now private to this process.
+    /// Handles addresses that the kernel may have written.
     fn rewrite(&mut self, address: u64, bytes: u64) {
-        self.memory.pages.forget(address, bytes);
-        if !self.output.thread.recording || bytes == 0 {
-            return;
-        }
-        let lines = lines_of(address, bytes);
-        for page in lines.start / PAGE_LINES..lines.end.div_ceil(PAGE_LINES) {
-            self.memory.copy_if_shared(&mut self.output, page);
-        }
-        for shared in self.memory.mappings.shared_in(&(address..address.saturating_add(bytes))) {
-            self.memory.send_again(&mut self.output, lines_of(shared.start, shared.end - shared.start));
-        }
+        self.memory.rewrite(&mut self.output, address, bytes);
     }
 
     /// Follows changes of mappings. Returns true if the recorder has sent a change to the simulator.
@@ -86,7 +75,7 @@ impl Call<'_> {
                 let addresses = returned..returned.saturating_add(whole_pages(bytes));
                 let was_shown = self.unmap(&addresses);
                 if let Some(object) = self.memory.mappings.map(addresses, &self.arguments, self.image) {
-                    self.output.ring.objects().insert(object);
+                    self.output.ring.between_processes().objects.insert(object);
                 }
                 was_shown
             }
@@ -108,7 +97,7 @@ impl Call<'_> {
                 let Some((addresses, object)) = self.memory.mappings.attach(address as c_int, returned) else {
                     return false;
                 };
-                self.output.ring.objects().insert(object);
+                self.output.ring.between_processes().objects.insert(object);
                 self.unmap(&addresses)
             }
             libc::SYS_shmdt => {
@@ -146,6 +135,18 @@ impl Call<'_> {
         any
     }
 
+    /// Follows kernel writes to the memory of a process by its number. If it is another process, its recorder takes the
+    /// write up when that process leaves its next system call.
+    fn follow_process_writes(&mut self) {
+        let Some(write) = process_writes::written(self.number, &self.arguments, self.returned) else { return };
+        let (address, bytes) = (write.addresses.start, write.addresses.end - write.addresses.start);
+        if write.pid == std::process::id() {
+            self.rewrite(address, bytes);
+        } else {
+            self.output.ring.between_processes().remote_writes.post(write.pid, address, bytes);
+        }
+    }
+
     /// Follows kernel writes to files that are mapped, and calls that make objects durable.
     fn follow_objects(&mut self) {
         let arguments = self.arguments;
@@ -154,12 +155,15 @@ impl Call<'_> {
         }
         match objects::change(self.number, &arguments, self.returned) {
             Some(ObjectChange::Written(file, bytes)) if !bytes.is_empty() => {
-                if let Some(found) = file_behind(file).filter(|found| self.output.ring.objects().may_contain(found.id))
+                if let Some(found) =
+                    file_behind(file).filter(|found| self.output.ring.between_processes().objects.may_contain(found.id))
                 {
                     objects::send_lines(found.id, file, &bytes, |record| self.output.push(record));
                 }
             }
-            Some(ObjectChange::Cut(object, end)) if self.output.ring.objects().may_contain(object) => {
+            Some(ObjectChange::Cut(object, end))
+                if self.output.ring.between_processes().objects.may_contain(object) =>
+            {
                 self.output.push(&[word::control(Control::ObjectCut, 0, 0), object, end]);
             }
             _ => {}
@@ -167,11 +171,11 @@ impl Call<'_> {
         let synced: Vec<(u64, Range<u64>)> = match self.number {
             libc::SYS_msync if arguments[2] as c_int & libc::MS_SYNC != 0 => {
                 let synced = arguments[0]..arguments[0].saturating_add(whole_pages(arguments[1]));
-                self.memory.mappings.objects_in(&synced)
+                self.memory.mappings.objects_in(&synced).into_iter().map(|part| (part.id, part.bytes)).collect()
             }
             libc::SYS_fsync | libc::SYS_fdatasync => {
-                let found =
-                    file_behind(arguments[0] as c_int).filter(|found| self.output.ring.objects().may_contain(found.id));
+                let found = file_behind(arguments[0] as c_int)
+                    .filter(|found| self.output.ring.between_processes().objects.may_contain(found.id));
                 found.map(|found| (found.id, 0..u64::MAX)).into_iter().collect()
             }
             _ => Vec::new(),

@@ -26,12 +26,14 @@ mod objects;
 mod oddities;
 mod pages;
 mod position;
+mod process_writes;
 mod qemu;
 mod registers;
 mod reservation;
 mod state;
 mod syscalls;
 mod thread;
+mod thread_table;
 mod unfenced;
 
 use flushes::FlushWatch;

@@ -73,6 +73,16 @@ pub struct Mapping {
     original_offset: u64,
 }
 
+/// Part of an object that is mapped.
+pub struct ObjectPart {
+    /// Number of the object.
+    pub id: u64,
+    /// Addresses of the part.
+    pub addresses: Range<u64>,
+    /// Bytes of the object at these addresses.
+    pub bytes: Range<u64>,
+}
+
 /// All known mappings, by their first addresses.
 pub struct Mappings {
     by_start: Mutex<BTreeMap<u64, Mapping>>,
@@ -149,25 +159,26 @@ impl Mappings {
         mapping.addresses.contains(&address).then(|| mapping.clone())
     }
 
-    /// Returns the parts of objects that are mapped among these addresses: the object's number and its range of bytes.
-    pub fn objects_in(&self, addresses: &Range<u64>) -> Vec<(u64, Range<u64>)> {
+    /// Returns the parts of objects that are mapped among these addresses.
+    pub fn objects_in(&self, addresses: &Range<u64>) -> Vec<ObjectPart> {
         let part = |mapping: &Mapping| match mapping.backing {
             Backing::Object { id, .. } => {
-                let common = common(&mapping.addresses, addresses)?;
-                Some((id, mapping.offset_of(common.start)..mapping.offset_of(common.end)))
+                let addresses = common(&mapping.addresses, addresses)?;
+                let bytes = mapping.offset_of(addresses.start)..mapping.offset_of(addresses.end);
+                Some(ObjectPart { id, addresses, bytes })
             }
             _ => None,
         };
         self.lock().values().filter_map(part).collect()
     }
 
-    /// Returns the addresses among these at which an object is mapped.
-    pub fn shared_in(&self, addresses: &Range<u64>) -> Vec<Range<u64>> {
-        let shared = |mapping: &Mapping| {
-            let common = common(&mapping.addresses, addresses);
-            common.filter(|_| matches!(mapping.backing, Backing::Object { .. }))
+    /// Returns true if this process has another mapping of an object than the one at this address.
+    pub fn has_other_view(&self, object: u64, address: u64) -> bool {
+        let is_other = |mapping: &Mapping| {
+            matches!(mapping.backing, Backing::Object { id, .. } if id == object)
+                && !mapping.addresses.contains(&address)
         };
-        self.lock().values().filter_map(shared).collect()
+        self.lock().values().any(is_other)
     }
 
     /// Adds a mapping that the program has made. Returns the number of its object or file, if it has one.

@@ -4,9 +4,11 @@
 //! for a store, the recorder therefore restores the earlier bytes: zeros in new memory, the file's own bytes in a
 //! private mapping. The recorder does not know the earlier bytes in two cases. The first is a line that the kernel has
 //! written, the second an object that is mapped shared and contained other bytes than zeros. In these cases, the sent
-//! line already contains the bytes of the first store.
+//! line already contains the bytes of the first store. In a page of an object, the line is marked
+//! ([`LineCause::FirstStore`]): if the simulator knows the page from another mapping, it keeps its own content.
 
-use crate::mappings::{Backing, Mapping, Mappings};
+use crate::lines::lines_of;
+use crate::mappings::{Backing, Mapping, Mappings, ObjectPart};
 use crate::pages::{PAGE_LINES, Pages};
 use crate::qemu::guest;
 use crate::thread::Thread;
@@ -47,6 +49,14 @@ pub enum ShownAccess {
 impl ShownAccess {
     fn is_store(&self) -> bool {
         matches!(self, ShownAccess::Store { .. })
+    }
+
+    /// Returns the bytes that the access stores.
+    fn stored(&self) -> Range<u64> {
+        match self {
+            ShownAccess::Store { bytes, .. } => bytes.clone(),
+            ShownAccess::Load => 0..0,
+        }
     }
 
     /// Returns true if the instruction has already loaded from the line.
@@ -136,16 +146,39 @@ impl ProcessMemory {
         }
     }
 
-    /// Sends lines again that the kernel has written, if the simulator was shown their pages.
-    pub fn send_again(&self, output: &mut ThreadOutput<'_>, lines: Range<u64>) {
-        for line in lines.filter(|line| self.pages.is_shown(line / PAGE_LINES)) {
-            self.pages.send(line);
-            self.send_line(output, line);
+    /// Handles addresses that the kernel may have written. Other mappings of an object show the write at once. A page
+    /// that was shared with another process is now private to this process.
+    pub fn rewrite(&self, output: &mut ThreadOutput<'_>, address: u64, bytes: u64) {
+        self.pages.forget(address, bytes);
+        if !output.thread.recording || bytes == 0 {
+            return;
+        }
+        let lines = lines_of(address, bytes);
+        for page in lines.start / PAGE_LINES..lines.end.div_ceil(PAGE_LINES) {
+            self.copy_if_shared(output, page);
+        }
+        for part in self.mappings.objects_in(&(address..address.saturating_add(bytes))) {
+            self.send_again(output, &part);
+        }
+    }
+
+    /// Sends the lines of an object that the kernel has written. If the simulator was not shown a page of this process,
+    /// other mappings of the object still need the lines.
+    fn send_again(&self, output: &mut ThreadOutput<'_>, part: &ObjectPart) {
+        let is_seen_by_others = output.ring.images() > 1 || self.mappings.has_other_view(part.id, part.addresses.start);
+        for line in lines_of(part.addresses.start, part.addresses.end - part.addresses.start) {
+            if self.pages.is_shown(line / PAGE_LINES) {
+                self.pages.send(line);
+                self.send_line(output, line);
+            } else if is_seen_by_others {
+                let at = (part.bytes.start / LINE_BYTES as u64) + (line - part.addresses.start / LINE_BYTES as u64);
+                self.send_object_line(output, (part.id, at), line);
+            }
         }
     }
 
     /// Shows the private copy of a page that the process shared, after the kernel has written to the page.
-    pub fn copy_if_shared(&self, output: &mut ThreadOutput<'_>, page: u64) {
+    fn copy_if_shared(&self, output: &mut ThreadOutput<'_>, page: u64) {
         if self.pages.is_shown(page) && self.must_copy(page, true) {
             self.show_copy(output, page, NO_LINES, &ShownAccess::Load);
         }
@@ -177,12 +210,11 @@ impl ProcessMemory {
         // Read after the page is marked: a system call of another thread that writes to it meanwhile clears the mark
         // again.
         let mut content = read();
-        if let ShownAccess::Store { bytes, .. } = touch
-            && !self.pages.are_blind()
-        {
-            self.put_back(&mut content, address, bytes, &before);
-        }
-        self.send_page(output, (address, detail, object), &content);
+        let stored = if self.pages.are_blind() { 0..0 } else { touch.stored() };
+        self.put_back(&mut content, address, &stored, &before);
+        let marked =
+            if detail.kind == PageKind::Object { lines_of(stored.start, stored.end - stored.start) } else { 0..0 };
+        self.send_page(output, (address, detail, object), &content, &marked);
     }
 
     /// Shows the private copy that replaces a shared page at a store to these lines. The copy contains the store by
@@ -198,7 +230,7 @@ impl ProcessMemory {
         let content = unsafe { guest::<PageContent>(address) };
         let heap = self.is_heap(self.mapping_of(page).as_ref());
         let detail = PageDetail { kind: PageKind::Copy, mapped: false, heap };
-        self.send_page(output, (address, detail, (kept, 0)), &content);
+        self.send_page(output, (address, detail, (kept, 0)), &content, &(0..0));
     }
 
     fn identify(&self, page: u64, content: &PageContent, store: bool) -> PageIdentity {
@@ -253,22 +285,29 @@ impl ProcessMemory {
         }
     }
 
+    /// Sends a page with its lines that are not zeros, and with the lines whose first touch is a store to an object.
     fn send_page(
         &self,
         output: &mut ThreadOutput<'_>,
         (address, detail, (object, index)): (u64, PageDetail, (u64, u64)),
         content: &PageContent,
+        first_stores: &Range<u64>,
     ) {
-        let lines =
-            || content.chunks_exact(LINE_WORDS).enumerate().filter(|(_, line)| line.iter().any(|word| *word != 0));
-        let sent: u64 = lines().fold(0, |sent, (line, _)| sent | 1 << line);
+        let lines = || {
+            let numbered = (address / LINE_BYTES as u64..).zip(content.chunks_exact(LINE_WORDS));
+            numbered.filter(|(line, content)| first_stores.contains(line) || content.iter().any(|word| *word != 0))
+        };
+        let sent: u64 = lines().fold(0, |sent, (line, _)| sent | 1 << (line % PAGE_LINES));
         // The page and its content share a chunk, so that no access of another process to the same object is between
         // them.
         output.thread.make_room(output.ring, 4 + sent.count_ones() as usize * (1 + LINE_WORDS));
         output.push(&[word::control(Control::Page, detail.pack(), address), object, index, sent]);
-        for (nth, content) in lines() {
-            let line = address / LINE_BYTES as u64 + nth as u64;
-            let cause = if self.pages.is_of_kernel(line) { LineCause::Kernel } else { LineCause::FirstTouch };
+        for (line, content) in lines() {
+            let cause = match () {
+                () if first_stores.contains(&line) => LineCause::FirstStore,
+                () if self.pages.is_of_kernel(line) => LineCause::Kernel,
+                () => LineCause::FirstTouch,
+            };
             self.push_line(output, line, cause, content);
         }
     }
@@ -278,6 +317,16 @@ impl ProcessMemory {
         // SAFETY: the line belongs to a page that was accessed and is mapped, and no line crosses a page.
         let content = unsafe { guest::<[u64; LINE_WORDS]>(line * LINE_BYTES as u64) };
         self.push_line(output, line, LineCause::Kernel, &content);
+    }
+
+    /// Sends a line by its number in an object.
+    fn send_object_line(&self, output: &mut ThreadOutput<'_>, (object, number): (u64, u64), line: u64) {
+        // SAFETY: the kernel has just written to the line, so it is mapped.
+        let content = unsafe { guest::<[u64; LINE_WORDS]>(line * LINE_BYTES as u64) };
+        let mut record = [word::control(Control::ObjectLine, 0, 0); 3 + LINE_WORDS];
+        (record[1], record[2]) = (object, number);
+        record[3..].copy_from_slice(&content);
+        output.push(&record);
     }
 
     fn push_line(&self, output: &mut ThreadOutput<'_>, line: u64, cause: LineCause, content: &[u64]) {

@@ -70,7 +70,6 @@ unsafe extern "C" {
     pub fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
     pub fn qemu_plugin_mem_size_shift(info: u32) -> c_uint;
     pub fn qemu_plugin_mem_is_store(info: u32) -> bool;
-    pub fn qemu_plugin_path_to_binary() -> *const c_char;
 }
 
 /// Reads a value from the program's memory.

@@ -9,17 +9,16 @@ use crate::memory::{ProcessMemory, ShownAccess, ThreadOutput};
 use crate::oddities;
 use crate::qemu::guest;
 use crate::reservation;
+use crate::syscalls;
 use crate::thread::{DrawOutcome, SystemCall, Thread};
+use crate::thread_table::ThreadTable;
 use std::ffi::OsString;
-use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicPtr, AtomicU32};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use wire::ring::Ring;
 use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, RecordingLoss};
 
-/// Most threads of one process at a time. Further threads run unrecorded.
-const THREADS: usize = 4096;
 /// Mask of the number of a copy: copies of a process are numbered with 16 bits.
 const FORKS: u32 = (1 << 16) - 1;
 /// Signals that an instruction raises itself, in the middle of its block.
@@ -33,11 +32,13 @@ pub struct Recorder {
     blocks: CodeBlocks,
     memory: ProcessMemory,
     forks: AtomicU32,
+    /// Number of posted writes into the memory of processes that this recorder has taken up.
+    remote_writes: AtomicU64,
     begun: Once,
     /// Number of the image; `pid` is its process.
     image: AtomicU32,
     pid: AtomicU32,
-    threads: [AtomicPtr<Thread>; THREADS],
+    threads: ThreadTable,
     threads_made: AtomicU32,
 }
 
@@ -49,6 +50,7 @@ impl Recorder {
         let image = ring.join(pid);
         let recorder = Recorder {
             load_values: ring.settings().load_values,
+            remote_writes: AtomicU64::new(ring.between_processes().remote_writes.posted()),
             ring,
             ring_name,
             blocks: CodeBlocks::default(),
@@ -57,7 +59,7 @@ impl Recorder {
             begun: Once::new(),
             image: AtomicU32::new(image),
             pid: AtomicU32::new(pid),
-            threads: [const { AtomicPtr::new(ptr::null_mut()) }; THREADS],
+            threads: ThreadTable::new(),
             threads_made: AtomicU32::new(0),
         };
         let birth = if from.is_some() { Birth::Exec } else { Birth::First };
@@ -75,9 +77,11 @@ impl Recorder {
         self.threads_made.load(Relaxed) > 1
     }
 
-    /// Returns true if other processes may see stores of this process.
-    fn shares_memory(&self) -> bool {
-        self.memory.mappings.has_objects() && self.ring.images() > 1
+    /// Returns true if other threads or processes may see stores of this process. A child may not have announced itself
+    /// yet when its parent makes its next call.
+    fn is_shared(&self) -> bool {
+        let has_others = self.forks.load(Relaxed) > 0 || self.ring.images() > 1;
+        self.has_several_threads() || self.memory.mappings.has_objects() && has_others
     }
 
     /// Announces a call that copies the process, so that the simulator keeps the memory that the child will have.
@@ -110,17 +114,13 @@ impl Recorder {
         &self.blocks
     }
 
-    /// Creates the state of a new thread. QEMU may have used its number for an earlier thread.
+    /// Creates the state of a new thread. Reports a thread that cannot be recorded.
     pub fn make_thread(&self, vcpu: u32) {
-        let Some(instruction) = self.threads.get(vcpu as usize) else {
-            return;
-        };
+        let image = self.image.load(Relaxed);
         let number = self.threads_made.fetch_add(1, AcqRel);
-        let thread = Box::new(Thread::new(self.image.load(Relaxed), number));
-        let old = instruction.swap(Box::into_raw(thread), AcqRel);
-        if !old.is_null() {
-            // SAFETY: the state was made here, and its thread has ended, or QEMU would not use its number again.
-            drop(unsafe { Box::from_raw(old) });
+        if !self.threads.enter(vcpu, Thread::new(image, number)) {
+            let lost = word::control(Control::Lost, RecordingLoss::TooManyThreads as u8, 0);
+            let _ = self.ring.publish(image, number, &[lost]);
         }
     }
 
@@ -128,9 +128,7 @@ impl Recorder {
     #[inline]
     #[allow(clippy::mut_from_ref)]
     pub fn thread(&self, vcpu: u32) -> Option<&mut Thread> {
-        // SAFETY: `make_thread` made the state. Only the thread itself uses it, in callbacks that do not nest. When the
-        // process ends, only the one thread that QEMU lets run uses it.
-        unsafe { self.threads.get(vcpu as usize)?.load(Acquire).as_mut() }
+        self.threads.get(vcpu)
     }
 
     /// Records that a thread enters a block.
@@ -251,7 +249,7 @@ impl Recorder {
             | libc::SYS_waitid => self.let_others_go_on(thread),
             // Threads, and processes that share memory, synchronise through the kernel. The earlier words of each must
             // be readable before the later words of the other ones.
-            _ if self.has_several_threads() || self.shares_memory() => self.let_others_go_on(thread),
+            _ if self.is_shared() => self.let_others_go_on(thread),
             _ => {}
         }
     }
@@ -272,13 +270,33 @@ impl Recorder {
         let Some(thread) = self.thread(vcpu) else {
             return self.memory.pages.forget_all();
         };
+        self.take_remote_writes(thread);
         let SystemCall { number: entered, arguments, .. } = thread.syscall;
         reservation::leave(&self.ring, number, &arguments, returned);
         if entered == number {
             oddities::follow(self.ring.host(), number, &arguments, returned);
             self.call(thread, returned).follow();
+            if self.is_shared() && syscalls::may_wait(number, &arguments) {
+                thread.end_wait(&self.ring);
+            }
         } else {
             self.memory.pages.forget_all();
+        }
+    }
+
+    /// Takes up what other processes have written into the memory of this one. A process that writes to another one
+    /// lets it know by a further call, so the written process is in a call, too.
+    fn take_remote_writes(&self, thread: &mut Thread) {
+        let writes = &self.ring.between_processes().remote_writes;
+        let posted = writes.posted();
+        let seen = self.remote_writes.swap(posted, AcqRel);
+        if seen >= posted {
+            return;
+        }
+        let output = &mut ThreadOutput { thread, ring: &self.ring };
+        match writes.since(seen, posted, self.pid.load(Relaxed)) {
+            Some(found) => found.iter().for_each(|(address, bytes)| self.memory.rewrite(output, *address, *bytes)),
+            None => self.memory.pages.forget_all(),
         }
     }
 
@@ -304,13 +322,11 @@ impl Recorder {
         self.memory.become_copy(self.has_several_threads());
         self.threads_made.store(0, Relaxed);
         flushes::restart();
-        for thread in &self.threads {
-            // The state is not freed: the copy may be in any state.
-            thread.store(ptr::null_mut(), Release);
-        }
+        self.threads.forget();
         self.announce(Birth::Fork, u64::from(syscall.fork) << 32 | u64::from(parent));
         self.make_thread(vcpu);
         if let Some(thread) = self.thread(vcpu) {
+            self.take_remote_writes(thread);
             // The thread is recorded as its parent was, until it draws instructions itself.
             thread.recording = recording;
             thread.syscall = syscall;
@@ -338,11 +354,7 @@ impl Recorder {
 
     /// Ends the process: publishes the remaining words of its threads.
     pub fn end(&self) {
-        for vcpu in 0..THREADS as u32 {
-            if let Some(thread) = self.thread(vcpu) {
-                thread.end(&self.ring);
-            }
-        }
+        self.threads.for_each(|thread| thread.end(&self.ring));
         let gone = word::control(Control::Gone, 0, self.image().into());
         let _ = self.ring.publish(self.image(), 0, &[gone]);
     }

@@ -192,6 +192,51 @@ const NOTHING: &[c_long] = &[
     SYS_memfd_create,
 ];
 
+/// System calls that may wait for another thread or process, apart from those of [`may_wait`] with certain arguments.
+const WAITS: &[c_long] = &[
+    SYS_wait4,
+    SYS_waitid,
+    SYS_read,
+    SYS_readv,
+    SYS_write,
+    SYS_writev,
+    SYS_recvfrom,
+    SYS_recvmsg,
+    SYS_recvmmsg,
+    SYS_sendto,
+    SYS_sendmsg,
+    SYS_accept,
+    SYS_accept4,
+    SYS_poll,
+    SYS_ppoll,
+    SYS_select,
+    SYS_pselect6,
+    SYS_epoll_wait,
+    SYS_epoll_pwait,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_mq_timedsend,
+    SYS_mq_timedreceive,
+    SYS_flock,
+    SYS_rt_sigtimedwait,
+    SYS_rt_sigsuspend,
+    SYS_pause,
+];
+
+/// Returns true if a system call may have waited for another thread or process.
+pub fn may_wait(number: c_long, arguments: &[u64; 6]) -> bool {
+    match number {
+        libc::SYS_futex => matches!(
+            arguments[1] as c_int & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME),
+            FUTEX_WAIT | FUTEX_WAIT_BITSET | FUTEX_WAIT_REQUEUE_PI | FUTEX_LOCK_PI | FUTEX_LOCK_PI2
+        ),
+        libc::SYS_fcntl => matches!(arguments[1] as c_int, F_SETLKW | F_OFD_SETLKW),
+        _ => WAITS.contains(&number),
+    }
+}
+
 /// `ioctl` requests that write at most one small structure.
 const SMALL_IOCTLS: &[u64] =
     &[TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGWINSZ, TIOCSWINSZ, TIOCGPGRP, TIOCSPGRP, FIONREAD, FIONBIO, FIOCLEX];

@@ -162,6 +162,15 @@ impl Thread {
         self.words.clear();
     }
 
+    /// Ends the chunk after a wait for another strand, even if it has no words: so the next chunk begins after the
+    /// chunks that the other strand has published before.
+    pub fn end_wait(&mut self, ring: &Ring) {
+        if self.words.is_empty() && self.recording {
+            let _ = ring.publish(self.process, self.number, &[]);
+        }
+        self.publish(ring);
+    }
+
     /// Ends the thread, which executes no more instructions.
     pub fn end(&mut self, ring: &Ring) {
         self.redraw(ring);
@@ -169,6 +178,8 @@ impl Thread {
             self.push(ring, &[word::control(Control::Ended, 0, 0)]);
         }
         self.publish(ring);
+        // The state of an ended thread stays, and a process may start many threads.
+        (self.words, self.sent_blocks) = (Vec::new(), Vec::new());
         self.recording = false;
         self.phase = Phase::Done;
         self.quota = i64::MAX;

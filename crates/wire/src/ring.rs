@@ -12,8 +12,10 @@
 mod consumer;
 mod objects;
 mod producer;
+mod remote;
 
 pub use objects::ObjectSet;
+pub use remote::RemoteWrites;
 
 use crate::host::Host;
 use crate::segment::Segment;
@@ -28,7 +30,7 @@ use std::time::Instant;
 pub const CHUNK_WORDS: usize = 8192 - 8;
 const SLOTS: usize = 64;
 const MAGIC: u64 = u64::from_le_bytes(*b"casemate");
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const PROCESSES: usize = 1024;
 /// Name under which the kernel shows the memory of a ring.
 pub const LABEL: &CStr = c"casemate-ring";
@@ -82,7 +84,16 @@ struct Header {
     images: AtomicU32,
     /// Image number plus one in the upper half of an entry, and the process's number on the host in the lower half.
     processes: [AtomicU64; PROCESSES],
-    objects: ObjectSet,
+    between: BetweenProcesses,
+}
+
+/// State by which the recorders of a program's processes let each other know of shared memory.
+#[repr(C)]
+pub struct BetweenProcesses {
+    /// Objects that some process maps.
+    pub objects: ObjectSet,
+    /// Latest writes of processes into each other's memory.
+    pub remote_writes: RemoteWrites,
 }
 
 #[repr(C, align(64))]

@@ -138,12 +138,17 @@ impl PageDetail {
 
 /// Reason for sending a line's content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
 pub enum LineCause {
     /// The program touches this line for the first time. Its content is that of the loaded program or of the mapped
     /// file.
-    FirstTouch,
+    FirstTouch = 0,
     /// The kernel may have written to the line since it was last sent (a system call's buffer, a signal frame).
-    Kernel,
+    Kernel = 1,
+    /// A store is the first touch of the line's page in this process, and the content may already include the stored
+    /// bytes. If the page was shown before, through another mapping of its object, the receiver keeps the content that
+    /// it has: an earlier load may have seen this content.
+    FirstStore = 4,
 }
 
 /// Origin of a process image.
@@ -162,6 +167,8 @@ pub enum Birth {
 pub enum RecordingLoss {
     /// A program that cannot be recorded (another architecture, an unusual call) was executed, so it ran natively.
     NativeExec,
+    /// A process has started more threads than the recorder can number.
+    TooManyThreads,
 }
 
 /// A word, split into its fields.
@@ -303,7 +310,11 @@ impl Control {
 impl LineCause {
     /// Reads the cause from the detail of a [`Control::Line`].
     pub const fn from_detail(detail: u8) -> LineCause {
-        if detail & !MAPPED == LineCause::FirstTouch as u8 { LineCause::FirstTouch } else { LineCause::Kernel }
+        match detail & !MAPPED {
+            detail if detail == LineCause::FirstTouch as u8 => LineCause::FirstTouch,
+            detail if detail == LineCause::FirstStore as u8 => LineCause::FirstStore,
+            _ => LineCause::Kernel,
+        }
     }
 }
 
@@ -349,7 +360,7 @@ mod tests {
 
     #[test]
     fn the_cause_in_a_trace_line_record_is_decoded_with_and_without_the_mapped_flag() {
-        for cause in [LineCause::FirstTouch, LineCause::Kernel] {
+        for cause in [LineCause::FirstTouch, LineCause::Kernel, LineCause::FirstStore] {
             assert_eq!([0, MAPPED].map(|mapped| LineCause::from_detail(cause as u8 | mapped)), [cause; 2]);
         }
     }

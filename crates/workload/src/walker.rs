@@ -17,8 +17,8 @@ mod leave;
 mod skim;
 
 use damage::{damaged, not_due, unknown};
-use event::must_run_before;
 pub use event::{Event, ShownPage};
+use event::{is_for_a_later, must_run_before};
 pub use skim::Skimmer;
 
 use crate::error::WorkloadError;
@@ -70,9 +70,9 @@ impl StrandPosition {
         self.run(usize::from(instructions).min(block.instructions.len()));
     }
 
-    /// Begins the strand's next chunk. An instruction that is still due was executed in the previous chunk.
+    /// Begins the strand's next chunk. Accesses of a due instruction took place in the previous chunk.
     fn go_on_in(&mut self, stretch: Stretch) {
-        let after = if self.due < self.ran { self.stretch.after } else { stretch.after };
+        let after = if self.accesses.is_empty() { stretch.after } else { self.stretch.after };
         self.stretch = Stretch { after, ..stretch };
     }
 
@@ -283,7 +283,9 @@ impl<S: Supplier> Walker<S> {
                 }
                 TraceWord::Control { which: None, .. } => return Err(unknown(position.strand, *word)),
                 TraceWord::Control { which: Some(which), detail, operand } => {
-                    if position.due < must_run_before(which, detail, operand, position.ran) {
+                    if position.due < must_run_before(which, detail, operand, position.ran)
+                        || !position.accesses.is_empty() && is_for_a_later(position.due, &chunk.words[self.at..])
+                    {
                         return Ok(WalkItem::Step(Successor::InBlock));
                     }
                     self.at += 1;

@@ -149,6 +149,8 @@ def part_seen(record: Record) -> str:
     if origin.is_marked_region:
         seen = executed if isinstance(origin.finish, Exited) else first
         return f"the marked region of the program, {seen}{after}"
+    if unrecorded := record.feed.unrecorded:
+        after = f" ({amounts.counted(unrecorded, 'part')} ran unrecorded: another kind of program, or threads){after}"
     match origin.finish:
         case Exited(exited=0) if not after:
             return f"the whole program, {executed}"

@@ -24,6 +24,9 @@ pub struct FeedCounters {
     pub flushes_not_simulated: u64,
     /// Number of processes seen.
     pub processes: u64,
+    /// Number of parts of the program that ran unrecorded: programs that it executed natively, and threads beyond those that
+    /// the recorder can number.
+    pub unrecorded: u64,
 }
 
 impl FeedCounters {
@@ -40,6 +43,7 @@ impl FeedCounters {
             flushes: self.flushes + other.flushes,
             flushes_not_simulated: self.flushes_not_simulated + other.flushes_not_simulated,
             processes: self.processes.max(other.processes),
+            unrecorded: self.unrecorded + other.unrecorded,
         }
     }
 

@@ -5,8 +5,9 @@
 //! so all lines that the recording does not send become zeros. For a line with other content, this is a write from
 //! outside.
 
+use super::FeedCounters;
+use super::shown::{ShownLine, show_lines};
 use super::translation::Translation;
-use super::{FeedCounters, show_lines};
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::set_persistent;
@@ -58,10 +59,11 @@ impl PageEventHandler<'_> {
             Event::ObjectLine { strand, object, line, content } => {
                 let index = line / LINES_PER_PAGE as u64;
                 for (_, frame) in self.object_frames(object, index..index + 1) {
-                    self.show_line(strand, (frame, line % LINES_PER_PAGE as u64), &content);
+                    self.show_line(strand, (frame, line % LINES_PER_PAGE as u64), &content, true);
                 }
             }
             Event::ObjectCut { strand, object, end } => self.cut(strand, object, end),
+            Event::Lost { .. } => self.counters.unrecorded += 1,
             _ => {}
         }
         self.translation.refresh();
@@ -91,17 +93,18 @@ impl PageEventHandler<'_> {
         pages.dirty().track(frame, mapped);
         drop(pages);
         let page = &ShownPage { detail: PageDetail { mapped, ..page.detail }, ..*page };
-        if let Some(before) = before.filter(|before| *before != frame) {
-            self.leave(strand, before);
-        }
         self.translation.show_pages();
+        self.translation.skipped.note_shown(strand.process, addr, is_of_object);
         self.translation.refresh();
         self.shadow.knows_pages = true;
         self.show_page(strand, frame, page);
+        if let Some(before) = before.filter(|before| *before != frame) {
+            self.leave(strand, before, frame);
+        }
         for (number, content) in kept {
-            self.show_line(strand, (frame, number), &content);
+            self.show_line(strand, (frame, number), &content, false);
             if page.sent >> number & 1 != 0 {
-                self.translation.keep(strand.process, VirtAddr(addr.0 + number * LINE_BYTES as u64));
+                self.translation.skipped.copy(strand.process, VirtAddr(addr.0 + number * LINE_BYTES as u64));
             }
         }
         Ok(())
@@ -123,13 +126,16 @@ impl PageEventHandler<'_> {
         Some(content)
     }
 
-    /// Notes that a page of a process leaves this frame for another frame. Strands that run earlier or later may see
-    /// either frame; the comparison of loads treats both as stored to.
-    fn leave(&mut self, strand: Strand, frame: PhysAddr) {
+    /// Notes that a page of a process leaves a frame for a new one.
+    fn leave(&mut self, strand: Strand, old: PhysAddr, new: PhysAddr) {
         let by = self.accessor(strand);
         if let Some(loads) = &mut self.shadow.loads {
-            let lines = (0..LINES_PER_PAGE as u64).flat_map(|line| self.translation.recorded_lines(frame, line));
-            lines.for_each(|line| loads.leave(line, by));
+            for number in 0..LINES_PER_PAGE as u64 {
+                let lines = self.translation.recorded_lines(old, number);
+                lines
+                    .zip(self.translation.recorded_lines(new, number))
+                    .for_each(|(old, new)| loads.leave(old, new, by));
+            }
         }
     }
 
@@ -148,7 +154,7 @@ impl PageEventHandler<'_> {
                 }
             }
             if page.sent >> number & 1 == 0 {
-                self.show_line(strand, (frame, number), &ZERO_LINE);
+                self.show_line(strand, (frame, number), &ZERO_LINE, false);
             }
         }
     }
@@ -162,7 +168,7 @@ impl PageEventHandler<'_> {
             let start = index * PAGE_BYTES as u64;
             let kept = end.saturating_sub(start).div_ceil(LINE_BYTES as u64).min(LINES_PER_PAGE as u64);
             let cut = kept..LINES_PER_PAGE as u64;
-            cut.for_each(|line| self.show_line(strand, (frame, line), &ZERO_LINE));
+            cut.for_each(|line| self.show_line(strand, (frame, line), &ZERO_LINE, true));
         }
     }
 
@@ -173,11 +179,12 @@ impl PageEventHandler<'_> {
         self.translation.refresh();
     }
 
-    /// Sets the content of the recorded line with this number in a frame.
-    fn show_line(&mut self, strand: Strand, (frame, number): (PhysAddr, u64), content: &Line) {
+    /// Sets the content of the recorded line with this number in a frame. `is_written` is true if the kernel wrote it.
+    fn show_line(&mut self, strand: Strand, (frame, number): (PhysAddr, u64), content: &Line, is_written: bool) {
         let by = self.accessor(strand);
         let parts = self.translation.length().parts(self.translation.recorded_line(frame, number), content);
-        show_lines((self.shadow, by, self.core), (parts, false), self.foreign, self.counters);
+        let how = ShownLine { mapped: false, is_written };
+        show_lines((self.shadow, by, self.core), (parts, how), self.foreign, self.counters);
     }
 
     fn write(&mut self, line: LineAddr) {

@@ -2,7 +2,8 @@
 //! of the core.
 
 use super::pages::PageEventHandler;
-use super::{AccessFragment, FeedCounters, FeedError, ProgramFeed, Translation, hand_on_stores, pieces, show_lines};
+use super::shown::{ShownLine, show_lines};
+use super::{AccessFragment, FeedCounters, FeedError, ProgramFeed, Translation, hand_on_stores, pieces};
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use isa::Instruction;
@@ -11,7 +12,7 @@ use machine::paging::OutOfMemory;
 use std::cell::{RefCell, RefMut};
 use std::ops::ControlFlow;
 use units::{LineAddr, PhysAddr, VirtAddr};
-use workload::stream::{Access, AccessKind, Block, Strand};
+use workload::stream::{Access, AccessKind, Block, LineCause, Strand};
 use workload::walker::{Event, Skimmer};
 use workload::{Stretch, Supplier};
 
@@ -270,14 +271,16 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                     loads.meet(self.translation.spaces.program, strand);
                 }
             }
-            Event::Line { strand, addr, .. } if self.translation.passes_over(strand.process, addr) => {}
-            Event::Line { strand, addr, content, mapped, .. } => {
+            Event::Line { strand, addr, cause, .. }
+                if self.translation.skipped.passes_over(strand.process, addr, cause) => {}
+            Event::Line { strand, addr, content, mapped, cause } => {
                 if let Some((_, physical)) = self.physical(strand, addr) {
                     let mut shadow = self.shadow.borrow_mut();
                     let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };
                     let length = self.translation.length();
                     let parts = length.parts(length.line_of(physical), content);
-                    show_lines((&mut *shadow, by, self.core), (parts, mapped), self.foreign, self.counters);
+                    let how = ShownLine { mapped, is_written: cause == LineCause::Kernel };
+                    show_lines((&mut *shadow, by, self.core), (parts, how), self.foreign, self.counters);
                 }
             }
             // Durability is not simulated between two windows, so the lines in this part of the object only become

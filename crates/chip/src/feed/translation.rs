@@ -1,5 +1,6 @@
 //! Translates a program's addresses to memory addresses by the page tables, with a cache of recent translations.
 
+use super::skipped::SkippedContent;
 use crate::shadow::Shadow;
 use machine::node::{PageKey, PageTables, Touch};
 use machine::paging::{OutOfMemory, PageTable, PagingNews, page_key};
@@ -42,8 +43,8 @@ pub(super) struct Translation {
     /// before they were shown.
     shows_pages: bool,
     unshown: Vec<LineAddr>,
-    /// Lines with content that was copied from another page instead of sent by the recording.
-    kept: Vec<(u32, VirtAddr)>,
+    /// Content that the recording sends although memory already has it.
+    pub skipped: SkippedContent,
 }
 
 // Inlined: these run for every simulated instruction, and calls take a tenth of the simulator's time.
@@ -63,7 +64,7 @@ impl Translation {
             has_new_tables: false,
             shows_pages: false,
             unshown: Vec::new(),
-            kept: Vec::new(),
+            skipped: SkippedContent::default(),
         }
     }
 
@@ -158,21 +159,6 @@ impl Translation {
     /// recorded.
     pub fn show_pages(&mut self) {
         self.shows_pages = true;
-    }
-
-    /// Marks a line with content taken over from another page: the feed skips the next content that the recording sends
-    /// for this line.
-    pub fn keep(&mut self, process: u32, line: VirtAddr) {
-        self.kept.push((process, line));
-    }
-
-    /// True if the content that the recording sends for a line must be skipped.
-    pub fn passes_over(&mut self, process: u32, line: VirtAddr) -> bool {
-        let found = self.kept.iter().position(|kept| *kept == (process, line));
-        found.is_some_and(|found| {
-            self.kept.swap_remove(found);
-            true
-        })
     }
 
     /// True if some pages were touched before they were shown.

@@ -7,6 +7,10 @@
 //! does not order two stores to a line, or the simulation executes them in the other order, the line may differ from
 //! then on. All other differences are errors.
 //!
+//! A line that the recording shows counts as stored to only if the kernel wrote it. The page of a process may leave its
+//! frame for a new one. A store to the new frame then also counts for the same line of the old frame, but only for loads
+//! of that process. The simulation may still run a strand of the process on the old frame.
+//!
 //! A store may follow the load that it explains, in the simulation as in the recording. The comparison therefore
 //! classifies a difference as unexplained only at the end of the run.
 
@@ -48,11 +52,28 @@ struct LoadDifference {
     wrong: WrongLoad,
 }
 
+/// Store that may explain a difference.
+struct NotedStore {
+    by: Accessor,
+    /// The only process whose loads the store may explain; `None` for all processes.
+    only_for: Option<u32>,
+}
+
+impl NotedStore {
+    fn may_explain(&self, load: &Accessor) -> bool {
+        self.only_for.is_none_or(|process| process == load.strand.process) && self.by.may_follow(load)
+    }
+
+    fn may_explain_earlier(&self, load: &Accessor) -> bool {
+        self.only_for.is_none_or(|process| process == load.strand.process) && load.may_follow(&self.by)
+    }
+}
+
 /// Accesses to one line.
 #[derive(Default)]
 struct LineHistory {
     /// Last store of each strand.
-    stores: Vec<Accessor>,
+    stores: Vec<NotedStore>,
     /// True if two strands stored to the line in an order that the recording does not show, or in an order that differs
     /// from the recording.
     is_disordered: bool,
@@ -64,6 +85,8 @@ struct LineHistory {
 #[derive(Default)]
 pub struct LoadOrder {
     lines: FxHashMap<LineAddr, LineHistory>,
+    /// Line of the old frame, by the line of the new frame, of each page that has left its frame; with the process.
+    left: FxHashMap<LineAddr, (LineAddr, u32)>,
     strands: FxHashSet<(u32, Strand)>,
     differed: u64,
     explained: u64,
@@ -73,18 +96,24 @@ pub struct LoadOrder {
 
 impl LoadOrder {
     /// Notes that the recording shows a line to a strand. The order of earlier stores then no longer matters.
-    /// Exceptions are stores by other strands that the recording does not order before this event.
-    pub fn show(&mut self, line: LineAddr, by: Accessor) {
+    /// Exceptions are stores by other strands that the recording does not order before this event. If the kernel has
+    /// written the line, this is a store, too.
+    pub fn show(&mut self, line: LineAddr, by: Accessor, is_written: bool) {
         if self.strands.len() > 1 {
-            self.lines.entry(line).or_default().is_disordered = false;
-            self.store(line, by);
+            self.left.remove(&line);
+            if let Some(history) = self.lines.get_mut(&line) {
+                history.is_disordered = history.stores.iter().any(|before| before.by.may_follow(&by));
+            }
+            if is_written {
+                self.store(line, by);
+            }
         }
     }
 
-    /// Notes that the page of a line gets another frame for a strand.
-    pub fn leave(&mut self, line: LineAddr, by: Accessor) {
-        if self.strands.len() > 1 {
-            self.store(line, by);
+    /// Notes that the page of a line leaves its frame, by an access of a strand; `new` is the line in the new frame.
+    pub fn leave(&mut self, old: LineAddr, new: LineAddr, by: Accessor) {
+        if self.strands.len() > 1 && old != new {
+            self.left.insert(new, (old, by.strand.process));
         }
     }
 
@@ -105,15 +134,27 @@ impl LoadOrder {
 
     /// Notes that a strand stores to a line.
     pub fn store(&mut self, line: LineAddr, store: Accessor) {
+        self.note(line, NotedStore { by: store, only_for: None });
+        if !self.left.is_empty()
+            && let Some((old, process)) = self.left.get(&line)
+        {
+            self.note(*old, NotedStore { by: store, only_for: Some(*process) });
+        }
+    }
+
+    fn note(&mut self, line: LineAddr, store: NotedStore) {
         let history = self.lines.entry(line).or_default();
-        history.is_disordered |= history.stores.iter().any(|before| before.may_follow(&store));
-        match history.stores.iter_mut().find(|before| !before.is_other_than(&store)) {
+        history.is_disordered |=
+            store.only_for.is_none() && history.stores.iter().any(|before| before.by.may_follow(&store.by));
+        let waiting = history.unexplained.len();
+        history.unexplained.retain(|difference| !store.may_explain_earlier(&difference.load));
+        self.explained += (waiting - history.unexplained.len()) as u64;
+        let is_of_same =
+            |before: &&mut NotedStore| before.only_for == store.only_for && !before.by.is_other_than(&store.by);
+        match history.stores.iter_mut().find(is_of_same) {
             Some(before) => *before = store,
             None => history.stores.push(store),
         }
-        let waiting = history.unexplained.len();
-        history.unexplained.retain(|difference| !difference.load.may_follow(&store));
-        self.explained += (waiting - history.unexplained.len()) as u64;
     }
 
     /// Notes that a load of a line had another value than recorded.
@@ -124,7 +165,7 @@ impl LoadOrder {
             self.first.push(wrong);
         }
         let history = self.lines.entry(line).or_default();
-        if history.is_disordered || history.stores.iter().any(|store| store.may_follow(&load)) {
+        if history.is_disordered || history.stores.iter().any(|store| store.may_explain(&load)) {
             self.explained += 1;
         } else {
             history.unexplained.push(LoadDifference { number, load, wrong });
@@ -201,10 +242,10 @@ mod tests {
         order.differ(LINE, accessor(2, 8, 9), wrong(0));
         assert_eq!(order.explained(), 1);
         order.meet(0, Strand { process: 0, thread: 1 });
-        order.show(LINE, accessor(2, 9, 10));
+        order.show(LINE, accessor(2, 9, 10), true);
         order.differ(LINE, accessor(2, 9, 10), wrong(0));
         assert_eq!(order.explained(), 1);
-        order.show(LINE, accessor(2, 2, 4));
+        order.show(LINE, accessor(2, 2, 4), true);
         order.differ(LINE, accessor(2, 9, 10), wrong(0));
         assert_eq!(order.explained(), 2, "another strand stored to it when it was shown");
     }
@@ -217,6 +258,37 @@ mod tests {
         assert_eq!(order.first(), [wrong(0)]);
         order.differ(LineAddr(8), accessor(2, 2, 5), wrong(2));
         assert_eq!((order.first(), order.explained()), (vec![wrong(2)], 1));
+    }
+
+    /// A child that copies a page and stores to its copy does not change the page of its parent.
+    #[test]
+    fn a_store_to_a_copied_page_explains_differences_of_the_copying_process_only() {
+        let in_process = |process, thread, after, number| {
+            let strand = Strand { process, thread };
+            Accessor { program: 0, strand, stretch: Stretch { after, number } }
+        };
+        let copy = LineAddr(9);
+        let mut order = LoadOrder::default();
+        order.meet(0, Strand { process: 1, thread: 1 });
+        order.leave(LINE, copy, in_process(1, 0, 1, 4));
+        order.store(copy, in_process(1, 0, 1, 4));
+        order.differ(LINE, in_process(0, 0, 2, 5), wrong(0));
+        assert_eq!(order.explained(), 0, "the parent still has the page");
+        order.differ(LINE, in_process(1, 1, 2, 5), wrong(1));
+        assert_eq!(order.explained(), 1, "another thread of the child may have had the page");
+        order.differ(LineAddr(8), in_process(1, 1, 2, 5), wrong(1));
+        assert_eq!(order.explained(), 1, "nothing was stored to this line of the page");
+    }
+
+    #[test]
+    fn a_line_that_is_shown_explains_differences_only_if_the_kernel_wrote_it() {
+        for (is_written, explained) in [(false, 0), (true, 1)] {
+            let mut order = LoadOrder::default();
+            order.meet(0, Strand { process: 0, thread: 1 });
+            order.show(LINE, accessor(1, 1, 4), is_written);
+            order.differ(LINE, accessor(0, 2, 5), wrong(0));
+            assert_eq!(order.explained(), explained);
+        }
     }
 
     #[test]

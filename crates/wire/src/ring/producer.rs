@@ -1,6 +1,6 @@
 //! The recorder's end of the ring: publishes chunks and draws instructions.
 
-use super::{CHUNK_WORDS, ClosedRing, ObjectSet, Phase, Ring};
+use super::{BetweenProcesses, CHUNK_WORDS, ClosedRing, Phase, Ring};
 use crate::process::is_alive;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -35,9 +35,9 @@ impl Ring {
         ((found >> 32) as u32).checked_sub(1)
     }
 
-    /// Returns the set of objects that processes map.
-    pub fn objects(&self) -> &ObjectSet {
-        &self.header().objects
+    /// Returns the state that the recorders of all processes share.
+    pub fn between_processes(&self) -> &BetweenProcesses {
+        &self.header().between
     }
 
     /// Publishes a chunk. Waits for a free slot, and fails if the ring is stopped.

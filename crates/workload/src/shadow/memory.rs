@@ -4,7 +4,7 @@
 //! all mappings of an object share its pages. The model has no frames and never reuses a page, so it shares no code
 //! with a machine's page tables.
 
-use crate::stream::{Birth, PageKind};
+use crate::stream::{Birth, LineCause, PageKind};
 use crate::walker::{Event, ShownPage};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -40,12 +40,15 @@ pub struct ShadowMemory {
     forks: FxHashMap<(u32, u32), FxHashMap<u64, SharedPage>>,
     /// Lines that a new page has copied from another page: the model skips the next event for each of them.
     kept: Vec<(u32, VirtAddr)>,
+    /// True if the page that was shown last is of an object that had this page before.
+    had_page: bool,
 }
 
 impl ShadowMemory {
     /// Applies an event. Instructions have no effect here; the caller applies their stores.
     pub fn follow(&mut self, event: &Event<'_>) {
         match event {
+            Event::Line { cause: LineCause::FirstStore, .. } if self.had_page => {}
             Event::Line { strand, addr, content, .. } => {
                 let line = (strand.process, *addr);
                 match self.kept.iter().position(|kept| *kept == line) {
@@ -150,6 +153,7 @@ impl ShadowMemory {
 
     fn show(&mut self, process: u32, addr: VirtAddr, shown: &ShownPage) {
         let mut kept = 0;
+        self.had_page = shown.detail.kind == PageKind::Object && self.objects.contains_key(&shown.object);
         let page = match shown.detail.kind {
             PageKind::Own => self.page(process, addr).clone(),
             PageKind::Copy => {
@@ -166,7 +170,7 @@ impl ShadowMemory {
             page.dirty = page.dirty.or(shown.detail.mapped.then_some(0));
         }
         page.known = u64::MAX;
-        for line in (0..LINES_PER_PAGE).filter(|line| kept >> line & 1 == 0) {
+        for line in (0..LINES_PER_PAGE).filter(|line| (kept | shown.sent) >> line & 1 == 0) {
             page.set(line, &ZERO_LINE);
         }
         let sent = (0..LINES_PER_PAGE as u64).filter(|line| kept & shown.sent & 1 << line != 0);

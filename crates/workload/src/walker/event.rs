@@ -4,7 +4,7 @@ use crate::source::Stretch;
 use crate::stream::{Birth, LineCause, Step, Strand};
 use std::ops::Range;
 use units::{LINES_PER_PAGE, Line, PAGE_BYTES, VirtAddr, ZERO_LINE};
-use wire::word::{ADDRESS_END, Control, MAPPED, PageDetail};
+use wire::word::{self, ADDRESS_END, Control, MAPPED, PageDetail, TraceWord};
 
 /// Upper bounds: an object has fewer pages, and a program has fewer processes.
 const OBJECT_PAGES: u64 = 1 << 51;
@@ -178,9 +178,9 @@ pub enum Event<'a> {
         /// Strand of the thread.
         strand: Strand,
     },
-    /// A program that this one executed runs unrecorded.
+    /// A part of the program runs unrecorded: another program that it executed natively, or a thread.
     Lost {
-        /// Strand that executed the program.
+        /// Strand that executed the program, or the unrecorded strand.
         strand: Strand,
     },
 }
@@ -250,6 +250,20 @@ pub(super) fn must_run_before(which: Control, detail: u8, operand: u64, ran: usi
         Control::Ended | Control::Gone | Control::Due => ran,
         _ => 0,
     }
+}
+
+/// Returns true if these words show pages or lines for an access of a later instruction than the due one. If the words of
+/// that access are in the next chunk, returns false.
+pub(super) fn is_for_a_later(due: usize, mut words: &[u64]) -> bool {
+    while let Some(word) = words.first() {
+        match word::parse(*word) {
+            TraceWord::Control { which: Some(Control::Page | Control::Line), .. } => {}
+            TraceWord::Access { index, .. } => return usize::from(index) > due,
+            _ => return false,
+        }
+        words = word::record_words(words).and_then(|count| words.get(count..)).unwrap_or(&[]);
+    }
+    false
 }
 
 /// True if a control word and the words after it are within the limits of any process.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use units::PAGE_BYTES;
 use wire::word::{PageDetail, PageKind};
 use workload::shadow::memory::ShadowMemory;
-use workload::stream::{Birth, Strand};
+use workload::stream::{Birth, LineCause, Strand};
 use workload::walker::ShownPage;
 
 const CODE: u64 = 0x40_0000;
@@ -16,24 +16,63 @@ const PAGES: u64 = 6;
 /// Event of a recording, with small numbers for processes, pages and objects.
 #[derive(Clone, Debug)]
 enum Said {
-    Page { process: u32, page: u64, kind: PageKind, object: (u64, u64), sent: u64, byte: u8 },
-    Store { process: u32, at: u64, value: u64 },
-    Load { process: u32, at: u64 },
-    Unmap { process: u32, page: u64, pages: u64 },
-    Move { process: u32, from: u64, to: u64 },
-    Fork { parent: u32, child: u32 },
-    End { process: u32 },
-    ObjectLine { object: u64, line: u64, byte: u8 },
-    ObjectCut { object: u64, end: u64 },
+    /// `stored` has a bit for each line that a store touches first.
+    Page {
+        process: u32,
+        page: u64,
+        kind: PageKind,
+        object: (u64, u64),
+        sent: u64,
+        stored: u64,
+        byte: u8,
+    },
+    Store {
+        process: u32,
+        at: u64,
+        value: u64,
+    },
+    Load {
+        process: u32,
+        at: u64,
+    },
+    Unmap {
+        process: u32,
+        page: u64,
+        pages: u64,
+    },
+    Move {
+        process: u32,
+        from: u64,
+        to: u64,
+    },
+    Fork {
+        parent: u32,
+        child: u32,
+    },
+    End {
+        process: u32,
+    },
+    ObjectLine {
+        object: u64,
+        line: u64,
+        byte: u8,
+    },
+    ObjectCut {
+        object: u64,
+        end: u64,
+    },
 }
 
 fn said() -> impl Strategy<Value = Said> {
     let process = 0..3_u32;
     let kind = prop_oneof![Just(PageKind::Own), Just(PageKind::Copy), Just(PageKind::Object)];
-    let page = (process.clone(), 0..PAGES, kind, (1..3_u64, 0..2_u64), any::<u64>(), any::<u8>());
+    let lines = (any::<u64>(), any::<u64>());
+    let page = (process.clone(), 0..PAGES, kind, (1..3_u64, 0..2_u64), lines, any::<u8>());
     let offset = 0..PAGES * (PAGE_BYTES as u64 / 8);
     prop_oneof![
-        4 => page.prop_map(|(process, page, kind, object, sent, byte)| Said::Page { process, page, kind, object, sent, byte }),
+        4 => page.prop_map(|(process, page, kind, object, (sent, stored), byte)| {
+            Said::Page { process, page, kind, object, sent, stored, byte }
+        }),
         6 => (process.clone(), offset.clone(), any::<u64>())
             .prop_map(|(process, word, value)| Said::Store { process, at: 8 * word, value }),
         8 => (process.clone(), offset).prop_map(|(process, word)| Said::Load { process, at: 8 * word }),
@@ -61,8 +100,9 @@ impl Recording {
     fn say(&mut self, said: &Said) {
         let address = |page: u64| DATA + page * PAGE_BYTES as u64;
         match *said {
-            Said::Page { process, page, kind, object, sent, byte } => {
-                self.show(process, page, (kind, object), sent, byte);
+            Said::Page { process, page, kind, object, sent, stored, byte } => {
+                let stored = if kind == PageKind::Object { stored } else { 0 };
+                self.show(process, page, (kind, object), (sent, stored), byte);
             }
             Said::Store { process, at, value } if self.oracle.load(process, VirtAddr(DATA + at), 8).is_some() => {
                 self.execute(process, &[word::access(true, 3, true, 0, DATA + at), value]);
@@ -120,7 +160,14 @@ impl Recording {
     }
 
     /// Shows a page, and sends its lines; the bytes differ from line to line.
-    fn show(&mut self, process: u32, page: u64, (kind, object): (PageKind, (u64, u64)), sent: u64, byte: u8) {
+    fn show(
+        &mut self,
+        process: u32,
+        page: u64,
+        (kind, object): (PageKind, (u64, u64)),
+        (sent, stored): (u64, u64),
+        byte: u8,
+    ) {
         let address = DATA + page * PAGE_BYTES as u64;
         // A page of kind `Own` is new. A copy may keep lines of a page that was shown.
         let is_shown = self.oracle.load(process, VirtAddr(address), 8).is_some();
@@ -136,10 +183,11 @@ impl Recording {
         self.oracle.follow(&Event::Page { strand, addr: VirtAddr(address), page: shown });
         for line in (0..64).filter(|line| sent >> line & 1 != 0) {
             let (addr, content) = (address + 64 * line, [byte.wrapping_add(line as u8); 64]);
-            self.push(process, &[word::control(Control::Line, 0, addr)]);
+            let is_stored = stored >> line & 1 != 0;
+            let cause = if is_stored { LineCause::FirstStore } else { LineCause::FirstTouch };
+            self.push(process, &[word::control(Control::Line, cause as u8, addr)]);
             self.push(process, &[u64::from_le_bytes([content[0]; 8]); 8]);
             let (addr, content) = (VirtAddr(addr), &content);
-            let cause = workload::stream::LineCause::FirstTouch;
             self.oracle.follow(&Event::Line { strand, addr, content, cause, mapped: false });
         }
     }
@@ -216,7 +264,8 @@ proptest! {
 /// Returns a recording with a page of an object in two processes: one stores, the other loads.
 fn two_views() -> Recording {
     let mut recording = Recording::default();
-    let view = |process| Said::Page { process, page: 0, kind: PageKind::Object, object: (1, 0), sent: 0, byte: 0 };
+    let view =
+        |process| Said::Page { process, page: 0, kind: PageKind::Object, object: (1, 0), sent: 0, stored: 0, byte: 0 };
     let all = [view(0), view(1), Said::Store { process: 0, at: 8, value: 7 }, Said::Load { process: 1, at: 8 }];
     all.iter().for_each(|said| recording.say(said));
     recording
