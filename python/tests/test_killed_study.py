@@ -133,13 +133,18 @@ def check_all(folder: Path, points: int) -> None:
     found = rows(folder)
     assert len(found) == len({row["point"] for row in found}) == points
     assert {row["status"] for row in found} == {"done"}
-    traces = {path.name.rpartition("-")[0]: path for path in (folder / "traces").glob("*.trace")}
+    traces = {path.name.rpartition("-")[0]: path for path in (folder / "_traces").glob("*.trace")}
     checked = found if FULL else found[:: max(len(found) // 3, 1)]
     for row in checked:
         assert without_host(row["record"]) == alone(traces[row["program"]], row["machine"], row["design"]), row["point"]
     names = {path.name for path in folder.iterdir()}
-    assert {name for name in names if not name.startswith("rows-")} <= {".lock", "traces", "figures.png"}
-    assert {path.suffix for path in (folder / "traces").iterdir()} == {".trace"}
+    assert {name for name in names if not name.startswith("rows-")} <= {
+        ".lock",
+        "_traces",
+        "_figures.png",
+        "_study.json",
+    }
+    assert {path.suffix for path in (folder / "_traces").iterdir()} == {".trace"}
 
 
 def shared_memory() -> set[str]:
@@ -266,7 +271,7 @@ def test_workers_of_a_scheduler_receive_the_traces_that_they_lack(
     assert client.process.returncode == 0, err
     check_all(folder, points)
     copies = {path.name for path in without_files.iterdir()}
-    assert copies == {content_hash(path) for path in (folder / "traces").iterdir()}
+    assert copies == {content_hash(path) for path in (folder / "_traces").iterdir()}
     assert not with_files.exists(), "this worker read the recordings themselves"
 
 

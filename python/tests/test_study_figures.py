@@ -216,8 +216,8 @@ def test_figures_are_printed_and_drawn_with_any_names(casemate: Casemate, schedu
     assert said.code == 0, said.err
     assert "a [/b] $x$ é" in said.out
     assert "of [bold] $y" in said.out
-    assert Path("results/s/figures.png").read_bytes().startswith(b"\x89PNG")
-    assert "wrote results/s/figures.png" in said.err
+    assert Path("results/s/_figures.png").read_bytes().startswith(b"\x89PNG")
+    assert "wrote results/s/_figures.png" in said.err
 
 
 def test_a_slowdown_compares_only_runs_of_equally_many_instructions() -> None:

@@ -128,7 +128,7 @@ def test_a_frame_without_polars_and_pandas_is_refused_with_the_install_command(
     folder: Path, run: RunResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without(monkeypatch, polars=None, pandas=None)
-    with pytest.raises(CasemateError, match=r'polars or pandas.*pip install "casemate\[studies\]"'):
+    with pytest.raises(CasemateError, match=r"polars or pandas.*scripts/setup\.sh \.venv studies"):
         cm.results(folder)
     with pytest.raises(CasemateError, match="polars or pandas"):
         run.to_frame()

@@ -77,7 +77,7 @@ def test_a_command_of_a_study_is_recorded_once(casemate: Casemate, scheduler: st
     said = casemate("sweep", "--limit", "10K", "--design", "none", "--scheduler", scheduler, "--", "true")
     assert said.code == 0, said.err
     assert "recording true" in said.err
-    (trace,) = Path("results/study/traces").iterdir()
+    (trace,) = Path("results/study/_traces").iterdir()
     assert [row["program"] for row in rows()] == ["true"]
     changed = trace.stat().st_mtime_ns
     options = ("--limit", "10K", "--design", "none", "--design", "xts", "--scheduler", scheduler)

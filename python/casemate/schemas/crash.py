@@ -48,7 +48,9 @@ class CrashReport(Result):
     workloads: int
     """Number of workloads that were carried out."""
     points: int
-    """Number of points at which power failed, over all workloads; none if only the row tampering-over-sessions ran."""
+    """Number of points at which power failed, over all workloads, or 0 if only the row
+    tampering-over-sessions ran.
+    """
     memories: int
     """Number of different memory states after losses, counted separately for each workload."""
     torn: int

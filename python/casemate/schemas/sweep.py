@@ -38,7 +38,7 @@ class SweepPlan(Result):
     seconds: float | None
     """Estimated time of the remaining points, from the mean of points that are done; null before the first is."""
     disk_bytes: int
-    """Estimated size of the rows of the remaining points."""
+    """Estimated size of the rows of the remaining points, and of the recordings with a limit."""
     memory_bytes: int
     """Memory that the largest points take on all workers together."""
 

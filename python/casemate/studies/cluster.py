@@ -17,7 +17,7 @@ from typing import Any
 
 from casemate import _core
 from casemate._core import CasemateError
-from casemate.studies import cache, identity, probe, worker
+from casemate.studies import cache, identity, main_guard, probe, worker
 from casemate.studies.folder import WORKERS_FOLDER
 from casemate.studies.needed import library
 from casemate.studies.points import StoredTrace
@@ -63,6 +63,7 @@ class Cluster:
     @staticmethod
     def local(folder: Path, count: int, notify: Callable[[str], object]) -> "Cluster":
         """Starts this number of worker processes on this computer; `folder` is the results folder."""
+        main_guard.check()
         distributed, dask = library("distributed"), library("dask")
         _silence()
         own = folder / WORKERS_FOLDER

@@ -37,6 +37,7 @@ class ResultsFolder:
         """Opens or makes the folder. Raises `CasemateError` if another client has opened it, if a table has another
         schema, or if the folder cannot be written.
         """
+        self._is_new = not path.exists()
         screen.make_folder(path)
         self.path = path
         self.notices: list[str] = []
@@ -61,8 +62,17 @@ class ResultsFolder:
     ) -> None:
         try:
             self.flush()
+            self._merge_small(2)
         finally:
+            self._leave_unused()
             self._lock.close()
+
+    def _leave_unused(self) -> None:
+        """Removes the lock of a folder without anything else, and the folder if it was made for this study."""
+        if [each.name for each in self.path.iterdir()] == [LOCK]:
+            (self.path / LOCK).unlink()
+            if self._is_new:
+                self.path.rmdir()
 
     @property
     def known(self) -> dict[str, Status]:
@@ -89,10 +99,14 @@ class ResultsFolder:
             table.write(self.path, table.of_rows(self._waiting))
             self._waiting = []
         self._last_written = time.monotonic()
+        self._merge_small(MERGED_AT_ONCE)
+
+    def _merge_small(self, least: int) -> None:
+        """Merges the small tables after the last large one, if there are at least `least`."""
         tables = table.written(self.path)
         large = [index for index, path in enumerate(tables) if path.stat().st_size >= SMALL_BYTES]
         small = tables[max(large, default=-1) + 1 :]
-        if len(small) >= MERGED_AT_ONCE:
+        if len(small) >= least:
             self._merge(small)
 
     def rows(self, points: Iterable[str], columns: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from casemate._core import CasemateError
 
-INSTALL = 'pip install "casemate[studies]"'
+INSTALL = "run `scripts/setup.sh .venv studies` in the folder of Casemate"
 
 ALL = ("cryptography", "distributed", "duckdb", "pyarrow", "tomli_w")
 

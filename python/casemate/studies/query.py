@@ -7,10 +7,11 @@ from typing import Any
 
 from casemate._core import CasemateError
 from casemate.laboratory import arguments
-from casemate.studies import frames, identity, table
+from casemate.studies import frames, identity, study_file, table
 from casemate.studies.columns import column, flat
 from casemate.studies.needed import library
 from casemate.studies.points import Kind
+from casemate.text import amounts
 from casemate.text.nearest import hint
 
 VIEWS: dict[str, str] = {"run": "runs", "attack": "attacks", "crash": "crashes"}
@@ -42,9 +43,10 @@ NOT_SHOWN = ("table_file",)
 class Results:
     """The rows of a folder, as tables of a database in memory: `runs`, `attacks`, `crashes` and `failed`."""
 
-    def __init__(self, folder: Path, version: str | None = None) -> None:
-        """Opens a folder. `version` selects the rows of another build of Casemate, as `notices` name it. Raises
-        `CasemateError` if there is no results folder, if it has another schema, or if no row has this version.
+    def __init__(self, folder: Path, version: str | None = None, every_study: bool = False) -> None:
+        """Opens a folder. `version` selects the rows of another build of Casemate, as `notices` name it. Without
+        `every_study`, only the points of the folder's last study are shown. Raises `CasemateError` if there is no
+        results folder, if it has another schema, or if no row has this version.
         """
         self.notices: list[str] = []
         """Rows and files that are not shown, each with the reason."""
@@ -60,8 +62,10 @@ class Results:
             source = f"{source} {ONCE}"
             self._database.execute(f"CREATE OR REPLACE TABLE heads AS FROM heads {ONCE}")
         chosen = self._chosen(folder, version)
+        points = None if every_study else self._only_last_study(folder)
         # A view would be bound again for each question, which takes longer than most answers.
-        self._shown = f"(SELECT * FROM ({source}) WHERE {VERSION} = '{chosen}')"
+        among = "" if points is None else " AND point IN (FROM last_study)"
+        self._shown = f"(SELECT * FROM ({source}) WHERE {VERSION} = '{chosen}'{among})"
         self._has_views = False
 
     def _source(self, folder: Path, is_usable: Callable[[Path], bool]) -> str:
@@ -75,7 +79,8 @@ class Results:
         if whole:
             table.check_schema(whole[-1])
             listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in whole)
-            return f"FROM read_parquet([{listed}], union_by_name = true, filename = 'table_file')"
+            options = "union_by_name = true, filename = 'table_file', hive_partitioning = false"
+            return f"FROM read_parquet([{listed}], {options})"
         rows = [row for path in sorted(folder.rglob("*.json")) if (row := self._of_record(path))]
         if not rows:
             damaged = f" ({'; '.join(self.notices)})" if tables else ""
@@ -87,7 +92,9 @@ class Results:
     def _is_readable(self, path: Path) -> bool:
         """Returns true if DuckDB can read all rows of a table."""
         try:
-            self._database.execute("SELECT COLUMNS(*) FROM read_parquet(?)", [str(path)]).fetchall()
+            self._database.execute(
+                "SELECT COLUMNS(*) FROM read_parquet(?, hive_partitioning = false)", [str(path)]
+            ).fetchall()
         except library("duckdb").Error:
             return False
         return True
@@ -125,6 +132,23 @@ class Results:
             self.notices.append(f"results of version {chosen}, and this is {current}{left}")
         self._database.execute(f"DELETE FROM heads WHERE {VERSION} <> '{chosen}'")
         return chosen
+
+    def _only_last_study(self, folder: Path) -> list[str] | None:
+        """Removes the points of earlier studies from the counted ones. Returns the points of the last study, or `None`
+        if the folder keeps no study or nothing else.
+        """
+        points = study_file.kept_points(folder)
+        if points is None:
+            return None
+        self._database.execute("CREATE TABLE last_study AS SELECT unnest(?::VARCHAR[]) AS point", [points])
+        before = "SELECT count(*) FROM heads WHERE point NOT IN (FROM last_study)"
+        ((others,),) = self._database.execute(before).fetchall()
+        if not others:
+            return None
+        self._database.execute("DELETE FROM heads WHERE point NOT IN (FROM last_study)")
+        rows = amounts.counted(others, "row")
+        self.notices.append(f"{rows} of earlier forms of the study not shown: --all shows them (column options)")
+        return points
 
     def counts(self) -> dict[tuple[str, str], int]:
         """Returns the number of points by kind and status (`done` or `failed`), first those of runs."""
@@ -242,13 +266,14 @@ def results(
     columns: Sequence[str] = (),
     kind: Kind = "run",
     version: str | None = None,
+    every_study: bool = False,
 ) -> Any:
     """Returns the rows of a results folder, or of records of `casemate run --output`, as a frame of polars, or of
     pandas without polars.
 
     `where` is a condition in SQL over the columns, as in `"design <> 'none' AND ipc < 1"`; `columns` selects some, and
-    is all by default.
+    is all by default. Only the points of the folder's last study are returned, unless `every_study` is true.
     """
     arguments.one_of(kind, VIEWS, "kind of points")
-    found = Results(Path(folder), version)
+    found = Results(Path(folder), version, every_study)
     return frames.frame_of_arrow(found.select(kind, where, columns or found.columns()).arrow())

@@ -1,8 +1,10 @@
 """The programs of a study as inputs that repeat anywhere: each command is recorded once, and each trace is known by the
-hash of its content.
+hash of its content. A command is recorded again if its program, or a file that it names, has other content.
 """
 
+import glob
 import hashlib
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,14 +12,14 @@ from pathlib import Path
 
 from casemate import api
 from casemate._core import CasemateError
-from casemate.laboratory import native
+from casemate.laboratory import arguments, native
 from casemate.laboratory.arguments import Instructions
 from casemate.laboratory.requests import BuiltIn, Program, Trace
 from casemate.studies.points import Kernel, StoredTrace, digest
 from casemate.terminal import screen
 
-TRACES = "traces"
-"""Folder of the recordings in a results folder."""
+TRACES = "_traces"
+"""Folder of the recordings in a results folder. Readers of Parquet folders pass over names that begin so."""
 READ_BYTES = 1 << 22
 
 
@@ -67,6 +69,8 @@ class Recordings:
         self._whole: set[Path] = set()
         self.not_recorded: list[str] = []
         """Commands that a built-in workload represents."""
+        self.unrecorded_instructions = 0
+        """Maximum number of instructions of these commands, as far as they have a limit."""
 
     def input(self, given: Input) -> Kernel | StoredTrace:
         """Returns an input that workers can repeat; records a command, unless the folder has its recording. Raises
@@ -79,25 +83,51 @@ class Recordings:
             return StoredTrace(self._content(path), str(path.absolute()), path.name, given.persistent)
         if not self._records and self._must_record(given):
             self.not_recorded.append(given.name)
+            limit = given.limit
+            self.unrecorded_instructions += 0 if limit is None else arguments.instructions(limit, "limit")
             return Kernel("gups", {"updates": str(len(self.not_recorded))})
         path = self.recording(given)
         return StoredTrace(self._content(path), str(path.absolute()), path.name, given.program.persistent)
 
     def path_of(self, command: Command) -> Path:
         """Returns the path of a command's recording, which may not exist yet. Its name contains a digest of the command
-        and its options, without the path of the recorder.
+        and its options, without the path of the recorder, and a digest of the program and of the files that the command
+        names. On a computer without the program, it is the last recording of the command.
         """
+        content = self._content_of(command)
+        earlier = self._earlier(command)
+        if content is None and earlier:
+            return earlier[-1]
+        return self._folder / f"{self._stem(command)}-{content or 'absent'}.trace"
+
+    def _stem(self, command: Command) -> str:
+        """Returns the part of a recording's name that the content of files does not change."""
         key = digest(
             [command.program.as_request(command.load_values)["live"] | {"recorder": ""}, command.limit, command.text]
         )
-        return self._folder / f"{command.name}-{key[:12]}.trace"
+        return f"{command.name}-{key[:12]}"
+
+    def _earlier(self, command: Command) -> list[Path]:
+        """Returns the recordings of a command, whatever its files contained, in the order in which they were made."""
+        found = self._folder.glob(f"{glob.escape(self._stem(command))}-*.trace")
+        return sorted(found, key=lambda path: path.stat().st_mtime_ns)
+
+    def _content_of(self, command: Command) -> str | None:
+        """Returns a digest of the program and of the files that a command names; `None` without the program."""
+        program, *rest = (os.fsdecode(word) for word in command.program.command)
+        path = found(program)
+        if path is None:
+            return None
+        files = [Path(path), *(Path(word) for word in rest)]
+        return digest([self._content(each) if each.is_file() else "" for each in files])[:12]
 
     def recording(self, command: Command) -> Path:
         """Returns the recording of a command, and makes it if necessary."""
         path = self.path_of(command)
         if self._must_record(command):
             screen.make_folder(self._folder)
-            self._notify(f"recording {command.name}")
+            again = " again: its program, or a file that it names, has changed" if self._earlier(command) else ""
+            self._notify(f"recording {command.name}{again}")
             self._record(command, path)
         return path
 
@@ -117,7 +147,9 @@ class Recordings:
         if command.text:
             screen.write_whole(text, command.text.encode())
         program, *rest = command.program.command
-        words = [found(str(program)) or program, *(str(word).replace("{text}", str(text)) for word in rest)]
+        if command.text:
+            rest = [str(word).replace("{text}", str(text)) for word in rest]
+        words = [found(str(program)) or program, *rest]
         partial = path.with_suffix(".partial")
         live = replace(command.program, command=words)
         try:

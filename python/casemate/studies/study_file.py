@@ -1,13 +1,21 @@
-"""Studies as TOML files: reading, with errors that name the file and the key, and writing."""
+"""Studies as TOML files: reading, with errors that name the file and the key, and writing. A results folder keeps its
+last study with the points of the study.
+"""
 
+import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from casemate._core import CasemateError
 from casemate.studies.needed import library
 from casemate.studies.study import Study, StudyInput
+from casemate.terminal import screen
 from casemate.text.nearest import hint_of_file
+
+KEPT = "_study.json"
+"""File of a results folder with its last study. Readers of Parquet folders pass over names that begin so."""
 
 
 def read(path: Path) -> Study:
@@ -34,6 +42,23 @@ def to_toml(study: Study) -> str:
     """Returns a study as the text of a TOML file, without keys that have their default."""
     content = {"name": study.name} | study.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return str(library("tomli_w").dumps(_without_none(content)))
+
+
+def keep(folder: Path, study: Study, points: Iterable[str]) -> None:
+    """Writes the study of a results folder, and the hashes of its points, in place of an earlier study. Raises
+    `CasemateError` if the folder cannot be written.
+    """
+    content = {"study": to_toml(study), "points": list(points)}
+    screen.write_whole(folder / KEPT, json.dumps(content, indent=1).encode())
+
+
+def kept_points(folder: Path) -> list[str] | None:
+    """Returns the hashes of the points of a folder's last study; `None` for a folder that keeps no study."""
+    try:
+        points = json.loads((folder / KEPT).read_text())["points"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return [str(point) for point in points]
 
 
 def _without_none(value: Any) -> Any:

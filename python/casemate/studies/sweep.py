@@ -9,7 +9,7 @@ from typing import Any
 
 from casemate._core import CasemateError
 from casemate.schemas.sweep import FailedPoint, SweepPlan, SweepResult
-from casemate.studies import cluster, figures, table
+from casemate.studies import cluster, figures, study_file, table
 from casemate.studies.cluster import Cluster
 from casemate.studies.expansion import Cell, expanded
 from casemate.studies.folder import ResultsFolder, Status
@@ -19,8 +19,12 @@ from casemate.studies.recordings import Recordings
 from casemate.studies.study import Study
 from casemate.studies.work import Report, Work
 
-RECORD_BYTES = 12_000
-"""Estimated size of a row on disk."""
+TABLE_BYTES, ROW_BYTES = 185_000, 2_000
+"""Estimated sizes on disk: of a table without rows, with several hundred columns, and of a row."""
+BYTES_OF_A_MILLION = 800_000
+"""Estimated size of the recording of a million instructions: between 350 KB of a compression and 1.9 MB of a short
+program.
+"""
 ALL_FAILED = "failed"
 """Word that asks to repeat all failed points."""
 
@@ -79,6 +83,7 @@ def sweep(
         points = list({cell.point.hash: cell.point for cell in cells}.values())
         known = results.known
         _check_retry(points, known, retry)
+        study_file.keep(path, study, [point.hash for point in points])
         missing = [
             point for point in points
             if point.hash not in known or (known[point.hash] == "failed" and _is_named(point.hash, retry))
@@ -132,10 +137,12 @@ def plan(study: Study, folder: Path | str | None, workers: Workers) -> SweepPlan
     done = [row["seconds"] for row in rows if row["status"] == "done"]
     left = len(points) - kept - failed
     count = processes(points, workers.count)
+    recorded = BYTES_OF_A_MILLION * recordings.unrecorded_instructions // 1_000_000
     return SweepPlan(
         study=study.name, folder=str(path), points=len(points), kept=kept, failed=failed,
         not_recorded=tuple(dict.fromkeys(recordings.not_recorded)), workers=count,
-        seconds=fmean(done) * left / count if done else None, disk_bytes=RECORD_BYTES * left,
+        seconds=fmean(done) * left / count if done else None,
+        disk_bytes=TABLE_BYTES * bool(left) + ROW_BYTES * left + recorded,
         memory_bytes=max(point.memory_bytes for point in points) * count,
     )  # fmt: skip
 

@@ -209,6 +209,7 @@ def _heading(point: Point) -> Row:
         "point": point.hash, "kind": point.kind, "version": identity.VERSION, "build": identity.BUILD,
         "program": point.program, "machine": arguments.short(point.machine) or None,
         "design": arguments.short(point.design), "seed": point.seed, "changes": changes or None,
+        "options": shlex.join(word for name, value in point.options.items() for word in _option(name, value)) or None,
         "command": command_line(point), "finished": table.now(),
     }  # fmt: skip
 

@@ -33,6 +33,7 @@ the design, with `_` in place of `.` and the unit at the end; sizes are in bytes
 @click.option("--sql", metavar="SQL", help="Any question over the tables.")
 @click.option("--record", metavar="POINT", help="Print the JSON record of the point whose hash begins so.")
 @click.option("--list-columns", is_flag=True, help="Print the names of all columns.")
+@click.option("--all", "every_study", is_flag=True, help="Also points of earlier forms of the study.")
 @click.option("--version", metavar="VERSION", help="Rows of another version of Casemate.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
 @screen.as_json
@@ -47,7 +48,7 @@ def command(context: click.Context, /, folder: Path, as_csv: bool, as_json: bool
         raise click.UsageError(f"{first} and {second} exclude each other", context)
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other", context)
-    found = Results(folder, requested["version"])
+    found = Results(folder, requested["version"], requested["every_study"])
     for notice in found.notices:
         screen.notices().print(notice, markup=False)
     if requested["record"]:

@@ -121,7 +121,7 @@ def command(
     if found.figures:
         from casemate.reproduce import pictures
 
-        path = Path(found.folder) / "figures.png"
+        path = Path(found.folder) / "_figures.png"
         pictures.draw_figures(found.figures, f"study {study.name}", path)
         screen.notices().print(f"wrote {path}", markup=False)
     if found.interrupted:
