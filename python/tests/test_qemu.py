@@ -62,6 +62,67 @@ def test_doubly_mapped_code_is_mentioned_only_if_a_fault_ends_the_program(casema
 
 
 @needs_qemu
+def test_a_handler_that_faults_on_its_misaligned_stack_is_named(casemate: Casemate, tmp_path: Path) -> None:
+    if not is_version_7():
+        pytest.skip("a fault of QEMU 7")
+    built("The stack of signal handlers", tmp_path, "-O2")
+    said = casemate("run", "--design", "none", "--limit", "all", "--", "./input")
+    assert "The fault may be QEMU's: a signal handler was running" in " ".join(said.out.split())
+    source = (tmp_path / "input.c").read_text().replace("snprintf(text", "if (0) snprintf(text")
+    (tmp_path / "input.c").write_text(source.replace("return 0;", "*(volatile int *)0 = 0;"))
+    subprocess.run(["cc", "-O2", "-w", "-o", "input", "input.c"], check=True, cwd=tmp_path)
+    after = casemate("run", "--design", "none", "--limit", "all", "--", "./input")
+    assert "signal 11" in after.out
+    assert "QEMU's" not in after.out, "the handler had returned"
+
+
+@needs_qemu
+def test_calls_that_qemu_executes_wrongly_are_named_although_the_program_ends_well(
+    casemate: Casemate, tmp_path: Path
+) -> None:
+    if not is_version_7():
+        pytest.skip("faults of QEMU 7")
+    built("Calls that QEMU executes wrongly", tmp_path)
+    said = casemate("run", "--stdout", "inherit", "--design", "none", "--limit", "all", "--", "./input")
+    assert said.code == 0
+    words = " ".join(said.out.split())
+    for reason in ("a child of vfork ended", "memory with MADV_WIPEONFORK", "MADV_REMOVE and MADV_DONTNEED_LOCKED"):
+        assert f"QEMU executed a call wrongly: {reason}" in words
+    many = (
+        "#include <sys/select.h>\n"
+        "int main(void) {\n"
+        "    static unsigned long bits[64];\n"
+        "    struct timeval now = {0, 0};\n"
+        "    bits[2000 / 64] |= 1ul << 2000 % 64;\n"
+        "    return select(2001, (fd_set *)bits, 0, 0, &now) == 7;\n"
+        "}\n"
+    )
+    (tmp_path / "input.c").write_text(many)
+    subprocess.run(["cc", "-o", "input", "input.c"], check=True, cwd=tmp_path)
+    record = casemate("run", "--design", "none", "--limit", "all", "--json", "--", "./input").json()
+    assert record["records"][0]["configuration"]["workload"]["suspects"] == ["many-descriptors"]
+
+
+@needs_qemu
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("sh", "-c", "/bin/true; /bin/true"),
+        ("python3", "-c", "import subprocess; subprocess.run('true')"),
+        ("make", "-f", "makefile"),
+    ],
+    ids=["shell", "subprocess", "make"],
+)
+def test_programs_that_execute_others_are_not_suspected(
+    casemate: Casemate, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "makefile").write_text("all:\n\t@true; true\n")
+    said = casemate("run", "--design", "none", "--limit", "all", "--no-attacks", "--", *command)
+    assert said.code == 0
+    assert "QEMU" not in said.out
+
+
+@needs_qemu
 def test_a_fault_of_the_program_is_not_attributed_to_qemu(casemate: Casemate) -> None:
     said = casemate("run", "--design", "none", "--", "/bin/sh", "-c", "kill -SEGV $$")
     assert "signal 11" in said.out

@@ -43,7 +43,7 @@ use std::rc::Rc;
 use thiserror::Error;
 use translation::Translation;
 use units::{LineAddr, VirtAddr};
-use workload::stream::{Access, AccessKind, LineCause};
+use workload::stream::{Access, AccessKind, Strand};
 use workload::walker::{Event, Walker};
 use workload::{Stretch, Supplier, WorkloadError};
 
@@ -132,6 +132,11 @@ impl<S: Supplier> ProgramFeed<S> {
         self.is_spent() || self.dry && !self.walker.is_waiting()
     }
 
+    /// Strand and number of the chunk that the program has executed in part.
+    pub fn begun_chunk(&self) -> Option<(Strand, u64)> {
+        self.walker.begun_chunk()
+    }
+
     /// Memory clock or number of instructions that a trace of requests states for the last step.
     pub fn due(&self) -> u64 {
         self.attributes.due
@@ -201,7 +206,8 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
                 Ok((_, physical)) => {
                     let by = Accessor { program: translation.spaces.program, strand, stretch: *stretch };
                     let parts = translation.length().parts(translation.length().line_of(physical), content);
-                    let how = ShownLine { mapped, is_written: cause == LineCause::Kernel };
+                    let is_written = translation.skipped.is_written(strand.process, addr, cause);
+                    let how = ShownLine { mapped, is_written };
                     show_lines((&mut *shadow.borrow_mut(), by, core), (parts, how), foreign, counters);
                 }
                 Err(full) => trouble = Some(full),

@@ -9,7 +9,7 @@
 pub mod order;
 
 use crate::feed::counters::FeedCounters;
-use order::LoadOrder;
+use order::{LoadOrder, UnexecutedChunks};
 use serde::Serialize;
 use units::VirtAddr;
 
@@ -64,19 +64,19 @@ pub struct LoadValues {
 }
 
 impl LoadValues {
-    /// Compares several programs, each given by its number of threads and the counters of its feeds. `None` if no load
-    /// was compared.
-    pub fn of(programs: &[(u64, FeedCounters)], order: &LoadOrder) -> Option<LoadValues> {
-        let sum = |count: fn(&FeedCounters) -> u64| programs.iter().map(|(_, fed)| count(fed)).sum::<u64>();
+    /// Compares several programs, each given by the counters of its feeds. A store that a limit has cut off may explain a
+    /// difference. `None` if no load was compared.
+    pub fn of(programs: &[FeedCounters], order: &LoadOrder, cut_off: &UnexecutedChunks) -> Option<LoadValues> {
+        let sum = |count: fn(&FeedCounters) -> u64| programs.iter().map(count).sum::<u64>();
         let (compared, different) = (sum(|fed| fed.load_values_checked), sum(|fed| fed.load_values_wrong));
-        let in_other_order = order.explained();
+        let in_other_order = order.explained(cut_off);
         (compared > 0).then(|| LoadValues {
             compared,
             different,
             in_other_order,
-            threads: programs.iter().map(|(threads, _)| threads).sum(),
+            threads: sum(|fed| fed.threads),
             processes: sum(|fed| fed.processes),
-            first: order.first(),
+            first: order.first(cut_off),
             verdict: match different {
                 0 => Verdict::Same,
                 _ if different == in_other_order => Verdict::OtherOrder,
@@ -108,9 +108,10 @@ mod tests {
             load_values_checked: 9,
             load_values_wrong: differences.into(),
             processes: 1,
+            threads,
             ..FeedCounters::default()
         };
-        LoadValues::of(&[(threads, fed)], &order).unwrap()
+        LoadValues::of(&[fed], &order, &UnexecutedChunks::default()).unwrap()
     }
 
     #[test]
@@ -124,6 +125,7 @@ mod tests {
 
     #[test]
     fn load_values_that_were_not_compared_have_no_verdict() {
-        assert_eq!(LoadValues::of(&[(1, FeedCounters::default())], &LoadOrder::default()), None);
+        let nothing = (&LoadOrder::default(), &UnexecutedChunks::default());
+        assert_eq!(LoadValues::of(&[FeedCounters::default()], nothing.0, nothing.1), None);
     }
 }

@@ -1,7 +1,8 @@
 //! Follows system calls: memory that the kernel writes, maps or makes durable, and processes that the kernel copies or
 //! ends.
 
-use crate::mappings::{copies_process, file_behind, whole_pages};
+use crate::copies::copies_process;
+use crate::mappings::{file_behind, whole_pages};
 use crate::memory::{ProcessMemory, ThreadOutput};
 use crate::objects::{self, ObjectChange};
 use crate::process_writes;

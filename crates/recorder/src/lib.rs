@@ -16,6 +16,7 @@
 //! - Recordings do not contain kernel code and wrong-path execution.
 
 mod blocks;
+mod copies;
 mod exec;
 mod flushes;
 mod follow;

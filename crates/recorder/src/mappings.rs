@@ -4,7 +4,7 @@
 //! or to the process itself. The recorder learns of mappings from system calls. From the kernel's list, it reads the
 //! mappings that QEMU made before the program began.
 
-use libc::{c_int, c_long};
+use libc::c_int;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
@@ -382,17 +382,4 @@ fn common(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
 /// Rounds a number of bytes up to whole pages.
 pub fn whole_pages(bytes: u64) -> u64 {
     bytes.div_ceil(PAGE_BYTES as u64).saturating_mul(PAGE_BYTES as u64)
-}
-
-/// Returns true if a call copies the process; false if it only starts a thread.
-pub fn copies_process(number: c_long, arguments: &[u64; 6]) -> bool {
-    match number {
-        libc::SYS_fork | libc::SYS_vfork => true,
-        // QEMU makes a copy in cases in which Linux would let the child borrow its parent's memory.
-        libc::SYS_clone => {
-            let flags = arguments[0] as c_int;
-            flags & libc::CLONE_VM == 0 || flags & libc::CLONE_VFORK != 0
-        }
-        _ => false,
-    }
 }

@@ -1,10 +1,10 @@
 //! The recorder's state: one per process, created when QEMU loads the recorder, and never freed.
 
 use crate::blocks::{CodeBlock, CodeBlocks, EntryEffect};
+use crate::copies::{ProcessCopies, copies_process};
 use crate::exec::{self, ExecOutcome};
 use crate::flushes;
 use crate::follow::Call;
-use crate::mappings::copies_process;
 use crate::memory::{ProcessMemory, ShownAccess, ThreadOutput};
 use crate::oddities;
 use crate::qemu::guest;
@@ -16,11 +16,10 @@ use std::ffi::OsString;
 use std::sync::Once;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
+use wire::host::Oddity;
 use wire::ring::Ring;
 use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, RecordingLoss};
 
-/// Mask of the number of a copy: copies of a process are numbered with 16 bits.
-const FORKS: u32 = (1 << 16) - 1;
 /// Signals that an instruction raises itself, in the middle of its block.
 const FAULTS: [i32; 5] = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV];
 
@@ -31,7 +30,7 @@ pub struct Recorder {
     load_values: bool,
     blocks: CodeBlocks,
     memory: ProcessMemory,
-    forks: AtomicU32,
+    copies: ProcessCopies,
     /// Number of posted writes into the memory of processes that this recorder has taken up.
     remote_writes: AtomicU64,
     begun: Once,
@@ -55,7 +54,7 @@ impl Recorder {
             ring_name,
             blocks: CodeBlocks::default(),
             memory: ProcessMemory::new()?,
-            forks: AtomicU32::new(0),
+            copies: ProcessCopies::default(),
             begun: Once::new(),
             image: AtomicU32::new(image),
             pid: AtomicU32::new(pid),
@@ -80,14 +79,14 @@ impl Recorder {
     /// Returns true if other threads or processes may see stores of this process. A child may not have announced itself
     /// yet when its parent makes its next call.
     fn is_shared(&self) -> bool {
-        let has_others = self.forks.load(Relaxed) > 0 || self.ring.images() > 1;
+        let has_others = self.copies.any() || self.ring.images() > 1;
         self.has_several_threads() || self.memory.mappings.has_objects() && has_others
     }
 
     /// Announces a call that copies the process, so that the simulator keeps the memory that the child will have.
     fn announce_copy(&self, thread: &mut Thread, number: i64, arguments: &[u64; 6]) {
         if copies_process(number, arguments) {
-            thread.syscall.fork = self.forks.fetch_add(1, AcqRel).wrapping_add(1) & FORKS;
+            thread.syscall.fork = self.copies.next();
             thread.push(&self.ring, &[word::control(Control::Fork, 0, thread.syscall.fork.into())]);
         }
     }
@@ -157,6 +156,9 @@ impl Recorder {
         if block.entry() != EntryEffect::Plain as u8 {
             self.memory.pages.forget_all();
         }
+        if block.entry() != EntryEffect::Plain as u8 {
+            self.ring.host().note(Oddity::Handler);
+        }
         if block.entry() == EntryEffect::FaultHandler as u8 && !thread.after_syscall {
             thread.push(&self.ring, &[word::control(Control::Cut, 0, ran_before.into())]);
         }
@@ -223,6 +225,7 @@ impl Recorder {
             thread.push(&self.ring, &[word::control(Control::Syscall, 0, number as u64)]);
         }
         reservation::enter(&self.ring, thread, number, &arguments);
+        oddities::enter(self.ring.host(), number, &arguments);
         match number {
             libc::SYS_execve => self.follow_exec(thread, &arguments),
             libc::SYS_execveat => self.lose(thread),
@@ -320,6 +323,7 @@ impl Recorder {
         self.pid.store(pid, Relaxed);
         self.image.store(self.ring.join(pid), Relaxed);
         self.memory.become_copy(self.has_several_threads());
+        self.copies.born_by(syscall.number, &syscall.arguments);
         self.threads_made.store(0, Relaxed);
         flushes::restart();
         self.threads.forget();
@@ -354,6 +358,9 @@ impl Recorder {
 
     /// Ends the process: publishes the remaining words of its threads.
     pub fn end(&self) {
+        if self.copies.is_borrower() {
+            self.ring.host().note(Oddity::VforkedChild);
+        }
         self.threads.for_each(|thread| thread.end(&self.ring));
         let gone = word::control(Control::Gone, 0, self.image().into());
         let _ = self.ring.publish(self.image(), 0, &[gone]);

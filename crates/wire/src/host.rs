@@ -81,6 +81,16 @@ pub enum Oddity {
     CodeInTwoPlaces = 1,
     /// The program loads AVX vectors under a mask.
     MaskedVector = 2,
+    /// A signal handler runs.
+    Handler = 4,
+    /// A child of `vfork`, or of a call like it, has ended without executing another program.
+    VforkedChild = 8,
+    /// Memory shall be zero in children (`MADV_WIPEONFORK`).
+    WipedOnFork = 16,
+    /// Advice about memory that QEMU accepts and does not follow (`MADV_REMOVE`, `MADV_DONTNEED_LOCKED`).
+    IgnoredAdvice = 32,
+    /// `select` waits for more descriptors than QEMU can.
+    ManyDescriptors = 64,
 }
 
 /// The words in the ring's header. All are zero until the program makes a request.
@@ -131,6 +141,13 @@ impl Host {
     /// Notes that the program does this.
     pub fn note(&self, oddity: Oddity) {
         self.oddities.fetch_or(oddity as u32, AcqRel);
+    }
+
+    /// Notes that the program does this no more.
+    pub fn clear(&self, oddity: Oddity) {
+        if self.has(oddity) {
+            self.oddities.fetch_and(!(oddity as u32), AcqRel);
+        }
     }
 
     /// Returns true if the program has done this.
@@ -190,5 +207,8 @@ mod tests {
         host.refuse(8 << 40);
         host.note(Oddity::CodeInTwoPlaces);
         assert_eq!((host.refused(), host.has(Oddity::CodeInTwoPlaces)), (Some(8 << 40), true));
+        host.note(Oddity::Handler);
+        host.clear(Oddity::Handler);
+        assert_eq!([Oddity::Handler, Oddity::CodeInTwoPlaces].map(|oddity| host.has(oddity)), [false, true]);
     }
 }

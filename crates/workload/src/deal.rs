@@ -75,6 +75,12 @@ impl<S: Source> Dealer<S> {
         self.source.origin()
     }
 
+    /// Strands of the chunks that no core has received yet, with the numbers of these chunks.
+    pub fn waiting(&self) -> Vec<(Strand, u64)> {
+        let chunks = self.hands.iter().flatten().filter(|(chunk, _)| !chunk.words.is_empty());
+        chunks.map(|(chunk, stretch)| (chunk.strand, stretch.number)).collect()
+    }
+
     /// Number of strands so far.
     pub fn strands(&self) -> usize {
         self.cores.len()

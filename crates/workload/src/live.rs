@@ -29,6 +29,8 @@ use wire::ring::Ring;
 const NAP: Duration = Duration::from_micros(100);
 /// Maximum bytes of QEMU's error output in a message.
 const SAID_BYTES: usize = 2000;
+/// Exit status of QEMU after an error of its own.
+const QEMU_GAVE_UP: i32 = 127;
 
 /// A running program: one process and all its descendants. It ends when all of them have ended. Dropping this value
 /// ends all processes of the program, and so does the end of the Casemate process, for any reason.
@@ -110,14 +112,24 @@ impl Live {
         Ok(())
     }
 
-    /// Known defects of QEMU that this program may have met, if a fault has ended it.
+    /// Known defects of QEMU that this program has met, and those that may be the cause if a fault has ended it.
     fn suspects(&self) -> Vec<Suspect> {
-        if !matches!(self.origin.finish, Finish::Killed(signal) if FAULTS.contains(&signal)) {
-            return Vec::new();
-        }
-        let known =
-            [(Oddity::MaskedVector, Suspect::MaskedVector), (Oddity::CodeInTwoPlaces, Suspect::CodeInTwoPlaces)];
-        let met = known.into_iter().filter(|(oddity, _)| self.ring.host().has(*oddity));
+        let faulted = matches!(self.origin.finish, Finish::Killed(signal) if FAULTS.contains(&signal));
+        let of_faults = [
+            (Oddity::MaskedVector, Suspect::MaskedVector),
+            (Oddity::CodeInTwoPlaces, Suspect::CodeInTwoPlaces),
+            (Oddity::Handler, Suspect::HandlerStack),
+        ];
+        let of_calls = [
+            (Oddity::VforkedChild, Suspect::VforkedChild),
+            (Oddity::WipedOnFork, Suspect::WipedOnFork),
+            (Oddity::IgnoredAdvice, Suspect::IgnoredAdvice),
+        ];
+        let ended_by_qemu = matches!(self.origin.finish, Finish::Exited(QEMU_GAVE_UP));
+        let of_ends = [(Oddity::ManyDescriptors, Suspect::ManyDescriptors)];
+        let known = of_faults.into_iter().filter(|_| faulted).chain(of_calls);
+        let known = known.chain(of_ends.into_iter().filter(|_| ended_by_qemu));
+        let met = known.filter(|(oddity, _)| self.ring.host().has(*oddity));
         met.map(|(_, suspect)| suspect).collect()
     }
 

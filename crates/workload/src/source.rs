@@ -203,7 +203,7 @@ pub enum Finish {
     Unbacked(u64),
 }
 
-/// Known defect of QEMU. If a fault ended a program, the defect may be the cause.
+/// Known defect of QEMU that a program has met, or that may be the cause of the fault that ended the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suspect {
@@ -211,4 +211,14 @@ pub enum Suspect {
     MaskedVector,
     /// Code that is written at one address and executed at another.
     CodeInTwoPlaces,
+    /// A signal handler: QEMU begins it with a misaligned stack.
+    HandlerStack,
+    /// A child of `vfork` that ended without executing another program: QEMU copies the memory of its parent.
+    VforkedChild,
+    /// Memory that shall be zero in children: QEMU copies it.
+    WipedOnFork,
+    /// Advice about memory that QEMU accepts and does not follow.
+    IgnoredAdvice,
+    /// `select` with more descriptors than QEMU can wait for.
+    ManyDescriptors,
 }

@@ -14,6 +14,7 @@
 mod damage;
 mod event;
 mod leave;
+mod position;
 mod skim;
 
 use damage::{damaged, not_due, unknown};
@@ -22,9 +23,10 @@ use event::{is_for_a_later, must_run_before};
 pub use skim::Skimmer;
 
 use crate::error::WorkloadError;
-use crate::source::{Origin, Source, Stretch, Supplier, Supply};
+use crate::source::{Origin, Source, Supplier, Supply};
 use crate::stream::{Access, AccessKind, Block, Chunk, Step, Strand};
 use leave::leave;
+use position::StrandPosition;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use units::{Line, VirtAddr, ZERO_LINE};
@@ -38,56 +40,6 @@ const SEARCHED_RECORDS: usize = 32;
 
 /// More blocks than any program has: a larger number means damage, and the walker reserves no memory for it.
 const BLOCKS_MAX: usize = 1 << 24;
-
-/// Position of one strand in its execution.
-#[derive(Default)]
-struct StrandPosition {
-    strand: Strand,
-    /// Index of the table of blocks of the strand's process.
-    process: usize,
-    /// Current block, kept here because each of its instructions needs it. The next fields are the number of its
-    /// executed instructions, and the index of the due instruction.
-    block: Option<Arc<Block>>,
-    ran: usize,
-    due: usize,
-    /// Instructions before this index have certainly run, according to the next word, so the walker need not read this
-    /// word again for each instruction. Only the first due instruction may have accesses.
-    certain: usize,
-    accesses: Vec<Access>,
-    /// Number of accesses of the due instruction that skimming has already passed on, and that the walker did not keep.
-    skimmed: usize,
-    /// Time span of the execution.
-    stretch: Stretch,
-}
-
-impl StrandPosition {
-    /// Enters a block: at most `instructions` of it run. A loop enters the current block again.
-    #[inline]
-    fn enter(&mut self, block: &Arc<Block>, instructions: u16) {
-        if !self.block.as_ref().is_some_and(|current| Arc::ptr_eq(current, block)) {
-            self.block = Some(block.clone());
-        }
-        self.run(usize::from(instructions).min(block.instructions.len()));
-    }
-
-    /// Begins the strand's next chunk. Accesses of a due instruction took place in the previous chunk.
-    fn go_on_in(&mut self, stretch: Stretch) {
-        let after = if self.accesses.is_empty() { stretch.after } else { self.stretch.after };
-        self.stretch = Stretch { after, ..stretch };
-    }
-
-    /// Drops the due instructions of the current block: they do not run.
-    fn drop_rest(&mut self) {
-        (self.ran, self.due, self.certain) = (0, 0, 0);
-        self.accesses.clear();
-    }
-
-    /// Runs the first `ran` instructions of the current block.
-    #[inline]
-    fn run(&mut self, ran: usize) {
-        (self.ran, self.due, self.certain) = (ran, 0, 0);
-    }
-}
 
 /// Successor of an instruction.
 #[derive(Clone, Copy)]
@@ -153,6 +105,12 @@ impl<S: Supplier> Walker<S> {
             drained: false,
             waiting: false,
         }
+    }
+
+    /// Strand and number of the current chunk, if some of its words remain.
+    pub fn begun_chunk(&self) -> Option<(Strand, u64)> {
+        let StrandPosition { strand, stretch, .. } = &self.positions[self.current];
+        (self.at < self.chunk.words.len()).then_some((*strand, stretch.number))
     }
 
     /// True if the source has no chunk for the moment and is not at its end.

@@ -102,13 +102,15 @@ class Checks(Result):
 
     @property
     def verdict(self) -> str:
-        """Returns the outcome in a word: `passed`, `FAILED`, `FALSE ALARM`, or `not checked`. `not checked` means that
-        the check found no error, but compared no line, or not the load values that the user requested.
+        """Returns the outcome in a word: `passed`, `not in order`, `FAILED`, `FALSE ALARM`, or `not checked`. `not in
+        order` means that threads reached memory in another order than recorded, which explains each difference. `not
+        checked` means that the check found no error, but compared no line, or not the load values that the user
+        requested.
         """
         if self.false_alarm:
             return "FALSE ALARM"
         if self.passed:
-            return "passed"
+            return "not in order" if self.load_values and self.load_values.verdict == "other-order" else "passed"
         is_wrong = (
             self.lines.lines_wrong + self.lines_lost + self.lines_stranded > 0
             or bool(self.pad_reused)

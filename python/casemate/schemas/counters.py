@@ -26,6 +26,8 @@ class Feed(Result):
     """Flushes, among these, for which the recording does not contain the line: the simulation ignores them."""
     processes: int
     """Number of processes seen."""
+    threads: int = 1
+    """Number of threads of all processes, as far as they were seen."""
     unrecorded: int = 0
     """Number of parts of the program that ran unrecorded: programs that it executed natively, and threads beyond those
     that the recorder can number.

@@ -62,8 +62,18 @@ class Unbacked(Result):
 SUSPECTS = {
     "masked-vector": "the program loads vectors under a mask, which faults under QEMU at the end of a mapping",
     "code-in-two-places": "the program maps code twice, to write and to execute, and QEMU may execute the old one",
+    "handler-stack": "a signal handler was running, which QEMU begins with a misaligned stack",
 }
-"""Operations that QEMU is known to execute wrongly, each with its effect on a program."""
+"""Operations that QEMU is known to execute wrongly, each with the fault that may end a program."""
+
+REFUSED = {
+    "vforked-child": "a child of vfork ended without executing a program; QEMU copies the memory that vfork shares, so "
+    "the parent missed its stores",
+    "wiped-on-fork": "memory with MADV_WIPEONFORK is zero in children; QEMU copies it",
+    "ignored-advice": "MADV_REMOVE and MADV_DONTNEED_LOCKED free memory; QEMU accepts them and does nothing",
+    "many-descriptors": "select waits for a descriptor above 1,023; QEMU ends the program",
+}
+"""Calls that QEMU is known to execute wrongly, each with what the program noticed."""
 
 
 class Origin(Result):
@@ -95,8 +105,16 @@ class Origin(Result):
     """Number of times that the simulation restarted the trace at its end, because the run was longer than the trace."""
     finish: Literal["running", "limit-reached"] | Exited | Killed | Unbacked
     """End of the program; `running` if the simulation finished before the program did."""
-    suspects: tuple[Literal["masked-vector", "code-in-two-places"], ...] = ()
-    """Operations of the program that QEMU is known to execute wrongly, if a fault ended the program."""
+    suspects: tuple[
+        Literal[
+            "masked-vector", "code-in-two-places", "handler-stack", "vforked-child", "wiped-on-fork", "ignored-advice",
+            "many-descriptors",
+        ],
+        ...,
+    ] = ()  # fmt: skip
+    """Calls of the program that QEMU is known to execute wrongly and, if a fault ended the program, other operations of
+    this kind.
+    """
 
     @property
     def unbacked(self) -> "Unbacked | None":
@@ -111,10 +129,13 @@ class Origin(Result):
         return ("marked region only", "yes") in self.conditions
 
     def likely_causes(self) -> list[str]:
-        """Returns the known causes of a fault that would not occur outside QEMU, a sentence each."""
+        """Returns the known causes of a fault or a result that would not occur outside QEMU, a sentence each."""
         own = [self.finish.likely_cause] if isinstance(self.finish, Killed) and self.finish.likely_cause else []
         return own + [
-            f"The fault may be QEMU's: {SUSPECTS[suspect]} (docs/concepts/qemu.md)." for suspect in self.suspects
+            f"The fault may be QEMU's: {SUSPECTS[suspect]} (docs/concepts/qemu.md)."
+            if suspect in SUSPECTS
+            else f"QEMU executed a call wrongly: {REFUSED[suspect]} (docs/concepts/qemu.md)."
+            for suspect in self.suspects
         ]
 
     @property

@@ -201,6 +201,19 @@ class Record(Result):
     host: Host
     """Time and memory of the simulation itself."""
 
+    @property
+    def is_disordered(self) -> bool:
+        """True if threads on several cores ran in another order than recorded. More than a hundredth of the lines that
+        were read then changed from outside, and time and traffic say little about the design.
+        """
+        read = self.checks.lines.lines_checked
+        return self.has_several_strands and 100 * self.feed.foreign_writes > read
+
+    @property
+    def has_several_strands(self) -> bool:
+        """True if threads ran on several cores."""
+        return self.feed.threads > 1 and len(self.cores) > 1
+
     def brief(self) -> str:
         """Returns programs, machine and design, speed and traffic, and the verdict of the check."""
         speed = f"{self.time_fs / 1e9:.2f} us" if self.configuration.workload.requests else f"IPC {self.ipc:.3f}"
@@ -228,6 +241,10 @@ class Failure(Result):
     """Name of the machine."""
     error: str
     """Reason that the design has no record."""
+
+
+VERDICTS = ("FALSE ALARM", "FAILED", "not checked", "not in order")
+"""Verdicts of a check other than `passed`, the worst first."""
 
 
 class RunResults(Result):
@@ -269,7 +286,7 @@ class RunResults(Result):
     def verdict(self) -> str:
         """Returns the worst of the records' verdicts; `FAILED` if a design has no record."""
         verdicts = {record.checks.verdict for record in self.records} | ({"FAILED"} if self.failures else set())
-        return next((word for word in ("FALSE ALARM", "FAILED", "not checked") if word in verdicts), "passed")
+        return next((word for word in VERDICTS if word in verdicts), "passed")
 
     @property
     def baseline(self) -> Record | None:

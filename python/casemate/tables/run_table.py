@@ -13,7 +13,7 @@ from casemate.schemas.checks import CandidateCheck
 from casemate.schemas.origin import Exited, Killed, Seeded, Unbacked
 from casemate.schemas.run import Record, RunResults
 from casemate.schemas.sampling import Estimate, Sampled, Sampling
-from casemate.tables import check_reasons, conditions, layouts
+from casemate.tables import check_reasons, conditions, layouts, thread_order
 from casemate.tables.run_details import (
     Cell,
     Question,
@@ -51,7 +51,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
         for program in dict.fromkeys((origin, *first.configuration.beside))
         if isinstance(program.values, Seeded)
     ]
-    parts += [Text(f"  {line}") for line in conditions.decided_by(results.records)]
+    parts += [Text(f"  {line}") for line in (*thread_order.stated(first), *conditions.decided_by(results.records))]
     parts += layouts.changed(results.changes)
     if first.configuration.age == "steady":
         parts.append(Text("  counters of data at a moment of a long life (--age steady)"))
@@ -65,7 +65,9 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     parts += [Text(line) for line in _how_compared(results, verbose)]
     parts += [Text(line, style=style) for line, style in check_reasons.lines(results.records, check_values)]
     parts += [Text(line, style="yellow") for line in _not_of_the_program(results.records)]
-    parts += [Text(line, style="yellow") for line in _not_comparable(results)]
+    parts += [
+        Text(line, style="yellow") for line in (*_not_comparable(results), *thread_order.reasons(results.records))
+    ]
     parts += [Text(line, style="yellow") for line in _not_flushed(results.records)]
     parts += [Text(line, style="yellow") for line in origin.likely_causes()]
     if results.interrupted:
@@ -226,10 +228,14 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
         return f"{record.ipc:.3f}{_error(record.sampling.ipc if record.sampling else None)}"
 
     def slowdown(record: Record) -> Cell:
-        return Text(times("time_fs", ".3f")(record), style="bold")
+        return Text(times("time_fs", ".3f")(record) + mark(record), style="bold")
 
     def traffic(record: Record) -> Cell:
-        return f"{amounts.size(record.dram_bytes)}{_error(record.sampling.dram_bytes if record.sampling else None)}"
+        error = _error(record.sampling.dram_bytes if record.sampling else None)
+        return f"{amounts.size(record.dram_bytes)}{error}{mark(record)}"
+
+    def mark(record: Record) -> str:
+        return thread_order.MARK if record.is_disordered else ""
 
     def times(figure: Literal["time_fs", "dram_bytes"], form: str) -> Callable[[Record], str]:
         def ratio(record: Record) -> str:
@@ -256,6 +262,7 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
         *([("time", time)] if first.configuration.workload.requests else cores),
         ("DRAM traffic", traffic),
         ("", times("dram_bytes", ".2f")),
+        *thread_order.from_outside(results),
         ("read latency", latency),
         *_windows(results),
         *_in_l2(results),
@@ -344,8 +351,12 @@ def _checks(records: Sequence[Record], check_values: bool) -> list[Question]:
         return Text(amounts.count(number), style="bold red" if number else "green")
 
     def verdict(record: Record) -> Cell:
-        styles = {"passed": "green", "not checked": "yellow"}
+        styles = {"passed": "green", "not checked": "yellow", "not in order": "yellow"}
         return Text(record.checks.verdict, style=styles.get(record.checks.verdict, "bold red"))
+
+    def share(record: Record) -> str:
+        values = record.checks.load_values
+        return f"{100 * values.different / values.compared:.1f} %" if values else ""
 
     def different(record: Record) -> Cell:
         values = record.checks.load_values
@@ -363,6 +374,8 @@ def _checks(records: Sequence[Record], check_values: bool) -> list[Question]:
             ("load values compared", lambda record: amounts.count(record.feed.load_values_checked)),
             ("of them different", different),
         ]
+        if any(record.checks.verdict == "not in order" for record in records):
+            questions.append(("", share))
     if any(record.checks.pad_reused is not None for record in records):
         questions.append(
             ("pads used twice", lambda record: Text("YES", style="bold red") if record.checks.pad_reused else "none")

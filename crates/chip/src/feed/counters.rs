@@ -24,6 +24,8 @@ pub struct FeedCounters {
     pub flushes_not_simulated: u64,
     /// Number of processes seen.
     pub processes: u64,
+    /// Number of threads of all processes, as far as they were seen.
+    pub threads: u64,
     /// Number of parts of the program that ran unrecorded: programs that it executed natively, and threads beyond those that
     /// the recorder can number.
     pub unrecorded: u64,
@@ -43,6 +45,7 @@ impl FeedCounters {
             flushes: self.flushes + other.flushes,
             flushes_not_simulated: self.flushes_not_simulated + other.flushes_not_simulated,
             processes: self.processes.max(other.processes),
+            threads: self.threads.max(other.threads),
             unrecorded: self.unrecorded + other.unrecorded,
         }
     }
@@ -50,6 +53,10 @@ impl FeedCounters {
     /// Adds the statistics of another program's feed.
     #[must_use]
     pub fn of_programs(self, other: FeedCounters) -> FeedCounters {
-        FeedCounters { processes: self.processes + other.processes, ..self.with_core(other) }
+        FeedCounters {
+            processes: self.processes + other.processes,
+            threads: self.threads + other.threads,
+            ..self.with_core(other)
+        }
     }
 }

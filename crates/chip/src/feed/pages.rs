@@ -7,6 +7,7 @@
 
 use super::FeedCounters;
 use super::shown::{ShownLine, show_lines};
+use super::skipped::ShownPageState;
 use super::translation::Translation;
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
@@ -94,12 +95,17 @@ impl PageEventHandler<'_> {
         drop(pages);
         let page = &ShownPage { detail: PageDetail { mapped, ..page.detail }, ..*page };
         self.translation.show_pages();
-        self.translation.skipped.note_shown(strand.process, addr, is_of_object);
+        self.translation.skipped.note_shown(ShownPageState {
+            process: strand.process,
+            page: addr.page(),
+            is_known: is_of_object,
+            is_new: page.detail.kind != PageKind::Object,
+        });
         self.translation.refresh();
         self.shadow.knows_pages = true;
         self.show_page(strand, frame, page);
-        if let Some(before) = before.filter(|before| *before != frame) {
-            self.leave(strand, before, frame);
+        if before != Some(frame) {
+            self.enter(strand, frame, before);
         }
         for (number, content) in kept {
             self.show_line(strand, (frame, number), &content, false);
@@ -126,16 +132,13 @@ impl PageEventHandler<'_> {
         Some(content)
     }
 
-    /// Notes that a page of a process leaves a frame for a new one.
-    fn leave(&mut self, strand: Strand, old: PhysAddr, new: PhysAddr) {
+    /// Notes that a process gets a page in a new frame, and the frame that the page has left, if any.
+    fn enter(&mut self, strand: Strand, new: PhysAddr, old: Option<PhysAddr>) {
         let by = self.accessor(strand);
-        if let Some(loads) = &mut self.shadow.loads {
-            for number in 0..LINES_PER_PAGE as u64 {
-                let lines = self.translation.recorded_lines(old, number);
-                lines
-                    .zip(self.translation.recorded_lines(new, number))
-                    .for_each(|(old, new)| loads.leave(old, new, by));
-            }
+        let Some(loads) = &mut self.shadow.loads else { return };
+        for number in 0..LINES_PER_PAGE as u64 {
+            let mut left = old.into_iter().flat_map(|old| self.translation.recorded_lines(old, number));
+            self.translation.recorded_lines(new, number).for_each(|line| loads.enter(line, left.next(), by));
         }
     }
 
@@ -154,7 +157,7 @@ impl PageEventHandler<'_> {
                 }
             }
             if page.sent >> number & 1 == 0 {
-                self.show_line(strand, (frame, number), &ZERO_LINE, false);
+                self.show_line(strand, (frame, number), &ZERO_LINE, page.detail.kind != PageKind::Object);
             }
         }
     }

@@ -12,7 +12,7 @@ use machine::paging::OutOfMemory;
 use std::cell::{RefCell, RefMut};
 use std::ops::ControlFlow;
 use units::{LineAddr, PhysAddr, VirtAddr};
-use workload::stream::{Access, AccessKind, Block, LineCause, Strand};
+use workload::stream::{Access, AccessKind, Block, Strand};
 use workload::walker::{Event, Skimmer};
 use workload::{Stretch, Supplier};
 
@@ -279,7 +279,8 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                     let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };
                     let length = self.translation.length();
                     let parts = length.parts(length.line_of(physical), content);
-                    let how = ShownLine { mapped, is_written: cause == LineCause::Kernel };
+                    let is_written = self.translation.skipped.is_written(strand.process, addr, cause);
+                    let how = ShownLine { mapped, is_written };
                     show_lines((&mut *shadow, by, self.core), (parts, how), self.foreign, self.counters);
                 }
             }

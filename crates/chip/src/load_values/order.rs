@@ -7,7 +7,8 @@
 //! does not order two stores to a line, or the simulation executes them in the other order, the line may differ from
 //! then on. All other differences are errors.
 //!
-//! A line that the recording shows counts as stored to only if the kernel wrote it. The page of a process may leave its
+//! A line that the recording shows counts as stored to only if the kernel wrote it, or if its page is new memory or a
+//! copy. The page of a process may leave its
 //! frame for a new one. A store to the new frame then also counts for the same line of the old frame, but only for loads
 //! of that process. The simulation may still run a strand of the process on the old frame.
 //!
@@ -51,6 +52,9 @@ struct LoadDifference {
     load: Accessor,
     wrong: WrongLoad,
 }
+
+/// Number of frames that a page has left, to which a store is passed on.
+const FRAMES: usize = 4;
 
 /// Store that may explain a difference.
 struct NotedStore {
@@ -100,7 +104,6 @@ impl LoadOrder {
     /// written the line, this is a store, too.
     pub fn show(&mut self, line: LineAddr, by: Accessor, is_written: bool) {
         if self.strands.len() > 1 {
-            self.left.remove(&line);
             if let Some(history) = self.lines.get_mut(&line) {
                 history.is_disordered = history.stores.iter().any(|before| before.by.may_follow(&by));
             }
@@ -110,10 +113,14 @@ impl LoadOrder {
         }
     }
 
-    /// Notes that the page of a line leaves its frame, by an access of a strand; `new` is the line in the new frame.
-    pub fn leave(&mut self, old: LineAddr, new: LineAddr, by: Accessor) {
-        if self.strands.len() > 1 && old != new {
-            self.left.insert(new, (old, by.strand.process));
+    /// Notes that a process gets a page in a new frame, by an access of a strand. `old` is the line in the frame that the
+    /// page has left, if any, and `new` the line in the new frame.
+    pub fn enter(&mut self, new: LineAddr, old: Option<LineAddr>, by: Accessor) {
+        if self.strands.len() > 1 {
+            match old {
+                Some(old) => _ = self.left.insert(new, (old, by.strand.process)),
+                None => _ = self.left.remove(&new),
+            }
         }
     }
 
@@ -135,10 +142,14 @@ impl LoadOrder {
     /// Notes that a strand stores to a line.
     pub fn store(&mut self, line: LineAddr, store: Accessor) {
         self.note(line, NotedStore { by: store, only_for: None });
-        if !self.left.is_empty()
-            && let Some((old, process)) = self.left.get(&line)
-        {
-            self.note(*old, NotedStore { by: store, only_for: Some(*process) });
+        if self.left.is_empty() {
+            return;
+        }
+        let mut frame = line;
+        for _ in 0..FRAMES {
+            let Some(&(old, process)) = self.left.get(&frame) else { return };
+            self.note(old, NotedStore { by: store, only_for: Some(process) });
+            frame = old;
         }
     }
 
@@ -172,20 +183,42 @@ impl LoadOrder {
         }
     }
 
-    /// Number of differences that the order of strands explains.
-    pub fn explained(&self) -> u64 {
-        self.explained
+    /// Number of differences that the order of strands explains. A strand that a limit has stopped may have stored to any
+    /// line before the load, in the recording.
+    pub fn explained(&self, cut_off: &UnexecutedChunks) -> u64 {
+        let waiting = self.lines.values().flat_map(|history| &history.unexplained);
+        self.explained + waiting.filter(|difference| cut_off.may_explain(&difference.load)).count() as u64
     }
 
     /// Returns the first unexplained differences, or, if each difference has an explanation, the first of all
     /// differences.
-    pub fn first(&self) -> Vec<WrongLoad> {
-        let mut unexplained: Vec<_> = self.lines.values().flat_map(|history| &history.unexplained).collect();
+    pub fn first(&self, cut_off: &UnexecutedChunks) -> Vec<WrongLoad> {
+        let all = self.lines.values().flat_map(|history| &history.unexplained);
+        let mut unexplained: Vec<_> = all.filter(|difference| !cut_off.may_explain(&difference.load)).collect();
         if unexplained.is_empty() {
             return self.first.clone();
         }
         unexplained.sort_unstable_by_key(|difference| difference.number);
         unexplained.iter().take(SHOWN).map(|difference| difference.wrong).collect()
+    }
+}
+
+/// The first chunk of each strand that the simulation has not executed to its end.
+#[derive(Default, Debug)]
+pub struct UnexecutedChunks(FxHashMap<(u32, Strand), u64>);
+
+impl UnexecutedChunks {
+    /// Notes a chunk of a program's strand that was not executed to its end.
+    pub fn note(&mut self, program: u32, strand: Strand, number: u64) {
+        self.0.entry((program, strand)).and_modify(|first| *first = number.min(*first)).or_insert(number);
+    }
+
+    /// True if another strand has left out a chunk that may precede this load in the recording.
+    fn may_explain(&self, load: &Accessor) -> bool {
+        let precedes = |(&(program, strand), &number): (&(u32, Strand), &u64)| {
+            program == load.program && strand != load.strand && number < load.stretch.number
+        };
+        self.0.iter().any(precedes)
     }
 }
 
@@ -214,7 +247,7 @@ mod tests {
                 order.differ(LINE, *accessor, wrong(accessor.strand.thread))
             }
         }
-        order.explained()
+        order.explained(&UnexecutedChunks::default())
     }
 
     #[test]
@@ -240,14 +273,14 @@ mod tests {
         order.store(LINE, accessor(0, 1, 3));
         order.store(LINE, accessor(1, 2, 4));
         order.differ(LINE, accessor(2, 8, 9), wrong(0));
-        assert_eq!(order.explained(), 1);
+        assert_eq!(order.explained(&UnexecutedChunks::default()), 1);
         order.meet(0, Strand { process: 0, thread: 1 });
         order.show(LINE, accessor(2, 9, 10), true);
         order.differ(LINE, accessor(2, 9, 10), wrong(0));
-        assert_eq!(order.explained(), 1);
+        assert_eq!(order.explained(&UnexecutedChunks::default()), 1);
         order.show(LINE, accessor(2, 2, 4), true);
         order.differ(LINE, accessor(2, 9, 10), wrong(0));
-        assert_eq!(order.explained(), 2, "another strand stored to it when it was shown");
+        assert_eq!(order.explained(&UnexecutedChunks::default()), 2, "another strand stored to it when it was shown");
     }
 
     #[test]
@@ -255,9 +288,12 @@ mod tests {
         let mut order = LoadOrder::default();
         order.store(LINE, accessor(1, 1, 3));
         order.differ(LINE, accessor(0, 2, 4), wrong(0));
-        assert_eq!(order.first(), [wrong(0)]);
+        assert_eq!(order.first(&UnexecutedChunks::default()), [wrong(0)]);
         order.differ(LineAddr(8), accessor(2, 2, 5), wrong(2));
-        assert_eq!((order.first(), order.explained()), (vec![wrong(2)], 1));
+        assert_eq!(
+            (order.first(&UnexecutedChunks::default()), order.explained(&UnexecutedChunks::default())),
+            (vec![wrong(2)], 1)
+        );
     }
 
     /// A child that copies a page and stores to its copy does not change the page of its parent.
@@ -270,14 +306,23 @@ mod tests {
         let copy = LineAddr(9);
         let mut order = LoadOrder::default();
         order.meet(0, Strand { process: 1, thread: 1 });
-        order.leave(LINE, copy, in_process(1, 0, 1, 4));
+        order.enter(copy, Some(LINE), in_process(1, 0, 1, 4));
         order.store(copy, in_process(1, 0, 1, 4));
         order.differ(LINE, in_process(0, 0, 2, 5), wrong(0));
-        assert_eq!(order.explained(), 0, "the parent still has the page");
+        assert_eq!(order.explained(&UnexecutedChunks::default()), 0, "the parent still has the page");
         order.differ(LINE, in_process(1, 1, 2, 5), wrong(1));
-        assert_eq!(order.explained(), 1, "another thread of the child may have had the page");
+        assert_eq!(
+            order.explained(&UnexecutedChunks::default()),
+            1,
+            "another thread of the child may have had the page"
+        );
         order.differ(LineAddr(8), in_process(1, 1, 2, 5), wrong(1));
-        assert_eq!(order.explained(), 1, "nothing was stored to this line of the page");
+        assert_eq!(order.explained(&UnexecutedChunks::default()), 1, "nothing was stored to this line of the page");
+        let third = LineAddr(10);
+        order.enter(third, Some(copy), in_process(1, 0, 1, 4));
+        order.store(third, in_process(1, 0, 1, 4));
+        order.differ(LINE, in_process(1, 2, 2, 5), wrong(2));
+        assert_eq!(order.explained(&UnexecutedChunks::default()), 2, "the page has left two frames");
     }
 
     #[test]
@@ -287,8 +332,24 @@ mod tests {
             order.meet(0, Strand { process: 0, thread: 1 });
             order.show(LINE, accessor(1, 1, 4), is_written);
             order.differ(LINE, accessor(0, 2, 5), wrong(0));
-            assert_eq!(order.explained(), explained);
+            assert_eq!(order.explained(&UnexecutedChunks::default()), explained);
         }
+    }
+
+    #[test]
+    fn an_unexecuted_chunk_of_another_strand_explains_differences_of_later_loads() {
+        let mut order = LoadOrder::default();
+        order.differ(LINE, accessor(1, 6, 7), wrong(1));
+        let cut_off = |thread, number| {
+            let mut chunks = UnexecutedChunks::default();
+            chunks.note(0, Strand { process: 0, thread }, number + 9);
+            chunks.note(0, Strand { process: 0, thread }, number);
+            chunks
+        };
+        assert_eq!(order.explained(&cut_off(0, 5)), 1);
+        assert_eq!(order.explained(&cut_off(0, 8)), 0, "the chunk follows the load");
+        assert_eq!(order.explained(&cut_off(1, 5)), 0, "it is the strand's own");
+        assert_eq!(order.first(&cut_off(1, 5)), [wrong(1)]);
     }
 
     #[test]
@@ -297,6 +358,6 @@ mod tests {
         order.store(LineAddr(8), accessor(1, 1, 3));
         order.store(LINE, Accessor { program: 1, ..accessor(1, 1, 3) });
         order.differ(LINE, accessor(0, 2, 4), wrong(0));
-        assert_eq!(order.explained(), 0);
+        assert_eq!(order.explained(&UnexecutedChunks::default()), 0);
     }
 }

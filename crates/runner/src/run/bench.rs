@@ -127,8 +127,11 @@ impl<S: Source + 'static> AssembledMachine<S> {
     /// Statistics of the feeds: for each program, the sum over its cores.
     pub fn fed(&self) -> impl Iterator<Item = FeedCounters> + '_ {
         let of = |team: usize| self.programs.iter().skip(team).step_by(self.teams.len());
-        (0..self.teams.len())
-            .filter_map(move |team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::with_core))
+        (0..self.teams.len()).filter_map(move |team| {
+            let fed = of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::with_core)?;
+            let threads = self.teams[team].dealer.borrow().strands() as u64;
+            Some(FeedCounters { threads, ..fed })
+        })
     }
 
     /// Descriptions of the programs, in their order.
