@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 from casemate import api
-from casemate.studies import identity, table
+from casemate.studies import identity, study_file, table
 from casemate.studies.folder import ResultsFolder
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
@@ -43,6 +43,8 @@ def made(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     failing = Study(programs=[{"trace": str(path / "true.trace")}], designs="none", warm_up=6_000)
     for study in (runs, campaigns, failing):
         sweep(study, path / "results", workers=workers)
+    # A folder that keeps no study shows the points of all.
+    (path / "results" / study_file.KEPT).unlink()
     return path / "results"
 
 

@@ -11,6 +11,7 @@ import pytest
 from casemate import CasemateError, api
 from casemate.laboratory.requests import BuiltIn, RunOptions
 from casemate.schemas.run import Failure, RunResults
+from casemate.studies import study_file
 from casemate.studies.query import Results
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
@@ -29,6 +30,8 @@ def folder(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     attacks = Study(designs=["none"], attacks={"trials": 2, "row": "replay-data"})
     for each in (study, attacks):
         sweep(each, path, workers=Workers(scheduler=scheduler))
+    # A folder that keeps no study shows the points of all.
+    (path / study_file.KEPT).unlink()
     return path
 
 

@@ -62,7 +62,6 @@ class ResultsFolder:
     ) -> None:
         try:
             self.flush()
-            self._merge_small(2)
         finally:
             self._leave_unused()
             self._lock.close()
@@ -99,14 +98,10 @@ class ResultsFolder:
             table.write(self.path, table.of_rows(self._waiting))
             self._waiting = []
         self._last_written = time.monotonic()
-        self._merge_small(MERGED_AT_ONCE)
-
-    def _merge_small(self, least: int) -> None:
-        """Merges the small tables after the last large one, if there are at least `least`."""
         tables = table.written(self.path)
         large = [index for index, path in enumerate(tables) if path.stat().st_size >= SMALL_BYTES]
         small = tables[max(large, default=-1) + 1 :]
-        if len(small) >= least:
+        if len(small) >= MERGED_AT_ONCE:
             self._merge(small)
 
     def rows(self, points: Iterable[str], columns: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -30,7 +30,9 @@ def check() -> None:
 def _top_frame() -> FrameType | None:
     """Returns the outermost frame of the main script that is under way, if the program is a script."""
     main = sys.modules.get("__main__")
-    if getattr(main, "__file__", None) is None:
+    spec = getattr(main, "__spec__", None)
+    # Worker processes do not import a package that `python -m` runs.
+    if getattr(main, "__file__", None) is None or (spec is not None and spec.name.endswith("__main__")):
         return None
     frame: FrameType | None = sys._getframe()
     found = None

@@ -19,8 +19,10 @@ from casemate.studies.recordings import Recordings
 from casemate.studies.study import Study
 from casemate.studies.work import Report, Work
 
-TABLE_BYTES, ROW_BYTES = 185_000, 2_000
+TABLE_BYTES, ROW_BYTES = 185_000, 4_000
 """Estimated sizes on disk: of a table without rows, with several hundred columns, and of a row."""
+TABLES = 2
+"""Estimated number of tables: a study of quick points writes two or three, one of slow points up to fifteen."""
 BYTES_OF_A_MILLION = 800_000
 """Estimated size of the recording of a million instructions: between 350 KB of a compression and 1.9 MB of a short
 program.
@@ -142,7 +144,7 @@ def plan(study: Study, folder: Path | str | None, workers: Workers) -> SweepPlan
         study=study.name, folder=str(path), points=len(points), kept=kept, failed=failed,
         not_recorded=tuple(dict.fromkeys(recordings.not_recorded)), workers=count,
         seconds=fmean(done) * left / count if done else None,
-        disk_bytes=TABLE_BYTES * bool(left) + ROW_BYTES * left + recorded,
+        disk_bytes=TABLE_BYTES * min(left, TABLES) + ROW_BYTES * left + recorded,
         memory_bytes=max(point.memory_bytes for point in points) * count,
     )  # fmt: skip
 
