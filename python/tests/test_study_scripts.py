@@ -98,7 +98,10 @@ def test_a_refused_study_leaves_no_file(casemate: Casemate) -> None:
     assert list(Path("mine").iterdir()) == []
 
 
-def test_a_script_that_starts_a_study_while_it_is_imported_is_refused_in_one_line() -> None:
+def test_a_script_that_starts_a_study_while_it_is_imported_is_refused_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     call = 'cm.sweep(cm.Study(programs="gups", designs="none", limit="10K"))'
     Path("script.py").write_text(f"import casemate as cm\n\n{call}\n")
     said = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True)
