@@ -44,8 +44,9 @@ impl Call<'_> {
             return;
         }
         let has_changed = self.follow_mappings();
-        self.follow_process_writes();
-        self.follow_objects();
+        let change = objects::change(self.number, &self.arguments, returned);
+        self.follow_process_writes(change.as_ref());
+        self.follow_objects(change);
         self.follow_ends();
         if has_changed && self.of_several_threads {
             // Other threads may use the new mappings before this thread would publish again.
@@ -138,8 +139,8 @@ impl Call<'_> {
 
     /// Follows kernel writes to the memory of a process by its number. If it is another process, its recorder takes the
     /// write up when that process leaves its next system call.
-    fn follow_process_writes(&mut self) {
-        let Some(write) = process_writes::written(self.number, &self.arguments, self.returned) else { return };
+    fn follow_process_writes(&mut self, change: Option<&ObjectChange>) {
+        let Some(write) = change.and_then(process_writes::written) else { return };
         let (address, bytes) = (write.addresses.start, write.addresses.end - write.addresses.start);
         if write.pid == std::process::id() {
             self.rewrite(address, bytes);
@@ -149,12 +150,12 @@ impl Call<'_> {
     }
 
     /// Follows kernel writes to files that are mapped, and calls that make objects durable.
-    fn follow_objects(&mut self) {
+    fn follow_objects(&mut self, change: Option<ObjectChange>) {
         let arguments = self.arguments;
         if !self.output.thread.recording {
             return;
         }
-        match objects::change(self.number, &arguments, self.returned) {
+        match change {
             Some(ObjectChange::Written(file, bytes)) if !bytes.is_empty() => {
                 if let Some(found) =
                     file_behind(file).filter(|found| self.output.ring.between_processes().objects.may_contain(found.id))

@@ -1,9 +1,9 @@
 //! Follows writes of the program to `/proc/PID/mem`, which the kernel makes into the memory of its own process or of
 //! another one. Debuggers and compilers that run their own code write so. (QEMU refuses `process_vm_writev`.)
 
-use crate::objects::{self, ObjectChange};
+use crate::objects::ObjectChange;
 use crate::qemu::guest_base;
-use libc::{c_int, c_long};
+use libc::c_int;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -20,13 +20,13 @@ pub struct ProcessWrite {
     pub addresses: Range<u64>,
 }
 
-/// Returns the memory of a process that a successful system call has written by the number of the process.
-pub fn written(number: c_long, arguments: &[u64; 6], returned: i64) -> Option<ProcessWrite> {
-    let Some(ObjectChange::Written(file, bytes)) = objects::change(number, arguments, returned) else { return None };
+/// Returns the memory of a process that a system call has written, if the written file is that memory.
+pub fn written(change: &ObjectChange) -> Option<ProcessWrite> {
+    let ObjectChange::Written(file, bytes) = change else { return None };
     // SAFETY: QEMU fixes the base before any code of the program runs.
     let base = unsafe { guest_base } as u64;
     let addresses = bytes.start.saturating_sub(base)..bytes.end.saturating_sub(base);
-    Some(ProcessWrite { pid: process_behind(file)?, addresses })
+    Some(ProcessWrite { pid: process_behind(*file)?, addresses })
 }
 
 /// Returns the process with this open file as its memory, if the file is `/proc/PID/mem`.
