@@ -1,69 +1,12 @@
-"""A DRAM channel that another simulator's configuration describes, and the treatment of each of the configuration's
-keys.
-"""
+"""A DRAM channel that another simulator's configuration describes."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
-from casemate._core import CasemateError
-from casemate.schemas.imported import ImportedKey
+from casemate.imported.keys import Keys
 
 LINE_BYTES = 64
-
-
-@dataclass
-class Keys:
-    """Keys of a configuration file, by their path. The importer requests each key that it converts; the remaining keys
-    have no counterpart in a machine.
-    """
-
-    path: Path
-    values: Mapping[str, str]
-    fates: dict[str, ImportedKey] = field(default_factory=dict)
-
-    def text(self, key: str, default: str | None = None) -> str:
-        """Returns the value of a key as text. Raises `CasemateError` if it is missing and has no default."""
-        if key in self.values:
-            self.fates.setdefault(key, ImportedKey(key=key, value=self.values[key], fate="taken", said=""))
-            return self.values[key]
-        if default is None:
-            raise CasemateError(f"'{self.path}' has no key {key}: expected it, since the machine needs its value")
-        return default
-
-    def number(self, key: str, default: int | None = None) -> int:
-        """Returns the value of a key as a whole number of at least 0. Raises `CasemateError` if it is not one."""
-        text = self.text(key, None if default is None else str(default))
-        if not text.isdecimal():
-            raise CasemateError(f"'{self.path}': {key} is '{text}': expected a whole number")
-        return int(text)
-
-    def is_true(self, key: str) -> bool:
-        """Returns the value of a key that is true or false; false if it is missing."""
-        return self.text(key, "false").lower() in ("true", "yes", "on", "1")
-
-    def changed(self, key: str, said: str) -> None:
-        """Notes that the machine uses a value other than that of a key, if the file has that key."""
-        if key in self.values:
-            self.fates[key] = ImportedKey(key=key, value=self.values[key], fate="changed", said=said)
-
-    def without(self, key: str, said: str) -> None:
-        """Notes that the machine has no counterpart of a key, if the file has that key."""
-        if key in self.values:
-            self.fates[key] = ImportedKey(key=key, value=self.values[key], fate="no counterpart", said=said)
-
-    def rest(self, reasons: Iterable[tuple[Callable[[str], bool], str]]) -> None:
-        """Notes each key that the importer did not request as one without counterpart. The reason is the first in
-        `reasons` with a test that accepts the key.
-        """
-        for key in self.values:
-            if key not in self.fates:
-                self.without(key, next((said for fits, said in reasons if fits(key)), "not modelled"))
-
-    def all(self) -> tuple[ImportedKey, ...]:
-        """Returns the treatment of each key, in the order of the file."""
-        return tuple(self.fates[key] for key in self.values)
 
 
 @dataclass

@@ -3,7 +3,8 @@
 from fractions import Fraction
 
 from casemate._core import CasemateError
-from casemate.imported.channel import LINE_BYTES, Channel, Keys, address_map
+from casemate.imported.channel import LINE_BYTES, Channel, address_map
+from casemate.imported.keys import Keys
 
 PROTOCOLS = ("DDR3", "DDR4")
 """Protocols with timing constraints that a machine supports."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from casemate import api
 from casemate._core import CasemateError
 from casemate.imported import block_yaml, dramsim3, ini, ramulator2
-from casemate.imported.channel import Channel, Keys
+from casemate.imported.channel import Channel
+from casemate.imported.keys import Keys
 from casemate.schemas.imported import ImportedMachine
 
 BASE = "modern"
@@ -32,26 +33,26 @@ def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> 
         raise CasemateError(f"cannot read '{file}': {why}") from error
     called = name or re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "imported"
     if re.search(r"(?m)^\s*\[\w+\]", text):
-        keys = Keys(file, ini.parse(file, text))
+        keys = Keys(file, ini.parse(file, text), "DRAMsim3")
         if not any(key.startswith(("dram_structure.", "timing.")) for key in keys.values):
             raise CasemateError(
                 f"'{file}' has no section [dram_structure] or [timing]: expected a configuration of DRAMsim3, "
                 "or Ramulator 2's YAML"
             )
-        simulator, channel = "DRAMsim3", dramsim3.channel(keys)
+        channel = dramsim3.channel(keys)
     elif re.search(r"(?m)^MemorySystem\s*:", text):
-        keys = Keys(file, block_yaml.parse(file, text))
-        simulator, channel = "Ramulator 2", ramulator2.channel(keys)
+        keys = Keys(file, block_yaml.parse(file, text), "Ramulator 2")
+        channel = ramulator2.channel(keys)
     else:
         raise CasemateError(
             f"'{file}' is neither DRAMsim3's .ini (with [dram_structure]) nor Ramulator 2's YAML (with MemorySystem:)"
         )
-    toml = _toml(called, f"The memory of {file.name} ({simulator}) on the machine {BASE}.", channel)
+    toml = _toml(called, f"The memory of {file.name} ({keys.simulator}) on the machine {BASE}.", channel)
     _check(file, toml)
     return ImportedMachine.model_validate(
         {
             "name": called,
-            "of": simulator,
+            "of": keys.simulator,
             "file": str(file),
             "memory_bytes": channel.bytes(),
             "keys": keys.all(),

@@ -9,7 +9,8 @@ import re
 from fractions import Fraction
 
 from casemate._core import CasemateError
-from casemate.imported.channel import LINE_BYTES, Channel, Keys, address_map
+from casemate.imported.channel import LINE_BYTES, Channel, address_map
+from casemate.imported.keys import Keys
 from casemate.text.nearest import hint
 
 DRAM, CONTROLLER = "MemorySystem.DRAM", "MemorySystem.Controller"
@@ -49,6 +50,10 @@ REFRESH_NS = {
 """tRFC in nanoseconds, by standard and by the device's capacity in gigabits."""
 
 INTERVAL_NS = {"DDR4": 7800, "DDR5": 3900}
+"""tREFI in nanoseconds, by standard."""
+
+REQUIRED = "Casemate's value for a missing key: Ramulator 2 requires the key"
+FROM_DEVICE = "Ramulator 2's value, from the data rate and the capacity of a device"
 
 NAMES = {
     "cl": "nCL", "cwl": "nCWL", "trcd": "nRCD", "trp": "nRP", "tras": "nRAS", "trc": "nRC", "twr": "nWR",
@@ -90,8 +95,8 @@ def channel(keys: Keys) -> Channel:
         drain_stop=_watermark(keys, "wr_low_watermark", "0.2"),
         page_policy=_page_policy(keys), address_map=order, scheduler=_scheduler(keys), interleave_lines=lines,
     )  # fmt: skip
-    keys.text("MemorySystem.impl", "GenericDRAM")
-    keys.text(f"{CONTROLLER}.impl", "Generic")
+    for key in ("MemorySystem.impl", f"{CONTROLLER}.impl"):
+        keys.taken(key)
     keys.rest([
         (lambda key: key.startswith("Frontend."), "cores are the machine's, traces those of `casemate run --trace`"),
         (lambda key: key.startswith(f"{CONTROLLER}.plugins"), "a machine's controller has no plug-ins"),
@@ -103,33 +108,39 @@ def channel(keys: Keys) -> Channel:
 def _organisation(keys: Keys, standard: str) -> tuple[dict[str, int], int, int]:
     """Returns the number of units at each level, the bits of a device and the bits of the channel."""
     levels = ("channel", "rank", "bankgroup", "bank", "row", "column")
-    usual: dict[str, int | None] = {"channel": 1, "rank": 1}
-    device: int | None = None
+    usual = {"channel": 1, "rank": 1}
+    preset: dict[str, int] = {}
     if f"{DRAM}.org.preset" in keys.values:
-        preset = keys.text(f"{DRAM}.org.preset")
-        found = re.fullmatch(rf"{standard}_(\d+)Gb_x(4|8|16)", preset)
+        name = keys.text(f"{DRAM}.org.preset")
+        found = re.fullmatch(rf"{standard}_(\d+)Gb_x(4|8|16)", name)
         if not found or int(found[1]) not in REFRESH_NS[standard]:
             known = [f"{standard}_{size}Gb_x{bits}" for size in REFRESH_NS[standard] for bits in (4, 8, 16)]
             raise CasemateError(
-                f"'{keys.path}': {DRAM}.org.preset is {preset}{hint(preset, known)}: expected {', '.join(known)}"
+                f"'{keys.path}': {DRAM}.org.preset is {name}{hint(name, known)}: expected {', '.join(known)}"
             )
-        size, device = int(found[1]), int(found[2])
-        usual |= _device(standard, size, device)
-    counts = {level: keys.number(f"{DRAM}.org.{level}", usual.get(level)) for level in levels}
+        preset = _device(standard, int(found[1]), int(found[2]))
+    counts = {level: _of_preset(keys, f"{DRAM}.org.{level}", preset.get(level), usual.get(level)) for level in levels}
     width = keys.number(f"{DRAM}.org.channel_width", 64 if standard == "DDR4" else 32)
-    keys.text(f"{DRAM}.org.density", "")
-    return counts, keys.number(f"{DRAM}.org.dq", device), width
+    keys.taken(f"{DRAM}.org.density")
+    return counts, _of_preset(keys, f"{DRAM}.org.dq", preset.get("dq")), width
+
+
+def _of_preset(keys: Keys, key: str, preset: int | None, default: int | None = None, origin: str | None = None) -> int:
+    """Returns the value of a key, of the preset if the file lacks the key, or else the default, which is listed."""
+    if preset is not None and key not in keys.values:
+        return preset
+    return keys.number(key, default, origin)
 
 
 def _device(standard: str, gigabits: int, bits: int) -> dict[str, int]:
-    """Numbers of bank groups, banks, columns and rows in a device of a preset; the number of rows follows from the
-    capacity.
+    """Width in bits, and numbers of bank groups, banks, columns and rows in a device of a preset; the number of rows
+    follows from the capacity.
     """
     groups = (4 if bits < 16 else 2) if standard == "DDR4" else (8 if bits < 16 else 4)
     banks = 4 if standard == "DDR4" or gigabits > 8 else 2
     columns = 2048 if standard == "DDR5" and bits == 4 else 1024
     return {
-        "bankgroup": groups, "bank": banks, "column": columns,
+        "dq": bits, "bankgroup": groups, "bank": banks, "column": columns,
         "row": (gigabits << 30) // (groups * banks * columns * bits),
     }  # fmt: skip
 
@@ -143,13 +154,13 @@ def _timing(keys: Keys, standard: str, device: int, gigabits: int) -> tuple[int,
     preset: dict[str, int] = {}
     if f"{prefix}.preset" in keys.values:
         rate, preset = _preset(keys, standard, device)
-    rate = keys.number(f"{prefix}.rate", rate or None)
+    rate = _of_preset(keys, f"{prefix}.rate", rate or None)
     if not rate:
         raise CasemateError(f"'{keys.path}': {prefix}.rate is 0: expected megatransfers a second")
     period = _period_ps(rate)
+    usual = {"trefi": _clocks(INTERVAL_NS[standard], period), "trtrs": 2}
     if gigabits in REFRESH_NS[standard]:
-        preset["trfc"] = _clocks(REFRESH_NS[standard][gigabits], period)
-    preset |= {"trefi": _clocks(INTERVAL_NS[standard], period), "trtrs": 2}
+        usual["trfc"] = _clocks(REFRESH_NS[standard][gigabits], period)
     timing = {}
     for ours, theirs in NAMES.items():
         name = IN_DDR5.get(ours, theirs) if standard == "DDR5" else theirs
@@ -158,9 +169,10 @@ def _timing(keys: Keys, standard: str, device: int, gigabits: int) -> tuple[int,
             timing[ours] = _clocks(float(keys.text(in_ns)), period)
             keys.changed(in_ns, f"{timing[ours]} clocks of {period} ps")
         else:
-            timing[ours] = keys.number(f"{prefix}.{name}", preset.get(ours))
+            origin = REQUIRED if ours == "trtrs" else FROM_DEVICE
+            timing[ours] = _of_preset(keys, f"{prefix}.{name}", preset.get(ours), usual.get(ours), origin)
             if standard == "DDR5" and ours in ("twtr_s", "twtr_l") and f"{prefix}.{name}" in keys.values:
-                timing[ours] -= timing["cwl"] + keys.number(f"{prefix}.nBL", 8)
+                timing[ours] -= timing["cwl"] + _of_preset(keys, f"{prefix}.nBL", preset.get("burst_clocks"))
                 keys.changed(f"{prefix}.{name}", f"{timing[ours]} clocks behind the last data")
     if timing["trrd_l"] < timing["trrd_s"]:
         keys.changed(
@@ -171,9 +183,10 @@ def _timing(keys: Keys, standard: str, device: int, gigabits: int) -> tuple[int,
     if timing["trc"] < least:
         keys.changed(f"{prefix}.preset", f"its nRC of {timing['trc']} is below nRAS + nRP: the machine uses {least}")
         timing["trc"] = least
-    if keys.text(f"{CONTROLLER}.RefreshManager.impl", "AllBank") == "NoRefresh":
+    refresh = keys.text(f"{CONTROLLER}.RefreshManager.impl", "AllBank", REQUIRED)
+    if refresh == "NoRefresh":
         timing |= {"trfc": 0, "trefi": 0}
-    elif keys.values.get(f"{CONTROLLER}.RefreshManager.impl", "AllBank") != "AllBank":
+    elif refresh != "AllBank":
         keys.changed(f"{CONTROLLER}.RefreshManager.impl", "ranks are refreshed whole, one after another")
     return rate, timing
 
@@ -192,14 +205,14 @@ def _preset(keys: Keys, standard: str, device: int) -> tuple[int, dict[str, int]
         return rate, {
             "cl": cl, "trcd": cl, "trp": cl, "cwl": cl - 2, "tras": 52, "trc": trc, "twr": 48, "trtp": 12, "tccd_s": 8,
             "tccd_l": 8, "trrd_s": 8, "trrd_l": 5, "twtr_s": 4, "twtr_l": 16, "tfaw": 40 if device == 4 else 32,
-            "burst_clocks": 8,
+            "trtrs": 2, "burst_clocks": 8,
         }  # fmt: skip
     cl, of_rate = BINS[rate][bin_], OF_RATE[rate]
     short, long, four = ACTIVATES[rate][(4, 8, 16).index(device)] if device in (4, 8, 16) else (0, 0, 0)
     names = ("tras", "twr", "trtp", "cwl", "tccd_l", "twtr_s", "twtr_l")
     return rate, dict(zip(names, of_rate, strict=True)) | {
-        "cl": cl, "trcd": cl, "trp": cl, "trc": cl + of_rate[0], "tccd_s": 4, "burst_clocks": 4,
-        "trrd_s": short, "trrd_l": long, "tfaw": four,
+        "cl": cl, "trcd": cl, "trp": cl, "trc": cl + of_rate[0], "tccd_s": 4, "trtrs": 2,
+        "burst_clocks": 4, "trrd_s": short, "trrd_l": long, "tfaw": four,
     }  # fmt: skip
 
 
@@ -219,7 +232,7 @@ def _map(keys: Keys, organisation: dict[str, int], channels: int) -> tuple[str, 
         "channel": channels, "rank": organisation["ranks"], "group": organisation["bank_groups"],
         "bank": organisation["banks_per_group"], "row": organisation["rows"], "column": organisation["lines_per_row"],
     }  # fmt: skip
-    name = keys.text(key, "RoBaRaCoCh")
+    name = keys.text(key, "RoBaRaCoCh", REQUIRED)
     if name == "MOP4CLXOR":
         keys.changed(
             key, "the machine uses 'xor-banks': banks XOR-ed with the row, and whole rows in one run of addresses"
@@ -246,7 +259,7 @@ def _watermark(keys: Keys, name: str, usual: str) -> int:
 
 def _page_policy(keys: Keys) -> str:
     key = f"{CONTROLLER}.RowPolicy.impl"
-    if keys.text(key, "OpenRowPolicy") == "OpenRowPolicy":
+    if keys.text(key, "OpenRowPolicy", REQUIRED) == "OpenRowPolicy":
         return '"open"'
     keys.changed(key, "rows close when no request has used or wants them for 1 clock")
     keys.without(f"{CONTROLLER}.RowPolicy.cap", "rows close after an idle time, not after a number of requests")
@@ -255,7 +268,7 @@ def _page_policy(keys: Keys) -> str:
 
 def _scheduler(keys: Keys) -> str:
     key = f"{CONTROLLER}.Scheduler.impl"
-    name = keys.text(key, "FRFCFS")
+    name = keys.text(key, "FRFCFS", REQUIRED)
     if name == "FCFS":
         return '"fcfs"'
     if name != "FRFCFS":

@@ -206,20 +206,18 @@ def window_table(window: Window) -> RenderableType:
 
 
 def imported_table(machine: ImportedMachine) -> RenderableType:
-    """Table of the keys of another simulator's configuration that the machine does not have unchanged."""
+    """Table of the keys of another simulator's configuration that the machine does not have unchanged, and of the
+    defaults for keys that the configuration lacks.
+    """
     table = plain_table("key", "value", "in the machine")
-    for fate in ("changed", "no counterpart"):
+    for fate, style in (("changed", "yellow"), ("default", "yellow"), ("no counterpart", "dim")):
         table.add_section()
         for key in machine.keys:
             if key.fate == fate:
-                style = "yellow" if fate == "changed" else "dim"
-                table.add_row(key.key, key.value, Text(f"{fate}: {key.said}", style=style))
-    taken = sum(key.fate == "taken" for key in machine.keys)
-    title = Text.assemble(
-        (machine.name, "bold"), f": {taken} of {len(machine.keys)} keys of {machine.file} ({machine.of}) as they are"
-    )
+                table.add_row(Text(key.key), Text(key.value), Text(f"{fate}: {key.said}", style=style))
+    title = Text.assemble((machine.name, "bold"), f": {machine.counts()}")
     size = f"memory.size is half of its {amounts.size(machine.memory_bytes)}: the other half holds metadata"
-    return Group(title, *([table] if taken < len(machine.keys) else []), Text(size))
+    return Group(title, *([table] if table.row_count else []), Text(size))
 
 
 def validation_table(report: Validation) -> RenderableType:

@@ -1,0 +1,85 @@
+"""Keys of a configuration file, with the treatment of each key and the defaults of the keys that the file lacks."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from casemate._core import CasemateError
+from casemate.schemas.imported import Fate, ImportedKey, Simulator
+
+DIGITS_MAX = 18
+"""Digits of the largest whole number that an importer reads."""
+
+
+@dataclass
+class Keys:
+    """Keys of a configuration file, by their path. The importer requests each key that it converts; the remaining keys
+    have no counterpart in a machine.
+    """
+
+    path: Path
+    values: Mapping[str, str]
+    simulator: Simulator
+    fates: dict[str, ImportedKey] = field(default_factory=dict)
+    defaults: dict[str, ImportedKey] = field(default_factory=dict)
+
+    def spelling(self, key: str) -> str | None:
+        """Returns the file's spelling of a key, or `None` if the file lacks the key."""
+        return key if key in self.values else None
+
+    def text(self, key: str, default: str | None = None, origin: str | None = None) -> str:
+        """Returns the value of a key as text. If the file lacks the key, the function returns the default and lists it
+        with its origin (the simulator, unless `origin` is given). Raises `CasemateError` if the key is missing and has
+        no default.
+        """
+        if (spelled := self.spelling(key)) is not None:
+            self.taken(key)
+            return self.values[spelled]
+        if default is None:
+            raise CasemateError(f"'{self.path}' has no key {key}: expected it, since the machine needs its value")
+        said = origin or f"{self.simulator}'s value for a missing key"
+        self.defaults.setdefault(key, ImportedKey(key=key, value=default, fate="default", said=said))
+        return default
+
+    def number(self, key: str, default: int | None = None, origin: str | None = None) -> int:
+        """Returns the value of a key as a whole number of at least 0. Raises `CasemateError` if it is not one."""
+        text = self.text(key, None if default is None else str(default), origin)
+        if not text.isdecimal() or len(text) > DIGITS_MAX:
+            raise CasemateError(f"'{self.path}': {key} is '{text}': expected a whole number")
+        return int(text)
+
+    def is_true(self, key: str) -> bool:
+        """Returns the value of a key that is true or false; false if it is missing."""
+        return self.text(key, "false").lower() in ("true", "yes", "on", "1")
+
+    def taken(self, key: str) -> None:
+        """Notes that the machine has the value of a key, if the file has that key and no note on it."""
+        if (spelled := self.spelling(key)) is not None and spelled not in self.fates:
+            self._note(key, "taken", "")
+
+    def changed(self, key: str, said: str) -> None:
+        """Notes that the machine uses a value other than that of a key, or than the default of a missing key."""
+        if key in self.defaults:
+            default = self.defaults[key]
+            self.defaults[key] = default.model_copy(update={"said": f"{default.said}; {said}"})
+        self._note(key, "changed", said)
+
+    def without(self, key: str, said: str) -> None:
+        """Notes that the machine has no counterpart of a key, if the file has that key."""
+        self._note(key, "no counterpart", said)
+
+    def rest(self, reasons: Iterable[tuple[Callable[[str], bool], str]]) -> None:
+        """Notes each key that the importer did not request as one without counterpart. The reason is the first in
+        `reasons` with a test that accepts the key.
+        """
+        for key in self.values:
+            if key not in self.fates:
+                self.without(key, next((said for fits, said in reasons if fits(key)), "not modelled"))
+
+    def all(self) -> tuple[ImportedKey, ...]:
+        """Returns the treatment of each key, in the order of the file, then the defaults of the missing keys."""
+        return (*(self.fates[key] for key in self.values), *self.defaults.values())
+
+    def _note(self, key: str, fate: Fate, said: str) -> None:
+        if (spelled := self.spelling(key)) is not None:
+            self.fates[spelled] = ImportedKey(key=spelled, value=self.values[spelled], fate=fate, said=said)
