@@ -1,13 +1,15 @@
-"""DRAMsim3's configuration as a channel. Source: `src/configuration.cc` of DRAMsim3, with its defaults."""
-
-from fractions import Fraction
+"""DRAMsim3's configuration as a channel, with DRAMsim3's defaults. Source: `src/configuration.cc`, commit 2981759."""
 
 from casemate._core import CasemateError
 from casemate.imported.channel import LINE_BYTES, Channel, address_map
-from casemate.imported.keys import Keys
+from casemate.imported.ini import IniKeys
+from casemate.text.nearest import hint
 
 PROTOCOLS = ("DDR3", "DDR4")
 """Protocols with timing constraints that a machine supports."""
+
+ALMOST_THE_SAME = 0.85
+"""Similarity above which a protocol is a misspelt one, not another one such as LPDDR4."""
 
 FIELDS = {"ch": "channel", "ra": "rank", "bg": "group", "ba": "bank", "ro": "row", "co": "column"}
 
@@ -20,49 +22,99 @@ TIMING = {
 """Timing constraints: a machine's names, with the names and defaults in DRAMsim3."""
 
 
-def channel(keys: Keys) -> Channel:
+def channel(keys: IniKeys) -> Channel:
     """Returns the channel of a configuration. Raises `CasemateError` if no machine can have this channel."""
-    protocol = keys.text("dram_structure.protocol", "DDR3")
-    if protocol not in PROTOCOLS:
-        raise CasemateError(
-            f"'{keys.path}': dram_structure.protocol is {protocol}: expected {' or '.join(PROTOCOLS)}, "
-            "the protocols that a machine models"
-        )
+    _check_protocol(keys)
     organisation = _organisation(keys)
-    channels = keys.number("system.channels", 1)
-    queue = keys.number("system.trans_queue_size", 32)
-    if keys.is_true("system.unified_queue"):
+    channels = keys.integer("system.channels", 1)
+    queue = keys.integer("system.trans_queue_size", 32)
+    if keys.truth("system.unified_queue", default=False):
         keys.changed("system.unified_queue", "reads and writes have a queue each, of trans_queue_size")
     order, lines = _map(keys, organisation, channels)
     found = Channel(
-        clock=_clock(keys), channels=channels, organisation=organisation, timing=_timing(keys),
+        clock=1000 / keys.positive("timing.tCK", "1.0", "nanoseconds"), channels=channels,
+        organisation=organisation, timing=_timing(keys),
         read_queue=queue, write_queue=queue, drain_start=queue, drain_stop=0,
         page_policy=_page_policy(keys), address_map=order, scheduler='"fr-fcfs"', interleave_lines=lines,
     )  # fmt: skip
-    if (policy := keys.text("system.refresh_policy", "RANK_LEVEL_STAGGERED")) != "RANK_LEVEL_STAGGERED":
-        keys.changed("system.refresh_policy", f"ranks are refreshed one after another, not {policy}")
-    keys.rest([
-        (lambda key: key.startswith(("power.", "thermal.")), "a machine has no power or temperature of DRAM"),
-        (lambda key: key.startswith("other."), "about DRAMsim3's output"),
-        (lambda key: key.startswith("hmc."), "about HMC"),
-        (lambda key: "sref" in key or key in SLEEP, "a machine's ranks do not power down"),
-        (lambda key: key in REFRESHES, "ranks are refreshed whole"),
-        (lambda key: key == "system.cmd_queue_size", "a machine has no second queue of commands"),
-    ])  # fmt: skip
+    _check_refresh_policy(keys)
+    keys.rest(lambda key: _reason(keys, key))
     return found
 
 
-REFRESHES = ("timing.tRFCb", "timing.tREFIb", "timing.tRFC2", "timing.tRFC4")
-SLEEP = {f"timing.{key}" for key in ("tCKE", "tCKESR", "tXS", "tXP")} | {"system.enable_self_refresh"}
+def _check_protocol(keys: IniKeys) -> None:
+    """Raises `CasemateError` for a protocol that no machine models."""
+    key = "dram_structure.protocol"
+    protocol = keys.text(key, "DDR3")
+    if protocol not in PROTOCOLS:
+        raise CasemateError(
+            f"'{keys.path}': {key} is {protocol}{hint(protocol, PROTOCOLS, ALMOST_THE_SAME)}: expected "
+            f"{' or '.join(PROTOCOLS)}, the protocols that a machine models{keys.advice(key)}"
+        )
 
 
-def _organisation(keys: Keys) -> dict[str, int]:
-    groups, banks = (keys.number(f"dram_structure.{key}", 2) for key in ("bankgroups", "banks_per_group"))
-    if keys.text("dram_structure.bankgroup_enable", "true").lower() in ("false", "no", "off", "0"):
+SECTIONS = {
+    "power": "a machine has no power or temperature of DRAM",
+    "thermal": "a machine has no power or temperature of DRAM",
+    "other": "about DRAMsim3's output",
+    "hmc": "about HMC",
+}
+"""Reasons that a machine has no counterpart of a section."""
+
+REASONS = {
+    "ranks are refreshed whole": {"timing": "tRFCb tREFIb"},
+    "a machine's ranks do not power down": {
+        "timing": "tCKE tCKESR tXS tXP", "system": "enable_self_refresh sref_threshold",
+    },
+    "a machine has no second queue of commands": {"system": "cmd_queue_size queue_structure"},
+    "only for GDDR, HBM or LPDDR": {"timing": "tPPD t32AW tRCDRD tRCDWR", "dram_structure": "hbm_dual_cmd"},
+    "not modelled": {
+        "timing": "tRPRE tWPRE ideal_memory_latency", "system": "write_buf_size aggressive_precharging_enabled",
+        "dram_structure": "num_dies",
+    },
+}  # fmt: skip
+"""Reasons that a machine has no counterpart of a key that DRAMsim3 reads, with the keys by section."""
+
+
+def _reason(keys: IniKeys, key: str) -> str:
+    """Returns the reason that a machine has no counterpart of a key."""
+    section, _, name = key.rpartition(".")
+    if reason := SECTIONS.get(section.lower()):
+        return reason
+    for reason, names in REASONS.items():
+        if name.lower() in names.get(section.lower(), "").lower().split():
+            return reason
+    missing = [each.rpartition(".")[2] for each in keys.defaults]
+    return f"DRAMsim3 does not read this key{hint(name, missing, LIKE_A_KEY)}"
+
+
+LIKE_A_KEY = 0.7
+"""Similarity above which an unknown key may be a misspelt one."""
+
+REFRESH_POLICIES = ("RANK_LEVEL_STAGGERED", "RANK_LEVEL_SIMULTANEOUS", "BANK_LEVEL_STAGGERED")
+"""Refresh policies of DRAMsim3; a machine has the first one."""
+
+
+def _check_refresh_policy(keys: IniKeys) -> None:
+    """Notes a policy that a machine lacks. Raises `CasemateError` for a policy that DRAMsim3 lacks."""
+    key = "system.refresh_policy"
+    policy = keys.text(key, REFRESH_POLICIES[0])
+    if policy not in REFRESH_POLICIES:
+        raise CasemateError(
+            f"'{keys.path}': {key} is '{policy}'{hint(policy, REFRESH_POLICIES)}: expected "
+            f"{', '.join(REFRESH_POLICIES)}{keys.advice(key)}"
+        )
+    if policy != REFRESH_POLICIES[0]:
+        keys.changed(key, f"ranks are refreshed one after another, not {policy}")
+
+
+def _organisation(keys: IniKeys) -> dict[str, int]:
+    groups, banks = (keys.integer(f"dram_structure.{key}", 2) for key in ("bankgroups", "banks_per_group"))
+    if not keys.truth("dram_structure.bankgroup_enable", default=True):
         groups, banks = 1, banks * groups
-    rows, columns = keys.number("dram_structure.rows", 1 << 16), keys.number("dram_structure.columns", 1 << 10)
-    device, bus = keys.number("dram_structure.device_width", 8), keys.number("system.bus_width", 64)
-    megabytes = keys.number("system.channel_size", 1024)
+    rows, columns = keys.integer("dram_structure.rows", 1 << 16), keys.integer("dram_structure.columns", 1 << 10)
+    device, bus = keys.integer("dram_structure.device_width", 8), keys.integer("system.bus_width", 64)
+    megabytes = keys.integer("system.channel_size", 1024)
     row_bytes = columns * bus // 8
     rank_bytes = row_bytes * rows * groups * banks
     if 0 in (device, row_bytes // LINE_BYTES, rank_bytes) or bus % device:
@@ -78,26 +130,15 @@ def _organisation(keys: Keys) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _clock(keys: Keys) -> Fraction:
-    text = keys.text("timing.tCK", "1.0")
-    try:
-        period = Fraction(text)
-    except ValueError:
-        period = Fraction(0)
-    if period <= 0:
-        raise CasemateError(f"'{keys.path}': timing.tCK is '{text}': expected nanoseconds")
-    return 1000 / period
-
-
-def _timing(keys: Keys) -> dict[str, int]:
-    timing = {ours: keys.number(f"timing.{theirs}", usual) for ours, (theirs, usual) in TIMING.items()}
-    extra = keys.number("timing.AL", 0)
-    timing["cl"] = keys.number("timing.CL", 12) + extra
-    timing["cwl"] = keys.number("timing.CWL", 12) + extra
+def _timing(keys: IniKeys) -> dict[str, int]:
+    timing = {ours: keys.integer(f"timing.{theirs}", usual) for ours, (theirs, usual) in TIMING.items()}
+    extra = keys.integer("timing.AL", 0)
+    timing["cl"] = keys.integer("timing.CL", 12) + extra
+    timing["cwl"] = keys.integer("timing.CWL", 12) + extra
     if extra:
         keys.changed("timing.AL", "added to cl and cwl")
     timing["trc"] = timing["tras"] + timing["trp"]
-    burst, bus = keys.number("dram_structure.BL", 8), keys.number("system.bus_width", 64)
+    burst, bus = keys.integer("dram_structure.BL", 8), keys.integer("system.bus_width", 64)
     timing["burst_clocks"] = LINE_BYTES * 8 // bus // 2
     if burst * bus // 8 != LINE_BYTES:
         keys.changed(
@@ -106,13 +147,13 @@ def _timing(keys: Keys) -> dict[str, int]:
     return timing
 
 
-def _map(keys: Keys, organisation: dict[str, int], channels: int) -> tuple[str, int]:
+def _map(keys: IniKeys, organisation: dict[str, int], channels: int) -> tuple[str, int]:
     text = keys.text("system.address_mapping", "chrobabgraco")
     parts = [text[at : at + 2] for at in range(0, len(text), 2)]
     if sorted(parts) != sorted(FIELDS):
         raise CasemateError(
             f"'{keys.path}': system.address_mapping is '{text}': expected each of {', '.join(FIELDS)} once, "
-            "as in rochrababgco"
+            f"as in rochrababgco{keys.advice('system.address_mapping')}"
         )
     sizes = {
         "channel": channels, "rank": organisation["ranks"], "group": organisation["bank_groups"],
@@ -121,8 +162,12 @@ def _map(keys: Keys, organisation: dict[str, int], channels: int) -> tuple[str, 
     return address_map(keys, "system.address_mapping", [FIELDS[part] for part in parts], sizes)
 
 
-def _page_policy(keys: Keys) -> str:
-    if keys.text("system.row_buf_policy", "OPEN_PAGE") == "OPEN_PAGE":
-        return '"open"'
-    keys.changed("system.row_buf_policy", "rows close when no request has used or wants them for 1 clock")
-    return "{ open-with-timeout = { idle_clocks = 1 } }"
+def _page_policy(keys: IniKeys) -> str:
+    key = "system.row_buf_policy"
+    policy = keys.text(key, "OPEN_PAGE")
+    if policy == "CLOSE_PAGE":
+        keys.changed(key, "rows close when no request has used or wants them for 1 clock")
+        return "{ open-with-timeout = { idle_clocks = 1 } }"
+    if policy != "OPEN_PAGE":
+        keys.changed(key, f"rows stay open: DRAMsim3 closes them for CLOSE_PAGE only{keys.advice(key)}")
+    return '"open"'

@@ -1,6 +1,6 @@
 """Keys of a configuration file, with the treatment of each key and the defaults of the keys that the file lacks."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,10 +48,6 @@ class Keys:
             raise CasemateError(f"'{self.path}': {key} is '{text}': expected a whole number")
         return int(text)
 
-    def is_true(self, key: str) -> bool:
-        """Returns the value of a key that is true or false; false if it is missing."""
-        return self.text(key, "false").lower() in ("true", "yes", "on", "1")
-
     def taken(self, key: str) -> None:
         """Notes that the machine has the value of a key, if the file has that key and no note on it."""
         if (spelled := self.spelling(key)) is not None and spelled not in self.fates:
@@ -68,13 +64,13 @@ class Keys:
         """Notes that the machine has no counterpart of a key, if the file has that key."""
         self._note(key, "no counterpart", said)
 
-    def rest(self, reasons: Iterable[tuple[Callable[[str], bool], str]]) -> None:
-        """Notes each key that the importer did not request as one without counterpart. The reason is the first in
-        `reasons` with a test that accepts the key.
+    def rest(self, reason: Callable[[str], str]) -> None:
+        """Notes each key that the importer did not request as one without counterpart, for the reason that `reason`
+        returns.
         """
         for key in self.values:
             if key not in self.fates:
-                self.without(key, next((said for fits, said in reasons if fits(key)), "not modelled"))
+                self.without(key, reason(key))
 
     def all(self) -> tuple[ImportedKey, ...]:
         """Returns the treatment of each key, in the order of the file, then the defaults of the missing keys."""

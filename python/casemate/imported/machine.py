@@ -32,21 +32,7 @@ def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> 
         why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
         raise CasemateError(f"cannot read '{file}': {why}") from error
     called = name or re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "imported"
-    if re.search(r"(?m)^\s*\[\w+\]", text):
-        keys = Keys(file, ini.parse(file, text), "DRAMsim3")
-        if not any(key.startswith(("dram_structure.", "timing.")) for key in keys.values):
-            raise CasemateError(
-                f"'{file}' has no section [dram_structure] or [timing]: expected a configuration of DRAMsim3, "
-                "or Ramulator 2's YAML"
-            )
-        channel = dramsim3.channel(keys)
-    elif re.search(r"(?m)^MemorySystem\s*:", text):
-        keys = Keys(file, block_yaml.parse(file, text), "Ramulator 2")
-        channel = ramulator2.channel(keys)
-    else:
-        raise CasemateError(
-            f"'{file}' is neither DRAMsim3's .ini (with [dram_structure]) nor Ramulator 2's YAML (with MemorySystem:)"
-        )
+    keys, channel = _read(file, text)
     toml = _toml(called, f"The memory of {file.name} ({keys.simulator}) on the machine {BASE}.", channel)
     _check(file, toml)
     return ImportedMachine.model_validate(
@@ -58,6 +44,24 @@ def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> 
             "keys": keys.all(),
             "toml": toml,
         }
+    )
+
+
+def _read(file: Path, text: str) -> tuple[Keys, Channel]:
+    """Returns the keys of a configuration, with their treatment, and the channel that they describe."""
+    if re.search(r"(?m)^\s*\[\w+\]", text):
+        sections = ini.IniKeys(file, ini.parse(file, text), "DRAMsim3")
+        if not any(key.lower().startswith(("dram_structure.", "timing.")) for key in sections.values):
+            raise CasemateError(
+                f"'{file}' has no section [dram_structure] or [timing]: expected a configuration of DRAMsim3, "
+                "or Ramulator 2's YAML"
+            )
+        return sections, dramsim3.channel(sections)
+    if re.search(r"(?m)^MemorySystem\s*:", text):
+        blocks = Keys(file, block_yaml.parse(file, text), "Ramulator 2")
+        return blocks, ramulator2.channel(blocks)
+    raise CasemateError(
+        f"'{file}' is neither DRAMsim3's .ini (with [dram_structure]) nor Ramulator 2's YAML (with MemorySystem:)"
     )
 
 

@@ -97,12 +97,17 @@ def channel(keys: Keys) -> Channel:
     )  # fmt: skip
     for key in ("MemorySystem.impl", f"{CONTROLLER}.impl"):
         keys.taken(key)
-    keys.rest([
-        (lambda key: key.startswith("Frontend."), "cores are the machine's, traces those of `casemate run --trace`"),
-        (lambda key: key.startswith(f"{CONTROLLER}.plugins"), "a machine's controller has no plug-ins"),
-        (lambda key: key.endswith("clock_ratio"), "a machine states the clocks themselves"),
-    ])  # fmt: skip
+    keys.rest(_reason)
     return found
+
+
+def _reason(key: str) -> str:
+    """Returns the reason that a machine has no counterpart of a key."""
+    if key.startswith("Frontend."):
+        return "cores are the machine's, traces those of `casemate run --trace`"
+    if key.startswith(f"{CONTROLLER}.plugins"):
+        return "a machine's controller has no plug-ins"
+    return "a machine states the clocks themselves" if key.endswith("clock_ratio") else "not modelled"
 
 
 def _organisation(keys: Keys, standard: str) -> tuple[dict[str, int], int, int]:
