@@ -90,3 +90,20 @@ def test_a_key_that_dramsim3_does_not_read_is_listed_with_the_nearest_missing_ke
     found = fates(tmp_path, "x.ini", DRAMSIM3.replace("tXP = 8", "tRFC2 = 8\ntRCDRD = 8"))
     assert found["timing.tRFC2"] == ("no counterpart", "DRAMsim3 does not read this key")
     assert found["timing.tRCDRD"] == ("no counterpart", "only for GDDR, HBM or LPDDR")
+
+
+def test_the_refresh_interval_is_also_taken_from_the_key_refi(tmp_path: Path) -> None:
+    for key in ("REFI", "refi"):
+        text = DRAMSIM3.replace("tREFI = 9400", f"{key} = 6241")
+        assert made(tmp_path, "x.ini", text)["dram.timing.trefi"] == "6241"
+        assert fates(tmp_path, "x.ini", text)[f"timing.{key}"] == (
+            "changed",
+            "6241, as tREFI: DRAMsim3 itself ignores this name and has its default, 7800",
+        )
+        assert "timing.tREFI" not in defaults(tmp_path, "x.ini", text)
+
+
+def test_the_key_trefi_takes_precedence_over_refi(tmp_path: Path) -> None:
+    text = DRAMSIM3.replace("tREFI = 9400", "tREFI = 9400\nREFI = 6241")
+    assert made(tmp_path, "x.ini", text)["dram.timing.trefi"] == "9400"
+    assert fates(tmp_path, "x.ini", text)["timing.REFI"] == ("no counterpart", "DRAMsim3 does not read this key")

@@ -21,6 +21,9 @@ TIMING = {
 }  # fmt: skip
 """Timing constraints: a machine's names, with the names and defaults in DRAMsim3."""
 
+SECOND_NAMES = {"tREFI": "REFI"}
+"""Other names of timing constraints in DRAMsim3's DDR3 files. DRAMsim3 itself does not read them."""
+
 
 def channel(keys: IniKeys) -> Channel:
     """Returns the channel of a configuration. Raises `CasemateError` if no machine can have this channel."""
@@ -131,7 +134,7 @@ def _organisation(keys: IniKeys) -> dict[str, int]:
 
 
 def _timing(keys: IniKeys) -> dict[str, int]:
-    timing = {ours: keys.integer(f"timing.{theirs}", usual) for ours, (theirs, usual) in TIMING.items()}
+    timing = {ours: _clocks(keys, *theirs) for ours, theirs in TIMING.items()}
     extra = keys.integer("timing.AL", 0)
     timing["cl"] = keys.integer("timing.CL", 12) + extra
     timing["cwl"] = keys.integer("timing.CWL", 12) + extra
@@ -145,6 +148,16 @@ def _timing(keys: IniKeys) -> dict[str, int]:
             "dram_structure.BL", f"a line of {LINE_BYTES} bytes takes {timing['burst_clocks']} clocks of the bus"
         )
     return timing
+
+
+def _clocks(keys: IniKeys, name: str, default: int) -> int:
+    """Returns a timing constraint in clocks, by its second name if the file has only that one."""
+    key, second = f"timing.{name}", f"timing.{SECOND_NAMES.get(name, name)}"
+    if second == key or keys.spelling(key) or not keys.spelling(second):
+        return keys.integer(key, default)
+    clocks = keys.integer(second, default)
+    keys.changed(second, f"{clocks}, as {name}: DRAMsim3 itself ignores this name and has its default, {default}")
+    return clocks
 
 
 def _map(keys: IniKeys, organisation: dict[str, int], channels: int) -> tuple[str, int]:
