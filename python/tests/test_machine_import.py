@@ -54,8 +54,10 @@ def test_ddr5_presets_have_ddr5_constraints(tmp_path: Path) -> None:
     found = made(tmp_path, "x.yaml", text)
     assert (found["dram.organisation.lines_per_row"], found["dram.timing.burst_clocks"]) == ("64", "8")
     assert (found["dram.timing.trfc"], found["dram.timing.trefi"], found["memory.channels"]) == ("472", "6240", "2")
-    said = fates(tmp_path, "x.yaml", text)["MemorySystem.DRAM.timing.preset"]
-    assert said[0] == "changed"
+    assert fates(tmp_path, "x.yaml", text)["MemorySystem.DRAM.timing.preset"] == (
+        "changed",
+        "nRRDL of 5 is below nRRDS: the machine uses 8; nRC of 75 is below nRAS + nRP: the machine uses 76",
+    )
 
 
 def test_the_import_report_lists_each_foreign_key_once_with_its_outcome(tmp_path: Path) -> None:
@@ -116,6 +118,11 @@ REFUSED = (
     ("x.yaml", RAMULATOR2.replace("      rank: 1", "\trank: 1"), "line 12: tabs"),
     ("x.yaml", RAMULATOR2.replace("      rank: 1", "     rank: 1"), "line 12"),
     ("x.yaml", RAMULATOR2.replace("preset: DDR4_3200AA", "rate: 3200"), "has no key MemorySystem.DRAM.timing.nCL"),
+    ("x.yaml", RAMULATOR2.replace("tFAW: 40", "tFAW: soon"), "DRAM.timing.tFAW is 'soon': expected nanoseconds"),
+    ("x.yaml", RAMULATOR2.replace("tFAW: 40", "tFAW: nan"), "DRAM.timing.tFAW is 'nan': expected nanoseconds"),
+    ("x.yaml", RAMULATOR2.replace("tFAW: 40", "rate: 1"), "DRAM.timing.rate is 1: expected megatransfers a second"),
+    ("x.yaml", RAMULATOR2.replace("rank: 1", "channel_width: 0"), "the channel has 0 bits: expected 1 to 256"),
+    ("x.yaml", RAMULATOR2.replace("rank: 1", f"rank: {'9' * 5000}"), "expected a whole number"),
     ("x.txt", "some words\n", "neither DRAMsim3's .ini"),
     ("x.txt", "", "neither DRAMsim3's .ini"),
 )

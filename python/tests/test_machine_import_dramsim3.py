@@ -15,7 +15,7 @@ NUMBERS = (
 def test_a_whole_number_ends_at_the_first_character_that_is_no_digit(tmp_path: Path, written: str, read: str) -> None:
     text = DRAMSIM3.replace("tWTR_S = 3", f"tWTR_S = {written}").replace("tWTR_L = 9", "tWTR_L = 20")
     assert made(tmp_path, "x.ini", text)["dram.timing.twtr_s"] == read
-    assert fates(tmp_path, "x.ini", text)["timing.tWTR_S"] == ("changed", f"{read}, the number that DRAMsim3 reads")
+    assert fates(tmp_path, "x.ini", text)["timing.tWTR_S"] == ("changed", f"{read}, as DRAMsim3 reads numbers")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_first_number_of_a_repeated_key_counts(tmp_path: Path) -> None:
     text = DRAMSIM3.replace("tRCD = 17", "tRCD = 18\ntrcd = 40")
     assert made(tmp_path, "x.ini", text)["dram.timing.trcd"] == "18"
     said = fates(tmp_path, "x.ini", text)["timing.tRCD"]
-    assert said == ("changed", "18, the number that DRAMsim3 reads from repeated keys or indented lines")
+    assert said == ("changed", "18, as DRAMsim3 reads numbers in repeated keys or indented lines")
 
 
 def test_an_indented_line_continues_the_key_above_it(tmp_path: Path) -> None:

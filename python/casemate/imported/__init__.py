@@ -4,7 +4,9 @@
 |---|---|
 | `ini.py`, `block_yaml.py` | the two syntaxes, with the line of each key |
 | `dramsim3.py`, `ramulator2.py` | the keys of each simulator, and the presets of Ramulator 2 |
-| `channel.py` | the channel that they describe, and the treatment of each key |
+| `ramulator_rules.py` | rules that all versions of Ramulator 2 share |
+| `keys.py` | the treatment of each key, and the defaults |
+| `channel.py` | the channel that they describe |
 | `machine.py` | the machine file: that channel on the machine `modern` |
 
 The machine `modern` provides the parts that a DRAM simulator's configuration does not describe: cores, caches,

@@ -51,7 +51,7 @@ def _check_protocol(keys: IniKeys) -> None:
     protocol = keys.text(key, "DDR3")
     if protocol not in PROTOCOLS:
         raise CasemateError(
-            f"'{keys.path}': {key} is {protocol}{hint(protocol, PROTOCOLS, ALMOST_THE_SAME)}: expected "
+            f"{keys.source}: {key} is {protocol}{hint(protocol, PROTOCOLS, ALMOST_THE_SAME)}: expected "
             f"{' or '.join(PROTOCOLS)}, the protocols that a machine models{keys.advice(key)}"
         )
 
@@ -104,7 +104,7 @@ def _check_refresh_policy(keys: IniKeys) -> None:
     policy = keys.text(key, REFRESH_POLICIES[0])
     if policy not in REFRESH_POLICIES:
         raise CasemateError(
-            f"'{keys.path}': {key} is '{policy}'{hint(policy, REFRESH_POLICIES)}: expected "
+            f"{keys.source}: {key} is '{policy}'{hint(policy, REFRESH_POLICIES)}: expected "
             f"{', '.join(REFRESH_POLICIES)}{keys.advice(key)}"
         )
     if policy != REFRESH_POLICIES[0]:
@@ -121,7 +121,7 @@ def _organisation(keys: IniKeys) -> dict[str, int]:
     row_bytes = columns * bus // 8
     rank_bytes = row_bytes * rows * groups * banks
     if 0 in (device, row_bytes // LINE_BYTES, rank_bytes) or bus % device:
-        raise CasemateError(f"'{keys.path}': columns, bus_width and device_width make no rank of whole devices")
+        raise CasemateError(f"{keys.source}: columns, bus_width and device_width make no rank of whole devices")
     ranks = max((megabytes << 20) // rank_bytes, 1)
     if ranks * rank_bytes != megabytes << 20:
         keys.changed(
@@ -165,7 +165,7 @@ def _map(keys: IniKeys, organisation: dict[str, int], channels: int) -> tuple[st
     parts = [text[at : at + 2] for at in range(0, len(text), 2)]
     if sorted(parts) != sorted(FIELDS):
         raise CasemateError(
-            f"'{keys.path}': system.address_mapping is '{text}': expected each of {', '.join(FIELDS)} once, "
+            f"{keys.source}: system.address_mapping is '{text}': expected each of {', '.join(FIELDS)} once, "
             f"as in rochrababgco{keys.advice('system.address_mapping')}"
         )
     sizes = {

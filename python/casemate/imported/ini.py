@@ -107,7 +107,7 @@ class IniKeys(Keys):
         digits, base = next((found[group], base) for group, base in BASES.items() if found[group])
         number = int(digits[:DIGITS_MAX], base)
         if number > INTEGER_MAX or (number and found["sign"] == "-"):
-            raise CasemateError(f"'{self.path}': {key} is '{text}': expected a whole number from 0 to {INTEGER_MAX}")
+            raise CasemateError(f"{self.source}: {key} is '{text}': expected a whole number from 0 to {INTEGER_MAX}")
         self._read(key, text, str(number), exact=text == str(number))
         return number
 
@@ -120,7 +120,7 @@ class IniKeys(Keys):
         written = found["number"].lower()
         number = _double(written)
         if not 0 < number < math.inf:
-            raise CasemateError(f"'{self.path}': {key} is '{text}': expected {unit}, a number above 0")
+            raise CasemateError(f"{self.source}: {key} is '{text}': expected {unit}, a number above 0")
         self._read(key, text, f"{number:g}", exact=text.lower() == written)
         return Fraction(number) if "0x" in written or len(written) > DIGITS_MAX else Fraction(written)
 
@@ -143,8 +143,8 @@ class IniKeys(Keys):
 
     def _read(self, key: str, text: str, number: str, *, exact: bool) -> None:
         if not exact:
-            joined = " from repeated keys or indented lines" if "\n" in text else ""
-            self.changed(key, f"{number}, the number that DRAMsim3 reads{joined}")
+            joined = " in repeated keys or indented lines" if "\n" in text else ""
+            self.changed(key, f"{number}, as DRAMsim3 reads numbers{joined}")
 
     def _unread(self, key: str, default: Value, kind: str) -> Value:
         self.changed(key, f"no {kind}: the machine has DRAMsim3's default, {default}")

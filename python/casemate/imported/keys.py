@@ -23,6 +23,11 @@ class Keys:
     fates: dict[str, ImportedKey] = field(default_factory=dict)
     defaults: dict[str, ImportedKey] = field(default_factory=dict)
 
+    @property
+    def source(self) -> str:
+        """The file and its simulator, for errors."""
+        return f"'{self.path}' ({self.simulator})"
+
     def spelling(self, key: str) -> str | None:
         """Returns the file's spelling of a key, or `None` if the file lacks the key."""
         return key if key in self.values else None
@@ -36,7 +41,7 @@ class Keys:
             self.taken(key)
             return self.values[spelled]
         if default is None:
-            raise CasemateError(f"'{self.path}' has no key {key}: expected it, since the machine needs its value")
+            raise CasemateError(f"{self.source} has no key {key}: expected it, since the machine needs its value")
         said = origin or f"{self.simulator}'s value for a missing key"
         self.defaults.setdefault(key, ImportedKey(key=key, value=default, fate="default", said=said))
         return default
@@ -45,7 +50,7 @@ class Keys:
         """Returns the value of a key as a whole number of at least 0. Raises `CasemateError` if it is not one."""
         text = self.text(key, None if default is None else str(default), origin)
         if not text.isdecimal() or len(text) > DIGITS_MAX:
-            raise CasemateError(f"'{self.path}': {key} is '{text}': expected a whole number")
+            raise CasemateError(f"{self.source}: {key} is '{text}': expected a whole number")
         return int(text)
 
     def taken(self, key: str) -> None:
@@ -58,7 +63,8 @@ class Keys:
         if key in self.defaults:
             default = self.defaults[key]
             self.defaults[key] = default.model_copy(update={"said": f"{default.said}; {said}"})
-        self._note(key, "changed", said)
+        before = self.fates.get(self.spelling(key) or "")
+        self._note(key, "changed", f"{before.said}; {said}" if before and before.fate == "changed" else said)
 
     def without(self, key: str, said: str) -> None:
         """Notes that the machine has no counterpart of a key, if the file has that key."""

@@ -9,11 +9,17 @@ import re
 from fractions import Fraction
 
 from casemate._core import CasemateError
-from casemate.imported.channel import LINE_BYTES, Channel, address_map
+from casemate.imported import ramulator_rules as rules
+from casemate.imported.channel import LINE_BYTES, Channel
 from casemate.imported.keys import Keys
 from casemate.text.nearest import hint
 
 DRAM, CONTROLLER = "MemorySystem.DRAM", "MemorySystem.Controller"
+
+POLICIES = rules.Policies(
+    scheduler=f"{CONTROLLER}.Scheduler.impl", refresh=f"{CONTROLLER}.RefreshManager.impl",
+    rows=f"{CONTROLLER}.RowPolicy.impl", address_map="MemorySystem.AddrMapper.impl", open_rows="OpenRowPolicy",
+)  # fmt: skip
 
 QUEUE = 32
 """Requests that fit in a queue of Ramulator 2."""
@@ -52,15 +58,10 @@ REFRESH_NS = {
 INTERVAL_NS = {"DDR4": 7800, "DDR5": 3900}
 """tREFI in nanoseconds, by standard."""
 
-REQUIRED = "Casemate's value for a missing key: Ramulator 2 requires the key"
-FROM_DEVICE = "Ramulator 2's value, from the data rate and the capacity of a device"
+NANOSECONDS_MAX = 1_000_000
+"""Longest time of a constraint."""
 
-NAMES = {
-    "cl": "nCL", "cwl": "nCWL", "trcd": "nRCD", "trp": "nRP", "tras": "nRAS", "trc": "nRC", "twr": "nWR",
-    "trtp": "nRTP", "tccd_s": "nCCDS", "tccd_l": "nCCDL", "trrd_s": "nRRDS", "trrd_l": "nRRDL", "twtr_s": "nWTRS",
-    "twtr_l": "nWTRL", "tfaw": "nFAW", "trfc": "nRFC", "trefi": "nREFI", "trtrs": "nCS", "burst_clocks": "nBL",
-}  # fmt: skip
-"""Timing constraints: a machine's names, with the names in Ramulator."""
+FROM_DEVICE = "Ramulator 2's value, from the data rate and the capacity of a device"
 
 IN_DDR5 = {"trfc": "nRFC1", "twtr_s": "nCCDS_WTR", "twtr_l": "nCCDL_WTR"}
 """Constraints with other names in Ramulator's DDR5."""
@@ -71,7 +72,7 @@ def channel(keys: Keys) -> Channel:
     standard = keys.text(f"{DRAM}.impl")
     if standard not in REFRESH_NS:
         raise CasemateError(
-            f"'{keys.path}': {DRAM}.impl is {standard}: expected {' or '.join(REFRESH_NS)}, "
+            f"{keys.source}: {DRAM}.impl is {standard}: expected {' or '.join(REFRESH_NS)}, "
             "the standards that a machine models"
         )
     counts, device, width = _organisation(keys, standard)
@@ -82,18 +83,15 @@ def channel(keys: Keys) -> Channel:
     }  # fmt: skip
     gigabits = counts["bankgroup"] * counts["bank"] * counts["row"] * counts["column"] * device >> 30
     rate, timing = _timing(keys, standard, device, gigabits)
-    if (LINE_BYTES * 8 // width) // 2 != timing["burst_clocks"]:
-        keys.changed(
-            f"{DRAM}.timing.nBL", f"a line of {LINE_BYTES} bytes takes {LINE_BYTES * 8 // width // 2} clocks of the bus"
-        )
-        timing["burst_clocks"] = LINE_BYTES * 8 // width // 2
-    order, lines = _map(keys, organisation, channels)
+    rules.burst(keys, f"{DRAM}.timing", timing, width)
+    order, lines = rules.mapping(keys, POLICIES, organisation, channels)
     found = Channel(
-        clock=Fraction(1_000_000, _period_ps(rate)), channels=channels, organisation=organisation, timing=timing,
+        clock=Fraction(1_000_000, _period_ps(keys, rate)), channels=channels, organisation=organisation, timing=timing,
         read_queue=QUEUE, write_queue=QUEUE,
-        drain_start=_watermark(keys, "wr_high_watermark", "0.8"),
-        drain_stop=_watermark(keys, "wr_low_watermark", "0.2"),
-        page_policy=_page_policy(keys), address_map=order, scheduler=_scheduler(keys), interleave_lines=lines,
+        drain_start=rules.watermark(keys, f"{CONTROLLER}.wr_high_watermark", "0.8", QUEUE),
+        drain_stop=rules.watermark(keys, f"{CONTROLLER}.wr_low_watermark", "0.2", QUEUE),
+        page_policy=rules.page_policy(keys, POLICIES), address_map=order, scheduler=rules.scheduler(keys, POLICIES),
+        interleave_lines=lines,
     )  # fmt: skip
     for key in ("MemorySystem.impl", f"{CONTROLLER}.impl"):
         keys.taken(key)
@@ -121,7 +119,7 @@ def _organisation(keys: Keys, standard: str) -> tuple[dict[str, int], int, int]:
         if not found or int(found[1]) not in REFRESH_NS[standard]:
             known = [f"{standard}_{size}Gb_x{bits}" for size in REFRESH_NS[standard] for bits in (4, 8, 16)]
             raise CasemateError(
-                f"'{keys.path}': {DRAM}.org.preset is {name}{hint(name, known)}: expected {', '.join(known)}"
+                f"{keys.source}: {DRAM}.org.preset is {name}{hint(name, known)}: expected {', '.join(known)}"
             )
         preset = _device(standard, int(found[1]), int(found[2]))
     counts = {level: _of_preset(keys, f"{DRAM}.org.{level}", preset.get(level), usual.get(level)) for level in levels}
@@ -160,39 +158,25 @@ def _timing(keys: Keys, standard: str, device: int, gigabits: int) -> tuple[int,
     if f"{prefix}.preset" in keys.values:
         rate, preset = _preset(keys, standard, device)
     rate = _of_preset(keys, f"{prefix}.rate", rate or None)
-    if not rate:
-        raise CasemateError(f"'{keys.path}': {prefix}.rate is 0: expected megatransfers a second")
-    period = _period_ps(rate)
+    period = _period_ps(keys, rate)
     usual = {"trefi": _clocks(INTERVAL_NS[standard], period), "trtrs": 2}
     if gigabits in REFRESH_NS[standard]:
         usual["trfc"] = _clocks(REFRESH_NS[standard][gigabits], period)
     timing = {}
-    for ours, theirs in NAMES.items():
+    for ours, theirs in rules.NAMES.items():
         name = IN_DDR5.get(ours, theirs) if standard == "DDR5" else theirs
         in_ns = f"{prefix}.t{name[1:]}"
         if in_ns in keys.values and f"{prefix}.{name}" not in keys.values:
-            timing[ours] = _clocks(float(keys.text(in_ns)), period)
+            timing[ours] = _clocks(_nanoseconds(keys, in_ns), period)
             keys.changed(in_ns, f"{timing[ours]} clocks of {period} ps")
         else:
-            origin = REQUIRED if ours == "trtrs" else FROM_DEVICE
+            origin = rules.required(keys) if ours == "trtrs" else FROM_DEVICE
             timing[ours] = _of_preset(keys, f"{prefix}.{name}", preset.get(ours), usual.get(ours), origin)
             if standard == "DDR5" and ours in ("twtr_s", "twtr_l") and f"{prefix}.{name}" in keys.values:
                 timing[ours] -= timing["cwl"] + _of_preset(keys, f"{prefix}.nBL", preset.get("burst_clocks"))
                 keys.changed(f"{prefix}.{name}", f"{timing[ours]} clocks behind the last data")
-    if timing["trrd_l"] < timing["trrd_s"]:
-        keys.changed(
-            f"{prefix}.preset", f"its nRRDL of {timing['trrd_l']} is below nRRDS: the machine uses {timing['trrd_s']}"
-        )
-        timing["trrd_l"] = timing["trrd_s"]
-    least = timing["tras"] + timing["trp"]
-    if timing["trc"] < least:
-        keys.changed(f"{prefix}.preset", f"its nRC of {timing['trc']} is below nRAS + nRP: the machine uses {least}")
-        timing["trc"] = least
-    refresh = keys.text(f"{CONTROLLER}.RefreshManager.impl", "AllBank", REQUIRED)
-    if refresh == "NoRefresh":
-        timing |= {"trfc": 0, "trefi": 0}
-    elif refresh != "AllBank":
-        keys.changed(f"{CONTROLLER}.RefreshManager.impl", "ranks are refreshed whole, one after another")
+    rules.raise_to_least(keys, prefix, timing)
+    rules.refresh(keys, POLICIES, timing)
     return rate, timing
 
 
@@ -202,7 +186,7 @@ def _preset(keys: Keys, standard: str, device: int) -> tuple[int, dict[str, int]
     known = known if standard == "DDR4" else [f"DDR5_3200{bin_}" for bin_ in BINS_OF_DDR5]
     if preset not in known:
         raise CasemateError(
-            f"'{keys.path}': {DRAM}.timing.preset is {preset}{hint(preset, known)}: expected {', '.join(known)}"
+            f"{keys.source}: {DRAM}.timing.preset is {preset}{hint(preset, known)}: expected {', '.join(known)}"
         )
     rate, bin_ = int(preset[5:9]), preset[9:]
     if standard == "DDR5":
@@ -221,61 +205,27 @@ def _preset(keys: Keys, standard: str, device: int) -> tuple[int, dict[str, int]
     }  # fmt: skip
 
 
-def _period_ps(rate: int) -> int:
-    """Ramulator's clock period, in whole picoseconds."""
-    return int(1e6 / (rate // 2))
+def _period_ps(keys: Keys, rate: int) -> int:
+    """Ramulator's clock period, in whole picoseconds. Raises `CasemateError` if it is not one or more."""
+    period = int(1e6 / (rate // 2)) if rate > 1 else 0
+    if not period:
+        raise CasemateError(
+            f"{keys.source}: {DRAM}.timing.rate is {rate}: expected megatransfers a second, from 2 to 2000000"
+        )
+    return period
+
+
+def _nanoseconds(keys: Keys, key: str) -> float:
+    text = keys.text(key)
+    try:
+        time = float(text)
+    except ValueError:
+        time = -1
+    if not 0 <= time <= NANOSECONDS_MAX:
+        raise CasemateError(f"{keys.source}: {key} is '{text}': expected nanoseconds, from 0 to {NANOSECONDS_MAX}")
+    return time
 
 
 def _clocks(nanoseconds: float, period_ps: int) -> int:
     """Converts a time to clocks and rounds as JEDEC does: up, except within 2.6 % of a clock above a whole number."""
     return math.floor((nanoseconds * 1000 * 1000 / period_ps + 974) / 1000)
-
-
-def _map(keys: Keys, organisation: dict[str, int], channels: int) -> tuple[str, int]:
-    key = "MemorySystem.AddrMapper.impl"
-    sizes = {
-        "channel": channels, "rank": organisation["ranks"], "group": organisation["bank_groups"],
-        "bank": organisation["banks_per_group"], "row": organisation["rows"], "column": organisation["lines_per_row"],
-    }  # fmt: skip
-    name = keys.text(key, "RoBaRaCoCh", REQUIRED)
-    if name == "MOP4CLXOR":
-        keys.changed(
-            key, "the machine uses 'xor-banks': banks XOR-ed with the row, and whole rows in one run of addresses"
-        )
-        return "xor-banks", 1
-    if name == "ChRaBaRoCo":
-        return address_map(keys, key, ["channel", "rank", "group", "bank", "row", "column"], sizes)
-    if name != "RoBaRaCoCh":
-        keys.changed(key, "no map of a machine has this name: the machine uses 'row-bank-group-column'")
-        return "row-bank-group-column", 1
-    return address_map(keys, key, ["row", "bank", "group", "rank", "column", "channel"], sizes)
-
-
-def _watermark(keys: Keys, name: str, usual: str) -> int:
-    text = keys.text(f"{CONTROLLER}.{name}", usual)
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1
-    if not 0 <= share <= 1:
-        raise CasemateError(f"'{keys.path}': {CONTROLLER}.{name} is '{text}': expected a share of the queue, as 0.8")
-    return int(share * QUEUE)
-
-
-def _page_policy(keys: Keys) -> str:
-    key = f"{CONTROLLER}.RowPolicy.impl"
-    if keys.text(key, "OpenRowPolicy", REQUIRED) == "OpenRowPolicy":
-        return '"open"'
-    keys.changed(key, "rows close when no request has used or wants them for 1 clock")
-    keys.without(f"{CONTROLLER}.RowPolicy.cap", "rows close after an idle time, not after a number of requests")
-    return "{ open-with-timeout = { idle_clocks = 1 } }"
-
-
-def _scheduler(keys: Keys) -> str:
-    key = f"{CONTROLLER}.Scheduler.impl"
-    name = keys.text(key, "FRFCFS", REQUIRED)
-    if name == "FCFS":
-        return '"fcfs"'
-    if name != "FRFCFS":
-        keys.changed(key, "the machine uses 'fr-fcfs'")
-    return '"fr-fcfs"'
