@@ -5,7 +5,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from casemate import CasemateError
-from casemate.imported import import_machine
+from casemate.imported import block_yaml, import_machine
 from conftest import Casemate
 from foreign_machines import DRAMSIM3, RAMULATOR2, fates, made
 
@@ -138,6 +138,19 @@ def test_a_file_that_is_no_machine_configuration_is_refused(
     assert expected in said.err
     assert name in said.err
     assert not (tmp_path / "made.toml").exists()
+
+
+def test_a_list_of_several_blocks_is_read_in_its_order() -> None:
+    text = "a:\n  - b: 1\n    c: 2\n  - b: 3\n  -\n    d: 4\ne: [x, [1, '2, 3'], []]\n"
+    assert block_yaml.parse(Path("x"), text) == {
+        "a.0.b": "1", "a.0.c": "2", "a.1.b": "3", "a.2.d": "4", "e.0": "x", "e.1.0": "1", "e.1.1": "2, 3",
+    }  # fmt: skip
+
+
+def test_each_of_several_plugins_of_ramulator2_is_listed(tmp_path: Path) -> None:
+    text = RAMULATOR2.replace("  AddrMapper:", "    - ControllerPlugin:\n        impl: Counter\n  AddrMapper:")
+    found = fates(tmp_path, "x.yaml", text)
+    assert found["MemorySystem.Controller.plugins.1.ControllerPlugin.impl"][0] == "no counterpart"
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The part of YAML that Ramulator 2's configurations use: blocks of keys, lists of scalars or blocks, comments.
+"""The part of YAML that Ramulator 2's configurations use: blocks of keys, lists of scalars, lists or blocks, comments.
 
 The parser refuses anchors, tags, flow collections with keys, and multi-line texts; the error names the line.
 """
@@ -33,8 +33,30 @@ def parse(path: Path, text: str) -> dict[str, str]:
         if bare.strip() and bare.strip() != "---":
             lines.append(Line(number, len(bare) - len(bare.lstrip()), bare.strip()))
     values: dict[str, str] = {}
-    _Reader(path, lines, values).block(0, len(lines), "")
+    try:
+        _Reader(path, lines, values).block(0, len(lines), "")
+    except RecursionError as error:
+        raise CasemateError(f"'{path}' has too many lists or blocks in one another to be a configuration") from error
     return values
+
+
+def split(text: str) -> list[str]:
+    """Splits the text between the brackets of a list at its commas, except at those in inner lists and in quotes."""
+    entries, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"" and not entries[-1].strip():
+            quote = letter
+        else:
+            depth += (letter == "[") - (letter == "]")
+        if letter == "," and not quote and not depth:
+            entries.append("")
+        else:
+            entries[-1] += letter
+    if not entries[-1].strip():
+        entries.pop()
+    return [entry.strip() for entry in entries]
 
 
 class _Reader:
@@ -44,9 +66,11 @@ class _Reader:
     def block(self, first: int, end: int, prefix: str) -> None:
         """Parses a block of keys or a list, from line `first` to before line `end`."""
         at, entry = first, 0
+        # An entry of a list replaces its line by the block behind the dash, which is further indented.
+        indent = self._lines[first].indent if first < end else 0
         while at < end:
             line = self._lines[at]
-            if line.indent != self._lines[first].indent:
+            if line.indent != indent:
                 raise self._wrong(line, "its indentation matches no block")
             below = at + 1
             is_entry = line.text == "-" or line.text.startswith("- ")
@@ -94,9 +118,11 @@ class _Reader:
 
     def _scalar(self, line: Line, name: str, value: str) -> None:
         if value.startswith("[") and value.endswith("]"):
-            for number, each in enumerate(filter(None, (part.strip() for part in value[1:-1].split(",")))):
+            for number, each in enumerate(split(value[1:-1])):
                 self._scalar(line, f"{name}.{number}", each)
             return
+        if not value:
+            raise self._wrong(line, f"entry {name.rpartition('.')[2]} of the list is empty: expected a value")
         if value[0] in "{[&*!|>%@`":
             raise self._wrong(line, f"'{value}' is YAML that Casemate does not read: expected a plain value")
         quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
