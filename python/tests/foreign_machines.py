@@ -80,6 +80,52 @@ MemorySystem:
     impl: RoBaRaCoCh
 """
 
+CONTROLLER21 = """\
+    - impl: GenericDDR
+      wr_high_watermark: 0.75
+      read_buffer_size: 48
+      write_buffer_size: 40
+      scheduler:
+        impl: FRFCFS
+      refresh_manager:
+        impl: AllBank
+        debug: false
+      row_policy:
+        impl: ClosedCAP
+        cap: 3
+      addr_mapper:
+        impl: ChRaBaRoCo
+      dram:
+        impl: DDR4
+        org:
+          dq: 16
+          count: [1, 2, 2, 4, 32768, 1024]
+        timing: [1600, 4, 11, 12, 13, 28, 41, 14, 6, 9, 5, 7, 6, 8, 2, 10, 29, 209, 6241, 3, 1250]
+        command_cycles: [1, 1, 1]
+        channel_width: 64
+        read_latency: 15
+        timing_constraints:
+          - [0, [3, 5], [3, 5], 4]
+          - [1, [3, 5], [3, 4], 7, 1, true]
+      controller_plugins:
+        - impl: Counter
+          path: "counts, one per line.txt"
+        - impl: Recorder
+"""
+
+RAMULATOR21 = f"""\
+frontend:
+  impl: SimpleO3
+  traces: [a.trace, b.trace]
+memory_system:
+  impl: GenericDRAM
+  clock_ratio: 3
+  channel_mapper:
+    impl: CacheLineInterleave
+    interleave_bits: 1
+  controllers:
+{CONTROLLER21}"""
+
 
 def made(folder: Path, name: str, text: str) -> dict[str, str]:
     """The lines of the machine file, by `table.key`."""

@@ -1,9 +1,10 @@
-"""Configurations of DRAM simulators as machine files: DRAMsim3's `.ini`, and Ramulator 2's YAML.
+"""Configurations of DRAM simulators as machine files: DRAMsim3's `.ini`, Ramulator 2's YAML, Ramulator 2.1's export.
 
 | file | part |
 |---|---|
-| `ini.py`, `block_yaml.py` | the two syntaxes, with the line of each key |
-| `dramsim3.py`, `ramulator2.py` | the keys of each simulator, and the presets of Ramulator 2 |
+| `ini.py`, `block_yaml.py`, `json_paths.py` | the three syntaxes, with the line of an error |
+| `dramsim3.py`, `ramulator2.py`, `ramulator21.py` | the keys of each simulator, and the presets of Ramulator 2 |
+| `ramulator21_export.py` | the lists of an export, with names for their entries |
 | `ramulator_rules.py` | rules that all versions of Ramulator 2 share |
 | `keys.py` | the treatment of each key, and the defaults |
 | `channel.py` | the channel that they describe |

@@ -3,13 +3,11 @@
 from casemate._core import CasemateError
 from casemate.imported.channel import LINE_BYTES, Channel, address_map
 from casemate.imported.ini import IniKeys
+from casemate.imported.keys import ALMOST_THE_SAME
 from casemate.text.nearest import hint
 
 PROTOCOLS = ("DDR3", "DDR4")
 """Protocols with timing constraints that a machine supports."""
-
-ALMOST_THE_SAME = 0.85
-"""Similarity above which a protocol is a misspelt one, not another one such as LPDDR4."""
 
 FIELDS = {"ch": "channel", "ra": "rank", "bg": "group", "ba": "bank", "ro": "row", "co": "column"}
 

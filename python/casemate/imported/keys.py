@@ -6,6 +6,10 @@ from pathlib import Path
 
 from casemate._core import CasemateError
 from casemate.schemas.imported import Fate, ImportedKey, Simulator
+from casemate.text.nearest import hint
+
+ALMOST_THE_SAME = 0.85
+"""Similarity above which a standard is a misspelt one, not another one: LPDDR4 is not DDR4."""
 
 DIGITS_MAX = 18
 """Digits of the largest whole number that an importer reads."""
@@ -41,7 +45,9 @@ class Keys:
             self.taken(key)
             return self.values[spelled]
         if default is None:
-            raise CasemateError(f"{self.source} has no key {key}: expected it, since the machine needs its value")
+            raise CasemateError(
+                f"{self.source} has no key {key}{self.nearest(key)}: expected it, since the machine needs its value"
+            )
         said = origin or f"{self.simulator}'s value for a missing key"
         self.defaults.setdefault(key, ImportedKey(key=key, value=default, fate="default", said=said))
         return default
@@ -81,6 +87,12 @@ class Keys:
     def all(self) -> tuple[ImportedKey, ...]:
         """Returns the treatment of each key, in the order of the file, then the defaults of the missing keys."""
         return (*(self.fates[key] for key in self.values), *self.defaults.values())
+
+    def nearest(self, key: str) -> str:
+        """Returns the key of the file that was most likely meant by a missing one, as the end of a sentence."""
+        parent, _, name = key.rpartition(".")
+        near = [each.removeprefix(f"{parent}.").split(".")[0] for each in self.values if each.startswith(f"{parent}.")]
+        return hint(name, near)
 
     def _note(self, key: str, fate: Fate, said: str) -> None:
         if (spelled := self.spelling(key)) is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from casemate import api
 from casemate._core import CasemateError
-from casemate.imported import block_yaml, dramsim3, ini, ramulator2
+from casemate.imported import block_yaml, dramsim3, ini, json_paths, ramulator2, ramulator21, ramulator21_export
 from casemate.imported.channel import Channel
 from casemate.imported.keys import Keys
 from casemate.schemas.imported import ImportedMachine
@@ -21,9 +21,10 @@ REPLACED = ("name", "summary", "dram.", "memory.size", "memory.channels", "memor
 
 
 def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> ImportedMachine:
-    """Makes a machine from DRAMsim3's `.ini` or Ramulator 2's YAML; the machine's default name is that of the file.
+    """Makes a machine from DRAMsim3's `.ini`, Ramulator 2's YAML, or the YAML or JSON that Ramulator 2.1 exports. The
+    machine's default name is that of the file.
 
-    Raises `CasemateError` for a file that is neither, and for one that describes an impossible machine.
+    Raises `CasemateError` for any other file, and for one that describes an impossible machine.
     """
     file = Path(path)
     try:
@@ -54,14 +55,20 @@ def _read(file: Path, text: str) -> tuple[Keys, Channel]:
         if not any(key.lower().startswith(("dram_structure.", "timing.")) for key in sections.values):
             raise CasemateError(
                 f"'{file}' has no section [dram_structure] or [timing]: expected a configuration of DRAMsim3, "
-                "or Ramulator 2's YAML"
+                "Ramulator 2 or Ramulator 2.1"
             )
         return sections, dramsim3.channel(sections)
     if re.search(r"(?m)^MemorySystem\s*:", text):
         blocks = Keys(file, block_yaml.parse(file, text), "Ramulator 2")
         return blocks, ramulator2.channel(blocks)
+    is_json = text.lstrip().startswith("{") and '"memory_system"' in text
+    if is_json or re.search(r"(?m)^memory_system\s*:", text):
+        values = (json_paths if is_json else block_yaml).parse(file, text)
+        export = ramulator21_export.keys(file, values)
+        return export, ramulator21.channel(export)
     raise CasemateError(
-        f"'{file}' is neither DRAMsim3's .ini (with [dram_structure]) nor Ramulator 2's YAML (with MemorySystem:)"
+        f"'{file}' is neither DRAMsim3's .ini (with [dram_structure]), Ramulator 2's YAML (with MemorySystem:) nor an "
+        "export of Ramulator 2.1 (with memory_system:)"
     )
 
 

@@ -9,7 +9,7 @@ Fate = Literal["taken", "changed", "no counterpart", "default"]
 and the machine has a default.
 """
 
-Simulator = Literal["DRAMsim3", "Ramulator 2"]
+Simulator = Literal["DRAMsim3", "Ramulator 2", "Ramulator 2.1"]
 """Simulator with configurations that Casemate imports."""
 
 
