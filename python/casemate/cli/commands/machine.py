@@ -31,17 +31,21 @@ def command() -> None:
 )
 @screen.as_json
 def import_(path: Path, name: str | None, output: Path | None, as_json: bool) -> None:
-    """Make a machine file from DRAMsim3's .ini or from Ramulator 2's YAML.
+    """Make a machine file from DRAMsim3's .ini, Ramulator 2's YAML, or an export of Ramulator 2.1.
 
     The configuration describes the memory: channels, organisation, timing, queues and policies. Cores, caches and the
     units of protection are those of the machine 'modern'. The table lists each key of the configuration that has
-    another value in the machine, or no counterpart. Without -o the command prints the machine file, and the table goes
-    to standard error.
+    another value in the machine, or no counterpart. It also lists each key that the configuration lacks, with its
+    default. Without -o the command prints the machine file, and the table goes to standard error.
+
+    Casemate reads numbers and comments of an .ini file as DRAMsim3 does. For Ramulator 2.1, export the configuration
+    script first: python -m ramulator export script.py -o memory.yaml
 
     \b
     Examples:
       casemate machine import DDR4_8Gb_x8_3200.ini -o mine.toml
       casemate machine import example_config.yaml --name ddr4-2400 > ddr4-2400.toml
+      casemate machine import memory.yaml -o mine.toml --json
       casemate run --machine mine.toml --trace requests.trace
     """
     from casemate import imported
