@@ -71,6 +71,18 @@ pub enum RunError {
         /// Instructions that the program executed.
         instructions: u64,
     },
+    /// Power failed before a program stored to the part of its memory that is persistent.
+    #[error(
+        "power failed after {instructions} instructions of '{program}', before it stored to {part}, and its other memory is not persistent: expected a later --power-loss, or --persistent all"
+    )]
+    NothingPersistentYet {
+        /// The part of memory, in words.
+        part: &'static str,
+        /// Name of the program.
+        program: String,
+        /// Instructions that the program executed.
+        instructions: u64,
+    },
     /// The options do not suit a trace of requests below the caches.
     #[error("'{trace}' is a trace of requests behind the caches, and {rule}")]
     Requests {
@@ -143,6 +155,16 @@ impl Display for Unfinished {
 }
 
 impl RunError {
+    /// The error of a run that a loss of power has ended, instead of the end of its programs.
+    pub(super) fn at_power_loss(self) -> RunError {
+        match self {
+            RunError::NothingPersistent { part, program, instructions } => {
+                RunError::NothingPersistentYet { part, program, instructions }
+            }
+            other => other,
+        }
+    }
+
     /// The error for a program that executed no instruction.
     pub(super) fn nothing_of(origin: &Origin) -> RunError {
         let why = match (origin.is_marked_region(), origin.skip) {

@@ -202,13 +202,15 @@ pub fn lose_power<S: Source + 'static>(
         bench.executor.run_until(|| log.borrow().log().is_none_or(StoreLog::has_accepted_all));
     }
     let origins = bench.origins();
-    super::programs::check_mapped(origins.iter().zip(bench.fed()), &options.design)?;
+    let is_over = bench.ends.is_over();
+    super::programs::check_mapped(origins.iter().zip(bench.fed()), &options.design)
+        .map_err(|error| if is_over { error } else { error.at_power_loss() })?;
     let clock = bench.executor.clock().clone();
     let at = Moment {
         time_fs: clock.now().as_fs(),
         instructions: bench.programs.iter().map(|program| program.borrow().counters().instructions).sum(),
         events: clock.event_count(),
-        ended: bench.ends.is_over(),
+        ended: is_over,
     };
     let began = Instant::now();
     let meters = bench.meters.clone();

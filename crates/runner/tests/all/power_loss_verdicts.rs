@@ -86,7 +86,7 @@ impl Program {
             let loss = LossOptions { at: At::Events(events * time / times), ..loss };
             match lose_power(&options, source(), loss, |_| RunControl::GoOn) {
                 // The loss precedes the first store to the durable part of memory.
-                Err(RunError::NothingPersistent { .. }) => None,
+                Err(RunError::NothingPersistentYet { .. }) => None,
                 outcome => Some(outcome.unwrap()),
             }
         };
@@ -131,6 +131,31 @@ fn memory_has_the_changes_by_the_kernel_to_lines_that_no_program_stored_to() {
     let persistent = Persistent::Mapped;
     let mapped = Program { ops: changed(Op::ShowsMapped), persistent };
     mapped.loses_nothing(&["bbb", "secpb-cobcm", "plp-sp", "plp-pipelined"], 30);
+}
+
+/// The verdict compares the content of a line with its stores under way, one after the other. If the verdict began anew
+/// with each number of stores, this test would take minutes.
+#[test]
+fn a_verdict_about_a_line_with_many_stores_under_way_applies_each_store_once() {
+    let stores = (0..60_000).map(|store| Op::Store(addr(store % 2), store + 1)).collect();
+    for loss in Program::of(stores).cuts("plp-coalesced", 2, LossOptions::new(At::Events(0))) {
+        assert!(loss.passed(), "{loss:?}");
+        assert!(loss.stores.accepted > 20_000, "{:?}", loss.stores);
+    }
+}
+
+#[test]
+fn an_early_loss_of_power_is_named_as_the_reason_why_nothing_is_persistent() {
+    let program = Program { ops: changed(Op::ShowsMapped), persistent: Persistent::Heap };
+    let cut = |at| {
+        let source = vec![ByHand::of(&program.ops, program.persistent)];
+        lose_power(&options("secpb-cobcm"), source, LossOptions::new(at), |_| RunControl::GoOn).unwrap_err()
+    };
+    let early = cut(At::Instructions(10)).to_string();
+    assert!(early.contains("power failed after") && early.contains("before it stored to its heap"), "{early}");
+    assert!(early.contains("expected a later --power-loss"), "{early}");
+    let ended = cut(At::Instructions(u64::MAX)).to_string();
+    assert!(ended.contains("a higher --limit") && !ended.contains("power failed"), "{ended}");
 }
 
 #[cfg(feature = "planted-bugs")]

@@ -262,13 +262,21 @@ impl<'a> Judge<'a> {
 }
 
 /// The values of n for which `found` is the content of the line after its first n stores under way, with any number of
-/// the changes from outside.
+/// the changes from outside. The time grows with the number of stores: each store is applied once to the content of each
+/// number of changes. The order of application does not matter, because the latest change of a byte wins.
 fn counts_that_fit(held: &CertainContent, (stores, from_outside): (&[Store], &[Store]), found: &Line) -> Vec<usize> {
-    let fits = |count: &usize| {
-        let with_stores = with(held, &stores[..*count]);
-        (0..=from_outside.len()).any(|changes| with(&with_stores, &from_outside[..changes]).fits(found))
-    };
-    (0..=stores.len()).filter(fits).collect()
+    let mut contents = vec![held.clone()];
+    for change in from_outside {
+        contents.push(with(contents.last().unwrap_or(held), [change]));
+    }
+    let fits = |contents: &[CertainContent]| contents.iter().any(|content| content.fits(found));
+    let mut counts = Vec::new();
+    counts.extend(fits(&contents).then_some(0));
+    for (index, store) in stores.iter().enumerate() {
+        contents.iter_mut().for_each(|content| content.take(store));
+        counts.extend(fits(&contents).then_some(index + 1));
+    }
+    counts
 }
 
 /// The certain content of the line after these further stores.
