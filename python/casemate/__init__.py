@@ -28,7 +28,6 @@ from casemate.api import (
     crash_program,
     design,
     designs,
-    explain,
     layout,
     losses,
     machines,
@@ -41,6 +40,7 @@ from casemate.api import (
     workloads,
 )
 from casemate.crypto.crypto_bench import CryptoOptions
+from casemate.laboratory.explaining import explain, explain_together
 from casemate.laboratory.power_loss import LossOptions, lose_power
 from casemate.laboratory.requests import (
     BuiltIn,
@@ -101,6 +101,7 @@ __all__ = [
     "designs",
     "exhaustive",
     "explain",
+    "explain_together",
     "layout",
     "lose_power",
     "losses",

@@ -15,7 +15,8 @@ from casemate._core import CasemateError
 from casemate.crypto.crypto_bench import CryptoOptions
 from casemate.laboratory import arguments, first_pass, native, stopped_attacks
 from casemate.laboratory.arguments import Instructions, Several
-from casemate.laboratory.requests import Access, Program, Read, Runnable, RunOptions, Store, runnables
+from casemate.laboratory.explaining import usual_machine
+from casemate.laboratory.requests import DEFAULT_MACHINE, Program, Runnable, RunOptions, runnables
 from casemate.schemas.attack import AttackReport, Campaign, ExhaustiveReport, Protection
 from casemate.schemas.bench import CryptoBench
 from casemate.schemas.catalogue import (
@@ -32,20 +33,12 @@ from casemate.schemas.catalogue import (
 )
 from casemate.schemas.cost import BatteryCost, Counting
 from casemate.schemas.crash import CrashReport, ProgramReport
-from casemate.schemas.explain import Explanation
 from casemate.schemas.origin import Recording, TraceInfo
 from casemate.schemas.run import RunResults
 from casemate.schemas.validation import Validation
 from casemate.schemas.window import Window
 
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
-DEFAULT_MACHINE = "modern"
-STORE_MACHINE = "secpb-pcm"
-"""Default machine to explain stores: its memory has the write-pending queue that persist buffers need."""
-
-MOVING_MACHINE = "cryptopage-2006"
-"""Default machine for designs that permute lines: its line and page sizes are those that chunks need."""
-
 ATTACK_TRIALS = 100
 """Default number of trials of each attack."""
 
@@ -182,37 +175,6 @@ def record(
 def trace_info(path: str | os.PathLike[str], *, progress: ProgressCallback | None = None) -> TraceInfo:
     """Returns a summary of a trace's content. The function reads the whole file and checks it."""
     return TraceInfo.model_validate_json(native.trace_info(str(path), _relay(progress)))
-
-
-def usual_machine(designs: Sequence[str], access: Access | None = None) -> str:
-    """Returns the default machine on which accesses under these designs are explained: `STORE_MACHINE` for a store,
-    since it has the parts that a persist buffer needs. If any of the designs permutes lines, it is `MOVING_MACHINE`,
-    with the line and page sizes for that; else `DEFAULT_MACHINE`.
-    """
-    if isinstance(access, Store):
-        return STORE_MACHINE
-    return MOVING_MACHINE if any(design(name).parts.permutation for name in designs) else DEFAULT_MACHINE
-
-
-def explain(
-    design: str,
-    access: Access | None = None,
-    *,
-    machine: str | None = None,
-    changes: Mapping[str, object] | None = None,
-) -> Explanation:
-    """Returns the timeline of one access under a design: of a `Read`, a `Write`, a `Store`, a `Page` or a
-    `Permutation`; `changes` is as for `run`. The default machine is the `usual_machine`.
-
-    Raises `CasemateError` for an address outside the memory, and for a value that does not fill a line.
-    """
-    access = Read() if access is None else access
-    if not isinstance(access, Access):
-        raise CasemateError(f"access is {access!r}: expected a Read, a Write or a Store, as in Read(...)")
-    machine = machine or usual_machine([design], access)
-    changed = native.to_json(arguments.changes(changes, [machine], [design]))
-    scenario, chosen = native.to_json(access.scenario()), native.to_json(access.chosen())
-    return Explanation.model_validate_json(native.explain(machine, design, changed, scenario, chosen))
 
 
 def _attack(row: str | None) -> str | None:

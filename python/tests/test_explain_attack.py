@@ -25,36 +25,6 @@ def test_a_timeline_lists_each_step_of_a_read(casemate: Casemate) -> None:
     assert max(len(line) for line in said.out.splitlines()) <= 100
 
 
-def test_the_median_of_many_lines_is_drawn_with_the_percentiles_of_the_sample(
-    casemate: Casemate, tmp_path: Path
-) -> None:
-    said = casemate("explain", "sc64-bmt", "--json").json()["explanations"][0]
-    spread = said["spread"]
-    assert spread["lines"] == 999
-    order = [spread[name] for name in ("shortest_fs", "p5_fs", "p50_fs", "p95_fs", "longest_fs")]
-    assert order == sorted(order)
-    assert spread["p5_fs"] <= said["latency_fs"] < spread["p50_fs"]
-    text = casemate("explain", "sc64-bmt", "--svg", "read.svg").out
-    p5, p50, p95 = (spread[name] / 1e6 for name in ("p5_fs", "p50_fs", "p95_fs"))
-    percentiles = f"all 999 lines: 5th percentile {p5:.1f}, median {p50:.1f}, 95th percentile {p95:.1f} ns"
-    assert (
-        f"the median of the {spread['typical']} lines that fetch no two rows of one bank, at {said['address']:#x}"
-        in text
-    )
-    assert percentiles in text
-    assert percentiles in (tmp_path / "read.svg").read_text()
-    other = casemate("explain", "sc64-bmt", "--seed", "2", "--json").json()["explanations"][0]
-    assert other["address"] != said["address"]
-
-
-def test_explain_with_an_address_describes_the_read_of_that_line(casemate: Casemate) -> None:
-    median = casemate("explain", "sc64-bmt", "--json").json()["explanations"][0]
-    ask = ("explain", "sc64-bmt", "--address", hex(median["address"] + 5))
-    alone = casemate(*ask, "--json").json()["explanations"][0]
-    assert (alone["spread"], alone["address"], alone["spans"]) == (None, median["address"], median["spans"])
-    assert f"the line at {median['address']:#x}" in casemate(*ask).out
-
-
 def test_explain_compares_the_timelines_of_two_designs(casemate: Casemate) -> None:
     said = casemate("explain", "sc64-bmt", "--against", "none", "--json")
     jsonschema.validate(said.json(), casemate("schema", "explain").json())

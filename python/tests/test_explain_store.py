@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from casemate import Store, api
+from casemate import Store, explain
 from casemate.plots.timeline_rows import MOST_ALIKE, rows
 from casemate.schemas.explain import Explanation, Span
 from conftest import Casemate
@@ -14,7 +14,7 @@ LINE = 0x12345640
 
 
 def store(design: str, **chosen: Any) -> Explanation:
-    return api.explain(design, Store(address=LINE, on_chip="all", **chosen))
+    return explain(design, Store(address=LINE, on_chip="all", **chosen))
 
 
 def test_an_explained_store_allocates_a_new_entry_by_default(casemate: Casemate) -> None:

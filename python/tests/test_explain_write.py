@@ -4,7 +4,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from casemate import Write, api
+from casemate import Write, explain
 from conftest import Casemate
 
 
@@ -40,7 +40,7 @@ def test_explain_shows_and_records_the_given_content_of_a_line(casemate: Casemat
         assert said["spans"] == usual["spans"]
         assert words in casemate("explain", "sc64-bmt", "--value", given).out
     assert casemate("explain", "sc64-bmt").out.count("5a 64 times") == 1
-    assert api.explain("sc64-bmt", Write(value=b"\1\2")).scenario.value == "0102" * 32
+    assert explain("sc64-bmt", Write(value=b"\1\2")).scenario.value == "0102" * 32
 
 
 @pytest.mark.parametrize(

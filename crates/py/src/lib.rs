@@ -95,14 +95,14 @@ fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<Strin
     to_json(&read.map_err(refused)?)
 }
 
-/// The timeline of one read or write, and the percentiles of the latencies of several lines.
+/// The timelines of one access under several designs, and the percentiles of the latencies of several lines.
 #[pyfunction]
-fn explain(machine: &str, design: &str, changes: &str, scenario: &str, lines: &str) -> PyResult<String> {
+fn explain(machine: &str, designs: Vec<String>, changes: &str, scenario: &str, lines: &str) -> PyResult<String> {
     let changes: KeyChanges = from_json(changes)?;
-    let (machine, design) = (changes.machine(machine)?, changes.design(design)?);
-    let scenario: Scenario = from_json(scenario)?;
-    let lines: Lines = from_json(lines)?;
-    to_json(&runner::explain::explain(&machine, &design, scenario, lines).map_err(refused)?)
+    let designs = designs.iter().map(|name| changes.design(name)).collect::<PyResult<Vec<_>>>()?;
+    let (machine, scenario, lines): (_, Scenario, Lines) =
+        (changes.machine(machine)?, from_json(scenario)?, from_json(lines)?);
+    to_json(&runner::explain::explain_together(&machine, &designs, scenario, lines).map_err(refused)?)
 }
 
 /// Parameters of a campaign against one design.

@@ -5,14 +5,15 @@
 //! code and the same resources as in any run.
 //!
 //! The latency depends on the line: if the line and its metadata are in different rows of the same bank, one fetch waits
-//! for the other. So this module measures many lines, each on a separate machine. It returns the timeline of the line
-//! with the median latency among those that have no two such rows, or the fewest ([`sample`]).
+//! for the other. So this module measures many lines, each on a separate machine. It returns the timeline of a line with
+//! the median latency ([`sample`]).
 
 mod access;
 mod condition;
 mod dependent;
 mod rows;
 mod sample;
+mod scenario;
 mod store;
 mod value;
 mod witness;
@@ -21,11 +22,13 @@ pub use self::condition::{OnChipMetadata, memory_lines};
 pub use self::dependent::{DependentReads, between_fetches, frequent_values};
 pub use self::rows::RowState;
 pub use self::sample::{Lines, Spread};
+pub use self::scenario::{Of, Scenario, TimelineStart};
 pub use self::store::Meets;
 pub use self::value::LineValue;
 
 use self::access::{fetched_lines, read_from_l2, walk};
 use self::condition::{at_rest, lines_per_group, prepare};
+use self::sample::{LineLatency, LineToExplain};
 use self::store::{Arrival, StorePath};
 use self::witness::Witness;
 use catalogue::{AesBandwidth, Design, Machine};
@@ -35,65 +38,13 @@ use machine::memory::MemorySystem;
 use protection::design::DataLines;
 use protection::execution::{Explained, Timed};
 use protection::slot::Kind;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sim::Executor;
 use sim::span::{Span, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 use strum::VariantArray;
 use units::{Duration, LineAddr, Time, Word};
-
-/// Kind of access to explain.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
-#[serde(rename_all = "kebab-case")]
-pub enum Of {
-    /// A read of a line: from the arrival of the request to the release of the line.
-    #[default]
-    Read,
-    /// A write of a line that the last-level cache has evicted: from the moment at which the memory controller accepts
-    /// the line until all steps of the write are done.
-    Write,
-    /// A store into a persist buffer: from its arrival in L1D until the store queue continues; followed by the drain of
-    /// its entry.
-    Store,
-    /// A TLB miss under a design that permutes lines: from the start of the tree walk that fetches the page's record
-    /// until the record is on the chip.
-    Page,
-    /// A permutation of a chunk without reads since the last permutation: from its beginning until the new record and
-    /// its path in the tree are stored.
-    Permutation,
-}
-
-impl Of {
-    /// Checks that a design has this kind of access.
-    ///
-    /// # Errors
-    /// A sentence that explains why the design does not have this kind, and names a kind that it has.
-    fn check(self, design: &Design) -> Result<(), String> {
-        let (name, has_buffer) = (&design.name, design.parts.persistence.has_buffer());
-        let moves = design.parts.permutation.is_some();
-        match self {
-            Of::Page | Of::Permutation if !moves => Err(format!(
-                "'{name}' does not move lines, and has no records of their slots: explain a read (--of read), or \
-                 take 'cryptopage'"
-            )),
-            Of::Write | Of::Store if moves => Err(format!(
-                "'{name}' does not write lines back one by one: explain the permutation that writes stores to memory \
-                 (--of permutation)"
-            )),
-            Of::Page | Of::Permutation => Ok(()),
-            Of::Write if has_buffer => Err(format!(
-                "'{name}' writes no lines back, since every store passes a persist buffer: explain a store (--of \
-                 store)"
-            )),
-            Of::Store if !has_buffer => Err(format!(
-                "'{name}' has no persist buffer, so no store waits for the protection of memory: explain a write \
-                 (--of write), or take 'secpb-cm'"
-            )),
-            Of::Read | Of::Write | Of::Store => Ok(()),
-        }
-    }
-}
 
 /// End of the latency of an explained access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray)]
@@ -117,48 +68,6 @@ pub enum Until {
     Accepted,
 }
 
-/// Component at which the timeline begins and ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimelineStart {
-    /// At the memory controller: from the arrival of the request to the release of the line.
-    #[default]
-    Controller,
-    /// At an L2: from the look-up in the L2, which misses, until the L2 can use the line. The last-level cache misses
-    /// as well.
-    L2,
-}
-
-/// The access to explain, and the condition of the machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scenario {
-    /// Kind of the access.
-    #[serde(default)]
-    pub of: Of,
-    /// Metadata on the chip when the access begins.
-    pub on_chip: OnChipMetadata,
-    /// State of the DRAM rows of all lines that the access fetches.
-    pub row: RowState,
-    /// Component at which the timeline begins.
-    #[serde(default)]
-    pub start: TimelineStart,
-    /// True if the L2 predicts a miss: at its look-up, it notifies the controller that it expects the line in memory,
-    /// like Intel's XPT. The controller then fetches the line at once, and performs all other steps when the request
-    /// arrives.
-    #[serde(default)]
-    pub predicted: bool,
-    /// True if the decoding of counters takes no time on this machine, as in the timelines of the EMCC paper.
-    #[serde(default)]
-    pub decoded: bool,
-    /// State of the persist buffer for a store; absent for other accesses, which do not use the buffer.
-    #[serde(default)]
-    pub meets: Option<Meets>,
-    /// Content of the line: the plaintext that a read finds encrypted in memory, or the plaintext that a write stores.
-    #[serde(default)]
-    pub value: LineValue,
-}
-
 /// The timeline of one access under one design.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Explanation {
@@ -172,8 +81,7 @@ pub struct Explanation {
     pub address: u64,
     /// Bytes in a line of this memory.
     pub line_bytes: usize,
-    /// Percentiles of the latencies of all measured lines, if there were several; the timeline is that of a line with
-    /// the median latency.
+    /// Percentiles of the latencies of all measured lines, if there were several.
     pub spread: Option<Spread>,
     /// Latency from the start to the moment `until`, in femtoseconds. If the requested words of a read are released
     /// before the whole line, the latency ends with the release of these words.
@@ -195,66 +103,55 @@ const REST: Duration = Duration::from_ns(200);
 /// Reads or writes lines of a protected memory in the stated condition, each on a separate machine.
 ///
 /// # Errors
-/// An error in words if the design breaks a rule of composition, or the machine lacks units for the design. An
+/// The errors of [`explain_together`].
+pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
+    let explained = explain_together(machine, std::slice::from_ref(design), scenario, lines)?;
+    explained.into_iter().next().ok_or_else(|| "no design was given".to_owned())
+}
+
+/// Carries out the same access under several designs, on the same lines. The timelines, in the order of the designs, show
+/// the access to the same line.
+///
+/// # Errors
+/// An error in words if a design breaks a rule of composition, or the machine lacks units for the design. An
 /// inconsistent scenario is an error too: a prediction without an L2, a write from an L2, an address outside the
 /// memory, or a sample of no lines.
-pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
-    scenario.of.check(design)?;
-    if scenario.of != Of::Read && scenario.start == TimelineStart::L2 {
-        return Err(
-            "a write begins at the memory controller, when the last-level cache evicts its line: no L2 waits for it, \
-             so leave out --from l2"
-                .to_owned(),
-        );
-    }
-    if scenario.predicted && scenario.start != TimelineStart::L2 {
-        return Err("only an L2 predicts misses of the last-level cache: give --from l2".to_owned());
-    }
-    if scenario.start == TimelineStart::L2 || scenario.of == Of::Store || design.parts.permutation.is_some() {
-        machine.admits(&design.parts)?;
-    }
-    machine.has_engine_for(&design.parts)?;
+pub fn explain_together(
+    machine: &Machine,
+    designs: &[Design],
+    scenario: Scenario,
+    lines: Lines,
+) -> Result<Vec<Explanation>, String> {
     let mut undecoding = machine.clone();
     undecoding.engines.counter_decode_ns = None;
     let machine = if scenario.decoded { &undecoding } else { machine };
-    let table = value::table_of(&design.parts.speculation);
-    let meets = Meets::of(scenario.of == Of::Store, scenario.meets)?;
-    scenario.value.fits(machine.line_length())?;
-    let scenario = Scenario { value: scenario.value.under(&table), meets, ..scenario };
-    let bench = MeasurementSetup::new(machine, design, scenario)?;
-    let whole = DataLines { count: bench.whole_lines, ..bench.memory };
-    let targets = lines.targets(whole)?;
-    let mut readings = Vec::with_capacity(targets.len());
-    for target in targets {
-        readings.push(bench.measure(target, lines.word(machine.line_length()))?);
+    let setups = designs
+        .iter()
+        .map(|design| MeasurementSetup::new(machine, design, scenario.under(machine, design)?))
+        .collect::<Result<Vec<_>, _>>()?;
+    // Groups of counters differ between designs, and each line must be in a complete group of every design.
+    let count = setups.iter().map(|setup| setup.whole_lines).min().unwrap_or_default();
+    let targets = lines.targets(DataLines { count, length: machine.line_length() })?;
+    let mut readings = Vec::with_capacity(setups.len());
+    for setup in &setups {
+        let word = lines.word(machine.line_length());
+        readings.push(targets.iter().map(|target| setup.measure(*target, word)).collect::<Result<Vec<_>, _>>()?);
     }
-    let (Reading { target, latency, rest, until, spans, .. }, spread) =
-        lines.median(readings, |reading| (reading.clashes, reading.latency));
-    Ok(Explanation {
-        design: design.name.clone(),
-        machine: machine.name.clone(),
-        scenario,
-        address: machine.line_length().start_of(target).0,
-        line_bytes: machine.line_length().bytes(),
-        spread,
-        aes: machine.aes_bandwidth(&design.parts),
-        latency_fs: latency.as_fs(),
-        rest_fs: rest.map(Duration::as_fs),
-        until,
-        spans,
-    })
+    let measured: Vec<Vec<LineLatency>> =
+        readings.iter().map(|design| design.iter().map(|reading| reading.measured).collect()).collect();
+    let LineToExplain { line, spreads } = lines.select(&measured);
+    let shown = readings.into_iter().map(|mut design| design.swap_remove(line));
+    Ok(setups.iter().zip(shown).zip(spreads).map(|((setup, shown), spread)| setup.explanation(shown, spread)).collect())
 }
 
 /// Measurement of the access to one line.
 struct Reading {
     target: LineAddr,
-    latency: Duration,
+    measured: LineLatency,
     /// Latency until the whole line was released, if some words were released earlier.
     rest: Option<Duration>,
     until: Until,
     spans: Vec<Span>,
-    /// Number of fetched lines that find another row in their bank, which the access has opened for another line.
-    clashes: usize,
 }
 
 /// Setup of the measurements: a machine under a design, and the condition.
@@ -359,7 +256,25 @@ impl MeasurementSetup<'_> {
         }
         spans.sort_by_key(|span| (span.start, span.end));
         let rest = rest.map(|rest| rest.since(start));
-        Ok(Reading { target, latency: end.since(start), rest, until, spans, clashes })
+        Ok(Reading { target, measured: LineLatency { latency: end.since(start), clashes }, rest, until, spans })
+    }
+
+    /// The timeline of a measured access.
+    fn explanation(&self, reading: Reading, spread: Option<Spread>) -> Explanation {
+        let Reading { target, measured, rest, until, spans } = reading;
+        Explanation {
+            design: self.design.name.clone(),
+            machine: self.machine.name.clone(),
+            scenario: self.scenario,
+            address: self.machine.line_length().start_of(target).0,
+            line_bytes: self.machine.line_length().bytes(),
+            spread,
+            aes: self.machine.aes_bandwidth(&self.design.parts),
+            latency_fs: measured.latency.as_fs(),
+            rest_fs: rest.map(Duration::as_fs),
+            until,
+            spans,
+        }
     }
 }
 

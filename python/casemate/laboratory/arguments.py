@@ -171,14 +171,9 @@ def _refuse_another(path: str, of: str, listed: list[str]) -> None:
 
 def changes_of_design(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
     """Returns the changes that are for a design: for all designs, or only for this one."""
-    wanted = changes_under(given, design, designs)
-    return {path: value for path, value in wanted.items() if path.startswith("design.")}
-
-
-def changes_under(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
-    """Returns the changed values for this design or its machine, without those only for other designs."""
     others = tuple(f"design.{short(name)}." for name in designs if name != design)
-    return {path: value for path, value in (given or {}).items() if not path.startswith(others)}
+    of_designs = {path: value for path, value in (given or {}).items() if path.startswith("design.")}
+    return {path: value for path, value in of_designs.items() if not path.startswith(others)}
 
 
 def short(name: str) -> str:

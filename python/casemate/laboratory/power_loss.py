@@ -9,14 +9,12 @@ from typing import Any
 
 from casemate._core import CasemateError
 from casemate.laboratory import arguments, native
-from casemate.laboratory.requests import Runnable, RunOptions, runnables
+from casemate.laboratory.requests import DEFAULT_MACHINE, Runnable, RunOptions, runnables
 from casemate.schemas.power_loss import PowerLosses
 from casemate.text import amounts
 
 DEFAULT_DESIGNS = ("plp-sp", "secure-eadr")
 """Default designs: two that preserve data over a loss of power, on the default machine."""
-
-DEFAULT_MACHINE = "modern"
 
 
 @dataclass(frozen=True, kw_only=True)

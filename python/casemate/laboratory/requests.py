@@ -13,6 +13,9 @@ from casemate.laboratory.arguments import Instructions
 from casemate.schemas.explain import Meets, Of, OnChip, Row, Start
 from casemate.schemas.run import Age, StartOrder
 
+DEFAULT_MACHINE = "modern"
+"""Default machine of runs, of losses of power and of most explained accesses."""
+
 DEFAULT_LIMIT = 20_000_000
 """Default limit of instructions for a program or a built-in workload, so that a run takes seconds and not hours."""
 
@@ -273,8 +276,8 @@ def usual_limit(*, stored: bool = False, sampled: bool = False) -> int | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Access(ABC):
-    """An access to be explained, and the choice of its line: the one with the median latency among several, or the one
-    at an address.
+    """An access to be explained, and the selection of its line: the one with the median latency among several, or the
+    one at an address.
     """
 
     on_chip: OnChip = "nothing"
@@ -293,6 +296,11 @@ class Access(ABC):
     """Number of lines that `explain` times, drawn from the whole memory."""
     seed: int = 1
     """Seed of the draw."""
+    no_conflict: bool = False
+    """True to explain the median of only those lines for which `row` holds for all fetches: the access fetches no two
+    rows of one bank. It matches the timelines of published papers. If every line fetches two, the lines with the
+    fewest pairs count.
+    """
     value: str | bytes | None = None
     """Content of the line, or for a write the written value: 64 bytes, or hexadecimal digits, which are repeated to
     fill the line, as in `"5a"`. `"zeros"` is all zeros; `None` is the default pattern.
@@ -312,8 +320,14 @@ class Access(ABC):
         return common if value is None else common | {"value": value}
 
     def chosen(self) -> dict[str, Any]:
-        """Returns the choice of the lines, in the form that the native functions accept."""
-        return {"sample": {"lines": self.lines, "seed": self.seed}} if self.address is None else {"at": self.address}
+        """Returns the selection of the lines, in the form that the native functions accept. Raises `CasemateError` if
+        the caller gives an address and `no_conflict`.
+        """
+        if self.address is None:
+            return {"sample": {"lines": self.lines, "seed": self.seed, "no_conflict": self.no_conflict}}
+        if self.no_conflict:
+            raise CasemateError("no_conflict selects among several lines: leave it out, or leave the address out")
+        return {"at": self.address}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,20 +86,27 @@ def value(explanation: Explanation) -> str:
     return f"{says} {shown}{repeated}"
 
 
-def among(explanation: Explanation) -> list[str]:
-    """Returns the address of the line, and the spread of the tried lines' latencies, in a sentence each."""
+def among(explanation: Explanation, designs: int) -> list[str]:
+    """Returns the address of the line, and the spread of the tried lines' latencies, in a sentence each. The timelines
+    of `designs` designs show this line.
+    """
     spread, address = explanation.spread, f"{explanation.address:#x}"
     if spread is None:
         return [f"the line at {address}"]
-    rows = "no two rows of one bank"
-    if spread.clashes:
-        rows = f"only {amounts.counted(spread.clashes, 'pair')} of rows of one bank"
+    pairs = f"{amounts.counted(spread.clashes, 'pair')} of rows of one bank"
+    lines = f"all {spread.lines} lines"
+    if spread.no_conflict:
+        fetched = f"only {pairs}" if spread.clashes else "no two rows of one bank"
+        lines = f"the {spread.typical} lines that fetch {fetched}"
+    medians = f"the medians of {'both' if designs == 2 else 'all'} designs"
+    selected = f"the median of {lines}" if designs == 1 else f"of {lines}, the nearest to {medians}"
     percentiles = (spread.p5_ns, spread.p50_ns, spread.p95_ns)
     return [
-        f"the median of the {spread.typical} lines that fetch {rows}, at {address}",
+        f"{selected}, at {address}",
         "all {} lines: 5th percentile {:.1f}, median {:.1f}, 95th percentile {:.1f} ns".format(
             spread.lines, *percentiles
         ),
+        *([f"the access fetches {pairs}, so fetches wait for each other"] if spread.clashes else []),
     ]
 
 
@@ -149,9 +156,9 @@ def timelines(found: Explanations, columns: int) -> RenderableType:
     scale = Scale.of(found.explanations, columns)
     parts: list[RenderableType] = []
     for explanation in found.explanations:
-        parts += [_timeline(explanation, scale), Text("")]
+        parts += [_timeline(explanation, scale, len(found.explanations)), Text("")]
     if found.difference_ns is not None:
-        parts.append(_difference(*found.explanations))
+        parts.append(_difference(found))
     return Group(*parts)
 
 
@@ -161,7 +168,7 @@ def until_whole(explanation: Explanation) -> str:
     return f" for the words asked for, {max(releases):.1f} ns for the line" if len(releases) > 1 else ""
 
 
-def _timeline(explanation: Explanation, scale: Scale) -> RenderableType:
+def _timeline(explanation: Explanation, scale: Scale, designs: int) -> RenderableType:
     scenario = explanation.scenario
     heading = Text.assemble(
         (explanation.design, "bold"),
@@ -170,7 +177,7 @@ def _timeline(explanation: Explanation, scale: Scale) -> RenderableType:
         (f"{explanation.latency_ns:.1f} ns", "bold"),
         f" {UNTIL[explanation.until]}" if scenario.of != "read" else until_whole(explanation),
     )
-    lines = [heading, *map(Text, among(explanation)), Text(value(explanation)), _axis(scale)]
+    lines = [heading, *map(Text, among(explanation, designs)), Text(value(explanation)), _axis(scale)]
     critical = {id(span) for span in explanation.critical_path()}
     for row in rows(explanation):
         lines.append(_line(row, scale, any(id(span) in critical for span in row.spans)))
@@ -224,7 +231,8 @@ def _bar(row: TimelineRow, horizon: float, width: int) -> str:
     return "".join("◆" if cell in diamonds and drawn == " " else drawn for cell, drawn in enumerate(cells))
 
 
-def _difference(first: Explanation, second: Explanation) -> RenderableType:
+def _difference(found: Explanations) -> RenderableType:
+    first, second = found.explanations
     spent = [_time_by_work(explanation.critical_path()) for explanation in (first, second)]
     names = (first.design, second.design)
     table = layouts.plain_table("on the critical path", *names, "difference", right=(*names, "difference"))
@@ -236,6 +244,9 @@ def _difference(first: Explanation, second: Explanation) -> RenderableType:
     cells = [f"{time:.1f} ns" for time in latencies]
     ends = dict.fromkeys(UNTIL[explanation.until] for explanation in (first, second))
     table.add_row(f"[bold]{' and '.join(ends)}[/]", *cells, _signed(latencies[0] - latencies[1]))
+    if first.spread and second.spread and found.difference_of_medians_ns is not None:
+        medians = [f"{spread.p50_ns:.1f} ns" for spread in (first.spread, second.spread)]
+        table.add_row(f"median of all {first.spread.lines} lines", *medians, _signed(found.difference_of_medians_ns))
     return table
 
 

@@ -121,11 +121,15 @@ class Spread(Result):
 
     lines: int
     """Number of tried lines, drawn from the whole memory."""
+    no_conflict: bool
+    """True if only lines with the fewest `clashes` could be explained."""
     typical: int
-    """Number of these lines with the fewest `clashes`; the explained line has the median latency among them."""
+    """Number of lines that could be explained: all, or with `no_conflict` those with the fewest `clashes`. The
+    explained line has the median latency among them.
+    """
     clashes: int
-    """Pairs of lines that an access to each typical line fetches from different rows of one bank. The requested state
-    of the rows holds for only one line of such a pair.
+    """Pairs of lines that the explained access fetches from different rows of one bank. The requested state of the rows
+    holds for only one line of a pair.
     """
     seed: int
     """Seed of the draw."""
@@ -226,11 +230,22 @@ class Explanations(Result):
 
     @property
     def difference_ns(self) -> float | None:
-        """Excess of the first design's latency over the second's, in nanoseconds; each for its line with the median
-        latency, or for its only line.
+        """Excess of the first design's latency over the second's, in nanoseconds, for an access to the same line. Null
+        without exactly two designs.
         """
         match self.explanations:
             case (first, second):
                 return first.latency_ns - second.latency_ns
+            case _:
+                return None
+
+    @property
+    def difference_of_medians_ns(self) -> float | None:
+        """Excess of the first design's median latency over the second's, in nanoseconds, over all tried lines. Null if
+        only one line was tried, or without exactly two designs.
+        """
+        match [explanation.spread for explanation in self.explanations]:
+            case (Spread() as first, Spread() as second):
+                return first.p50_ns - second.p50_ns
             case _:
                 return None

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError, model_validator
 
 from casemate._core import CasemateError
-from casemate.api import ATTACK_TRIALS, DEFAULT_DESIGNS, DEFAULT_MACHINE
+from casemate.api import ATTACK_TRIALS, DEFAULT_DESIGNS
 from casemate.laboratory.arguments import WHOLE_MAX, short
-from casemate.laboratory.requests import BuiltIn, Persistent, Program, Trace
+from casemate.laboratory.requests import DEFAULT_MACHINE, BuiltIn, Persistent, Program, Trace
 from casemate.schemas.run import Age, StartOrder
 from casemate.text.nearest import hint
 

@@ -39,7 +39,7 @@ fn read(machine: &Machine, design: &str, scenario: Scenario) -> f64 {
 }
 
 fn median(machine: &Machine, design: &str, scenario: Scenario) -> f64 {
-    let lines = Lines::Sample { lines: 199, seed: 1 };
+    let lines = Lines::Sample { lines: 199, seed: 1, no_conflict: false };
     explain(machine, &catalogue::design(design).unwrap(), scenario, lines).unwrap().latency_fs as f64 / 1e6
 }
 

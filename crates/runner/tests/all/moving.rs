@@ -120,7 +120,7 @@ fn chunk_record_walks_are_caused_only_by_tlb_misses_and_permutations() {
 
 fn explained(design: &Design, of: Of, on_chip: OnChipMetadata) -> (u64, Until, usize) {
     let scenario = Scenario { of, on_chip, ..Scenario::default() };
-    let found = explain(&machine(), design, scenario, Lines::Sample { lines: 5, seed: 1 }).unwrap();
+    let found = explain(&machine(), design, scenario, Lines::Sample { lines: 5, seed: 1, no_conflict: false }).unwrap();
     let hashes = found.spans.iter().filter(|span| span.verb == Verb::Hash).count();
     (found.latency_fs / Duration::from_ns(1).as_fs(), found.until, hashes)
 }

@@ -113,7 +113,7 @@ fn the_run_time_of_a_store_bound_kernel_is_the_sum_of_its_store_latencies() {
     let machine = machine_for("secpb-cm");
     let cycle_fs = machine.node.clock_mhz.clock().period().as_fs();
     let scenario = Scenario { of: Of::Store, on_chip: OnChipMetadata::All, ..Scenario::default() };
-    let lines = Lines::Sample { lines: 5, seed: 1 };
+    let lines = Lines::Sample { lines: 5, seed: 1, no_conflict: false };
     let first_store = |design: &str| {
         explain(&machine, &catalogue::design(design).unwrap(), scenario, lines).unwrap().latency_fs / cycle_fs
     };
@@ -156,7 +156,7 @@ fn a_store_is_faster_the_nearer_its_forest_root_is() {
     };
     let cycle_fs = machine.node.clock_mhz.clock().period().as_fs();
     let scenario = Scenario { of: Of::Store, on_chip: OnChipMetadata::All, ..Scenario::default() };
-    let lines = Lines::Sample { lines: 5, seed: 1 };
+    let lines = Lines::Sample { lines: 5, seed: 1, no_conflict: false };
     let first_store = |forest| explain(&machine, &over(forest), scenario, lines).unwrap().latency_fs / cycle_fs;
     let rest = FORESTS.map(|(forest, hashes, nodes)| first_store(forest) - 40 * hashes - 2 * nodes);
     assert!(rest.iter().all(|one| *one == rest[0]), "{rest:?}");

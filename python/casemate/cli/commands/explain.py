@@ -29,15 +29,17 @@ Examples:
   casemate explain fvs-tdes --against ocb-tdes --machine simplescalar-2005 --row hit --on-chip all --value frequent
   casemate explain sc64-bmt --against ctr-mac-version  both on one scale, and the causes of the difference
   casemate explain sc64-bmt --address 0x80005000       the line at this address, instead of many
+  casemate explain sc64-bmt --no-conflict              a read without a bank conflict, as papers draw it
   casemate explain sc64-bmt --svg read.svg --png read.png
   casemate explain morphable-llc --against emcc --machine emcc-4core --from l2 --on-chip last-level --row hit
   casemate explain --layout sc64-bmt --memory "64 GB"  the placement of its metadata, and the structures on the chip
 
 The command runs the same scheme text on the same simulated hardware as any run. It puts an otherwise idle machine
 into the stated condition, and reads or writes one line. It repeats this for many lines, drawn from all of the memory.
-If a line and its metadata are in two rows of one bank, one fetch waits for the other, and no --row can hold for both.
-So the command shows the median of the lines that fetch no two rows of one bank, and the spread of all lines. Each fetch
-states the row that it found.
+It shows the line with the median latency, and the spread of all lines. If a line and its metadata are in two rows of
+one bank, one fetch waits for the other, and no --row can hold for both. Each fetch states the row that it found. With
+--no-conflict, the command shows the median of only those lines that fetch no two rows of one bank, as papers draw
+timelines. With --against, both timelines show the same line, and the difference of the medians is below them.
 
 A write begins when the memory controller takes a line that the last-level cache has evicted. Its latency ends when
 memory's controller has taken everything that is stored, so that the write-back buffer is free again; under a design
@@ -137,6 +139,11 @@ class Address(click.ParamType[int]):
     metavar="BYTE",
     help="Access only the line with this byte, instead of many lines; a read requests the word of this byte first.",
 )
+@click.option(
+    "--no-conflict",
+    is_flag=True,
+    help="Show the median of only those lines that fetch no two rows of one bank, so that --row holds for all fetches.",
+)
 @options.seed
 @options.svg
 @options.png
@@ -161,6 +168,7 @@ def command(
     predicted: bool,
     decoded: bool,
     address: int | None,
+    no_conflict: bool,
     seed: int,
     svg: Path | None,
     png: Path | None,
@@ -170,7 +178,7 @@ def command(
 ) -> None:
     """Show the timeline of one read or write: each piece of work, its waits, and the critical path."""
     from casemate import api
-    from casemate.laboratory import arguments
+    from casemate.laboratory import explaining
     from casemate.laboratory.requests import Access, Page, Permutation, Read, Store, Write
     from casemate.plots import timeline
     from casemate.schemas.explain import Explanations, Meets, OnChip, Row, Start
@@ -182,16 +190,20 @@ def command(
             raise click.UsageError("--svg and --png draw timelines: leave --layout out")
         if address is not None:
             raise click.UsageError("--address is for timelines: leave --layout out")
+        if no_conflict:
+            raise click.UsageError("--no-conflict is for timelines: leave --layout out")
         if value is not None or of != "read" or meets is not None:
             raise click.UsageError("--value, --of and --meets are for timelines: leave --layout out")
         if changes:
             raise click.UsageError("--with is for timelines: give --layout a file of the changed design")
-        laid_out_on = machine or api.usual_machine(names)
+        laid_out_on = machine or explaining.usual_machine(names)
         layouts = tuple(api.layout(name, machine=laid_out_on, memory=memory) for name in names)
         show_layouts(Explanations(explanations=(), layouts=layouts), as_json)
         return
     if address is not None and context.get_parameter_source("seed") is not ParameterSource.DEFAULT:
         raise click.UsageError("--seed draws the lines that are tried: with --address there is only one")
+    if address is not None and no_conflict:
+        raise click.UsageError("--no-conflict selects among many lines: with --address there is only one")
     if memory:
         raise click.UsageError("--memory is for --layout: a timeline is of the machine's own memory")
     if of != "read" and start == "l2":
@@ -212,6 +224,7 @@ def command(
         "decoded": decoded,
         "address": address,
         "seed": seed,
+        "no_conflict": no_conflict,
         "value": value,
     }
     accesses: dict[str, Callable[[], Access]] = {
@@ -222,10 +235,7 @@ def command(
         "store": lambda: Store(**common, meets=meetings[meets or "new-entry"]),
     }
     access = accesses[of]()
-    machine = machine or api.usual_machine(names, access)
-    own = {name: arguments.changes_under(changes, name, names) for name in names}
-    explained = tuple(api.explain(name, access, machine=machine, changes=own[name]) for name in names)
-    found = Explanations(explanations=explained)
+    found = explaining.explain_together(names, access, machine=machine, changes=changes)
     if as_json:
         screen.print_json(found)
     else:

@@ -282,10 +282,11 @@ def command(
     title = " ".join(program) or " beside ".join((*workloads, *map(str, traces)))
     title += f", {copies} times" if copies > 1 else ""
     from casemate import api, intervals
+    from casemate.laboratory.requests import DEFAULT_MACHINE
     from casemate.tables import run_table
 
     names = tuple(dict.fromkeys(designs)) or (power_loss.usual_designs() if loss else api.DEFAULT_DESIGNS)
-    on = tuple(dict.fromkeys(machines)) or (api.DEFAULT_MACHINE,)
+    on = tuple(dict.fromkeys(machines)) or (DEFAULT_MACHINE,)
     known = [known.name for known in api.workloads()] if workloads else []
     for workload in workloads:
         OneOf("workload", known).convert(workload, None, context)
