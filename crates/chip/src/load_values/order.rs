@@ -64,12 +64,16 @@ struct NotedStore {
 }
 
 impl NotedStore {
+    fn concerns(&self, load: &Accessor) -> bool {
+        self.only_for.is_none_or(|process| process == load.strand.process)
+    }
+
     fn may_explain(&self, load: &Accessor) -> bool {
-        self.only_for.is_none_or(|process| process == load.strand.process) && self.by.may_follow(load)
+        self.concerns(load) && self.by.may_follow(load)
     }
 
     fn may_explain_earlier(&self, load: &Accessor) -> bool {
-        self.only_for.is_none_or(|process| process == load.strand.process) && load.may_follow(&self.by)
+        self.concerns(load) && load.may_follow(&self.by)
     }
 }
 
