@@ -1,7 +1,8 @@
 //! Table of a process's threads, by the numbers that QEMU gives to them.
 //!
 //! QEMU gives a new number to each thread, also if few threads are alive at once. So the table grows by parts, and the
-//! state of an ended thread takes few bytes.
+//! state of an ended thread takes few bytes. The first part is in the table itself, so that each access of a program with
+//! few threads finds its thread by one load.
 
 use crate::thread::Thread;
 use std::ptr;
@@ -16,13 +17,18 @@ type TablePart = [AtomicPtr<Thread>; PART];
 
 /// States of all threads of a process.
 pub struct ThreadTable {
+    first: TablePart,
+    /// The parts by their number; the entry of the first part is not used.
     parts: [AtomicPtr<TablePart>; PARTS],
 }
 
 impl ThreadTable {
     /// Returns a table without threads.
     pub fn new() -> ThreadTable {
-        ThreadTable { parts: [const { AtomicPtr::new(ptr::null_mut()) }; PARTS] }
+        ThreadTable {
+            first: [const { AtomicPtr::new(ptr::null_mut()) }; PART],
+            parts: [const { AtomicPtr::new(ptr::null_mut()) }; PARTS],
+        }
     }
 
     /// Enters a thread. QEMU may have used its number for an earlier thread, which has ended. Returns false if the
@@ -49,7 +55,7 @@ impl ThreadTable {
     /// Calls `end` with each thread.
     pub fn for_each(&self, mut end: impl FnMut(&mut Thread)) {
         for number in 0..(PARTS * PART) as u32 {
-            if (number as usize).is_multiple_of(PART) && self.part(number).is_none() {
+            if self.entry(number).is_none() {
                 return;
             }
             self.get(number).into_iter().for_each(&mut end);
@@ -58,24 +64,27 @@ impl ThreadTable {
 
     /// Forgets all threads, in a copy of the process. The states are not freed: the copy may be in any state.
     pub fn forget(&self) {
+        self.first.iter().for_each(|entry| entry.store(ptr::null_mut(), Release));
         self.parts.iter().for_each(|part| part.store(ptr::null_mut(), Release));
     }
 
     #[inline]
-    fn part(&self, number: u32) -> Option<&TablePart> {
-        // SAFETY: parts are made by `made` and never freed.
-        unsafe { self.parts.get(number as usize / PART)?.load(Acquire).as_ref() }
+    fn entry(&self, number: u32) -> Option<&AtomicPtr<Thread>> {
+        self.first.get(number as usize).or_else(|| self.later(number))
     }
 
-    #[inline]
-    fn entry(&self, number: u32) -> Option<&AtomicPtr<Thread>> {
-        Some(&self.part(number)?[number as usize % PART])
+    /// Returns the entry of a number behind the first part.
+    #[cold]
+    fn later(&self, number: u32) -> Option<&AtomicPtr<Thread>> {
+        // SAFETY: parts are made by `made` and never freed.
+        let part = unsafe { self.parts.get(number as usize / PART)?.load(Acquire).as_ref() };
+        Some(&part?[number as usize % PART])
     }
 
     /// Returns the entry of a number, with a new part if necessary.
     fn made(&self, number: u32) -> Option<&AtomicPtr<Thread>> {
         let part = self.parts.get(number as usize / PART)?;
-        if part.load(Acquire).is_null() {
+        if number as usize >= PART && part.load(Acquire).is_null() {
             let new: Box<TablePart> = Box::new([const { AtomicPtr::new(ptr::null_mut()) }; PART]);
             let new = Box::into_raw(new);
             if part.compare_exchange(ptr::null_mut(), new, AcqRel, Acquire).is_err() {
