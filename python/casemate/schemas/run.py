@@ -275,7 +275,7 @@ class RunResults(Result):
             return "no records"
         several = len({record.machine for record in self.records}) > 1
         columns = [f"{record.design} on {record.machine}" if several else record.design for record in self.records]
-        times = [f"{self.ratio(r, 'time_fs'):.3f}x" if self.is_comparable(r) else "-" for r in self.records]
+        times = [f"{self.ratio(r, 'time_fs'):.3f}x" if self.has_ratio(r) else "-" for r in self.records]
         figures = ", ".join(f"{column} {time}" for column, time in zip(columns, times, strict=True))
         first = self.records[0]
         where = first.configuration.title if several else f"{first.configuration.title} on {first.machine}"
@@ -303,6 +303,16 @@ class RunResults(Result):
         here = [other for other in self.records if other.configuration.machine == machine]
         return next((other for other in here if other.design == "none"), here[0])
 
+    def lacks_baseline(self, record: Record) -> bool:
+        """Returns true if the record is a baseline with which no other record is compared."""
+        if record is not self.baseline_of(record):
+            return False
+        return not any(self.baseline_of(other) is record for other in self.records if other is not record)
+
+    def has_ratio(self, record: Record) -> bool:
+        """Returns true if the record has a baseline and covers the same instructions."""
+        return self.is_comparable(record) and not self.lacks_baseline(record)
+
     def record(self, design: str, machine: str | None = None) -> Record:
         """Returns the record of a design, on the first machine if the caller does not name one. Raises `CasemateError`
         if there is no record.
@@ -327,15 +337,19 @@ class RunResults(Result):
 
     def slowdown(self, design: str, machine: str | None = None) -> float:
         """Returns a design's simulated time as a multiple of the baseline's. Raises `CasemateError` if the design has
-        no record, or the two records do not cover the same instructions.
+        no record or no baseline, or the two records do not cover the same instructions.
         """
         return self.ratio(self.record(design, machine), "time_fs")
 
     def ratio(self, record: Record, figure: Literal["time_fs", "dram_bytes"]) -> float:
-        """Returns the record's time or traffic as a multiple of the baseline's. Raises `CasemateError` if the two
-        records do not cover the same instructions.
+        """Returns the record's time or traffic as a multiple of the baseline's. Raises `CasemateError` if the record
+        has no baseline, or the two records do not cover the same instructions.
         """
         baseline = self.baseline_of(record)
+        if self.lacks_baseline(record):
+            raise CasemateError(
+                f"{record.design} on {record.machine} has no baseline: expected a second design in the same run"
+            )
         if not self.is_comparable(record):
             raise CasemateError(
                 f"{record.design} executed {record.feed.instructions:,} instructions and {baseline.design} "

@@ -1,7 +1,7 @@
 """Cost and protection of designs side by side: a column for each design, a row for each figure."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from rich import box
@@ -13,7 +13,7 @@ from casemate.schemas.checks import CandidateCheck
 from casemate.schemas.origin import Exited, Killed, Seeded, Unbacked
 from casemate.schemas.run import Record, RunResults
 from casemate.schemas.sampling import Estimate, Sampled, Sampling
-from casemate.tables import check_reasons, conditions, layouts, thread_order
+from casemate.tables import baselines, check_reasons, conditions, layouts, thread_order
 from casemate.tables.run_details import (
     Cell,
     Question,
@@ -62,11 +62,12 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     width = math.ceil(len(results.records) / math.ceil(len(results.records) / DESIGNS_PER_TABLE))
     for start in range(0, len(results.records), width):
         parts.append(_table(results, results.records[start : start + width], check_values, verbose))
-    parts += [Text(line) for line in _how_compared(results, verbose)]
+    parts += [Text(line) for line in baselines.how_compared(results, verbose)]
     parts += [Text(line, style=style) for line, style in check_reasons.lines(results.records, check_values)]
     parts += [Text(line, style="yellow") for line in _not_of_the_program(results.records)]
     parts += [
-        Text(line, style="yellow") for line in (*_not_comparable(results), *thread_order.reasons(results.records))
+        Text(line, style="yellow")
+        for line in (*baselines.not_comparable(results), *thread_order.reasons(results.records))
     ]
     parts += [Text(line, style="yellow") for line in _not_flushed(results.records)]
     parts += [Text(line, style="yellow") for line in origin.likely_causes()]
@@ -75,24 +76,6 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
             Text(f"Stopped by {interruption.cause()}: the results cover the part that was run.", style="yellow")
         )
     return Group(*parts)
-
-
-def _how_compared(results: RunResults, verbose: bool) -> Iterator[str]:
-    """Yields notes on the baselines of slowdowns if there are several machines, and on cycles that do not add up to
-    slowdowns.
-    """
-    machines = list(dict.fromkeys(record.machine for record in results.records))
-    if len(machines) > 1:
-        baselines = [results.baseline_of(record) for record in results.records]
-        if any(record is not baselines[0] for record in baselines):
-            yield "Each slowdown is against the baseline on the same machine, not against another machine."
-        else:
-            yield f"Each slowdown is against {baselines[0].design} on {machines[0]}."
-    if verbose and any(len(record.cores) > 1 for record in results.records):
-        yield (
-            "Cycles for each instruction are sums over all cores, so they do not add up to the slowdown: it compares "
-            "the times until the last core has ended."
-        )
 
 
 def _not_of_the_program(records: Sequence[Record]) -> list[str]:
@@ -104,18 +87,6 @@ def _not_of_the_program(records: Sequence[Record]) -> list[str]:
     if not depends or all(program.values == "exact" for program in programs):
         return []
     return ["Values are drawn, since the trace has none: ignore their predictability and the gain from it."]
-
-
-def _not_comparable(results: RunResults) -> list[str]:
-    """Returns notes on records that do not cover the instructions of their baseline."""
-    lines = []
-    for record in results.records:
-        if not results.is_comparable(record):
-            baseline = results.baseline_of(record)
-            executed = f"{amounts.count(record.feed.instructions)} instructions"
-            those = f"{baseline.design} {amounts.count(baseline.feed.instructions)}"
-            lines.append(f"{record.design} executed {executed} and {those}: their results cannot be compared.")
-    return lines
 
 
 def _not_flushed(records: Sequence[Record]) -> list[str]:
@@ -203,7 +174,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
         widest = max(COLUMN_CHARACTERS, *map(len, names))
         table.add_column("\n".join(names), justify="right", min_width=15, max_width=widest)
     sections = (
-        ("cost", _cost(results, records[0])),
+        ("cost", _cost(results, records)),
         *(details(results, records[0]) if verbose and not records[0].configuration.workload.requests else ()),
         ("words from memory", predicted(results)),
         ("persist buffer", persist_buffers(results)),
@@ -223,7 +194,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
     return table
 
 
-def _cost(results: RunResults, first: Record) -> list[Question]:
+def _cost(results: RunResults, records: Sequence[Record]) -> list[Question]:
     def ipc(record: Record) -> Cell:
         return f"{record.ipc:.3f}{_error(record.sampling.ipc if record.sampling else None)}"
 
@@ -239,7 +210,7 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
 
     def times(figure: Literal["time_fs", "dram_bytes"], form: str) -> Callable[[Record], str]:
         def ratio(record: Record) -> str:
-            if not results.is_comparable(record):
+            if not results.has_ratio(record):
                 return "-"
             error = _error(results.interval(record.design, figure, record.machine))
             return f"{results.ratio(record, figure):{form}}x{error}"
@@ -255,13 +226,14 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
     cores: list[Question] = [
         ("mostly for", lambda record: largest(results, record)),
         ("IPC", ipc),
-        *_each_core(first),
+        *_each_core(records[0]),
     ]
+    over = baselines.in_row_names(results, records)
     return [
-        ("slowdown", slowdown),
-        *([("time", time)] if first.configuration.workload.requests else cores),
+        (f"slowdown{over}", slowdown),
+        *([("time", time)] if records[0].configuration.workload.requests else cores),
         ("DRAM traffic", traffic),
-        ("", times("dram_bytes", ".2f")),
+        (f" {over}".rstrip(), times("dram_bytes", ".2f")),
         *thread_order.from_outside(results),
         ("read latency", latency),
         *_windows(results),

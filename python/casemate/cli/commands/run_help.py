@@ -43,8 +43,9 @@ How to read the table:
   head              values that decide the figures: the placement of pages, the prefetchers, and for each design the
                     code of its tags, the time from the arrival of a line to the end of its check (on an idle machine,
                     with all metadata on the chip), and the size of its metadata caches
-  slowdown          simulated time over that of the design 'none', or of the first design, on the same machine; of one
-                    design on several machines over that on the first
+  slowdown over     simulated time over that of the baseline, which the row names: the design 'none', or the first
+                    design, on the same machine; of one design on several machines, its run on the first. A design that
+                    ran without a baseline has "-"
   mostly for        main cause of the slowdown: the wait of cores that grew most, or shrank most if the design is
                     faster (--verbose has all parts)
   read latency      mean time from the last-level cache's miss to the arrival of the line in it
