@@ -84,6 +84,41 @@ def test_a_folder_is_refused_as_a_trace_that_is_to_be_read(casemate: Casemate, t
         assert (said.code, said.err) == (2, f"casemate: {expected}: expected a regular file\n")
 
 
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("link", "cannot make the folder 'link': 'link' is a link to 'nowhere', which is missing"),
+        ("link/below", "cannot make the folder 'link/below': 'link' is a link to 'nowhere', which is missing"),
+        ("file", "cannot make the folder 'file': 'file' is no folder; expected a folder"),
+        (
+            "/proc/casemate",
+            "cannot write into the folder '/proc/casemate': No such file or directory; expected one that",
+        ),
+        (f"new/{'a' * 300}", "File name too long; expected one that accepts files"),
+    ],
+)
+def test_a_folder_that_accepts_no_file_is_refused_before_the_run(
+    casemate: Casemate, tmp_path: Path, folder: str, expected: str
+) -> None:
+    (tmp_path / "link").symlink_to("nowhere")
+    (tmp_path / "file").touch()
+    said = casemate("run", *SMALL, "--design", "none", "--output", folder)
+    assert (said.code, said.out) == (2, "")
+    assert expected in said.err
+    assert "Running" not in said.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
+def test_a_record_of_a_trace_with_a_long_name_is_written(casemate: Casemate, tmp_path: Path) -> None:
+    trace = "é" * 124 + ".trace"
+    (tmp_path / trace).write_text("0x40 R\n0x80 W\n")
+    said = casemate("run", "--trace", trace, "--design", "none", "--output", "results")
+    assert said.code == 0, said.err
+    (path,) = (tmp_path / "results").iterdir()
+    assert path.name.startswith("é" * 100)
+    assert Record.model_validate_json(path.read_text()).configuration.workload.program == (trace,)
+
+
 def test_a_folder_without_a_name_is_refused_and_is_not_the_current_one(casemate: Casemate, tmp_path: Path) -> None:
     said = casemate("run", *SMALL, "--design", "none", "--output", "")
     assert (said.code, said.err) == (2, "casemate: --output is empty: expected the name of a folder\n")

@@ -53,12 +53,26 @@ def print_json(result: "Result | dict[str, Any]") -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Checks that a folder can be made or written into, without making it. Raises `CasemateError` if not."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise CasemateError(f"cannot make the folder '{folder}': '{there}' is no folder")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise CasemateError(f"cannot write into the folder '{there}'")
+    """Checks that a folder can be made if it does not exist, and that files can be written into it. Leaves no trace.
+    Raises `CasemateError` if not.
+    """
+    try:
+        there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+        if there.is_symlink() and not there.exists():
+            target = os.readlink(there)
+            raise CasemateError(
+                f"cannot make the folder '{folder}': '{there}' is a link to '{target}', which is missing"
+            )
+        if not there.is_dir():
+            raise CasemateError(f"cannot make the folder '{folder}': '{there}' is no folder; expected a folder")
+        # Only the file system knows if it accepts a file: permissions do not show a read-only disk or a long name.
+        with tempfile.TemporaryDirectory(dir=there, prefix=".casemate-") as trial:
+            (Path(trial) / folder.relative_to(there)).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = error.strerror or error
+        raise CasemateError(
+            f"cannot write into the folder '{folder}': {why}; expected one that accepts files"
+        ) from error
 
 
 def make_folder(folder: Path) -> None:

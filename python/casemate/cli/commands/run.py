@@ -1,5 +1,6 @@
 """`casemate run`: one program under several designs."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +16,9 @@ from casemate.terminal import interruption, screen
 
 if TYPE_CHECKING:
     from casemate.schemas.run import Record
+
+FILE_NAME_BYTES = 240
+"""Maximum length of a record's file name: file systems accept 255 bytes, and a temporary name has some more."""
 
 
 @click.command("run", epilog=EPILOG, context_settings={"allow_interspersed_args": False})
@@ -373,9 +377,12 @@ def command(
 
 
 def _write(folder: Path, record: "Record", of_several_machines: bool) -> Path:
-    """One file for each configuration: a repetition of the same run writes a file of the same name."""
-    workload = Path(record.configuration.workload.program[0]).name
+    """One file for each configuration: a repetition of the same run writes a file of the same name. The name of a long
+    workload is cut, since the run has ended and its record must not be lost.
+    """
     machine = f"-{record.machine}" if of_several_machines else ""
-    path = folder / f"{workload}{machine}-{record.design}-{record.configuration_hash[:8]}.json"
+    end = f"{machine}-{record.design}-{record.configuration_hash[:8]}.json"
+    workload = os.fsencode(Path(record.configuration.workload.program[0]).name)[: FILE_NAME_BYTES - len(end)]
+    path = folder / f"{workload.decode(errors='ignore')}{end}"
     screen.write_whole(path, record.to_json().encode() + b"\n")
     return path
