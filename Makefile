@@ -208,8 +208,8 @@ mutants: ## Change the cryptography and the protection in many places, one at a 
 	  --test-package casemate-protection --test-package casemate-campaign --output target/mutants-protection
 
 # Results that have a schema; `-` replaces each space of a command.
-DESCRIBED := run power-loss result explain attack crash list record trace bus excerpt cost-secpb cost-engine cost-rtl bench-crypto \
-  validate champsim reproduce-cryptopage reproduce-emcc reproduce-fvs reproduce-gcm reproduce-secpb
+DESCRIBED := run power-loss result explain attack crash list list-settings record trace bus excerpt cost-secpb cost-engine \
+  cost-rtl bench-crypto validate champsim reproduce-cryptopage reproduce-emcc reproduce-fvs reproduce-gcm reproduce-secpb
 
 docs: build ## Build the Rust documentation, the schemas of all results and the reference of keys
 	$(PYTHON) scripts/keys.py > docs/KEYS.new && mv docs/KEYS.new docs/KEYS.md

@@ -21,6 +21,7 @@ Examples:
   casemate list traces --folder runs  trace files in a folder
   casemate list machines modern       every value of a machine, and its source: a start for a file of your own
   casemate list designs sc64-bmt --with design.parts.mac.tag_bits=64
+  casemate list machines modern --json    the same as JSON; `casemate schema list settings` prints its form
 """
 
 

@@ -3,6 +3,8 @@
 import click
 
 from casemate._core import CasemateError
+from casemate.cli.commands.list import KINDS as LISTED
+from casemate.cli.commands.list import NAMED
 from casemate.terminal import screen
 from casemate.text.nearest import hint
 
@@ -13,6 +15,7 @@ Examples:
   casemate schema reproduce gcm           the output of a study without runs
   casemate schema result > record.json    the form of the files that `casemate run --output` writes
   casemate schema sweep plan              the output of `casemate sweep STUDY.toml --dry-run --json`
+  casemate schema list machines modern    the output of `casemate list machines modern --json`
   casemate schema power loss              the output of `casemate run --power-loss AT --json`
 
 \b
@@ -31,6 +34,7 @@ KINDS = {
     "sweep plan": "SweepPlan",
     "results": "Rows",
     "list": "Listing",
+    "list settings": "Settings",
     "record": "Recording",
     "trace": "TraceInfo",
     "bus": "BusInfo",
@@ -60,6 +64,11 @@ def of(words: str) -> str:
     """
     if words in KINDS:
         return KINDS[words]
+    match words.split():
+        case ["list", kind] if kind in LISTED:
+            return KINDS["list"]
+        case ["list", kind, _, *_] if kind in NAMED:
+            return KINDS["list settings"]
     known = next((name for name in KINDS if words.startswith(f"{name} ")), None)
     if known and _is_command(words):
         return KINDS[known]
