@@ -270,6 +270,12 @@ fn window(
     to_json(&measured.map_err(refused)?)
 }
 
+/// The format of a trace, recognised by the first bytes of its file.
+#[pyfunction]
+fn trace_format(path: PathBuf) -> PyResult<String> {
+    to_json(&workload::stored::recognise(&path).map_err(refused)?)
+}
+
 /// Checks that a file can be created at a path, and removes it again.
 #[pyfunction]
 fn check_file(path: PathBuf) -> PyResult<()> {
@@ -307,6 +313,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_file, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_format, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(attack, module)?)?;
     module.add_function(wrap_pyfunction!(crash, module)?)?;

@@ -11,7 +11,6 @@ from casemate.schemas.catalogue import (
     DesignInfo,
     End,
     Layout,
-    Listing,
     Loss,
     Machine,
     Setting,
@@ -45,6 +44,7 @@ from casemate.schemas.hardware import (
 )
 from casemate.schemas.imported import ImportedKey, ImportedMachine
 from casemate.schemas.intervals import Interval
+from casemate.schemas.listing import Listing, RefusedTrace
 from casemate.schemas.origin import Origin, Recording, Totals, TraceInfo
 from casemate.schemas.power_loss import Mismatch, PowerLoss, PowerLosses, Tampering
 from casemate.schemas.predicted import FrequentWord, Predicted, Speculation
@@ -118,6 +118,7 @@ __all__ = [
     "Ratio",
     "Record",
     "Recording",
+    "RefusedTrace",
     "Reproduction",
     "Row",
     "Rows",

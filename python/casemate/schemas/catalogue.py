@@ -383,18 +383,3 @@ class Layout(Result):
     """Structures on the chip: caches, then the root."""
     overhead_percent: float
     """All metadata in memory in percent of the data."""
-
-
-class Listing(Result):
-    """All components that are built in."""
-
-    designs: tuple[DesignInfo, ...] = ()
-    """Designs that protect memory."""
-    machines: tuple[Machine, ...] = ()
-    """Machines on which programs run."""
-    workloads: tuple[Workload, ...] = ()
-    """Workloads that run without a program."""
-    attacks: tuple[Attack, ...] = ()
-    """Attacks that can be carried out."""
-    traces: tuple[str, ...] = ()
-    """Trace files in the folder that was searched."""

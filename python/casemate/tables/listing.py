@@ -6,7 +6,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.schemas.catalogue import Attack, DesignInfo, Listing, Settings, Workload
+from casemate.schemas.catalogue import Attack, DesignInfo, Settings, Workload
+from casemate.schemas.listing import Listing, RefusedTrace
 from casemate.tables import layouts
 
 
@@ -17,7 +18,7 @@ def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
         "machines": lambda: _named([(machine.name, machine.summary) for machine in found.machines]),
         "workloads": lambda: _workloads(found.workloads),
         "attacks": lambda: _named([(attack.name, _said(attack)) for attack in found.attacks]),
-        "traces": lambda: _traces(found.traces),
+        "traces": lambda: _traces(found),
     }
     parts: list[RenderableType] = []
     for kind in kinds:
@@ -77,7 +78,11 @@ def _workloads(workloads: Sequence[Workload]) -> Group:
     return Group(*parts)
 
 
-def _traces(traces: Sequence[str]) -> Text:
-    if traces:
-        return Text("\n".join(f"  {path}" for path in traces))
-    return Text("  none here; make one: casemate record -o prog.trace -- ./prog args", style="dim")
+def _traces(found: Listing) -> Group:
+    none = Text("  none here; make one: casemate record -o prog.trace -- ./prog args", style="dim")
+    paths = Text("\n".join(f"  {path}" for path in found.traces))
+    return Group(paths if found.traces else none, *map(_refused, found.refused_traces))
+
+
+def _refused(trace: RefusedTrace) -> Text:
+    return Text(f"  {trace.reason}", style="yellow")

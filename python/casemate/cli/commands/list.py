@@ -18,7 +18,7 @@ EPILOG = """\b
 Examples:
   casemate list                       everything that is built in
   casemate list workloads             built-in workloads with their parameters
-  casemate list traces --folder runs  trace files in a folder
+  casemate list traces --folder runs  traces in a folder, recognised by content under any name
   casemate list machines modern       every value of a machine, and its source: a start for a file of your own
   casemate list designs sc64-bmt --with design.parts.mac.tag_bits=64
   casemate list machines modern --json    the same as JSON; `casemate schema list settings` prints its form
@@ -41,6 +41,7 @@ Examples:
 def command(kind: str | None, name: str | None, changes: dict[str, str], folder: Path, as_json: bool) -> None:
     """List designs, machines, workloads, attacks or traces; for a machine or a design all its values."""
     from casemate import api
+    from casemate.laboratory import traces
     from casemate.schemas import Listing
     from casemate.tables import listing
 
@@ -56,12 +57,14 @@ def command(kind: str | None, name: str | None, changes: dict[str, str], folder:
     if changes:
         raise click.UsageError("--with is for one machine or design: name it, as in `casemate list machines modern`")
     wanted = (kind,) if kind else KINDS[:-1]
+    stored, refused = traces.found_in(folder) if "traces" in wanted else ((), ())
     found = Listing(
         designs=api.designs() if "designs" in wanted else (),
         machines=api.machines() if "machines" in wanted else (),
         workloads=api.workloads() if "workloads" in wanted else (),
         attacks=api.attacks() if "attacks" in wanted else (),
-        traces=tuple(str(path) for path in sorted(folder.glob("*.trace"))) if "traces" in wanted else (),
+        traces=stored,
+        refused_traces=refused,
     )
     if as_json:
         screen.print_json(found)
