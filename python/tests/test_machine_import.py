@@ -1,5 +1,6 @@
 """Machines made of configurations of DRAMsim3 and Ramulator 2."""
 
+import re
 from pathlib import Path
 
 import jsonschema
@@ -153,10 +154,15 @@ def test_each_of_several_plugins_of_ramulator2_is_listed(tmp_path: Path) -> None
     assert found["MemorySystem.Controller.plugins.1.ControllerPlugin.impl"][0] == "no counterpart"
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.ini").write_bytes(b"\xff\xfe[")
-    with pytest.raises(CasemateError, match="no text in UTF-8"):
-        import_machine(tmp_path / "x.ini")
+def test_a_file_that_is_no_text_in_utf_8_is_refused_by_its_encoding(tmp_path: Path) -> None:
+    for content, expected in (
+        ("\ufeff[timing]".encode("utf-16-le"), "it is text in UTF-16: convert it to UTF-8, with `iconv -f UTF-16"),
+        ("\ufeff[timing]".encode("utf-32-be"), "it is text in UTF-32: convert it"),
+        (b"[timing]\ntCK = \xff", "line 2 has bytes that are not UTF-8: expected text in UTF-8"),
+    ):
+        (tmp_path / "x.ini").write_bytes(content)
+        with pytest.raises(CasemateError, match=f"cannot read '.*x.ini': {re.escape(expected)}"):
+            import_machine(tmp_path / "x.ini")
 
 
 def test_an_imported_machine_runs_and_the_import_lists_keys_without_counterpart(

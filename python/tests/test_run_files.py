@@ -131,6 +131,25 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(casemate: Casemate, tmp_
         assert said.code == 2
         assert f'name = "{name}": expected 1 to 60 letters' in said.err
     assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(("option", "name"), [("--design", "xts"), ("--machine", "modern")])
+def test_a_design_or_machine_may_begin_with_a_byte_order_mark_and_utf_16_is_refused_by_name(
+    casemate: Casemate, option: str, name: str
+) -> None:
+    text = (Path(__file__).parents[2] / f"{option[2:]}s" / f"{name}.toml").read_text()
+    run = ("run", *SMALL, "--no-attacks", "--json", option, f"{name}.toml")
+    Path(f"{name}.toml").write_text(text)
+    (plain,) = {record["configuration_hash"] for record in casemate(*run).json()["records"][:1]}
+    Path(f"{name}.toml").write_text(f"\ufeff{text}", encoding="utf-8")
+    assert casemate(*run).json()["records"][0]["configuration_hash"] == plain
+    Path(f"{name}.toml").write_text(text, encoding="utf-16")
+    said = casemate(*run)
+    assert (said.code, said.out) == (2, "")
+    assert (
+        said.err
+        == f"casemate: {name}.toml: it is text in UTF-16: convert it to UTF-8, with `iconv -f UTF-16 -t UTF-8`\n"
+    )
+
+
 
 
 def test_records_of_several_machines_have_distinct_names(casemate: Casemate, tmp_path: Path) -> None:

@@ -274,6 +274,15 @@ def test_a_study_file_without_utf_8_text_is_refused(tmp_path: Path) -> None:
             study_file.read(tmp_path / name)
 
 
+def test_a_study_file_may_begin_with_a_byte_order_mark_and_utf_16_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "plain.toml").write_text(f'name = "s"\n{WORK}')
+    (tmp_path / "marked.toml").write_text(f'\ufeffname = "s"\n{WORK}', encoding="utf-8")
+    assert study_file.read(tmp_path / "marked.toml") == study_file.read(tmp_path / "plain.toml")
+    (tmp_path / "wide.toml").write_text(WORK, encoding="utf-16")
+    with pytest.raises(CasemateError, match=r"the study '.*wide\.toml': it is text in UTF-16: convert it to UTF-8"):
+        study_file.read(tmp_path / "wide.toml")
+
+
 def test_a_wrong_study_file_ends_the_command_with_code_2(casemate: Casemate) -> None:
     Path("s.toml").write_text(WORK + "sed = 3")
     said = casemate("sweep", "s.toml")

@@ -26,7 +26,8 @@ use design_file::InFull;
 pub use end::End;
 pub use error::{ConfigError, did_you_mean};
 pub use machine_file::{AesBandwidth, AtL2, ClockInterrupt, LlcConfig, Machine, Memory, OffBelow};
-pub use regular_file::read_regular;
+use regular_file::read_edited;
+pub use regular_file::{edited_text, read_regular};
 pub use settings::{Setting, SettingOrigin};
 use std::path::Path;
 use toml::Table;
@@ -163,7 +164,7 @@ pub fn text_of(
 ) -> Result<(String, String), ConfigError> {
     if is_path(name_or_path) {
         let unreadable = |source| ConfigError::Unreadable { file: name_or_path.to_owned(), source };
-        return Ok((name_or_path.to_owned(), read_regular(Path::new(name_or_path)).map_err(unreadable)?));
+        return Ok((name_or_path.to_owned(), read_edited(Path::new(name_or_path)).map_err(unreadable)?));
     }
     let found = built_in.iter().find(|(path, _)| name_of(path) == name_or_path);
     if let Some((path, text)) = found {

@@ -276,6 +276,12 @@ fn trace_format(path: PathBuf) -> PyResult<String> {
     to_json(&workload::stored::recognise(&path).map_err(refused)?)
 }
 
+/// The text of a file that a user edits, from its bytes: in UTF-8, without a byte order mark.
+#[pyfunction]
+fn edited_text(content: &[u8]) -> PyResult<String> {
+    catalogue::edited_text(content).map_err(refused)
+}
+
 /// Checks that a file can be created at a path, and removes it again.
 #[pyfunction]
 fn check_file(path: PathBuf) -> PyResult<()> {
@@ -311,6 +317,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(speed::crypto_size, module)?)?;
     module.add_function(wrap_pyfunction!(speed::crypto_speed, module)?)?;
     module.add_function(wrap_pyfunction!(check_file, module)?)?;
+    module.add_function(wrap_pyfunction!(edited_text, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_format, module)?)?;

@@ -5,6 +5,7 @@
 //! depends on no other crate of Casemate.
 
 mod address;
+mod byte_order_mark;
 mod frequency;
 mod line_length;
 mod names;
@@ -14,6 +15,7 @@ mod time;
 mod word;
 
 pub use address::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr, ZERO_LINE};
+pub use byte_order_mark::{wide_text, without_mark};
 pub use frequency::{Frequency, ParseFrequencyError};
 pub use line_length::LineLength;
 pub use names::nearest;

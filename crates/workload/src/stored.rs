@@ -14,6 +14,7 @@ use crate::trace::{MAGIC, TraceReader};
 use serde::Serialize;
 use std::io::Read;
 use std::path::Path;
+use units::{wide_text, without_mark};
 
 /// Number of bytes by which a format is recognised.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -82,7 +83,7 @@ pub fn recognise(path: &Path) -> Result<Format, WorkloadError> {
         return Err(unrecognised(format!("it is {what}")));
     }
     if is_text(&head) {
-        return check_lines(path, &head, is_whole).map(Format::Requests);
+        return check_lines(path, without_mark(&head), is_whole).map(Format::Requests);
     }
     check_records(path, &head, is_whole)?;
     Ok(Format::Champsim)
@@ -174,21 +175,23 @@ fn first_line(head: &[u8]) -> String {
 }
 
 /// Checks that the bytes are ChampSim records. If the first is not a record, the file is no trace; a later one is
-/// damaged.
+/// damaged. Bytes that are not records may be text in another encoding.
 fn check_records(path: &Path, head: &[u8], is_whole: bool) -> Result<(), WorkloadError> {
     let (records, _) = head.as_chunks::<RECORD_BYTES>();
+    let unrecognised = |found| {
+        let found = wide_text(head).map_or(found, |text| format!("it is {text}"));
+        WorkloadError::Unrecognised { path: path.to_owned(), found }
+    };
     if records.is_empty() && is_whole {
-        let found = format!("it has {} bytes, and a record of ChampSim's has {RECORD_BYTES}", head.len());
-        return Err(WorkloadError::Unrecognised { path: path.to_owned(), found });
+        let bytes = head.len();
+        return Err(unrecognised(format!("it has {bytes} bytes, and a record of ChampSim's has {RECORD_BYTES}")));
     }
     for (number, record) in (0..).zip(records) {
         if let Err(fault) = InstructionRecord::from_bytes(record) {
-            let path = path.to_owned();
             return Err(if number == 0 {
-                let found = format!("its first {RECORD_BYTES} bytes are no record of ChampSim's ({fault})");
-                WorkloadError::Unrecognised { path, found }
+                unrecognised(format!("its first {RECORD_BYTES} bytes are no record of ChampSim's ({fault})"))
             } else {
-                WorkloadError::ChampsimRecord { path, number, fault }
+                WorkloadError::ChampsimRecord { path: path.to_owned(), number, fault }
             });
         }
     }
@@ -284,6 +287,25 @@ mod tests {
                 let twice = folder.join("twice");
                 std::fs::write(&twice, packed(&path, "gzip")).unwrap();
                 assert!(refused(&twice).contains("packed twice"), "{name} by {program}: {}", refused(&twice));
+            }
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_byte_order_mark_of_utf_8_is_no_part_of_a_request_and_other_encodings_are_refused_by_name() {
+        let folder = folder("marks");
+        let path = folder.join("x.trace");
+        for text in ["\u{feff}0x40 R\n0x80 W\n", "\u{feff}# a comment\n0x40 R\n0x80 W\n", "\u{feff}\n0x40 R\n0x80 W"] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(length(open(&path, 1, Persistent::All).unwrap()), 2, "{text}");
+        }
+        std::fs::write(&path, "0x40 R\n\u{feff}0x80 W\n").unwrap();
+        assert!(refused(&path).contains("line 2"), "{}", refused(&path));
+        for text in ["\u{feff}0x40 R\n", &format!("\u{feff}{}", "0x40 R\n".repeat(9_000))] {
+            for to_bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+                std::fs::write(&path, text.encode_utf16().flat_map(to_bytes).collect::<Vec<u8>>()).unwrap();
+                assert!(refused(&path).contains("it is text in UTF-16: convert it to UTF-8"), "{}", refused(&path));
             }
         }
         std::fs::remove_dir_all(folder).unwrap();

@@ -11,6 +11,7 @@ from casemate._core import CasemateError
 from casemate.imported import block_yaml, dramsim3, ini, json_paths, ramulator2, ramulator21, ramulator21_export
 from casemate.imported.channel import Channel
 from casemate.imported.keys import Keys
+from casemate.laboratory import native
 from casemate.schemas.imported import ImportedMachine
 
 BASE = "modern"
@@ -28,9 +29,9 @@ def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> 
     """
     file = Path(path)
     try:
-        text = file.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        text = native.edited_text(file.read_bytes())
+    except (OSError, CasemateError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise CasemateError(f"cannot read '{file}': {why}") from error
     called = name or re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "imported"
     keys, channel = _read(file, text)

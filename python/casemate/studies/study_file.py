@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from casemate._core import CasemateError
+from casemate.laboratory import native
 from casemate.studies.needed import library
 from casemate.studies.study import Study, StudyInput
 from casemate.terminal import screen
@@ -24,10 +25,10 @@ def read(path: Path) -> Study:
     """
     toml = library("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        content = toml.loads(path.read_text())
+        content = toml.loads(native.edited_text(path.read_bytes()))
     except FileNotFoundError:
         raise CasemateError(f"there is no study '{path}'{hint_of_file(path)}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, CasemateError) as error:
         raise CasemateError(f"cannot read the study '{path}': {error}") from None
     except toml.TOMLDecodeError as error:
         raise CasemateError(f"{path}: {error}") from None

@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 use isa::{Class, Flow, Instruction};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use units::{LINE_BYTES, VirtAddr};
+use units::{LINE_BYTES, VirtAddr, without_mark};
 use wire::word::{self, Birth, Control};
 
 /// Words after which the source returns a chunk.
@@ -41,10 +41,11 @@ impl RequestSource {
                 return Ok(None);
             };
             self.lines += 1;
+            let line = if self.lines == 1 { without_mark(&line) } else { &line };
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            let line = String::from_utf8_lossy(&line);
+            let line = String::from_utf8_lossy(line);
             return self.form.parse(&line).map(Some).map_err(|expected| WorkloadError::RequestLine {
                 path: self.path.clone(),
                 form: self.form.name(),
