@@ -21,6 +21,10 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// Number of bytes of a first line that a message shows.
 const SHOWN_BYTES: usize = 60;
 
+/// Description of a trace of CloudSuite, and the way to run it.
+const OF_CLOUDSUITE: &str = "it has CloudSuite's records of 96 bytes (`cloudsuite_instr` of ChampSim): convert it to \
+                             ChampSim's records of 64 bytes (`input_instr`), with at most two addresses written";
+
 /// Offset and mark of each known kind of archive, with its description.
 const ARCHIVES: [(usize, &[u8], &str); 5] = [
     (257, b"ustar", "a tar archive: unpack it, and name a trace in it"),
@@ -175,7 +179,7 @@ fn first_line(head: &[u8]) -> String {
 }
 
 /// Checks that the bytes are ChampSim records. If the first is not a record, the file is no trace; a later one is
-/// damaged. Bytes that are not records may be text in another encoding.
+/// damaged. Bytes that are not records may be text in another encoding, or records of a variant of the format.
 fn check_records(path: &Path, head: &[u8], is_whole: bool) -> Result<(), WorkloadError> {
     let (records, _) = head.as_chunks::<RECORD_BYTES>();
     let unrecognised = |found| {
@@ -188,7 +192,9 @@ fn check_records(path: &Path, head: &[u8], is_whole: bool) -> Result<(), Workloa
     }
     for (number, record) in (0..).zip(records) {
         if let Err(fault) = InstructionRecord::from_bytes(record) {
-            return Err(if number == 0 {
+            return Err(if champsim::are_of_cloudsuite(head) {
+                unrecognised(OF_CLOUDSUITE.to_owned())
+            } else if number == 0 {
                 unrecognised(format!("its first {RECORD_BYTES} bytes are no record of ChampSim's ({fault})"))
             } else {
                 WorkloadError::ChampsimRecord { path: path.to_owned(), number, fault }
@@ -287,6 +293,29 @@ mod tests {
                 let twice = folder.join("twice");
                 std::fs::write(&twice, packed(&path, "gzip")).unwrap();
                 assert!(refused(&twice).contains("packed twice"), "{name} by {program}: {}", refused(&twice));
+            }
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_trace_with_the_96_byte_records_of_cloudsuite_is_refused_by_name() {
+        let folder = folder("cloudsuite");
+        let (plain, path) = (folder.join("plain"), folder.join("x.champsimtrace.xz"));
+        let wide = |record: &InstructionRecord| {
+            let (mut bytes, narrow) = ([0; 96], record.to_bytes());
+            bytes[..12].copy_from_slice(&narrow[..12]);
+            bytes[14..18].copy_from_slice(&narrow[12..16]);
+            bytes[24..40].copy_from_slice(&narrow[16..32]);
+            bytes[56..88].copy_from_slice(&narrow[32..]);
+            bytes
+        };
+        for count in [2, 3, 7_000] {
+            let records = Synthetic::new("mix", 7_000, 1).unwrap().take(count);
+            std::fs::write(&plain, records.flat_map(|record| wide(&record)).collect::<Vec<u8>>()).unwrap();
+            std::fs::write(&path, packed(&plain, "xz")).unwrap();
+            for path in [&plain, &path] {
+                assert!(refused(path).contains("CloudSuite's records of 96 bytes"), "{count}: {}", refused(path));
             }
         }
         std::fs::remove_dir_all(folder).unwrap();

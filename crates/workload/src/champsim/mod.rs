@@ -13,6 +13,7 @@ mod record;
 mod source;
 mod synthetic;
 
+pub(crate) use record::are_of_cloudsuite;
 pub use record::{InstructionRecord, RECORD_BYTES, RecordFault};
 pub use source::{ChampsimSource, Trace};
 pub use synthetic::{NAMES, Synthetic, UnknownTrace};

@@ -22,6 +22,11 @@ use thiserror::Error;
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 64;
+/// Bytes of a record of CloudSuite's traces, `cloudsuite_instr` in ChampSim: it begins like a record, and has four
+/// addresses that the instruction writes, and an address space.
+const CLOUDSUITE_RECORD_BYTES: usize = 96;
+/// Bytes at the beginning of a record that the rules of the format concern.
+const CHECKED_BYTES: usize = 10;
 
 /// ChampSim's number of the stack pointer.
 pub(super) const STACK_POINTER: u8 = 6;
@@ -78,22 +83,11 @@ impl InstructionRecord {
     /// The rule that the bytes break.
     pub fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Result<InstructionRecord, RecordFault> {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
-        let flag = |name, found| match found {
-            0 | 1 => Ok(found == 1),
-            _ => Err(RecordFault::Flag { name, found }),
-        };
-        let pc = word(0);
-        let unused = u64::BITS - ADDRESS_BITS;
-        if pc == 0 {
-            return Err(RecordFault::NoAddress);
-        }
-        if ((pc << unused) as i64 >> unused) as u64 != pc {
-            return Err(RecordFault::NotCanonical(pc));
-        }
+        let (pc, branch, taken) = beginning(std::array::from_fn(|index| bytes[index]))?;
         Ok(InstructionRecord {
             pc,
-            branch: flag("is_branch", bytes[8])?,
-            taken: flag("branch_taken", bytes[9])?,
+            branch,
+            taken,
             destinations: [bytes[10], bytes[11]],
             sources: [bytes[12], bytes[13], bytes[14], bytes[15]],
             stores: [word(16), word(24)],
@@ -134,6 +128,29 @@ impl InstructionRecord {
             _ => Flow::Conditional,
         }
     }
+}
+
+/// Decodes the beginning of a record, to which all rules apply: address, `is_branch` and `branch_taken`.
+fn beginning(bytes: [u8; CHECKED_BYTES]) -> Result<(u64, bool, bool), RecordFault> {
+    let flag = |name, found| match found {
+        0 | 1 => Ok(found == 1),
+        _ => Err(RecordFault::Flag { name, found }),
+    };
+    let pc = u64::from_le_bytes(std::array::from_fn(|index| bytes[index]));
+    let unused = u64::BITS - ADDRESS_BITS;
+    if pc == 0 {
+        return Err(RecordFault::NoAddress);
+    }
+    if ((pc << unused) as i64 >> unused) as u64 != pc {
+        return Err(RecordFault::NotCanonical(pc));
+    }
+    Ok((pc, flag("is_branch", bytes[8])?, flag("branch_taken", bytes[9])?))
+}
+
+/// Returns true if the bytes are at least two records of CloudSuite's traces; the last may be incomplete.
+pub(crate) fn are_of_cloudsuite(bytes: &[u8]) -> bool {
+    let (records, _) = bytes.as_chunks::<CLOUDSUITE_RECORD_BYTES>();
+    records.len() >= 2 && records.iter().all(|record| beginning(std::array::from_fn(|index| record[index])).is_ok())
 }
 
 #[cfg(test)]
