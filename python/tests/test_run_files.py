@@ -84,6 +84,18 @@ def test_a_folder_is_refused_as_a_trace_that_is_to_be_read(casemate: Casemate, t
         assert (said.code, said.err) == (2, f"casemate: {expected}: expected a regular file\n")
 
 
+def test_ctrl_c_in_the_warm_up_is_named_and_leaves_no_records(interrupted: Casemate, tmp_path: Path) -> None:
+    run = ("run", "--workload", "gups", "--limit", "900G", "--warm-up", "800G", "--output", "results")
+    said = interrupted(*run)
+    assert (said.code, said.out) == (130, "")
+    for design in ("none", "sc64-bmt"):
+        assert f"{design}: interrupted in the warm-up, after " in said.err
+    assert "of its 800000000000 instructions: no instruction was measured" in said.err
+    assert "expected more" not in said.err
+    assert "Stopped by Ctrl-C: no design has results." in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("folder", "expected"),
     [
@@ -119,18 +131,6 @@ def test_a_record_of_a_trace_with_a_long_name_is_written(casemate: Casemate, tmp
     assert Record.model_validate_json(path.read_text()).configuration.workload.program == (trace,)
 
 
-def test_a_folder_without_a_name_is_refused_and_is_not_the_current_one(casemate: Casemate, tmp_path: Path) -> None:
-    said = casemate("run", *SMALL, "--design", "none", "--output", "")
-    assert (said.code, said.err) == (2, "casemate: --output is empty: expected the name of a folder\n")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_name_that_leads_out_of_the_folder_is_refused(casemate: Casemate, tmp_path: Path) -> None:
-    for name in ("../../evil", "", "a/b", "[red]x"):
-        said = casemate("run", *SMALL, "--design", "xts", "--with", f"design.name='{name}'", "--output", "so")
-        assert said.code == 2
-        assert f'name = "{name}": expected 1 to 60 letters' in said.err
-    assert list(tmp_path.iterdir()) == []
 @pytest.mark.parametrize(("option", "name"), [("--design", "xts"), ("--machine", "modern")])
 def test_a_design_or_machine_may_begin_with_a_byte_order_mark_and_utf_16_is_refused_by_name(
     casemate: Casemate, option: str, name: str
@@ -150,6 +150,18 @@ def test_a_design_or_machine_may_begin_with_a_byte_order_mark_and_utf_16_is_refu
     )
 
 
+def test_a_folder_without_a_name_is_refused_and_is_not_the_current_one(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("run", *SMALL, "--design", "none", "--output", "")
+    assert (said.code, said.err) == (2, "casemate: --output is empty: expected the name of a folder\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_leads_out_of_the_folder_is_refused(casemate: Casemate, tmp_path: Path) -> None:
+    for name in ("../../evil", "", "a/b", "[red]x"):
+        said = casemate("run", *SMALL, "--design", "xts", "--with", f"design.name='{name}'", "--output", "so")
+        assert said.code == 2
+        assert f'name = "{name}": expected 1 to 60 letters' in said.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_records_of_several_machines_have_distinct_names(casemate: Casemate, tmp_path: Path) -> None:

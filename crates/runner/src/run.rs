@@ -224,7 +224,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
     /// instructions count.
     ///
     /// # Errors
-    /// [`RunError::WarmUp`] if no instruction of a program is left to count.
+    /// [`RunError::NothingCounted`] if no instruction of a program is left to count.
     fn counted(&self, options: &RunOptions, before: &BaselineCounts, executed: u64) -> Result<u64, RunError> {
         let warm_up = options.warm_up;
         if warm_up > 0 && self.meters.chip.fault_reported().is_none() {

@@ -153,6 +153,7 @@ fn run_all<S: Source + 'static>(
         shared.give_up.fetch_or(command == Command::GiveUp, Ordering::Relaxed);
     });
     if shared.is_ending() {
+        outcomes = outcomes.into_iter().map(of_ended_session).collect();
         outcomes.iter_mut().filter_map(record_of).for_each(limit_to_what_ran);
     }
     Results { outcomes, ended_early: shared.is_ending() }
@@ -209,6 +210,14 @@ fn wait(
             finished: outcomes.iter().map(Option::is_some).collect(),
         });
     }
+}
+
+/// The outcome of a design whose program the user ended.
+fn of_ended_session(outcome: Outcome) -> Outcome {
+    outcome.map_err(|error| match error {
+        SessionError::Run(error) => error.of_ended_run().into(),
+        SessionError::Panicked(_) => error,
+    })
 }
 
 /// The record of a design, also if a file of the run is missing.
@@ -281,6 +290,25 @@ mod tests {
         assert!(results.ended_early);
         assert_eq!(records[0].instructions, records[1].instructions);
         assert_eq!(records[0].configuration.budget, records[0].instructions);
+    }
+
+    #[test]
+    fn an_end_by_the_user_in_the_warm_up_is_named_and_is_no_fault_of_the_program() {
+        let warming = RunOptions { warm_up: 1 << 40, ..options("none", u64::MAX) };
+        let endless = || kernel(&[("updates", "1000000000")]);
+        let error = |designs: &[RunOptions], end_after: u64| {
+            let results = session(endless(), designs, |progress| {
+                if progress.instructions[0] >= end_after { Command::EndProgram } else { Command::GoOn }
+            });
+            assert!(results.ended_early);
+            results.outcomes[0].as_ref().unwrap_err().to_string()
+        };
+        let warm_up = error(std::slice::from_ref(&warming), 1);
+        assert!(warm_up.starts_with("interrupted in the warm-up, after "), "{warm_up}");
+        assert!(warm_up.ends_with("of its 1099511627776 instructions: no instruction was measured"), "{warm_up}");
+        let short = kernel(&[("updates", "1000"), ("footprint", "4 KB")]);
+        let by_itself = session(short, &[warming], |_| Command::GoOn).outcomes.remove(0).unwrap_err().to_string();
+        assert!(by_itself.contains("expected more than the warm-up's"), "{by_itself}");
     }
 
     #[test]

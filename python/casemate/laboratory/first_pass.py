@@ -44,9 +44,11 @@ def start_values(
     }
     designs = len(request["designs"])
     answer = json.loads(native.run(native.to_json(first), lambda text: relay(_for_each(text, designs))))
+    if answer["interrupted"]:
+        return None
     for failure in answer["failures"]:
         raise CasemateError(f"the first pass on {failure['machine']}: {failure['error']}")
-    return None if answer["interrupted"] else [record["frequent_words"] for record in answer["records"]]
+    return [record["frequent_words"] for record in answer["records"]]
 
 
 def _for_each(text: str, designs: int) -> str:

@@ -255,8 +255,8 @@ class RunResults(Result):
     failures: tuple[Failure, ...]
     """Designs that have no record."""
     interrupted: bool
-    """True if Ctrl-C or SIGTERM ended the program. The records then cover its execution up to that point; a first pass
-    (`--start-order frequent`) that was ended leaves no records.
+    """True if Ctrl-C or SIGTERM ended the program. The records then cover its execution up to that point. A first pass
+    (`--start-order frequent`) that was ended leaves no records; after a warm-up that was ended, `failures` say so.
     """
     passed: bool
     """True if every design has a record, and every check of every record passed."""

@@ -97,6 +97,19 @@ pub enum RunError {
     /// The warm-up is too long or not allowed.
     #[error("{0}")]
     WarmUp(String),
+    /// A program had no instructions left to count when its warm-up was over.
+    #[error("{problem}")]
+    NothingCounted {
+        /// Instructions that the program executed.
+        executed: u64,
+        /// Instructions of the warm-up.
+        warm_up: u64,
+        /// The problem and the expected program or warm-up, in words.
+        problem: String,
+    },
+    /// The user ended the run before it had a result.
+    #[error("interrupted {0}")]
+    Interrupted(String),
     /// The intervals are too many or not allowed.
     #[error("{0}")]
     Interval(String),
@@ -163,6 +176,24 @@ impl RunError {
             }
             other => other,
         }
+    }
+
+    /// The error of a run that the user ended: this end is the reason why a result is missing, not the program.
+    pub(crate) fn of_ended_run(self) -> RunError {
+        RunError::Interrupted(match self {
+            RunError::Nothing { .. } => "before its first instruction".to_owned(),
+            RunError::NothingCounted { executed, warm_up, .. } => format!(
+                "in the warm-up, after {} of its {warm_up} instructions: no instruction was measured",
+                executed.min(warm_up)
+            ),
+            RunError::NothingPersistent { part, instructions, .. } => {
+                format!("after {instructions} instructions, before a store to {part}")
+            }
+            RunError::TooShort { instructions, units, .. } => {
+                format!("after {instructions} instructions, in which {units} units were measured: too few for a sample")
+            }
+            other => return other,
+        })
     }
 
     /// The error for a program that executed no instruction.

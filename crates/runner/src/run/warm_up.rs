@@ -53,22 +53,24 @@ impl BaselineCounts {
 /// execute ahead of the clock.
 ///
 /// # Errors
-/// [`RunError::WarmUp`] for a program without instructions to count.
+/// [`RunError::NothingCounted`] for a program without instructions to count.
 pub(super) fn check_left(programs: &[(Origin, u64)], warm_up: u64, is_over: bool) -> Result<(), RunError> {
+    let nothing_counted = |executed, problem| RunError::NothingCounted { executed, warm_up, problem };
     if let Some((origin, executed)) = programs.iter().find(|(_, executed)| *executed <= warm_up) {
         let program = origin.program.join(" ");
-        return Err(RunError::WarmUp(format!(
-            "'{program}' ended after {executed} instructions: expected more than the warm-up's {warm_up}"
-        )));
+        let problem =
+            format!("'{program}' ended after {executed} instructions: expected more than the warm-up's {warm_up}");
+        return Err(nothing_counted(*executed, problem));
     }
     match programs {
         [(origin, executed), ..] if is_over => {
             let program = origin.program.join(" ");
-            Err(RunError::WarmUp(format!(
+            let problem = format!(
                 "'{program}' had no instructions left to count when its warm-up of {warm_up} instructions ended, since \
                  cores execute ahead of the clock: it had executed all {executed}; expected a shorter warm-up or a \
                  higher limit"
-            )))
+            );
+            Err(nothing_counted(*executed, problem))
         }
         _ => Ok(()),
     }

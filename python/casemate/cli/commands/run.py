@@ -361,8 +361,9 @@ def command(
     for failure in results.failures:
         which = failure.design if len(on) == 1 else f"{failure.design} on {failure.machine}"
         notices.print(f"{which}: {failure.error}", style="red", markup=False)
-    if results.interrupted and not results.records and not results.failures:
-        notices.print(f"Stopped by {interruption.cause()} during the first pass: no design was run.", style="yellow")
+    if results.interrupted and not results.records:
+        ended = ": no design has results" if results.failures else " during the first pass: no design was run"
+        notices.print(f"Stopped by {interruption.cause()}{ended}.", style="yellow")
     for path in written:
         notices.print(f"wrote {path}", markup=False)
     if unwritten:
