@@ -49,6 +49,35 @@ def test_attacks_after_a_run_report_their_progress(monkeypatch: pytest.MonkeyPat
     assert "attacks on sc64-bmt: " in heard.getvalue()
 
 
+@pytest.mark.parametrize("copies", [1, 2])
+def test_progress_names_the_construction_of_a_kernel_until_its_first_instruction(
+    monkeypatch: pytest.MonkeyPatch, copies: int
+) -> None:
+    monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "BETWEEN_LATER_LINES_SECONDS", 0.0)
+    heard = io.StringIO()
+    with progress.Instructions(Console(file=heard, width=200), ["none"], None) as instructions:
+        options = cm.RunOptions(limit=200_000, protection=False)
+        kernels = [cm.BuiltIn("btree", {"preload": 300_000})] * copies
+        cm.run(kernels, designs="none", machine="emcc-4core", options=options, progress=instructions.report)
+    lines = heard.getvalue().splitlines()
+    building = [": instructions: none 0 of" in line for line in lines]
+    assert building[0]
+    assert [line.endswith("; building the kernel btree") for line in lines] == building
+    assert not building[-1]
+
+
+def test_progress_of_losses_of_power_names_the_construction_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "BETWEEN_LATER_LINES_SECONDS", 0.0)
+    heard = io.StringIO()
+    with progress.Steps(Console(file=heard, width=200), "Cutting the power", 1) as steps:
+        steps.begin(0, "eadr")
+        options = cm.LossOptions(at="2000", run=cm.RunOptions(limit=4_000))
+        cm.lose_power(cm.BuiltIn("log"), designs="eadr", loss=options, progress=steps.report)
+    assert heard.getvalue().splitlines()[0].endswith("Cutting the power: 0 %, eadr; building the kernel log")
+
+
 def test_the_displayed_remaining_time_decreases_between_progress_reports() -> None:
     assert progress._left(10.0, 0.5) == ", about 10 s left"
     assert progress._left(10.0, 0.5, since=4.0) == ", about 6 s left"

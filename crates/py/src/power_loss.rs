@@ -82,8 +82,11 @@ impl LossProgress<'_> {
         }
         let (done, of) = (self.done, self.of);
         let watcher = &mut self.watcher;
+        let programs = self.spec.programs();
         let outcome = what(sources, &mut |instructions| {
-            let busy = Busy::of(process.as_ref());
+            // The run calls this closure before it waits for the first instruction.
+            let building = || if instructions == 0 { Busy::building(programs) } else { None };
+            let busy = Busy::of(process.as_ref()).or_else(building);
             let state = serde_json::json!({ "instructions": instructions, "done": done, "of": of, "busy": busy });
             match watcher.look(&state, process.as_ref().map(|process| &process.ender)) {
                 Command::GoOn => RunControl::GoOn,

@@ -88,23 +88,36 @@ pub struct Process {
     pub observer: QemuObserver,
 }
 
-/// A long operation of QEMU.
+/// Long work during which a program executes no instruction: an operation of QEMU, or the construction of kernels.
 #[derive(Serialize)]
-pub struct Busy {
-    work: &'static str,
-    bytes: u64,
+#[serde(tag = "work", rename_all = "kebab-case")]
+pub enum Busy {
+    Reserve { bytes: u64 },
+    Protect { bytes: u64 },
+    Unmap { bytes: u64 },
+    Build { kernels: Vec<String> },
 }
 
 impl Busy {
     /// The operation of QEMU for a program at this moment, if it takes long.
     pub fn of(process: Option<&Process>) -> Option<Busy> {
         let (work, bytes) = process?.observer.busy()?;
-        let work = match work {
-            HostWork::Reserve => "reserve",
-            HostWork::Protect => "protect",
-            HostWork::Unmap => "unmap",
+        Some(match work {
+            HostWork::Reserve => Busy::Reserve { bytes },
+            HostWork::Protect => Busy::Protect { bytes },
+            HostWork::Unmap => Busy::Unmap { bytes },
+        })
+    }
+
+    /// The construction of the kernels among these programs, which precedes their first instruction.
+    pub fn building(programs: &[ProgramSpec]) -> Option<Busy> {
+        let name_of = |program: &ProgramSpec| match program {
+            ProgramSpec::Kernel { name, .. } => Some(name.clone()),
+            ProgramSpec::Trace { .. } | ProgramSpec::Live { .. } => None,
         };
-        Some(Busy { work, bytes })
+        let mut kernels: Vec<String> = programs.iter().filter_map(name_of).collect();
+        kernels.dedup();
+        (!kernels.is_empty()).then_some(Busy::Build { kernels })
     }
 }
 

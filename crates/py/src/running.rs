@@ -189,6 +189,11 @@ impl RunSpec {
         self.programs.iter().map(|program| program.length(self.limit)).sum()
     }
 
+    /// The programs of each simulation.
+    pub(crate) fn programs(&self) -> &[ProgramSpec] {
+        &self.programs
+    }
+
     /// Opens new instances of all programs.
     pub(crate) fn open_all(&self, seed: u64) -> PyResult<Vec<OpenProgram>> {
         self.programs.iter().map(|program| program.clone().open(self.limit, seed).map_err(refused)).collect()
@@ -296,7 +301,8 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
     let of = spec.length();
     let mut look = |progress: &runner::Progress, process: Option<&Process>| {
         let runner::Progress { instructions, finished } = progress;
-        let busy = Busy::of(process);
+        let has_begun = instructions.iter().zip(finished).all(|(&done, &is_over)| is_over || done > 0);
+        let busy = Busy::of(process).or_else(|| if has_begun { None } else { Busy::building(&spec.programs) });
         let state = serde_json::json!({ "instructions": instructions, "of": of, "finished": finished, "busy": busy });
         watcher.look(&state, process.map(|process| &process.ender))
     };

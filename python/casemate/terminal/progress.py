@@ -47,9 +47,16 @@ WORK = {
 
 
 def _busy(progress: dict[str, Any]) -> str:
-    """Returns the activity of QEMU, in words; empty if it executes the program."""
-    busy = progress.get("busy")
-    return f"QEMU is {WORK[busy['work']]} {amounts.size(busy['bytes'])}" if busy else ""
+    """Returns the work during which the program executes no instruction, in words; empty if it executes."""
+    said = ["first pass"] if progress.get("first_pass") else []
+    if busy := progress.get("busy"):
+        is_kernel = busy["work"] == "build"
+        said.append(
+            f"building the kernel {', '.join(busy['kernels'])}"
+            if is_kernel
+            else f"QEMU is {WORK[busy['work']]} {amounts.size(busy['bytes'])}"
+        )
+    return ", ".join(said)
 
 
 class _Instructions(ProgressColumn):
@@ -163,7 +170,7 @@ class Instructions:
         self._limit = progress.get("of", self._limit)
         reported = progress["instructions"]
         counts: list[int] = reported if isinstance(reported, list) else [reported]
-        busy = "first pass" if progress.get("first_pass") else _busy(progress)
+        busy = _busy(progress)
         if self._bars:
             for task, done in zip(self._tasks, counts, strict=True):
                 self._bars.update(task, completed=done, total=self._limit, busy=busy)
@@ -228,5 +235,7 @@ class Steps:
         self._name = progress.get("about", self._name)
         share = (self._piece + progress["done"] / max(progress["of"], 1)) / self._pieces
         reported = self._bars.tasks[self._task].elapsed or 0.0
-        self._bars.update(self._task, completed=share * self._pieces, piece=self._name, reported=reported)
-        self._lines.say(f"{self._title}: {100 * share:.0f} %, {self._name}", share)
+        busy = _busy(progress)
+        piece = f"{self._name}; {busy}" if busy else self._name
+        self._bars.update(self._task, completed=share * self._pieces, piece=piece, reported=reported)
+        self._lines.say(f"{self._title}: {100 * share:.0f} %, {piece}", share)
