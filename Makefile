@@ -42,6 +42,10 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 RELEASED = $(shell sed -n 's/^rustflags = \["\(.*\)"\]$$/\1/p' .cargo/release.toml | sed 's/", "/ /g')
 FLAGS = $(if $(SHARED),RUSTFLAGS=,$(if $(BY_PROFILE),RUSTFLAGS='$(RELEASED)'))
 
+# Minutes of a build of all crates on two cores: 6 for tests; a release takes 19 of processor time, and its last crate about
+# 6 of these on one core.
+MINUTES = $(if $(filter dev,$(PROFILE)),6,12)
+
 # An instrumented package is slow and writes profiles to /tmp. TAKE_OUT deletes this package if the second build does not
 # replace it. TAKE_OUT recognises an instrumented package by the runtime that writes profiles.
 TAKE_OUT = if grep -qs LLVM_PROFILE_FILE python/casemate/_core*.so; then rm -f python/casemate/_core*.so; echo \
@@ -50,10 +54,13 @@ GUARD = trap '$(TAKE_OUT)' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM;
 
 build: $(VENV)/.ready ## Build the recorder and the Python package, as it is released
 	@$(if $(BY_PROFILE),echo "make fast: this takes six minutes more than make build" >&2,:)
+	@echo "make build: first the recorder, then the simulator as a Python package (profile $(PROFILE)): about $(MINUTES) minutes on" \
+	  "two cores, and less if an earlier build left its crates in $(OUTPUT)" >&2
 	$(ALONE) cargo build --profile $(PROFILE) --locked --package casemate-recorder
 	install $(foreach file,$(notdir $(RECORDER)),$(OUTPUT)/$(file)) python/casemate/
+	@echo "make build: now the Python package; cargo names each crate, and casemate-py, the last, takes minutes" >&2
 	$(if $(BY_PROFILE),$(GUARD)) $(ALONE) $(FLAGS) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) \
-	  $(VENV)/bin/maturin develop --profile $(PROFILE) $(SHARED) $(BY_PROFILE) --locked --quiet --extras dev
+	  $(VENV)/bin/maturin develop --profile $(PROFILE) $(SHARED) $(BY_PROFILE) --locked --extras dev
 
 $(VENV)/.ready-fast: scripts/setup.sh $(VENV)/.ready
 	scripts/setup.sh $(VENV) fast

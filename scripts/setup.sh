@@ -72,6 +72,7 @@ if [ "${2-}" = fast ] && ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-
     rustup component add llvm-tools ||
         fail "llvm-profdata is missing next to rustc, and rustup could not add it: see above, then try: rustup component add llvm-tools"
 fi
+say "checking for maturin, which builds the package, in $venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
 if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ] || [ "${2-}" = studies ]; then
     # The pins are the package's extra of this name; make builds the package itself.

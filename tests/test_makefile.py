@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -73,6 +74,21 @@ def test_make_build_passes_no_flags_other_than_the_release_configuration(here: P
     _, said = running.communicate()
     assert (running.returncode, (here / "flags").read_text()) == (0, ""), said
     assert "make fast" not in said
+
+
+@pytest.mark.parametrize("goal", ["build", "fast"])
+def test_a_build_states_its_parts_and_duration_before_each_and_shows_the_output_of_cargo(here: Path, goal: str) -> None:
+    stand_in(here / "bin/cargo", f"{CARGO}echo cargo builds the recorder >&2\n")
+    silent = 'case "$*" in *--quiet*) ;; *) echo cargo builds the package >&2 ;; esac\n'
+    stand_in(here / ".venv/bin/maturin", MATURIN + silent)
+    running = make(here, goal)
+    _, said = running.communicate()
+    assert running.returncode == 0, said
+    lines = [line for line in said.splitlines() if line.startswith(("make build: ", "cargo builds"))]
+    first, recorder, second, package = lines
+    assert re.search(r"first the recorder, then .* \(profile release\): about \d+ minutes on two cores", first)
+    assert second.startswith("make build: now the Python package")
+    assert (recorder, package) == ("cargo builds the recorder", "cargo builds the package")
 
 
 @pytest.mark.parametrize("ending", ["failure", "ctrl-c"])
