@@ -26,7 +26,7 @@ from casemate.reproduce.study import (
 )
 from casemate.studies.recordings import Command, Recordings
 from casemate.studies.sweep import Observer, Workers
-from casemate.studies.work import Work
+from casemate.terminal.work import Work
 from conftest import Casemate, trend_holds
 from rich.console import Console
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from casemate import api
 from casemate.laboratory.requests import BuiltIn, RunOptions
+from casemate.rows.columns import flat, unit
 from casemate.schemas.run import Record
-from casemate.studies.columns import flat, unit
 
 ONLY_IN_JSON = {"cores", "histogram", "intervals", "beside", "predicted", "conditions", "examples", "example"}
 """Fields that a record has several times, or with a length that differs between records."""

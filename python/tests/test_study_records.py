@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from casemate import api
 from casemate.laboratory.requests import BuiltIn, Repeatable, RunOptions, Trace
-from casemate.studies.columns import flat
+from casemate.rows.columns import flat
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
 from conftest import Casemate

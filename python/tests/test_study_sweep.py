@@ -12,14 +12,15 @@ from typing import Any
 import jsonschema
 import pytest
 from casemate import CasemateError, api
-from casemate.studies import cache, cluster, dispatch, needed, worker
+from casemate.rows import needed
+from casemate.studies import cache, cluster, dispatch, worker
 from casemate.studies.cluster import Cluster
 from casemate.studies.expansion import expanded
 from casemate.studies.folder import ResultsFolder
 from casemate.studies.recordings import Recordings, content_hash
 from casemate.studies.study import Study
 from casemate.studies.sweep import Observer, Workers, sweep
-from casemate.studies.work import Work
+from casemate.terminal.work import Work
 from conftest import Casemate, Said
 
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -47,7 +47,7 @@ pub enum WorkloadError {
         found: String,
     },
     /// The recorder's shared object is missing.
-    #[error("the recorder '{}' is missing; set {} to the path of libcasemate_recorder.so", .0.display(), crate::live::RECORDER_VARIABLE)]
+    #[error("the recorder '{}' is missing; set {} to the path of libcasemate_recorder.so", .0.display(), crate::live::environment::RECORDER_VARIABLE)]
     RecorderMissing(PathBuf),
     /// The keeper is missing.
     #[error("'{}' is missing or not executable: it belongs to the recorder, in the same folder", .0.display())]
@@ -139,7 +139,7 @@ pub enum WorkloadError {
     #[error(
         "'{}' has {bytes} bytes: an uncompressed ChampSim trace is a whole number of records of {} bytes, and not empty",
         .path.display(),
-        crate::champsim::RECORD_BYTES
+        crate::champsim::record::RECORD_BYTES
     )]
     ChampsimLength {
         /// Path of the file.
@@ -151,7 +151,7 @@ pub enum WorkloadError {
     #[error(
         "'{}' has no record of ChampSim's as its record {number} (byte {}): {fault}",
         .path.display(),
-        .number * crate::champsim::RECORD_BYTES as u64
+        .number * crate::champsim::record::RECORD_BYTES as u64
     )]
     ChampsimRecord {
         /// Path of the file.
@@ -159,7 +159,7 @@ pub enum WorkloadError {
         /// Index of the record, from zero.
         number: u64,
         /// Defect of the record.
-        fault: crate::champsim::RecordFault,
+        fault: crate::champsim::record::RecordFault,
     },
     /// A line of a text trace is not a request.
     #[error("'{}' is {form}, but its line {number} is not a request: {expected}", .path.display())]
@@ -195,7 +195,7 @@ pub enum WorkloadError {
     },
     /// ChampSim has no trace of this name.
     #[error(transparent)]
-    Champsim(#[from] crate::champsim::UnknownTrace),
+    Champsim(#[from] crate::champsim::synthetic::UnknownTrace),
     /// The operating system refused an operation.
     #[error("{doing} '{}': {source}", .path.display())]
     Io {

@@ -1,12 +1,14 @@
 //! A running program: QEMU under a keeper, and the ring through which its words arrive.
 
+pub(crate) mod environment;
 mod keeper;
 mod launch;
 mod observer;
 mod sweep;
 
+pub use environment::{RECORDER_VARIABLE, recorder_from_environment};
 pub use keeper::Ender;
-pub use launch::{Input, LiveOptions, Output, RECORDER_VARIABLE, recorder_from_environment};
+pub use launch::{Input, LiveOptions, Output};
 pub use observer::QemuObserver;
 pub use wire::host::HostWork;
 

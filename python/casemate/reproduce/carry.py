@@ -12,7 +12,7 @@ from casemate.studies.folder import ResultsFolder
 from casemate.studies.points import Checker, Kernel, Point, StoredTrace
 from casemate.studies.recordings import NotInstalledError, Recordings
 from casemate.studies.sweep import Observer, Workers
-from casemate.studies.work import Work
+from casemate.terminal.work import Work
 
 EARLIER = "runs"
 """Folder in which earlier versions of Casemate kept one file for each run."""

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 from itertools import pairwise
 from textwrap import dedent
 from typing import Any
@@ -39,9 +40,9 @@ class Result(BaseModel):
         """Returns this result as a table of polars, or of pandas without polars: a row for each record, design, attack
         or other part that it lists, or a single row. Raises `CasemateError` if neither library is installed.
         """
-        from casemate.studies import frames
+        from casemate.rows import frames
 
-        return frames.frame_of_rows(frames.rows_of(self))
+        return frames.frame_of_rows(frames.rows_of(json.loads(self.to_json()), type(self).__name__))
 
     @classmethod
     def schema_of(cls) -> dict[str, Any]:

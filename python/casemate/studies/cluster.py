@@ -17,9 +17,9 @@ from typing import Any
 
 from casemate import _core
 from casemate._core import CasemateError
+from casemate.rows.needed import library
 from casemate.studies import cache, identity, main_guard, probe, worker
 from casemate.studies.folder import WORKERS_FOLDER
-from casemate.studies.needed import library
 from casemate.studies.points import StoredTrace
 
 MEMORY = f"casemate-{identity.VERSION}-{identity.BUILD}"

@@ -10,13 +10,13 @@ from typing import Any
 from distributed.scheduler import KilledWorker
 
 from casemate._core import CasemateError
+from casemate.rows.columns import Row
 from casemate.studies import identity, worker
 from casemate.studies.cluster import DEATHS, MEMORY, Cluster
-from casemate.studies.columns import Row
 from casemate.studies.folder import ResultsFolder
 from casemate.studies.points import Point
 from casemate.studies.sessions import Batch, batches, needed_bytes
-from casemate.studies.work import Report, Work
+from casemate.terminal.work import Report, Work
 from casemate.text import amounts
 
 SECONDS_BETWEEN_LOOKS = 0.25

@@ -9,8 +9,9 @@ from casemate import api
 from casemate._core import CasemateError
 from casemate.laboratory import arguments
 from casemate.laboratory.requests import BuiltIn, Program, RunOptions, Trace, usual_limit
+from casemate.rows import columns
 from casemate.schemas.run import Record
-from casemate.studies import columns, points
+from casemate.studies import points
 from casemate.studies.points import Checker, Kernel, Point, StoredTrace
 from casemate.studies.recordings import Command, Input, Recordings
 from casemate.studies.study import RATIOS, Study, StudyInput, StudyProgram, Value, values_of

@@ -5,8 +5,8 @@ from statistics import fmean
 from typing import Any
 
 from casemate.reproduce.study import geometric, half_width
+from casemate.rows.columns import unit
 from casemate.schemas.reproduce import CaseFigures, FigureFound, SeriesFound
-from casemate.studies.columns import unit
 from casemate.studies.expansion import Cell
 from casemate.studies.study import RATIOS, Study, StudyFigure
 

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import IO, Any, Literal
 
 from casemate._core import CasemateError
+from casemate.rows.columns import Row
+from casemate.rows.needed import library
 from casemate.studies import table
-from casemate.studies.columns import Row
-from casemate.studies.needed import library
 from casemate.terminal import screen
 
 Status = Literal["done", "failed"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from casemate import _core
 
 _DECIDING = (
-    "api.py", "laboratory", "studies/points.py", "studies/worker.py", "studies/columns.py", "text/amounts.py",
+    "api.py", "laboratory", "studies/points.py", "studies/worker.py", "rows/columns.py", "text/amounts.py",
 )  # fmt: skip
 """Files and folders of the package that decide the content of a row, in addition to the compiled code."""
 

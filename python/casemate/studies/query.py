@@ -7,9 +7,10 @@ from typing import Any
 
 from casemate._core import CasemateError
 from casemate.laboratory import arguments
-from casemate.studies import frames, identity, study_file, table
-from casemate.studies.columns import column, flat
-from casemate.studies.needed import library
+from casemate.rows import frames
+from casemate.rows.columns import column, flat
+from casemate.rows.needed import library
+from casemate.studies import identity, study_file, table
 from casemate.studies.points import Kind
 from casemate.text import amounts
 from casemate.text.nearest import hint

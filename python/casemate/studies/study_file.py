@@ -10,7 +10,7 @@ from typing import Any
 
 from casemate._core import CasemateError
 from casemate.laboratory import native
-from casemate.studies.needed import library
+from casemate.rows.needed import library
 from casemate.studies.study import Study, StudyInput
 from casemate.terminal import screen
 from casemate.text.nearest import hint_of_file

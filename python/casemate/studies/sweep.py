@@ -8,16 +8,16 @@ from statistics import fmean
 from typing import Any
 
 from casemate._core import CasemateError
+from casemate.rows.needed import library
 from casemate.schemas.sweep import FailedPoint, SweepPlan, SweepResult
 from casemate.studies import cluster, figures, study_file, table
 from casemate.studies.cluster import Cluster
 from casemate.studies.expansion import Cell, expanded
 from casemate.studies.folder import ResultsFolder, Status
-from casemate.studies.needed import library
 from casemate.studies.points import Point
 from casemate.studies.recordings import Recordings
 from casemate.studies.study import Study
-from casemate.studies.work import Report, Work
+from casemate.terminal.work import Report, Work
 
 TABLE_BYTES, ROW_BYTES = 185_000, 4_000
 """Estimated sizes on disk: of a table without rows, with several hundred columns, and of a row."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from casemate._core import CasemateError
-from casemate.studies.columns import Row, Value, unit
-from casemate.studies.needed import library
+from casemate.rows.columns import Row, Value, unit
+from casemate.rows.needed import library
 
 SCHEMA = "1"
 """Version of the form of the tables."""

@@ -13,10 +13,10 @@ from casemate import api
 from casemate._core import CasemateError
 from casemate.laboratory import arguments
 from casemate.laboratory.requests import RunOptions
+from casemate.rows.columns import Row, flat
 from casemate.schemas.base import Result
 from casemate.schemas.run import RunResults
 from casemate.studies import cache, identity, table
-from casemate.studies.columns import Row, flat
 from casemate.studies.points import Kernel, Point, StoredTrace
 
 

@@ -13,7 +13,7 @@ from casemate.terminal.progress import Lines
 from casemate.text.amounts import short_time
 
 if TYPE_CHECKING:
-    from casemate.studies.work import Work
+    from casemate.terminal.work import Work
 
 SHOWN_POINTS = 8
 REFRESHES_A_SECOND = 2

@@ -9,9 +9,9 @@
 
 mod file;
 mod numpy;
-mod record;
+pub(crate) mod record;
 mod source;
-mod synthetic;
+pub(crate) mod synthetic;
 
 pub(crate) use record::are_of_cloudsuite;
 pub use record::{InstructionRecord, RECORD_BYTES, RecordFault};

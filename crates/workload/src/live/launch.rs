@@ -17,8 +17,6 @@ use wire::launch;
 use wire::program::{self, ExecutableKind};
 use wire::ring::{RecordingSettings, Ring};
 
-/// Environment variable with the path of the recorder.
-pub const RECORDER_VARIABLE: &str = "CASEMATE_RECORDER";
 const QEMU: &str = "qemu-x86_64";
 /// Major versions of QEMU with version 1 of the plug-in interface.
 const QEMU_MAJORS: std::ops::RangeInclusive<u32> = 7..=8;
@@ -92,11 +90,6 @@ impl LiveOptions {
             output: Output::Discard,
         }
     }
-}
-
-/// Path of the recorder that the environment contains, if any.
-pub fn recorder_from_environment() -> Option<PathBuf> {
-    std::env::var_os(RECORDER_VARIABLE).map(PathBuf::from)
 }
 
 /// A program that was started.

@@ -148,7 +148,7 @@ def _of_runs(study: Study) -> click.Command:
         as_json: bool,
     ) -> int:
         from casemate.reproduce import carry, pictures, report
-        from casemate.studies import needed
+        from casemate.rows import needed
         from casemate.studies.sweep import Observer, Workers
         from casemate.terminal.board import Board
 

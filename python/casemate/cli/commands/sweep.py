@@ -103,7 +103,8 @@ def command(
     repeated.
     """
     study = _study(context, words, given)
-    from casemate.studies import needed, sweep
+    from casemate.rows import needed
+    from casemate.studies import sweep
 
     needed.check()
     at = sweep.Workers(workers, scheduler)

@@ -1,16 +1,12 @@
 """Results as tables: rows of plain values, and frames of polars or pandas, whichever is installed."""
 
 import importlib
-import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from casemate._core import CasemateError
-from casemate.studies.columns import Row, flat
-from casemate.studies.needed import INSTALL
-
-if TYPE_CHECKING:
-    from casemate.schemas.base import Result
+from casemate.rows.columns import Row, flat
+from casemate.rows.needed import INSTALL
 
 LIBRARIES = ("polars", "pandas")
 
@@ -19,12 +15,10 @@ TABLES = {"Record": None, "RunResults": "records"}
 """Field with the rows of a result, by the type of the result; `None` for a single row."""
 
 
-def rows_of(result: "Result") -> list[Row]:
-    """Returns the rows of a result: one for each member of its longest list, such as the records of a run or the rows
-    of a campaign. The fields of the result itself are columns of every row. A record has one row.
+def rows_of(content: dict[str, Any], kind: str) -> list[Row]:
+    """Returns the rows of a result of this kind, from its content as JSON: one for each member of its longest list,
+    like the records of a run. The fields of the result itself are columns of every row. A record has one row.
     """
-    content = json.loads(result.to_json())
-    kind = type(result).__name__
     listed = TABLES[kind] if kind in TABLES else _longest(content)
     if listed is None or not content[listed]:
         return [flat(content)]
