@@ -162,13 +162,13 @@ def run(command: Sequence[str | Path], **how: Any) -> subprocess.CompletedProces
 def _end_session(session: int) -> None:
     """Ends all processes of a session: sends SIGTERM first, and SIGKILL after `GRACE_SECONDS`."""
     since = time.monotonic()
-    asked = set[int]()
+    signalled = set[int]()
     while members := _members(session):
         late = time.monotonic() - since > GRACE_SECONDS
-        for process in members if late else members - asked:
+        for process in members if late else members - signalled:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL if late else signal.SIGTERM)
-        asked |= members
+        signalled |= members
         time.sleep(BETWEEN_LOOKS_SECONDS)
 
 

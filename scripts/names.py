@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from files import ROOT, tracked
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parents[1]
 # Words that docs/STYLE.md bans, as whole components of identifiers.
 BANNED = {
     "told",
@@ -37,12 +38,6 @@ BANNED = {
 SUSPECT = re.compile("|".join(sorted(BANNED)), re.IGNORECASE)
 RUST_TEXT = re.compile(r"//[^\n]*|/\*.*?\*/|r(#*)\".*?\"\1|\"(?:[^\"\\]|\\.)*\"|'(?:\\.|[^'\\\n])'", re.DOTALL)
 RUST_TYPES = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union) (\w+)", re.MULTILINE)
-
-
-def tracked(*patterns: str) -> list[Path]:
-    """Files of the repository that match, in order."""
-    listed = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [ROOT / name for name in sorted(listed.stdout.splitlines()) if (ROOT / name).is_file()]
 
 
 @cache
@@ -92,7 +87,7 @@ def types_defined_twice() -> dict[str, list[str]]:
     """Names of types with the crates that define them, where there are several definitions outside tests."""
     defined: dict[str, list[str]] = {}
     for path in (
-        path for path in tracked("crates/*/src/*.rs") if "tests" not in path.stem and "tests" not in path.parts
+        path for path in tracked("crates/*/src/**/*.rs") if "tests" not in path.stem and "tests" not in path.parts
     ):
         crate = path.relative_to(ROOT / "crates").parts[0]
         for name in RUST_TYPES.findall(path.read_text()):
@@ -108,11 +103,43 @@ def test_names() -> Iterator[str]:
         yield from re.findall(r"^def test_(\w+)", path.read_text(), re.M)
 
 
-def subjects() -> list[str]:
-    """Returns the subjects of the commits since this measure exists; empty in a checkout without history."""
-    log = ["git", "log", "--format=%H", "--diff-filter=A", "--", "tests/prose.toml"]
+def since(file: str, form: str) -> list[str]:
+    """Returns the log, in this form, of the commits after the one that added a file; empty without history."""
+    log = ["git", "log", "--format=%H", "--diff-filter=A", "--", file]
     begun = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     if not begun:
         return []
-    since = ["git", "log", "--no-merges", "--format=%s", f"{begun[-1]}..HEAD"]
-    return subprocess.run(since, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    later = ["git", "log", "--no-merges", f"--format={form}%x00", f"{begun[-1]}..HEAD"]
+    shown = subprocess.run(later, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [entry.strip() for entry in shown.split("\0") if entry.strip()]
+
+
+def subjects() -> list[str]:
+    """Returns the subjects of the commits since this measure exists; empty in a checkout without history."""
+    return since("tests/prose.toml", "%s")
+
+
+def bodies() -> list[tuple[str, int]]:
+    """Returns subject and number of words in the body of each commit since this rule exists, without commits that touch
+    only pages or tests, or only rename.
+    """
+    found = []
+    for entry in since("scripts/budget_history.py", "%H%n%s%n%b"):
+        revision, subject, *body = entry.split("\n")
+        if not is_excused(revision):
+            found.append((subject, len(" ".join(body).split())))
+    return found
+
+
+def is_excused(revision: str) -> bool:
+    """Returns true for a commit that touches only pages or tests, or only renames files."""
+    show = ["git", "show", "--format=", "--name-status", "--find-renames", revision]
+    shown = subprocess.run(show, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    changes = [line.split("\t") for line in shown.splitlines()]
+    paths = [path for _, *named in changes for path in named]
+    return all(status == "R100" for status, *_ in changes) or all(map(is_page_or_test, paths))
+
+
+def is_page_or_test(path: str) -> bool:
+    """Returns true for the path of a page, or of a file of tests."""
+    return path.endswith((".md", ".svg", "tests.rs")) or "tests" in Path(path).parts

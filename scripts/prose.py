@@ -21,14 +21,15 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from names import banned_identifiers, tracked, tree, types_defined_twice
+import prose_strings
+from files import ROOT, tracked
+from names import banned_identifiers, tree, types_defined_twice
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parents[1]
 LONG_WORDS = 30
 MARKERS = {
     "what": r"what",
@@ -260,7 +261,7 @@ def passages(kind: str) -> list[Passage]:
             return list(in_markdown(ROOT / "README.md"))
         case "docs":
             # The page on style quotes the constructions that it replaces.
-            files = [path for path in tracked("docs/**/*.md", "docs/*.md", "CONTRIBUTING.md") if path.stem != "STYLE"]
+            files = [path for path in tracked("docs/**/*.md", "CONTRIBUTING.md") if path.stem != "STYLE"]
             return [found for path in files for found in in_markdown(path)]
         case "help":
             return list(in_help())
@@ -281,12 +282,16 @@ def passages(kind: str) -> list[Passage]:
                 *(found for path in benches for found in in_python(path)),
             ]
         case "configuration":
-            files = tracked("*.toml", "Makefile", "*.sh", ".ci/run", "*.sby", ":!tests/prose.toml")
+            files = tracked(
+                "**/*.toml", "Makefile", "**/*.sh", ".ci/run", "**/*.sby", "!tests/prose.toml", "!tests/structure.toml"
+            )
             return [found for path in files for found in in_comments(path, "#")]
+        case "strings":
+            return [Passage(str(path.relative_to(ROOT)), line, text) for path, line, text in prose_strings.in_sources()]
     raise ValueError(f"no kind of document is called {kind}")
 
 
-KINDS = ("README", "docs", "help", "Rust", "Python", "SystemVerilog", "configuration")
+KINDS = ("README", "docs", "help", "Rust", "Python", "SystemVerilog", "configuration", "strings")
 
 
 def measure(found: list[Passage]) -> Measure:

@@ -11,7 +11,8 @@ import re
 import sys
 from collections.abc import Iterator
 
-from names import ROOT, subjects, test_names
+from files import ROOT
+from names import subjects, test_names
 from prose import CODE_SPAN, SHORT_DOCSTRING_WORDS, Passage, passages, sentences
 
 

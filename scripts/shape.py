@@ -12,6 +12,7 @@ write with a separate order.
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import sys
 from collections import Counter, defaultdict
@@ -96,17 +97,22 @@ def module_of(crate: Path, path: Path) -> tuple[str, ...]:
 
 
 def named_modules(text: str, here: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Returns the paths that a file imports from the same crate."""
+    """Returns the paths of the same crate that a file names, in imports and inline."""
     for found in re.finditer(r"\b(?:pub(?:\([^)]*\))? )?use ((?:crate|super|self)\b[^;]*);", text):
         for path in spread(re.sub(r"\s+", " ", found[1])):
-            parts = path.split("::")
-            base = list(here)
-            if parts[0] == "crate":
-                base = []
-            while parts and parts[0] in {"crate", "self", "super"}:
-                base = base[:-1] if parts[0] == "super" else base
-                parts = parts[1:]
-            yield (*base, *parts)
+            yield absolute(path, here)
+    for path in re.findall(r"(?<![\w:])(?:crate|super|self)(?:::\w+)+", text):
+        yield absolute(path, here)
+
+
+def absolute(path: str, here: tuple[str, ...]) -> tuple[str, ...]:
+    """A path from the root of the crate, for a path in the module `here`."""
+    parts = path.split("::")
+    base = [] if parts[0] == "crate" else list(here)
+    while parts and parts[0] in {"crate", "self", "super"}:
+        base = base[:-1] if parts[0] == "super" else base
+        parts = parts[1:]
+    return (*base, *parts)
 
 
 def spread(path: str) -> list[str]:
@@ -175,13 +181,50 @@ def calls(crate: Path) -> Graph:
     return graph
 
 
-def wide_functions(crate: Path, most: int) -> Iterator[tuple[str, int]]:
-    """Returns the functions with more than this number of arguments."""
+FUNCTION = re.compile(r"\bfn (\w+)(?:<[^(]*>)?\(([^{;]*?)\)\s*(?:->[^{;]*)?[{;]")
+
+
+def wide_functions(crate: Path) -> Counter[str]:
+    """Number of arguments of each function, where each member of a tuple counts; the largest for several functions with
+    one name in a file.
+    """
+    found: Counter[str] = Counter()
     for path in files_of(crate):
-        for found in re.finditer(r"\bfn (\w+)(?:<[^(]*>)?\(([^{;]*?)\)\s*(?:->[^{;]*)?[{;]", code_of(path)):
-            arguments = len(top_level(found[2]))
-            if arguments > most:
-                yield found[1], arguments
+        for name, arguments in FUNCTION.findall(code_of(path)):
+            key = f"{path.stem}::{name}"
+            found[key] = max(found[key], sum(map(members, top_level(arguments))))
+    return found
+
+
+def tuple_arguments(crate: Path) -> int:
+    """Number of functions with a tuple among their arguments."""
+    return sum(
+        any(members(argument) > 1 for argument in top_level(arguments))
+        for path in files_of(crate)
+        for _, arguments in FUNCTION.findall(code_of(path))
+    )
+
+
+def members(argument: str) -> int:
+    """Number of values in an argument: those of a tuple, otherwise one."""
+    found = re.search(r":\s*&?(?:mut )?\((.*)\)\s*$", argument, re.DOTALL)
+    return sum(members(f": {part.strip()}") for part in top_level(found[1])) if found else 1
+
+
+def function_lengths(crate: Path) -> Counter[str]:
+    """Number of lines of each function; the largest for several functions with one name in a file."""
+    found: Counter[str] = Counter()
+    begin = re.compile(r"(\s*)(?:pub(?:\([a-z]+\))? )?(?:const |async |unsafe |extern \"C\" )*fn (\w+)")
+    for path in sorted((crate / "src").rglob("*.rs")):
+        start, key, end = 0, "", ""
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            begun = begin.match(line)
+            if begun and not start and not line.rstrip().endswith(";"):
+                start, key, end = number, f"{path.stem}::{begun[2]}", begun[1] + "}"
+            elif start and line == end:
+                found[key] = max(found[key], number - start + 1)
+                start = 0
+    return found
 
 
 def top_level(arguments: str) -> list[str]:
@@ -194,6 +237,32 @@ def top_level(arguments: str) -> list[str]:
         else:
             pieces[-1] += character
     return [piece for piece in pieces if piece.strip()]
+
+
+def python_imports(package: Path) -> Graph:
+    """Returns the imports among the modules of a package, also those within functions and those for types."""
+    modules: dict[str, Path] = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    graph: dict[str, set[str]] = defaultdict(set)
+    for here, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            for name in imported_names(node):
+                while name not in modules and "." in name:
+                    name = name.rpartition(".")[0]
+                if name in modules and name != here:
+                    graph[here].add(name)
+    return graph
+
+
+def imported_names(node: ast.AST) -> list[str]:
+    """Returns the full names that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []
 
 
 def folders(graph: Graph) -> Graph:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import shape
+from files import tracked
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,12 +21,6 @@ CRATES = ROOT / "crates"
 UNSAFE_ALLOWED = {"recorder", "wire"}
 UNSAFE_MODULE = CRATES / "crypto" / "src" / "batch"
 FILE_LINES_MAX = 400
-FUNCTION_LINES_MAX = 70
-
-
-def tracked(*patterns: str) -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
 
 
 def rust_files(folder: str) -> list[Path]:
@@ -142,19 +136,6 @@ def test_no_source_file_exceeds_the_maximum_length() -> None:
         assert lines <= FILE_LINES_MAX, f"{path.relative_to(ROOT)} has {lines} lines"
 
 
-def test_no_function_exceeds_the_maximum_length() -> None:
-    for path in tracked("crates/*/src/**/*.rs"):
-        start, indent = None, ""
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            begun = re.match(r"(\s*)(?:pub(?:\([a-z]+\))? )?(?:const |async |unsafe |extern \"C\" )*fn \w+", line)
-            if begun and start is None and not line.rstrip().endswith(";"):
-                start, indent = number, begun[1]
-            elif start is not None and line == indent + "}":
-                length = number - start + 1
-                assert length <= FUNCTION_LINES_MAX, f"{path.relative_to(ROOT)}:{start}: {length} lines"
-                start = None
-
-
 @pytest.mark.parametrize("phrase", ["TO" + "DO", "FIX" + "ME", "XX" + "X"])
 def test_the_code_contains_no_markers_of_unfinished_work(phrase: str) -> None:
     for path in tracked(
@@ -165,7 +146,7 @@ def test_the_code_contains_no_markers_of_unfinished_work(phrase: str) -> None:
 
 def test_the_repository_contains_no_development_machine_path() -> None:
     outside = re.compile(r"/wo" + r"rk/|\.\./sha" + r"red|/tm" + r"p/target|index\.crates\.io|pypi\.org|static\.crates")
-    for path in tracked("*"):
+    for path in tracked("**"):
         if path.suffix not in {".trace", ".lock"} and path != Path(__file__).resolve():
             found = outside.search(path.read_text(errors="ignore"))
             assert not found, f"{path.relative_to(ROOT)} names {found}"
@@ -180,7 +161,7 @@ def test_every_check_that_the_architecture_names_exists() -> None:
 
 
 def test_every_source_file_that_a_page_names_exists() -> None:
-    written = tracked("crates/**/*.rs", "python/**/*.py", "dv/*.py", "scripts/*.py", "tests/*.py", "**/*.sh")
+    written = tracked("**/*.rs", "**/*.py", "**/*.sh")
     sources = [f"/{path.relative_to(ROOT)}" for path in written]
     for page in tracked("docs/**/*.md"):
         for name in re.findall(r"`([\w./]+\.(?:rs|py|sh))`", page.read_text()):
