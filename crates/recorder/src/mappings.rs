@@ -6,6 +6,7 @@
 
 use libc::c_int;
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
@@ -172,15 +173,6 @@ impl Mappings {
         self.lock().values().filter_map(part).collect()
     }
 
-    /// Returns true if this process has another mapping of an object than the one at this address.
-    pub fn has_other_view(&self, object: u64, address: u64) -> bool {
-        let is_other = |mapping: &Mapping| {
-            matches!(mapping.backing, Backing::Object { id, .. } if id == object)
-                && !mapping.addresses.contains(&address)
-        };
-        self.lock().values().any(is_other)
-    }
-
     /// Adds a mapping that the program has made. Returns the number of its object or file, if it has one.
     pub fn map(&self, addresses: Range<u64>, arguments: &[u64; 6], image: u32) -> Option<u64> {
         let [_, _, protection, flags, file, offset] = *arguments;
@@ -301,7 +293,7 @@ impl Original {
             return None;
         }
         // Pages behind the end of the file cannot be read.
-        let end = found(file).map_or(0, |found| found.st_size as u64);
+        let end = found(file, c"", libc::AT_EMPTY_PATH).map_or(0, |found| found.stx_size);
         let in_file = bytes.min(end.saturating_sub(offset) as usize);
         Some(Original { base: NonNull::new(base.cast())?, mapped_bytes: bytes, bytes: in_file })
     }
@@ -338,22 +330,34 @@ pub fn is_shared(flags: c_int) -> bool {
 
 /// Returns the open file of a descriptor. QEMU and the program share descriptors.
 pub fn file_behind(descriptor: RawFd) -> Option<OpenFile> {
-    let stat = found(descriptor)?;
-    let is_regular = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
-    Some(OpenFile { id: file_id(&stat), is_regular, is_blank: is_regular && stat.st_blocks == 0 })
+    let found = found(descriptor, c"", libc::AT_EMPTY_PATH)?;
+    let is_regular = u32::from(found.stx_mode) & libc::S_IFMT == libc::S_IFREG;
+    Some(OpenFile { id: id_of(&found), is_regular, is_blank: is_regular && found.stx_blocks == 0 })
 }
 
-fn found(descriptor: RawFd) -> Option<libc::stat> {
-    // SAFETY: all-zero is a valid `stat`.
-    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: `fstat` accepts any descriptor, and `stat` is ours to write.
-    (unsafe { libc::fstat(descriptor, &mut stat) } == 0).then_some(stat)
+/// Returns the number as an object of the file with this path.
+pub fn id_of_path(path: &CStr) -> Option<u64> {
+    found(libc::AT_FDCWD, path, 0).map(|found| id_of(&found))
 }
 
-/// Returns a file's number as an object, a hash of its device and of its number on the device.
-pub fn file_id(stat: &libc::stat) -> u64 {
-    let mixed = (stat.st_ino ^ stat.st_dev.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> (u64::BITS - OBJECT_BITS)
+fn found(folder: RawFd, path: &CStr, flags: c_int) -> Option<libc::statx> {
+    // SAFETY: all-zero is a valid `statx`.
+    let mut found: libc::statx = unsafe { std::mem::zeroed() };
+    let wanted = libc::STATX_BASIC_STATS | libc::STATX_BTIME;
+    // SAFETY: `path` is a C string, and `found` is ours to write.
+    (unsafe { libc::statx(folder, path.as_ptr(), flags, wanted, &mut found) } == 0).then_some(found)
+}
+
+/// Returns a file's number as an object: a hash of its device, its number on the device and its time of birth. A new
+/// file may get the number of a deleted file. Some file systems keep no time of birth; it is then zero.
+fn id_of(found: &libc::statx) -> u64 {
+    let mix = |hash: u64, value: u64| {
+        let mixed = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    };
+    let device = u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor);
+    let birth = [found.stx_btime.tv_sec as u64, found.stx_btime.tv_nsec.into()];
+    [found.stx_ino, device, birth[0], birth[1]].into_iter().fold(0, mix) >> (u64::BITS - OBJECT_BITS)
 }
 
 /// Parses a line of the kernel's list. Returns its mapping if it belongs to the program and maps a file.

@@ -162,15 +162,14 @@ impl ProcessMemory {
         }
     }
 
-    /// Sends the lines of an object that the kernel has written. If the simulator was not shown a page of this process,
-    /// other mappings of the object still need the lines.
+    /// Sends the lines of an object that the kernel has written. The simulator may know a page that was not shown through
+    /// this mapping: from another mapping, also of another process or one that no longer exists.
     fn send_again(&self, output: &mut ThreadOutput<'_>, part: &ObjectPart) {
-        let is_seen_by_others = output.ring.images() > 1 || self.mappings.has_other_view(part.id, part.addresses.start);
         for line in lines_of(part.addresses.start, part.addresses.end - part.addresses.start) {
             if self.pages.is_shown(line / PAGE_LINES) {
                 self.pages.send(line);
                 self.send_line(output, line);
-            } else if is_seen_by_others {
+            } else {
                 let at = (part.bytes.start / LINE_BYTES as u64) + (line - part.addresses.start / LINE_BYTES as u64);
                 self.send_object_line(output, (part.id, at), line);
             }

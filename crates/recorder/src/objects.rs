@@ -3,7 +3,7 @@
 //! Other mappings of the object, in this process and in other processes, show the change at once, so the recorder sends
 //! the new lines by object. It ignores a file that no process maps.
 
-use crate::mappings::{file_behind, file_id};
+use crate::mappings::{file_behind, id_of_path};
 use crate::qemu::guest;
 use libc::*;
 use std::ffi::CStr;
@@ -45,7 +45,7 @@ pub fn change(number: c_long, arguments: &[u64; 6], returned: i64) -> Option<Obj
             ObjectChange::Written(file, third..third.saturating_add(fourth))
         }
         libc::SYS_ftruncate => ObjectChange::Cut(file_behind(file)?.id, second),
-        libc::SYS_truncate => ObjectChange::Cut(id_of_path(first)?, second),
+        libc::SYS_truncate => ObjectChange::Cut(id_at(first)?, second),
         libc::SYS_open if second as c_int & O_TRUNC != 0 => ObjectChange::Cut(file_behind(returned as c_int)?.id, 0),
         libc::SYS_openat if third as c_int & O_TRUNC != 0 => ObjectChange::Cut(file_behind(returned as c_int)?.id, 0),
         libc::SYS_creat => ObjectChange::Cut(file_behind(returned as c_int)?.id, 0),
@@ -101,11 +101,7 @@ fn before_pointer(pointer: u64, count: u64) -> Range<u64> {
     position.saturating_sub(count)..position
 }
 
-fn id_of_path(path: u64) -> Option<u64> {
+fn id_at(path: u64) -> Option<u64> {
     // SAFETY: the successful call read this string.
-    let path = unsafe { CStr::from_ptr((crate::qemu::guest_base + path as usize) as *const c_char) };
-    // SAFETY: all-zero is a valid `stat`.
-    let mut found: stat = unsafe { std::mem::zeroed() };
-    // SAFETY: `path` is a C string, and `found` is ours to write.
-    (unsafe { stat(path.as_ptr(), &mut found) } == 0).then(|| file_id(&found))
+    id_of_path(unsafe { CStr::from_ptr((crate::qemu::guest_base + path as usize) as *const c_char) })
 }

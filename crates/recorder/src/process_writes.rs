@@ -43,6 +43,17 @@ fn process_behind(file: c_int) -> Option<u32> {
 
 /// Returns the number of the process with this entry of `/proc`: `/proc/PID/ENTRY`, or that of one of its threads.
 pub fn process_of(path: &Path, entry: &str) -> Option<u32> {
+    number_in(path, entry).map(leader_of)
+}
+
+/// Returns the process of a thread; a number that is no thread's is returned as it is. `/proc/TID` exists for each thread.
+fn leader_of(thread: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+    let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    group.and_then(|number| number.trim().parse().ok()).unwrap_or(thread)
+}
+
+fn number_in(path: &Path, entry: &str) -> Option<u32> {
     let mut parts = path.strip_prefix("/proc").ok()?.iter();
     let pid = parts.next()?.to_str()?.parse().ok()?;
     let rest: Vec<&str> = parts.filter_map(|part| part.to_str()).collect();
@@ -59,12 +70,22 @@ mod tests {
 
     #[test]
     fn an_entry_of_proc_names_its_process() {
-        let process = |path| process_of(Path::new(path), "mem");
+        let process = |path| number_in(Path::new(path), "mem");
         assert_eq!(process("/proc/12/mem"), Some(12));
         assert_eq!(process("/proc/12/task/13/mem"), Some(12));
         for other in ["/proc/12/exe", "/proc/self/mem", "/tmp/proc/12/mem", "/proc/12", "/proc/12/fd/mem"] {
             assert_eq!(process(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_thread_is_that_of_its_process() {
+        // SAFETY: the call has no argument.
+        let number = || unsafe { libc::gettid() } as u32;
+        let threads = std::thread::spawn(move || (number(), leader_of(number()))).join().unwrap();
+        assert_ne!(threads.0, std::process::id());
+        assert_eq!(threads.1, std::process::id());
+        assert_eq!(leader_of(u32::MAX), u32::MAX);
     }
 
     #[test]

@@ -79,8 +79,11 @@ impl Recorder {
     /// Returns true if other threads or processes may see stores of this process. A child may not have announced itself
     /// yet when its parent makes its next call.
     fn is_shared(&self) -> bool {
-        let has_others = self.copies.any() || self.ring.images() > 1;
-        self.has_several_threads() || self.memory.mappings.has_objects() && has_others
+        self.has_several_threads() || self.memory.mappings.has_objects() && self.has_other_processes()
+    }
+
+    fn has_other_processes(&self) -> bool {
+        self.copies.any() || self.ring.images() > 1
     }
 
     /// Announces a call that copies the process, so that the simulator keeps the memory that the child will have.
@@ -279,7 +282,9 @@ impl Recorder {
         if entered == number {
             oddities::follow(self.ring.host(), number, &arguments, returned);
             self.call(thread, returned).follow();
-            if self.is_shared() && syscalls::may_wait(number, &arguments) {
+            // A process may map an object of another one only after it has waited for it.
+            let has_others = self.has_several_threads() || self.has_other_processes();
+            if has_others && syscalls::may_wait(number, &arguments) {
                 thread.end_wait(&self.ring);
             }
         } else {

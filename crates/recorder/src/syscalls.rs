@@ -23,6 +23,8 @@ enum WrittenArgument {
     Vectors(usize),
     /// A `msghdr` with all buffers that it points to: index of the pointer.
     Message(usize),
+    /// The returned number of `mmsghdr` at a pointer, with all buffers that they point to: index of the pointer.
+    Messages(usize),
 }
 use WrittenArgument::*;
 
@@ -32,6 +34,7 @@ const WRITES: &[(&[c_long], &[WrittenArgument])] = &[
     (&[SYS_readv, SYS_preadv, SYS_preadv2], &[Vectors(1)]),
     (&[SYS_readlinkat], &[Returned(2)]),
     (&[SYS_recvmsg], &[Message(1)]),
+    (&[SYS_recvmmsg], &[Messages(1), Fixed(4, 16)]),
     (&[SYS_msgrcv], &[Fixed(1, 8), Counted(1, 2, 1)]),
     (&[SYS_mq_timedreceive], &[Returned(1), Fixed(3, 4)]),
     (&[SYS_getcwd, SYS_getrandom], &[Returned(0)]),
@@ -67,7 +70,7 @@ const WRITES: &[(&[c_long], &[WrittenArgument])] = &[
     (&[SYS_poll], &[Counted(0, 1, 8)]),
     (&[SYS_ppoll], &[Counted(0, 1, 8), Fixed(2, 16)]),
     (&[SYS_select, SYS_pselect6], &[Fixed(1, 128), Fixed(2, 128), Fixed(3, 128), Fixed(4, 16)]),
-    (&[SYS_epoll_wait, SYS_epoll_pwait], &[Entries(1, 12)]),
+    (&[SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2], &[Entries(1, 12)]),
     (&[SYS_futex], &[Fixed(0, 4), Fixed(4, 4)]),
     (&[SYS_sendfile], &[Fixed(2, 8)]),
     (&[SYS_copy_file_range, SYS_splice], &[Fixed(1, 8), Fixed(3, 8)]),
@@ -223,6 +226,16 @@ const WAITS: &[c_long] = &[
     SYS_rt_sigtimedwait,
     SYS_rt_sigsuspend,
     SYS_pause,
+    SYS_connect,
+    SYS_preadv,
+    SYS_preadv2,
+    SYS_pwritev,
+    SYS_pwritev2,
+    SYS_sendfile,
+    SYS_splice,
+    SYS_tee,
+    SYS_sendmmsg,
+    SYS_epoll_pwait2,
 ];
 
 /// Returns true if a system call may have waited for another thread or process.
@@ -275,15 +288,25 @@ fn add_parts(parts: &mut Vec<(u64, u64)>, span: WrittenArgument, arguments: &[u6
         Counted(at, times, bytes) => parts.push((arguments[at], arguments[times].saturating_mul(bytes))),
         // A successful call has read the array or the header, so they are mapped.
         Vectors(at) if returned > 0 => add_vectors(parts, arguments[at], arguments[at + 1]),
-        Message(at) if returned >= 0 => {
-            // SAFETY: this is the program's `msghdr`, mapped as stated above.
-            let [name, name_bytes, vectors, count, control, control_bytes, _] =
-                unsafe { guest::<[u64; 7]>(arguments[at]) };
-            parts.extend([(arguments[at], 56), (name, name_bytes & 0xffff_ffff), (control, control_bytes)]);
-            add_vectors(parts, vectors, count);
+        Message(at) if returned >= 0 => add_message(parts, arguments[at], MESSAGE_BYTES),
+        Messages(at) => {
+            let received = count.min(VECTORS);
+            (0..received).for_each(|n| add_message(parts, arguments[at] + MESSAGES_STRIDE * n, MESSAGES_STRIDE));
         }
         Vectors(_) | Message(_) => {}
     }
+}
+
+/// Bytes of a `msghdr`, and of a `mmsghdr` that contains one and its length.
+const MESSAGE_BYTES: u64 = 56;
+const MESSAGES_STRIDE: u64 = 64;
+
+/// Adds a `msghdr`, in a structure of this length, and all buffers that it points to. The call must have read it.
+fn add_message(parts: &mut Vec<(u64, u64)>, at: u64, bytes: u64) {
+    // SAFETY: this is the program's `msghdr`, mapped as stated above.
+    let [name, name_bytes, vectors, count, control, control_bytes, _] = unsafe { guest::<[u64; 7]>(at) };
+    parts.extend([(at, bytes), (name, name_bytes & 0xffff_ffff), (control, control_bytes)]);
+    add_vectors(parts, vectors, count);
 }
 
 /// Adds the buffers of the first `count` entries of an `iovec` array, which must be readable.

@@ -13,6 +13,7 @@ mod consumer;
 mod objects;
 mod producer;
 mod remote;
+mod tickets;
 
 pub use objects::ObjectSet;
 pub use remote::RemoteWrites;
@@ -25,12 +26,13 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Release;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
+use tickets::Tickets;
 
 /// Words in one chunk: 64 KB with the header of its slot.
 pub const CHUNK_WORDS: usize = 8192 - 8;
 const SLOTS: usize = 64;
 const MAGIC: u64 = u64::from_le_bytes(*b"casemate");
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const PROCESSES: usize = 1024;
 /// Name under which the kernel shows the memory of a ring.
 pub const LABEL: &CStr = c"casemate-ring";
@@ -76,7 +78,7 @@ struct Header {
     marked_region: u32,
     host_bytes_per_page: u32,
     host: Host,
-    tail: Padded<AtomicU64>,
+    tickets: Padded<Tickets>,
     granted: Padded<AtomicU64>,
     stop: AtomicU32,
     limit_reached: AtomicU32,
@@ -262,6 +264,32 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
             reader.stop();
             assert_eq!(outcome.join().unwrap(), Some(ClosedRing));
+        });
+    }
+
+    /// A killed process leaves a ticket that it has drawn while the ring was full. Other processes are still alive.
+    #[test]
+    fn the_reader_passes_over_the_ticket_of_a_process_that_was_killed_while_it_waited() {
+        let (mut reader, writer) = ring(RecordingSettings { limit: u64::MAX, ..RecordingSettings::default() });
+        writer.join(std::process::id());
+        let mut dead = std::process::Command::new("true").spawn().unwrap();
+        let killed = dead.id();
+        dead.wait().unwrap();
+        writer.header().tickets.0.draw(killed);
+        std::thread::scope(|scope| {
+            // The last chunk waits for the slot of the dead process.
+            let last = scope.spawn(|| {
+                (1..SLOTS as u64).try_for_each(|n| writer.publish(0, 0, &[n]))?;
+                writer.publish(0, 0, &[7])
+            });
+            let end = std::time::Instant::now() + Duration::from_secs(60);
+            let mut words = Vec::new();
+            while words.len() < SLOTS {
+                words.extend(reader.take().map(|chunk| chunk.words[0]));
+                assert!(std::time::Instant::now() < end, "the reader waits for a dead process: {}", words.len());
+            }
+            assert_eq!(words.last(), Some(&7));
+            last.join().unwrap().unwrap();
         });
     }
 

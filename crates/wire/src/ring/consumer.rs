@@ -46,7 +46,7 @@ impl Ring {
 
     /// Returns true if the producer that drew the next ticket has died since.
     fn is_abandoned(&mut self) -> bool {
-        if self.header().tail.0.load(Acquire) <= self.head {
+        if self.header().tickets.0.drawn() <= self.head {
             self.waiting_since = None;
             return false;
         }
@@ -55,7 +55,8 @@ impl Ring {
             return false;
         }
         let writer = self.slot(self.head).writer.load(Acquire);
-        (writer != 0 && !is_alive(writer)) || !self.has_live_process()
+        let holder = if writer != 0 { Some(writer) } else { self.header().tickets.0.holder(self.head) };
+        holder.is_some_and(|process| !is_alive(process)) || !self.has_live_process()
     }
 
     /// Returns true if a process that announced itself is still alive.
@@ -66,7 +67,7 @@ impl Ring {
 
     /// Returns true if producers have drawn tickets that are not read yet.
     pub fn is_pending(&self) -> bool {
-        self.header().tail.0.load(Acquire) > self.head
+        self.header().tickets.0.drawn() > self.head
     }
 
     /// Returns the number of process images that have announced themselves.

@@ -43,11 +43,10 @@ impl Ring {
     /// Publishes a chunk. Waits for a free slot, and fails if the ring is stopped.
     pub fn publish(&self, process: u32, thread: u32, words: &[u64]) -> Result<(), ClosedRing> {
         debug_assert!(words.len() <= CHUNK_WORDS);
-        let header = self.header();
         if self.is_stopped() {
             return Err(ClosedRing);
         }
-        let ticket = header.tail.0.fetch_add(1, AcqRel);
+        let ticket = self.header().tickets.0.draw(std::process::id());
         let slot = self.slot(ticket);
         let mut naps = 0;
         while slot.turn.load(Acquire) != ticket {
