@@ -33,7 +33,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         path = folder / name
         if not path.exists():
             source = PROGRAMS / f"{name}.c"
-            subprocess.run(["cc", "-O1", "-pthread", "-Wall", "-Werror", "-o", path, source], check=True)
+            # Without lazy binding, in which threads race for the linker's lock.
+            command = ["cc", "-O1", "-pthread", "-Wl,-z,now", "-Wall", "-Werror", "-o", path, source]
+            subprocess.run(command, check=True)
         return str(path)
 
     return built
@@ -64,6 +66,20 @@ def test_a_first_store_through_one_view_is_not_seen_too_early_in_another(
 @pytest.mark.parametrize("kind", ["self", "read-only", "moved", "gathered", "child", "parent"])
 def test_loads_see_what_the_kernel_wrote_through_the_memory_file_of_a_process(build: Build, kind: str) -> None:
     run_right(build("process_memory"), kind)
+
+
+@pytest.mark.parametrize("kind", ["mapped", "attached", "replaced", "private", "thread", "messages", "child", "copied"])
+def test_loads_see_what_the_kernel_wrote_however_their_page_is_mapped(
+    build: Build, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_right(build("kernel_writes"), kind)
+
+
+def test_a_run_ends_although_its_program_kills_busy_processes(build: Build) -> None:
+    options = cm.RunOptions(limit="all", protection=False)
+    [record] = cm.run([build("kills")], designs="none", options=options).records
+    assert str(record.configuration.workload.finish) == "exited=0"
 
 
 @pytest.mark.parametrize("kind", ["self", "pid", "thread", "link", "inside", "moved", "child"])

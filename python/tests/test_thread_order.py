@@ -44,16 +44,25 @@ def test_figures_of_threads_on_one_core_have_no_mark(casemate: Casemate, program
     assert "changed from outside" not in said.out
 
 
-@pytest.mark.parametrize("share", [1.0, 0.9, 0.7])
-def test_values_of_threads_on_several_cores_are_not_in_order_but_no_error(
-    casemate: Casemate, program: str, share: float
-) -> None:
-    """A limit may stop the thread with the stores that explain the loads of others."""
+def test_values_of_threads_on_several_cores_are_no_errors_with_any_limit(casemate: Casemate, program: str) -> None:
+    """A limit may stop the thread whose stores explain the loads of the others. The recording decides whether any load
+    differs.
+    """
     whole = cm.run([program], designs="none", options=cm.RunOptions(limit="all", protection=False)).records[0]
-    limit = str(int(whole.instructions * share))
-    said = casemate(
-        "run", *FOUR_CORES, "--no-attacks", "--design", "none", "--check-values", "--limit", limit, "--", program
-    )
-    assert said.code == 0, said.out
-    assert "not in order" in said.out
-    assert "FAILED" not in said.out
+    for share in (1.0, 0.9, 0.7):
+        limit = str(int(whole.instructions * share))
+        ask = ("run", *FOUR_CORES, "--no-attacks", "--design", "none", "--check-values", "--limit", limit)
+        record = casemate(*ask, "--json", "--", program).json()["records"][0]
+        values = record["checks"]["load_values"]
+        assert values["in_other_order"] == values["different"]
+        assert values["verdict"] == ("other-order" if values["different"] else "same")
+
+
+def test_a_verdict_of_values_in_another_order_is_no_failure() -> None:
+    options = cm.RunOptions(limit=2_000, check_values=True, protection=False)
+    record = cm.run(cm.BuiltIn("gups"), designs="none", options=options).records[0]
+    values = record.checks.load_values
+    assert values
+    changes = {"different": 3, "in_other_order": 3, "verdict": "other-order"}
+    checks = record.checks.model_copy(update={"load_values": values.model_copy(update=changes)})
+    assert (record.checks.verdict, checks.verdict) == ("passed", "not in order")

@@ -4,6 +4,7 @@ again in each of them.
 
 import ast
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -20,7 +21,7 @@ def check() -> None:
         tree = ast.parse(path.read_text())
     except (OSError, ValueError, SyntaxError):
         return
-    if not _is_guarded(tree, frame.f_lineno):
+    if _is_reached(tree.body, frame.f_lineno):
         raise CasemateError(
             f"{path}:{frame.f_lineno} starts a study while the script is imported, and each worker process imports the "
             'script: expected the study below a line `if __name__ == "__main__":`'
@@ -43,11 +44,68 @@ def _top_frame() -> FrameType | None:
     return found
 
 
-def _is_guarded(tree: ast.Module, line: int) -> bool:
-    """Returns true if the statement of a module at this line is below a comparison of the module's name."""
-    for statement in tree.body:
-        if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
-            return isinstance(statement, ast.If) and any(
-                isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(statement.test)
-            )
+def _is_reached(statements: Sequence[ast.stmt], line: int) -> bool:
+    """Returns true if an import of these statements, by a name other than `__main__`, may execute this line."""
+    for statement in statements:
+        if _has(statement, line):
+            return _is_reached_in(statement, line)
+        if _ends(statement):
+            return False
+    return False
+
+
+def _is_reached_in(statement: ast.stmt, line: int) -> bool:
+    if isinstance(statement, ast.If):
+        for branch, decision in ((statement.body, False), (statement.orelse, True)):
+            if any(_has(inner, line) for inner in branch):
+                return _value(statement.test) is not decision and _is_reached(branch, line)
+    if isinstance(statement, ast.Expr):
+        return _is_evaluated(statement.value)
+    for block in _blocks(statement):
+        if any(_has(inner, line) for inner in block):
+            return _is_reached(block, line)
     return True
+
+
+def _has(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """Returns the blocks of a statement such as `try`, `with` or `for`."""
+    parts = (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ()))
+    return [getattr(part, name, []) for part in parts for name in ("body", "orelse", "finalbody")]
+
+
+def _ends(statement: ast.stmt) -> bool:
+    """Returns true if an import of the statement certainly ends the program."""
+    if isinstance(statement, ast.If):
+        value = _value(statement.test)
+        return value is not None and any(map(_ends, statement.body if value else statement.orelse))
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return ast.unparse(statement.value.func) in {"sys.exit", "exit", "quit", "os._exit"}
+    return isinstance(statement, ast.Raise)
+
+
+def _is_evaluated(expression: ast.expr) -> bool:
+    """Returns false if an import leaves out the last operand, as in `__name__ == "__main__" and study()`."""
+    if not isinstance(expression, ast.BoolOp):
+        return True
+    decision = isinstance(expression.op, ast.Or)
+    return all(_value(operand) is not decision for operand in expression.values[:-1])
+
+
+def _value(test: ast.expr) -> bool | None:
+    """Returns the value of a condition for a name other than `__main__`; `None` if more than the name decides."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _value(test.operand)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        decision = isinstance(test.op, ast.Or)
+        values = [_value(operand) for operand in test.values]
+        return decision if decision in values else None if None in values else not decision
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        sides = {ast.unparse(test.left), ast.unparse(test.comparators[0])}
+        if sides == {"__name__", "'__main__'"} and isinstance(test.ops[0], ast.Eq | ast.NotEq):
+            return isinstance(test.ops[0], ast.NotEq)
+    return None
