@@ -107,3 +107,33 @@ def test_the_key_trefi_takes_precedence_over_refi(tmp_path: Path) -> None:
     text = DRAMSIM3.replace("tREFI = 9400", "tREFI = 9400\nREFI = 6241")
     assert made(tmp_path, "x.ini", text)["dram.timing.trefi"] == "9400"
     assert fates(tmp_path, "x.ini", text)["timing.REFI"] == ("no counterpart", "DRAMsim3 does not read this key")
+
+
+def test_the_additive_latency_delays_reads_and_writes(tmp_path: Path) -> None:
+    text = DRAMSIM3.replace("CWL = 12", "CWL = 12\nAL = 3")
+    found = made(tmp_path, "x.ini", text)
+    assert (found["dram.timing.cl"], found["dram.timing.cwl"]) == ("20", "15")
+    assert fates(tmp_path, "x.ini", text)["timing.AL"] == ("changed", "added to cl and cwl")
+
+
+def test_without_bank_groups_a_rank_has_the_banks_of_all_groups(tmp_path: Path) -> None:
+    text = DRAMSIM3.replace("bankgroups = 4\nbanks_per_group = 4", "bankgroups = 2\nbanks_per_group = 8")
+    parts = ("bank_groups", "banks_per_group", "ranks")
+
+    def organisation(enabled: str) -> list[str]:
+        line = f"bankgroup_enable = {enabled}\nbankgroups"
+        found = made(tmp_path, "x.ini", text.replace("bankgroups", line))
+        return [found[f"dram.organisation.{part}"] for part in parts]
+
+    assert organisation("true") == ["2", "8", "2"]
+    assert organisation("false") == ["1", "16", "2"]
+
+
+@pytest.mark.parametrize(
+    ("written", "groups"),
+    [("true", "4"), ("YES", "4"), ("on", "4"), ("1", "4"), ("false", "1"), ("No", "1"), ("off", "1"), ("0", "1")],
+)
+def test_a_truth_value_is_read_without_case_and_without_a_note(tmp_path: Path, written: str, groups: str) -> None:
+    text = DRAMSIM3.replace("rows = ", f"bankgroup_enable = {written}\nrows = ")
+    assert made(tmp_path, "x.ini", text)["dram.organisation.bank_groups"] == groups
+    assert fates(tmp_path, "x.ini", text)["dram_structure.bankgroup_enable"] == ("taken", "")

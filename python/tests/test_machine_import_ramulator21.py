@@ -98,6 +98,21 @@ def test_each_controller_is_a_channel_and_the_mapper_states_the_interleaving(tmp
     assert without["memory_system.channel_mapper.interleave_bits"] == "0"
 
 
+def test_the_interleaving_counts_the_bytes_of_a_burst(tmp_path: Path) -> None:
+    """A DDR5 burst has 64 bytes on 32 pins, and 128 bytes on 64 pins."""
+    wide = DDR5.replace("width: 32", "width: 64")
+    for text, bits, lines in (
+        (RAMULATOR21, 0, "1"),
+        (RAMULATOR21, 3, "8"),
+        (DDR5, 1, "2"),
+        (wide, 0, "2"),
+        (wide, 1, "4"),
+    ):
+        two = text + text.partition("  controllers:\n")[2]
+        found = made(tmp_path, "x.yaml", two.replace("interleave_bits: 1", f"interleave_bits: {bits}"))
+        assert (found["memory.channels"], found["memory.interleave.lines"]) == ("2", lines), (bits, lines)
+
+
 def test_entries_of_lists_have_names_and_derived_lists_have_one_row(tmp_path: Path) -> None:
     found = fates(tmp_path, "x.yaml", RAMULATOR21)
     assert found[f"{FIRST}.dram.timing.nRCD"] == ("taken", "")
@@ -156,6 +171,10 @@ REFUSED = (
         "controllers.1.dram.timing.nRCD is '14', but memory_system.controllers.0.dram.timing.nRCD is '12'",
     ),
     (RAMULATOR21 + CONTROLLER21.replace("        cap: 3\n", ""), "controllers.1.row_policy.cap is missing, but"),
+    (
+        RAMULATOR21 + CONTROLLER21.replace("        cap: 3\n", "        cap: 3\n        window: 7\n"),
+        "controllers.1.row_policy.window is '7', but memory_system.controllers.0.row_policy.window is missing",
+    ),
     (
         (RAMULATOR21 + CONTROLLER21).replace("interleave_bits: 1", "interleave_bits: 99"),
         "interleave_bits is 99: expected a number from 0 to 32",
