@@ -3,6 +3,11 @@
 from pathlib import Path
 
 import pytest
+from casemate.laboratory.explaining import explain_together
+from casemate.laboratory.requests import Read
+from casemate.plots import timeline
+from casemate.schemas.explain import Spread
+from casemate.text.amounts import counted
 from conftest import Casemate
 
 
@@ -60,3 +65,50 @@ def test_explain_with_an_address_describes_the_read_of_that_line(casemate: Casem
     alone = casemate(*ask, "--json").json()["explanations"][0]
     assert (alone["spread"], alone["address"], alone["spans"]) == (None, median["address"], median["spans"])
     assert f"the line at {median['address']:#x}" in casemate(*ask).out
+
+
+TWO_BANKS = {
+    "machine.dram.organisation.bank_groups": 1, "machine.dram.organisation.banks_per_group": 2,
+    "machine.memory.size": "256 MB",
+}  # fmt: skip
+"""Changes of a machine to two banks in each rank, so that each read with metadata meets two rows of one bank."""
+
+
+def shown(
+    designs: list[str], no_conflict: bool, changes: dict[str, object] | None = None
+) -> list[tuple[Spread, list[str]]]:
+    """Returns the spread under each design, with its lines of text."""
+    access = Read(lines=99, no_conflict=no_conflict)
+    found = explain_together(designs, access, changes=changes).explanations
+    assert all(len(line) <= 100 for each in found for line in timeline.among(each, found))
+    return [(each.spread, timeline.among(each, found)) for each in found if each.spread]
+
+
+def test_a_line_under_three_designs_is_nearest_to_the_medians_of_all_designs() -> None:
+    for designs, word in ((["sc64-bmt", "vault"], "both"), (["sc64-bmt", "vault", "none"], "all")):
+        for _, (selected, *_) in shown(designs, no_conflict=False):
+            assert f"of all 99 lines, the nearest to the medians of {word} designs, at 0x" in selected
+        for spread, (selected, fetched, *_) in shown(designs, no_conflict=True):
+            lines = f"of {spread.typical} lines, the nearest to the medians of these lines under {word} designs, at 0x"
+            assert lines in selected
+            assert fetched == f"each of these lines fetches no two rows of one bank, under {word} designs"
+
+
+def test_if_each_line_has_conflicts_the_text_states_the_fewest_pairs() -> None:
+    ((spread, text),) = shown(["ctr-mac"], no_conflict=True, changes=TWO_BANKS)
+    assert (spread.clashes, 0 < spread.typical < 99) == (1, True)
+    assert f"the median of the {spread.typical} lines that fetch only 1 pair of rows of one bank, at 0x" in text[0]
+    assert text[2] == "the access fetches 1 pair of rows of one bank, so fetches wait for each other"
+
+
+def test_lines_of_several_designs_are_selected_by_the_sum_of_their_pairs() -> None:
+    found = shown(["ctr-mac-version", "vault", "none"], no_conflict=True, changes=TWO_BANKS)
+    pairs = [spread.clashes for spread, _ in found]
+    assert pairs[0] > pairs[2] == 0
+    for spread, (_, fetched, _, *own) in found:
+        assert (
+            fetched
+            == f"each of these lines fetches only {sum(pairs)} pairs of rows of one bank, added over all designs"
+        )
+        waits = f"the access fetches {counted(spread.clashes, 'pair')} of rows of one bank, so fetches wait for"
+        assert own == ([f"{waits} each other"] if spread.clashes else [])

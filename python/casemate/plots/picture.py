@@ -2,6 +2,7 @@
 
 import io
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
     horizon = timeline.horizon_ns(explanations)
     for axis, explanation in zip(axes[:, 0], explanations, strict=True):
         _panel(axis, explanation, horizon)
-        axis.set_title(_heading(explanation, len(explanations)), loc="left", fontsize=9)
+        axis.set_title(_heading(explanation, explanations), loc="left", fontsize=9)
     scenario = explanations[0].scenario
     position = {"controller": "the memory controller", "l2": "L2"}[scenario.start]
     reached = f"reached {'the persist buffer' if scenario.of == 'store' else position}"
@@ -109,14 +110,14 @@ def _draw_span(axis: Any, span: Span, position: int, look: tuple[str, float]) ->
         )
 
 
-def _heading(explanation: Explanation, designs: int) -> str:
+def _heading(explanation: Explanation, together: Sequence[Explanation]) -> str:
     """Returns the heading: design, latency, line, conditions and the meaning of colours, in lines that fit above the
     axis.
     """
     until = f"{timeline.UNTIL[explanation.until]}{timeline.until_whole(explanation)}"
     lines = [
         f"{explanation.design} on {explanation.machine}: {explanation.latency_ns:.1f} ns {until}",
-        *timeline.among(explanation, designs),
+        *timeline.among(explanation, together),
         timeline.value(explanation),
         f"{timeline.condition(explanation)}; solid: critical path"
         f"{', shaded: where nine in ten lines end' if explanation.spread else ''}",

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from casemate.plots import colours
 from casemate.plots.timeline_rows import TimelineRow, rows, title
-from casemate.schemas.explain import AesBandwidth, Explanation, Explanations, Meets, Of, Span, Until
+from casemate.schemas.explain import AesBandwidth, Explanation, Explanations, Meets, Of, Span, Spread, Until
 from casemate.tables import layouts
 from casemate.text import amounts
 
@@ -55,6 +55,7 @@ MEETING: dict[Meets, str] = {
     "full-buffer": "oldest's: steps of the entry that drains first, which makes room for the store",
     "overflow": "the store, or its drain if the counter is late, has the other lines of its group encrypted anew",
 }
+NO_PAIR = "no two rows of one bank"
 PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
 
 LABEL_COLUMNS = 24
@@ -86,28 +87,47 @@ def value(explanation: Explanation) -> str:
     return f"{says} {shown}{repeated}"
 
 
-def among(explanation: Explanation, designs: int) -> list[str]:
-    """Returns the address of the line, and the spread of the tried lines' latencies, in a sentence each. The timelines
-    of `designs` designs show this line.
+def among(explanation: Explanation, together: Sequence[Explanation]) -> list[str]:
+    """Returns the address of the line, its selection, and the spread of the tried lines' latencies, in a sentence each.
+    All explanations of `together` show this line, each under another design.
     """
     spread, address = explanation.spread, f"{explanation.address:#x}"
     if spread is None:
         return [f"the line at {address}"]
-    pairs = f"{amounts.counted(spread.clashes, 'pair')} of rows of one bank"
-    lines = f"all {spread.lines} lines"
-    if spread.no_conflict:
-        fetched = f"only {pairs}" if spread.clashes else "no two rows of one bank"
-        lines = f"the {spread.typical} lines that fetch {fetched}"
-    medians = f"the medians of {'both' if designs == 2 else 'all'} designs"
-    selected = f"the median of {lines}" if designs == 1 else f"of {lines}, the nearest to {medians}"
     percentiles = (spread.p5_ns, spread.p50_ns, spread.p95_ns)
+    waits = f"the access fetches {_pairs(spread.clashes)}, so fetches wait for each other"
     return [
-        f"{selected}, at {address}",
+        *(_selected(spread, address) if len(together) == 1 else _selected_together(spread, address, together)),
         "all {} lines: 5th percentile {:.1f}, median {:.1f}, 95th percentile {:.1f} ns".format(
             spread.lines, *percentiles
         ),
-        *([f"the access fetches {pairs}, so fetches wait for each other"] if spread.clashes else []),
+        *([waits] if spread.clashes else []),
     ]
+
+
+def _selected(spread: Spread, address: str) -> list[str]:
+    """Returns the selection of the line under one design."""
+    if not spread.no_conflict:
+        return [f"the median of all {spread.lines} lines, at {address}"]
+    fetched = f"only {_pairs(spread.clashes)}" if spread.clashes else NO_PAIR
+    return [f"the median of the {spread.typical} lines that fetch {fetched}, at {address}"]
+
+
+def _selected_together(spread: Spread, address: str, together: Sequence[Explanation]) -> list[str]:
+    """Returns the selection of the line under several designs: by the sum of their pairs, then by their medians."""
+    designs = f"{'both' if len(together) == 2 else 'all'} designs"
+    if not spread.no_conflict:
+        return [f"of all {spread.lines} lines, the nearest to the medians of {designs}, at {address}"]
+    pairs = sum(each.spread.clashes for each in together if each.spread)
+    fetched = f"only {_pairs(pairs)}, added over {designs}" if pairs else f"{NO_PAIR}, under {designs}"
+    return [
+        f"of {spread.typical} lines, the nearest to the medians of these lines under {designs}, at {address}",
+        f"each of these lines fetches {fetched}",
+    ]
+
+
+def _pairs(clashes: int) -> str:
+    return f"{amounts.counted(clashes, 'pair')} of rows of one bank"
 
 
 def aes(found: AesBandwidth) -> str:
@@ -156,7 +176,7 @@ def timelines(found: Explanations, columns: int) -> RenderableType:
     scale = Scale.of(found.explanations, columns)
     parts: list[RenderableType] = []
     for explanation in found.explanations:
-        parts += [_timeline(explanation, scale, len(found.explanations)), Text("")]
+        parts += [_timeline(explanation, scale, found.explanations), Text("")]
     if found.difference_ns is not None:
         parts.append(_difference(found))
     return Group(*parts)
@@ -168,7 +188,7 @@ def until_whole(explanation: Explanation) -> str:
     return f" for the words asked for, {max(releases):.1f} ns for the line" if len(releases) > 1 else ""
 
 
-def _timeline(explanation: Explanation, scale: Scale, designs: int) -> RenderableType:
+def _timeline(explanation: Explanation, scale: Scale, together: Sequence[Explanation]) -> RenderableType:
     scenario = explanation.scenario
     heading = Text.assemble(
         (explanation.design, "bold"),
@@ -177,7 +197,7 @@ def _timeline(explanation: Explanation, scale: Scale, designs: int) -> Renderabl
         (f"{explanation.latency_ns:.1f} ns", "bold"),
         f" {UNTIL[explanation.until]}" if scenario.of != "read" else until_whole(explanation),
     )
-    lines = [heading, *map(Text, among(explanation, designs)), Text(value(explanation)), _axis(scale)]
+    lines = [heading, *map(Text, among(explanation, together)), Text(value(explanation)), _axis(scale)]
     critical = {id(span) for span in explanation.critical_path()}
     for row in rows(explanation):
         lines.append(_line(row, scale, any(id(span) in critical for span in row.spans)))

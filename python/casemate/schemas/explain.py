@@ -122,10 +122,10 @@ class Spread(Result):
     lines: int
     """Number of tried lines, drawn from the whole memory."""
     no_conflict: bool
-    """True if only lines with the fewest `clashes` could be explained."""
+    """True if only lines with the fewest `clashes`, added over all explained designs, could be explained."""
     typical: int
-    """Number of lines that could be explained: all, or with `no_conflict` those with the fewest `clashes`. The
-    explained line has the median latency among them.
+    """Number of lines that could be explained: all, or with `no_conflict` those with the fewest `clashes`. Among them,
+    the explained line is nearest to the median latency, or to the medians of these lines under all explained designs.
     """
     clashes: int
     """Pairs of lines that the explained access fetches from different rows of one bank. The requested state of the rows
