@@ -124,6 +124,7 @@ def test_a_dry_run_with_a_damaged_table_counts_the_other_tables(casemate: Casema
 def test_a_dry_run_names_commands_that_are_not_recorded_yet(casemate: Casemate) -> None:
     plan = casemate("sweep", "--dry-run", "--json", "--limit", "10K", "--", "true").json()
     assert (plan["points"], plan["not_recorded"]) == (2, ["true"])
+    assert plan["without_limit"] == []
 
 
 def test_a_failed_point_is_repeated_only_on_request(casemate: Casemate, scheduler: str) -> None:

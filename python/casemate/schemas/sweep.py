@@ -33,6 +33,8 @@ class SweepPlan(Result):
     """Points that the folder has as failed; they are not repeated without `--retry`."""
     not_recorded: tuple[str, ...]
     """Programs that the study has to record first; their points are not counted as done."""
+    without_limit: tuple[str, ...] = ()
+    """Those of these programs that the study records to their end; `disk_bytes` leaves out these recordings."""
     workers: int
     """Worker processes of this computer that the study would use."""
     seconds: float | None

@@ -71,6 +71,8 @@ class Recordings:
         """Commands that a built-in workload represents."""
         self.unrecorded_instructions = 0
         """Maximum number of instructions of these commands, as far as they have a limit."""
+        self.without_limit: list[str] = []
+        """Those of these commands that are recorded to their end, so that the length is not known."""
 
     def input(self, given: Input) -> Kernel | StoredTrace:
         """Returns an input that workers can repeat; records a command, unless the folder has its recording. Raises
@@ -83,8 +85,10 @@ class Recordings:
             return StoredTrace(self._content(path), str(path.absolute()), path.name, given.persistent)
         if not self._records and self._must_record(given):
             self.not_recorded.append(given.name)
-            limit = given.limit
-            self.unrecorded_instructions += 0 if limit is None else arguments.instructions(limit, "limit")
+            if given.limit is None:
+                self.without_limit.append(given.name)
+            else:
+                self.unrecorded_instructions += arguments.instructions(given.limit, "limit")
             return Kernel("gups", {"updates": str(len(self.not_recorded))})
         path = self.recording(given)
         return StoredTrace(self._content(path), str(path.absolute()), path.name, given.program.persistent)

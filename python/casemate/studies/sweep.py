@@ -142,7 +142,8 @@ def plan(study: Study, folder: Path | str | None, workers: Workers) -> SweepPlan
     recorded = BYTES_OF_A_MILLION * recordings.unrecorded_instructions // 1_000_000
     return SweepPlan(
         study=study.name, folder=str(path), points=len(points), kept=kept, failed=failed,
-        not_recorded=tuple(dict.fromkeys(recordings.not_recorded)), workers=count,
+        not_recorded=tuple(dict.fromkeys(recordings.not_recorded)),
+        without_limit=tuple(dict.fromkeys(recordings.without_limit)), workers=count,
         seconds=fmean(done) * left / count if done else None,
         disk_bytes=TABLE_BYTES * min(left, TABLES) + ROW_BYTES * left + recorded,
         memory_bytes=max(point.memory_bytes for point in points) * count,

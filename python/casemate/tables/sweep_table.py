@@ -22,7 +22,7 @@ def plan(found: SweepPlan) -> RenderableType:
         ("points", f"{count(found.points)}, of which {count(found.kept)} are done"),
         ("to do", f"{count(left)} on {amounts.counted(found.workers, 'worker')}"),
         ("time", time if left else "none"),
-        ("disk", f"about {amounts.size(found.disk_bytes)}"),
+        ("disk", f"about {amounts.size(found.disk_bytes)}{_left_out(found)}"),
         ("memory", f"up to {amounts.size(found.memory_bytes)}"),
     ]
     if found.failed:
@@ -32,6 +32,15 @@ def plan(found: SweepPlan) -> RenderableType:
     width = max(len(name) for name, _ in lines)
     head = Text(f"study {found.study}, results in {found.folder}", style="bold")
     return Group(head, *(Text(f"  {name:{width}}  {value}") for name, value in lines))
+
+
+def _left_out(found: SweepPlan) -> str:
+    """Returns the recordings that the estimate of the disk leaves out; empty if there are none."""
+    if not found.without_limit:
+        return ""
+    some = found.without_limit != found.not_recorded
+    recordings = f"the recordings of {', '.join(found.without_limit)}" if some else "recordings"
+    return f", without {recordings}, whose length is not known"
 
 
 def tables(found: SweepResult) -> RenderableType:
