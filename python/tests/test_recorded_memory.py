@@ -34,7 +34,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         if not path.exists():
             source = PROGRAMS / f"{name}.c"
             # Without lazy binding, in which threads race for the linker's lock.
-            command = ["cc", "-O1", "-pthread", "-Wl,-z,now", "-Wall", "-Werror", "-o", path, source]
+            command = ["cc", "-O1", "-pthread", "-Wl,-z,now", "-Wall", "-Werror", "-o", str(path), str(source)]
             subprocess.run(command, check=True)
         return str(path)
 
