@@ -104,6 +104,13 @@ def test_two_designs_of_one_name_are_refused_before_anything_runs(tmp_path: Path
         cm.run(GUPS, designs=[str(mine), "none"])
 
 
+def test_two_machines_of_one_name_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text((DESIGNS.parent / "machines" / "modern.toml").read_text())
+    with pytest.raises(cm.CasemateError, match=r"mine\.toml and modern are both called 'modern'"):
+        cm.run(GUPS, machine=[str(mine), "modern"])
+
+
 def test_python_results_have_a_short_repr() -> None:
     results = cm.run(SMALL, options=cm.RunOptions(limit="20K", protection=False))
     assert repr(results).startswith("<RunResults: gups on modern: none 1.000x, sc64-bmt ")

@@ -129,6 +129,15 @@ REFUSED = (
 )
 
 
+def test_an_import_does_not_overwrite_its_configuration(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "x.ini").write_text(DRAMSIM3)
+    (tmp_path / "link.toml").symlink_to("x.ini")
+    for output in ("x.ini", "link.toml"):
+        said = casemate("machine", "import", "x.ini", "-o", output)
+        assert (said.code, "is the configuration itself: expected another file" in said.err) == (2, True)
+    assert (tmp_path / "x.ini").read_text() == DRAMSIM3
+
+
 @pytest.mark.parametrize(("name", "text", "expected"), REFUSED, ids=[expected for *_, expected in REFUSED])
 def test_a_file_that_is_no_machine_configuration_is_refused(
     casemate: Casemate, tmp_path: Path, name: str, text: str, expected: str

@@ -119,6 +119,24 @@ impl ExcerptSpec {
     }
 }
 
+/// Loads designs or machines. Two with the same name are an error, because their results would be confused.
+fn of_different_names<T>(
+    files: &[String],
+    load: impl Fn(&str) -> PyResult<T>,
+    name: impl Fn(&T) -> &String,
+) -> PyResult<Vec<T>> {
+    let mut loaded: Vec<T> = Vec::new();
+    for file in files {
+        let one = load(file)?;
+        if let Some(same) = loaded.iter().position(|other| name(other) == name(&one)) {
+            let (other, name) = (&files[same], name(&one));
+            return Err(refused(format!("{other} and {file} are both called '{name}': give one of them another name")));
+        }
+        loaded.push(one);
+    }
+    Ok(loaded)
+}
+
 impl RunSpec {
     /// The options of all simulations: every machine with every design.
     pub(crate) fn options(&self) -> PyResult<Vec<runner::RunOptions>> {
@@ -133,12 +151,12 @@ impl RunSpec {
             ..
         } = self;
         runner::check_tables(tables).map_err(refused)?;
-        let designs = self.designs_of_different_names()?;
+        let designs = of_different_names(&self.designs, |file| self.changes.design(file), |design| &design.name)?;
+        let machines = of_different_names(&self.machines, |file| self.changes.machine(file), |machine| &machine.name)?;
         let mut all = Vec::new();
-        for (index, machine) in self.machines.iter().enumerate() {
-            let machine = self.changes.machine(machine)?;
+        for (index, machine) in machines.iter().enumerate() {
             for design in &designs {
-                let names = self.apart(&machine, design);
+                let names = self.apart(machine, design);
                 let bus = bus.as_ref().map(|bus| bus.options().of_one(&names));
                 let excerpt = excerpt.as_ref().map(|excerpt| excerpt.options().of_one(&names));
                 let (machine, design) = (machine.clone(), design.clone());
@@ -167,21 +185,6 @@ impl RunSpec {
         let machine = (self.machines.len() > 1).then_some(machine.name.as_str());
         let design = (self.designs.len() > 1).then_some(design.name.as_str());
         machine.into_iter().chain(design).collect()
-    }
-
-    /// The designs. Two designs with the same name are an error, because their results would be confused.
-    fn designs_of_different_names(&self) -> PyResult<Vec<Design>> {
-        let mut designs: Vec<Design> = Vec::new();
-        for file in &self.designs {
-            let design = self.changes.design(file)?;
-            if let Some(same) = designs.iter().position(|other| other.name == design.name) {
-                let (other, name) = (&self.designs[same], &design.name);
-                let rule = format!("{other} and {file} are both called '{name}': give one of them another name");
-                return Err(refused(rule));
-            }
-            designs.push(design);
-        }
-        Ok(designs)
     }
 
     /// Maximum number of instructions of each simulation, if it is known for all programs.

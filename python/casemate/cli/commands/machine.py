@@ -51,6 +51,8 @@ def import_(path: Path, name: str | None, output: Path | None, as_json: bool) ->
     from casemate import imported
     from casemate.tables import layouts
 
+    if output and output.exists() and output.samefile(path):
+        raise click.UsageError(f"-o {output} is the configuration itself: expected another file for the machine")
     machine = imported.import_machine(path, name=name)
     if output:
         screen.write_whole(output, machine.toml.encode())
