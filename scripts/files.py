@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def tracked(*patterns: str, root: Path = ROOT) -> list[Path]:
+def tracked(*patterns: str) -> list[Path]:
     """Returns the files of the repository that match any of the patterns, in order. `*` matches within one folder, and
     `**/` any number of folders, also none. A pattern that begins with `!` excludes files.
     """
@@ -16,5 +16,5 @@ def tracked(*patterns: str, root: Path = ROOT) -> list[Path]:
     given = [
         f":(glob,exclude){pattern[1:]}" if pattern.startswith("!") else f":(glob){pattern}" for pattern in patterns
     ]
-    listed = subprocess.run(["git", "ls-files", "--", *given], cwd=root, capture_output=True, text=True, check=True)
-    return [root / name for name in sorted(listed.stdout.splitlines()) if (root / name).is_file()]
+    listed = subprocess.run(["git", "ls-files", "--", *given], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in sorted(listed.stdout.splitlines()) if (ROOT / name).is_file()]

@@ -292,8 +292,8 @@ impl Recorder {
         }
     }
 
-    /// Takes up what other processes have written into the memory of this one. A process that writes to another one
-    /// lets it know by a further call, so the written process is in a call, too.
+    /// Takes up the bytes that other processes have written into the memory of this one, after each of its calls. The
+    /// recorder does not see such a write before the next call of the written process.
     fn take_remote_writes(&self, thread: &mut Thread) {
         let writes = &self.ring.between_processes().remote_writes;
         let posted = writes.posted();

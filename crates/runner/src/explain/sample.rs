@@ -19,7 +19,7 @@ use units::{Duration, LineAddr, LineLength, PhysAddr, Word};
 /// Separates these draws from all other draws of the same seed.
 const PURPOSE: u64 = 0x6578_706c_6169_6e73;
 
-/// LineToExplain of the lines to measure.
+/// Selection of the lines to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Lines {
@@ -52,7 +52,7 @@ pub(super) struct LineLatency {
     pub clashes: usize,
 }
 
-/// LineToExplain of the line to explain.
+/// The line to explain, and the latencies of all measured lines.
 pub(super) struct LineToExplain {
     /// Position of the line in the sample.
     pub line: usize,

@@ -142,7 +142,8 @@ class Address(click.ParamType[int]):
 @click.option(
     "--no-conflict",
     is_flag=True,
-    help="Show the median of only those lines that fetch no two rows of one bank, so that --row holds for all fetches.",
+    help="Show the median of only those lines that fetch no two rows of one bank, or the fewest. --row then holds for "
+    "their fetches, unless memory is refreshed meanwhile; PCM has no such rows.",
 )
 @options.seed
 @options.svg
