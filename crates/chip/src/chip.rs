@@ -190,7 +190,8 @@ impl Chip {
             journey.changed = true;
             return;
         }
-        self.give_up(line);
+        let dirty = self.give_up(line);
+        self.dropped(line, dirty);
         // Changes that wait for a persist buffer enter it in program order.
         if in_memory && !keeps(&self.shadow.borrow(), line) {
             self.count(|counters| counters.foreign_writes += 1);
@@ -198,10 +199,9 @@ impl Chip {
         }
     }
 
-    /// Removes a line from all caches.
-    fn give_up(&self, line: LineAddr) {
-        self.cores.recall(line);
-        self.llc.borrow_mut().invalidate(line);
+    /// Removes a line from all caches. Returns true if one of them had the line dirty.
+    fn give_up(&self, line: LineAddr) -> bool {
+        self.cores.recall(line).is_some() | self.llc.borrow_mut().invalidate(line)
     }
 
     /// Passes a line that left the checker through the shadow, which compares its content, and through the last-level

@@ -130,13 +130,13 @@ impl Llc {
         self.enter_at(held, line, dirty)
     }
 
-    /// Drops a line, unless it is locked.
-    pub fn invalidate(&mut self, line: LineAddr) {
+    /// Drops a line, unless it is locked. Returns true if it dropped a dirty line.
+    pub fn invalidate(&mut self, line: LineAddr) -> bool {
         if self.is_locked(line) {
-            return;
+            return false;
         }
         self.unmark(line);
-        self.tags.invalidate(line.0);
+        self.tags.invalidate(line.0) == Some(true)
     }
 
     /// Marks a line as clean and keeps it; the caller writes it to memory. Returns true if the line was dirty. A cache

@@ -3,8 +3,10 @@
 //! A core executes in advance of the clock: its L1D may accept a store, and the line may leave for memory, before the
 //! clock reaches that store. The written content then lacks the store, and no cache has the line dirty. A line that is
 //! stored to past the caches may also leave while an earlier store of the program is still in the store queue. Its
-//! stores leave that queue, and are accepted, only after the earlier store. This part tracks lines of both kinds until
-//! they are written to memory again.
+//! stores leave that queue, and are accepted, only after the earlier store. The caches drop a line at once that the
+//! kernel changes, although the change takes effect only after earlier stores of its program: until then the stores
+//! that the caches had accepted must survive. This part tracks lines of all three kinds until they are written to
+//! memory again.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::LineAddr;
@@ -49,6 +51,14 @@ impl LeftBehind {
     pub fn leaves(&mut self, line: LineAddr) {
         if let Some(stores) = self.to_come.get_mut(&line) {
             stores.behind = stores.count;
+        }
+    }
+
+    /// Notes that the caches drop a line; no other part has its stores if it was `dirty`.
+    pub fn dropped(&mut self, line: LineAddr, dirty: bool) {
+        self.leaves(line);
+        if dirty {
+            self.lines.insert(line);
         }
     }
 
@@ -116,6 +126,20 @@ mod tests {
         assert!(behind.has(LINE));
         behind.carried(LINE);
         assert!(!behind.has(LINE));
+    }
+
+    #[test]
+    fn a_dropped_dirty_line_and_the_stores_to_come_are_left_behind_until_memory_receives_them() {
+        for dirty in [true, false] {
+            let mut behind = with_two_stores();
+            behind.taken_up(LINE);
+            behind.dropped(LINE, dirty);
+            assert_eq!(behind.has(LINE), dirty, "a clean line is in memory with the store that was taken up");
+            behind.taken_up(LINE);
+            assert!(behind.has(LINE), "the caches dropped the second store before the clock reached it");
+            behind.carried(LINE);
+            assert!(!behind.has(LINE));
+        }
     }
 
     #[test]

@@ -110,6 +110,14 @@ impl Chip {
         self.with_left_behind(|left_behind| left_behind.leaves(line));
     }
 
+    /// Notes that the caches drop a line that the kernel changes.
+    pub(super) fn dropped(&self, line: LineAddr, dirty: bool) {
+        if self.has_planted(ChipBug::DroppedLinesForgotten) {
+            return;
+        }
+        self.with_left_behind(|left_behind| left_behind.dropped(line, dirty));
+    }
+
     /// Notes that a line leaves past the caches for memory.
     pub(super) fn leaves_past_caches(&self, line: LineAddr) {
         self.with_left_behind(|left_behind| left_behind.leaves_past_caches(line));

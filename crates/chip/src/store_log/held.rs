@@ -104,4 +104,12 @@ impl CertainContent {
     pub fn last(&self) -> Option<&Store> {
         self.last.as_ref()
     }
+
+    /// Latest store in the line, unless the kernel has overwritten it: the line then shows no store. A change by the kernel
+    /// may reach memory before stores to other lines.
+    pub fn last_shown(&self) -> Option<&Store> {
+        let is_shown =
+            |store: &&Store| store.range.is_empty() || store.range.clone().any(|index| self.made[index] == store.order);
+        self.last.as_ref().filter(is_shown)
+    }
 }

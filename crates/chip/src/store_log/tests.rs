@@ -131,3 +131,21 @@ fn a_change_by_the_kernel_is_certain_as_soon_as_the_design_makes_it_durable() {
     assert_eq!(changed_content(Certain::Arrived), [1, 2, 2], "the controller writes it before the next store");
     assert_eq!(changed_content(Certain::Fenced), [1, 1, 2], "when its write has ended");
 }
+
+/// A change by the kernel replaces the whole line, so memory then shows no store of the line, and may have received the
+/// change before earlier stores to other lines.
+#[test]
+fn a_line_that_the_kernel_has_overwritten_shows_no_store_until_the_next_one() {
+    let mut log = StoreLog::new(1, Certain::Accepted);
+    let shows = |log: &StoreLog| log.surviving_of(LINES[0]).held.last_shown().map(|store| store.number);
+    store(&mut log, LINES[0]);
+    log.accept(0, LINES[0]);
+    assert_eq!(shows(&log), Some(0));
+    log.shown(0, LINES[0], &[9; LINE_BYTES]);
+    log.change_accepted(0, LINES[0]);
+    assert_eq!(shows(&log), None);
+    assert_eq!(log.surviving_of(LINES[0]).held.last().map(|store| store.number), Some(0));
+    store(&mut log, LINES[0]);
+    log.accept(0, LINES[0]);
+    assert_eq!(shows(&log), Some(1));
+}

@@ -28,6 +28,8 @@ bugs! {
     PastCachesDropped,
     /// Memory does not receive a line that the kernel has changed.
     KernelChangesNotWritten,
+    /// The battery leaves the stores to a line that the caches have dropped because the kernel changes the line later.
+    DroppedLinesForgotten,
 
     // In the account of stores.
     /// The account does not note that a store overtakes an earlier store of its program.
@@ -45,11 +47,12 @@ impl ChipBug {
     /// Bugs in the battery of durable caches; the losses of power in whole runs (`runner`) must find them.
     pub const OF_BATTERIES: [ChipBug; 2] = [ChipBug::CombiningLinesForgotten, ChipBug::LinesOnTheWayForgotten];
     /// Bugs on the way of stores, and in the account of stores; the verdicts on losses of power (`runner`) must find them.
-    pub const OF_LOSSES: [ChipBug; 7] = [
+    pub const OF_LOSSES: [ChipBug; 8] = [
         ChipBug::StoresSwapped,
         ChipBug::QueuedStoresDropped,
         ChipBug::PastCachesDropped,
         ChipBug::KernelChangesNotWritten,
+        ChipBug::DroppedLinesForgotten,
         ChipBug::OvertakingNotNoted,
         ChipBug::LeftOutNotCounted,
         ChipBug::KernelChangesNotNoted,

@@ -65,6 +65,19 @@ fn changed(shows: fn(u64, units::Line) -> Op) -> Vec<Op> {
     ops
 }
 
+/// Stores to lines that the kernel changes soon afterwards, behind stores to other lines.
+fn stored_and_changed() -> Vec<Op> {
+    let mut ops: Vec<Op> = (0..10).map(|line| Op::Shows(addr(line), filled(1000 + line))).collect();
+    for round in 0..60 {
+        let line = round % 10;
+        ops.push(Op::Store(addr(line), round + 1));
+        ops.extend([Op::Work; 40]);
+        ops.extend((0..4).map(|store| Op::Store(addr(20 + store * 16 + line), round + 1)));
+        ops.push(Op::Shows(addr(line), filled(round)));
+    }
+    ops
+}
+
 /// A program, and the part of its memory that is durable.
 #[derive(Clone)]
 struct Program {
@@ -131,6 +144,12 @@ fn memory_has_the_changes_by_the_kernel_to_lines_that_no_program_stored_to() {
     let persistent = Persistent::Mapped;
     let mapped = Program { ops: changed(Op::ShowsMapped), persistent };
     mapped.loses_nothing(&["bbb", "secpb-cobcm", "plp-sp", "plp-pipelined"], 30);
+}
+
+/// The caches drop such a line before the clock reaches the change: its stores must survive until then.
+#[test]
+fn stores_to_a_line_survive_until_a_later_change_by_the_kernel() {
+    Program::of(stored_and_changed()).loses_nothing(&DESIGNS, 60);
 }
 
 /// The verdict compares the content of a line with its stores under way, one after the other. If the verdict began anew
@@ -209,6 +228,14 @@ mod planted {
             let mapped = Program { ops: changed(Op::ShowsMapped), persistent: Persistent::Mapped };
             let found = wrong(design, &mapped, 10, ChipBug::KernelChangesNotWritten);
             assert!(are_bytes(&found), "{design}, mapped: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_store_to_a_line_that_is_dropped_for_a_later_change_is_missed() {
+        for design in ["eadr", "secure-eadr"] {
+            let found = wrong(design, &Program::of(stored_and_changed()), 60, ChipBug::DroppedLinesForgotten);
+            assert!(are_bytes(&found), "{design}: {found:?}");
         }
     }
 

@@ -173,7 +173,7 @@ impl<'a> Judge<'a> {
         let mut fits = Vec::new();
         let mut there = vec![0; self.log.counts().count()];
         for (line, surviving) in self.log.surviving() {
-            if let Some(last) = surviving.held.last() {
+            if let Some(last) = surviving.held.last_shown() {
                 there[last.core] = there[last.core].max(last.number + 1);
             }
             if self.persistent.is_all() || surviving.is_stored_to() || surviving.before.is_changed {
