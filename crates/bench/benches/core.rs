@@ -122,7 +122,7 @@ fn simulate(config: &NodeConfig, lines: u64) -> u64 {
             }
         }
         if pause == Pause::Finished && out.is_empty() {
-            return node.counters().cycles;
+            return node.counts().cycles;
         }
     }
 }

@@ -25,11 +25,11 @@ use protection::design::{DataLines, Parts, Point, Seeds, TreeKind};
 use protection::execution::{Untimed, run_now};
 use protection::ledger::Reuse;
 use protection::media::Media;
-use protection::moving::{MovingCounters, MovingLines, SystemPort};
+use protection::moving::{MovingCounts, MovingLines, SystemPort};
 use protection::ownership::Asker;
 use protection::planted::{Bug, PlantedBug};
 use protection::scheme::{DurableCaches, Scheme};
-use protection::speculation::{Speculation, SpeculationCounters};
+use protection::speculation::{Speculation, SpeculationCounts};
 use protection::verbs::{Fault, Slot, Untrusted};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -268,7 +268,7 @@ impl Victim {
     }
 
     /// Counters of the moving lines, if lines move.
-    pub fn moved(&self) -> Option<MovingCounters> {
+    pub fn moved(&self) -> Option<MovingCounts> {
         self.scheme.moving().map(MovingLines::counted)
     }
 
@@ -338,7 +338,7 @@ impl Victim {
     }
 
     /// Counters of the speculation on the content of lines, if the design speculates.
-    pub fn speculated(&self) -> Option<SpeculationCounters> {
+    pub fn speculated(&self) -> Option<SpeculationCounts> {
         self.scheme.cryptography().speculation().map(Speculation::counted)
     }
 

@@ -6,7 +6,7 @@
 //! `chip/upward.rs`).
 
 pub(crate) mod buffers;
-mod counters;
+mod counts;
 mod direct;
 mod flushes;
 mod left_behind;
@@ -20,7 +20,7 @@ mod room;
 mod tests;
 pub mod upward;
 
-pub use counters::LlcCounters;
+pub use counts::LlcCounts;
 
 use crate::distances::Distances;
 use crate::shadow::Shadow;
@@ -33,7 +33,7 @@ use machine::coherence::CoherenceDomain;
 use machine::llc::{Inclusion, Llc};
 use machine::miss_prediction::MissPredictor;
 use machine::noc::Network;
-use machine::observer::ObserverCounters;
+use machine::observer::ObserverCounts;
 use past_caches::PastCaches;
 use power::PowerSupply;
 use protection::execution::{Excerpt, ReadPartTimes};
@@ -85,7 +85,7 @@ pub struct Chip {
     scheme: RefCell<Weak<Scheme>>,
     writers_waiting: RefCell<VecDeque<TaskId>>,
     fault: Cell<Option<Fault>>,
-    counters: Cell<LlcCounters>,
+    counts: Cell<LlcCounts>,
     /// Time that the cores lost, by cause.
     pub(crate) lost: RefCell<ReadPartTimes>,
     /// Excerpt of the run, if one is kept.
@@ -124,7 +124,7 @@ impl Chip {
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),
             fault: Cell::new(None),
-            counters: Cell::default(),
+            counts: Cell::default(),
             lost: RefCell::default(),
             excerpt: OnceCell::new(),
         })
@@ -152,11 +152,11 @@ impl Chip {
         let hit = self.llc.borrow_mut().look_up(line) && !stranded;
         // In a cache that locks lines, a line on its way in waits for room in the cache, and its requester waits too.
         let on_the_way_out = !hit && !self.locks_lines() && self.is_leaving(line);
-        self.count(|counters| {
-            counters.hits += u64::from(hit);
-            counters.hits_on_the_way_out += u64::from(on_the_way_out);
-            counters.misses += u64::from(!hit && !on_the_way_out);
-            counters.stranded += u64::from(stranded);
+        self.count(|counts| {
+            counts.hits += u64::from(hit);
+            counts.hits_on_the_way_out += u64::from(on_the_way_out);
+            counts.misses += u64::from(!hit && !on_the_way_out);
+            counts.stranded += u64::from(stranded);
         });
         if on_the_way_out {
             self.pass_by(line);
@@ -194,7 +194,7 @@ impl Chip {
         self.dropped(line, dirty);
         // Changes that wait for a persist buffer enter it in program order.
         if in_memory && !keeps(&self.shadow.borrow(), line) {
-            self.count(|counters| counters.foreign_writes += 1);
+            self.count(|counts| counts.foreign_writes += 1);
             self.send_out(line);
         }
     }
@@ -279,8 +279,8 @@ impl Chip {
     }
 
     /// Statistics of the last-level cache.
-    pub fn counters(&self) -> LlcCounters {
-        self.counters.get()
+    pub fn counts(&self) -> LlcCounts {
+        self.counts.get()
     }
 
     /// Time that the cores have lost, by cause (statistics of the whole run).
@@ -289,7 +289,7 @@ impl Chip {
     }
 
     /// Statistics of the observer.
-    pub fn observed(&self) -> ObserverCounters {
+    pub fn observed(&self) -> ObserverCounts {
         self.shadow.borrow().observed()
     }
 
@@ -326,9 +326,9 @@ impl Chip {
             || self.is_read_directly(line)
     }
 
-    pub(crate) fn count(&self, change: impl FnOnce(&mut LlcCounters)) {
-        let mut counters = self.counters.get();
-        change(&mut counters);
-        self.counters.set(counters);
+    pub(crate) fn count(&self, change: impl FnOnce(&mut LlcCounts)) {
+        let mut counts = self.counts.get();
+        change(&mut counts);
+        self.counts.set(counts);
     }
 }

@@ -1,17 +1,17 @@
 //! All statistics of a machine at one moment. The difference of two readings gives the statistics of a part of a run.
 
-use crate::chip::{Chip, LlcCounters};
+use crate::chip::{Chip, LlcCounts};
 use crate::predictability::Predictions;
 use crate::shadow::Shadow;
 use crate::waits::LostCycleTotals;
 use crate::word_counts::FrequentWord;
 use derive_more::{AddAssign, Sub};
-use machine::dram::DramCounters;
+use machine::dram::DramCounts;
 use machine::memory::MemorySystem;
-use machine::node::{EpochCounters, NodeCounters, PersistCounters};
-use protection::execution::{TimedCounters, TimedMemory};
-use protection::on_chip::{ChipState, CopyCounters, MetadataCacheCounters};
-use protection::scheme::{Scheme, SchemeCounters};
+use machine::node::{FenceCounts, NodeCounts, PersistCounts};
+use protection::execution::{TimedCounts, TimedMemory};
+use protection::on_chip::{ChipState, CopyCounts, MetadataCacheCounts};
+use protection::scheme::{Scheme, SchemeCounts};
 use protection::slot::Kind;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,42 +20,42 @@ use std::rc::Rc;
 #[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
 pub struct CachesOfMetadata {
     /// Cache of encryption counters, which also holds the owners of pages.
-    pub counters: MetadataCacheCounters,
+    pub counters: MetadataCacheCounts,
     /// Cache of MAC tags.
-    pub tags: MetadataCacheCounters,
+    pub tags: MetadataCacheCounts,
     /// Cache of tree nodes.
-    pub nodes: MetadataCacheCounters,
+    pub nodes: MetadataCacheCounts,
     /// Cache of bitmaps of re-ordered lines.
-    pub bitmaps: MetadataCacheCounters,
+    pub bitmaps: MetadataCacheCounts,
 }
 
 /// Statistics up to a moment, or of a part of a run.
 #[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
 pub struct Counts {
     /// Statistics of the cores and their private caches.
-    pub node: NodeCounters,
+    pub node: NodeCounts,
     /// Statistics of the persist buffers.
-    pub persist: PersistCounters,
+    pub persist: PersistCounts,
     /// Statistics of the flushes and fences of the cores.
-    pub epochs: EpochCounters,
+    pub epochs: FenceCounts,
     /// Statistics of the last-level cache.
-    pub llc: LlcCounters,
+    pub llc: LlcCounts,
     /// Time that the cores lost, by cause.
     pub waits: LostCycleTotals,
     /// Statistics of the timed memory.
-    pub protection: TimedCounters,
+    pub protection: TimedCounts,
     /// Statistics of the scheme that do not depend on its mode (functional or timed).
-    pub scheme: SchemeCounters,
+    pub scheme: SchemeCounts,
     /// Statistics of the metadata caches.
     pub caches: CachesOfMetadata,
     /// Look-ups of encryption counters in the last-level cache.
-    pub last_level_counters: MetadataCacheCounters,
+    pub last_level_counters: MetadataCacheCounts,
     /// Look-ups of tree nodes in the last-level cache.
-    pub last_level_nodes: MetadataCacheCounters,
+    pub last_level_nodes: MetadataCacheCounts,
     /// Statistics of the copies of encryption counters in L2s.
-    pub copies: CopyCounters,
+    pub copies: CopyCounts,
     /// Statistics of all memory channels, summed.
-    pub dram: DramCounters,
+    pub dram: DramCounts,
 }
 
 impl Counts {
@@ -65,7 +65,7 @@ impl Counts {
     }
 
     /// Statistics of the four metadata caches: encryption counters, tags, tree nodes and bitmaps.
-    pub fn metadata_caches(&self) -> [MetadataCacheCounters; Kind::CACHES] {
+    pub fn metadata_caches(&self) -> [MetadataCacheCounts; Kind::CACHES] {
         let CachesOfMetadata { counters, tags, nodes, bitmaps } = self.caches;
         [counters, tags, nodes, bitmaps]
     }
@@ -93,8 +93,8 @@ impl Meters {
     }
 
     /// Statistics of each core up to now.
-    pub fn cores(&self) -> Vec<NodeCounters> {
-        self.chip.cores.nodes().iter().map(|node| node.borrow().counters()).collect()
+    pub fn cores(&self) -> Vec<NodeCounts> {
+        self.chip.cores.nodes().iter().map(|node| node.borrow().counts()).collect()
     }
 
     /// The words that were most frequent in lines to and from memory; none without tables of frequent values.
@@ -110,15 +110,15 @@ impl Meters {
     /// Reads all statistics of the run.
     pub fn read(&self) -> Counts {
         let caches = self.scheme.on_chip(|chip| chip.caches.seen);
-        let last_level = self.scheme.on_chip(|chip| chip.shared_counters()).unwrap_or_default();
+        let last_level = self.scheme.on_chip(|chip| chip.shared_counts()).unwrap_or_default();
         let nodes = self.chip.cores.nodes();
         Counts {
-            node: self.cores().into_iter().reduce(NodeCounters::with_core).unwrap_or_default(),
-            persist: sum(nodes.iter().filter_map(|node| node.borrow().persist_counters())),
-            epochs: sum(nodes.iter().filter_map(|node| node.borrow().epoch_counters())),
-            llc: self.chip.counters(),
+            node: self.cores().into_iter().reduce(NodeCounts::with_core).unwrap_or_default(),
+            persist: sum(nodes.iter().filter_map(|node| node.borrow().persist_counts())),
+            epochs: sum(nodes.iter().filter_map(|node| node.borrow().fence_counts())),
+            llc: self.chip.counts(),
             waits: self.chip.waits(),
-            protection: self.memory.counters(),
+            protection: self.memory.counts(),
             scheme: self.scheme.counted(),
             caches: CachesOfMetadata {
                 counters: caches[Kind::Counters] + caches[Kind::Owners],
@@ -128,15 +128,15 @@ impl Meters {
             },
             last_level_counters: last_level[Kind::Counters],
             last_level_nodes: last_level[Kind::Nodes],
-            copies: self.scheme.on_chip(ChipState::copy_counters).unwrap_or_default(),
-            dram: self.channels.counters(),
+            copies: self.scheme.on_chip(ChipState::copy_counts).unwrap_or_default(),
+            dram: self.channels.counts(),
         }
     }
 }
 
 /// Sum of the statistics of several components.
-fn sum<C: Default + std::ops::AddAssign>(counters: impl Iterator<Item = C>) -> C {
-    counters.fold(C::default(), |mut sum, more| {
+fn sum<C: Default + std::ops::AddAssign>(counts: impl Iterator<Item = C>) -> C {
+    counts.fold(C::default(), |mut sum, more| {
         sum += more;
         sum
     })

@@ -7,7 +7,7 @@
 
 mod allowance;
 mod attributes;
-pub mod counters;
+pub mod counts;
 mod flushing;
 mod pages;
 mod pieces;
@@ -19,7 +19,7 @@ mod skipped;
 mod tests;
 mod translation;
 
-pub use counters::FeedCounters;
+pub use counts::FeedCounts;
 
 pub use running::PageOwners;
 pub use skim::Skimmed;
@@ -83,7 +83,7 @@ pub struct ProgramFeed<S> {
     /// Time span of the next instruction in the recording.
     stretch: Stretch,
     running: Running,
-    counters: FeedCounters,
+    counts: FeedCounts,
 }
 
 impl<S: Supplier> ProgramFeed<S> {
@@ -108,13 +108,13 @@ impl<S: Supplier> ProgramFeed<S> {
             foreign: Vec::new(),
             stretch: Stretch::default(),
             running: Running::default(),
-            counters: FeedCounters { processes: 1, ..FeedCounters::default() },
+            counts: FeedCounts { processes: 1, ..FeedCounts::default() },
         }
     }
 
     /// Statistics of the feed up to now.
-    pub fn counters(&self) -> FeedCounters {
-        self.attributes.flushing.with_open(self.counters)
+    pub fn counts(&self) -> FeedCounts {
+        self.attributes.flushing.with_open(self.counts)
     }
 
     /// True if the program has executed all instructions that its limit allows.
@@ -176,7 +176,7 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
     }
 
     fn next(&mut self) -> Result<Option<NodeStep<'_>>, FeedError> {
-        if self.is_spent() || self.allowance.pauses_at(self.counters.instructions) {
+        if self.is_spent() || self.allowance.pauses_at(self.counts.instructions) {
             return Ok(None);
         }
         let ProgramFeed {
@@ -188,7 +188,7 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
             foreign,
             stretch,
             running,
-            counters,
+            counts,
             allowance,
             dry,
             ..
@@ -208,7 +208,7 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
                     let parts = translation.length().parts(translation.length().line_of(physical), content);
                     let is_written = translation.skipped.is_written(strand.process, addr, cause);
                     let how = ShownLine { mapped, is_written };
-                    show_lines((&mut *shadow.borrow_mut(), by, core), (parts, how), foreign, counters);
+                    show_lines((&mut *shadow.borrow_mut(), by, core), (parts, how), foreign, counts);
                 }
                 Err(full) => trouble = Some(full),
             },
@@ -240,7 +240,7 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
             event => {
                 running.note(&event);
                 let shadow = &mut shadow.borrow_mut();
-                let mut receiver = PageEventHandler { translation, shadow, stretch: *stretch, core, foreign, counters };
+                let mut receiver = PageEventHandler { translation, shadow, stretch: *stretch, core, foreign, counts };
                 trouble = trouble.take().or(receiver.take(event).err());
             }
         })?;
@@ -251,7 +251,7 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
             *dry = true;
             return Ok(None);
         };
-        counters.instructions += 1;
+        counts.instructions += 1;
         allowance.use_up(1);
         touches.clear();
         let is_past_caches = step.instruction.persist == PersistEffect::Store;
@@ -272,7 +272,7 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
                 if let Some(value) = access.value {
                     let by = Accessor { program: translation.spaces.program, strand: step.strand, stretch: *stretch };
                     let piece = AccessFragment { access, value: value >> shift, pc: step.instruction.pc, by };
-                    piece.take_effect(&mut shadow, &touch, counters);
+                    piece.take_effect(&mut shadow, &touch, counts);
                 }
                 append(touches, touch);
             }
@@ -280,7 +280,7 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
         if shadow.persisted.is_some() {
             let log = shadow.log.as_mut().filter(|_| attributes.is_there);
             log.into_iter().for_each(|log| log.ordered(core, &attributes.orders));
-            hand_on_stores(&mut shadow, core, touches, counters);
+            hand_on_stores(&mut shadow, core, touches, counts);
             shadow.log.iter_mut().for_each(|log| log.executed());
         }
         if translation.tracks_stores() {
@@ -288,7 +288,7 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
         }
         if step.instruction.persist != PersistEffect::None {
             attributes.orders.evicts = step.instruction.persist == PersistEffect::Evict;
-            attributes.flushing.executed(&step, touches, !attributes.orders.flushes.is_empty(), counters);
+            attributes.flushing.executed(&step, touches, !attributes.orders.flushes.is_empty(), counts);
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let (line, offset) = translation.length().split(physical);
@@ -311,13 +311,13 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
 /// Passes the stores of an instruction to its core's persist buffer, and marks them. Not inlined: most machines have no
 /// persist buffer.
 #[cold]
-fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], counters: &mut FeedCounters) {
+fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], counts: &mut FeedCounts) {
     touches.iter_mut().for_each(|touch| touch.persistent = touch.store && is_persistent(shadow, touch.line));
     for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.persistent) {
         let range = usize::from(offset)..usize::from(offset + bytes);
         shadow.stored(core, line, range.clone());
         shadow.log.iter_mut().for_each(|log| log.stored(core, line, range.clone()));
-        counters.persistent_stores += 1;
+        counts.persistent_stores += 1;
     }
 }
 
@@ -335,7 +335,7 @@ struct AccessFragment<'a> {
 impl AccessFragment<'_> {
     /// Applies a store to the shadow, or compares a load with it.
     #[inline]
-    fn take_effect(&self, shadow: &mut Shadow, touch: &Touch, counters: &mut FeedCounters) {
+    fn take_effect(&self, shadow: &mut Shadow, touch: &Touch, counts: &mut FeedCounts) {
         let recorded = self.value.to_le_bytes();
         let range = usize::from(touch.offset)..usize::from(touch.offset + touch.bytes);
         let bytes = &recorded[..range.len()];
@@ -343,10 +343,10 @@ impl AccessFragment<'_> {
             if shadow.loads.is_none() {
                 return;
             }
-            counters.load_values_checked += 1;
+            counts.load_values_checked += 1;
             let content = shadow.content(touch.line);
             if content.is_none_or(|content| content[range] != *bytes) {
-                counters.load_values_wrong += 1;
+                counts.load_values_wrong += 1;
                 self.differ(shadow, touch.line);
             }
             return;

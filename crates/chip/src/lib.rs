@@ -29,5 +29,5 @@ pub mod warm;
 pub mod word_counts;
 pub mod written;
 
-pub use chip::{Chip, LlcCounters};
+pub use chip::{Chip, LlcCounts};
 pub use distances::Distances;

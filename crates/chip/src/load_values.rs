@@ -8,7 +8,7 @@
 
 pub mod order;
 
-use crate::feed::counters::FeedCounters;
+use crate::feed::counts::FeedCounts;
 use order::{LoadOrder, UnexecutedChunks};
 use serde::Serialize;
 use units::VirtAddr;
@@ -66,8 +66,8 @@ pub struct LoadValues {
 impl LoadValues {
     /// Compares several programs, each given by the counters of its feeds. A store that a limit has cut off may explain a
     /// difference. `None` if no load was compared.
-    pub fn of(programs: &[FeedCounters], order: &LoadOrder, cut_off: &UnexecutedChunks) -> Option<LoadValues> {
-        let sum = |count: fn(&FeedCounters) -> u64| programs.iter().map(count).sum::<u64>();
+    pub fn of(programs: &[FeedCounts], order: &LoadOrder, cut_off: &UnexecutedChunks) -> Option<LoadValues> {
+        let sum = |count: fn(&FeedCounts) -> u64| programs.iter().map(count).sum::<u64>();
         let (compared, different) = (sum(|fed| fed.load_values_checked), sum(|fed| fed.load_values_wrong));
         let in_other_order = order.explained(cut_off);
         (compared > 0).then(|| LoadValues {
@@ -104,12 +104,12 @@ mod tests {
             order.differ(LineAddr(thread.into()), overlapping(thread), wrong);
         }
         explained_by.iter().for_each(|thread| order.store(LineAddr((*thread).into()), overlapping(99)));
-        let fed = FeedCounters {
+        let fed = FeedCounts {
             load_values_checked: 9,
             load_values_wrong: differences.into(),
             processes: 1,
             threads,
-            ..FeedCounters::default()
+            ..FeedCounts::default()
         };
         LoadValues::of(&[fed], &order, &UnexecutedChunks::default()).unwrap()
     }
@@ -126,6 +126,6 @@ mod tests {
     #[test]
     fn load_values_that_were_not_compared_have_no_verdict() {
         let nothing = (&LoadOrder::default(), &UnexecutedChunks::default());
-        assert_eq!(LoadValues::of(&[FeedCounters::default()], nothing.0, nothing.1), None);
+        assert_eq!(LoadValues::of(&[FeedCounts::default()], nothing.0, nothing.1), None);
     }
 }

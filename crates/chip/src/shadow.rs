@@ -32,7 +32,7 @@ use crate::predictability::Predictability;
 use crate::store_log::StoreLog;
 use entries::{ShadowEntries, ShadowEntry};
 use known::KnownLines;
-use machine::observer::ObserverCounters;
+use machine::observer::ObserverCounts;
 use persisted::{Persisted, remember_before};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
@@ -283,7 +283,7 @@ impl Shadow {
     }
 
     /// Statistics of the observer.
-    pub fn observed(&self) -> ObserverCounters {
+    pub fn observed(&self) -> ObserverCounts {
         self.known.observed()
     }
 

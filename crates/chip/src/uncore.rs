@@ -230,7 +230,7 @@ impl Uncore {
     /// verifies its reads.
     fn sample(&self, core: usize) {
         let Some(intensities) = &self.intensities else { return };
-        let l2 = self.chip.cores.nodes()[core].borrow().counters().l2;
+        let l2 = self.chip.cores.nodes()[core].borrow().counts().l2;
         if let Some(begins) = intensities.borrow_mut()[core].sampled(l2.hits + l2.misses + l2.merged) {
             self.scheme.on_chip(|chip| chip.let_begin(core, begins));
         }

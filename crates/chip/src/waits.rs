@@ -30,7 +30,7 @@ impl LostCycleTotals {
     pub fn of(cores: &CoherenceDomain, parts: ReadPartTimes) -> LostCycleTotals {
         let mut waits = LostCycleTotals { parts, ..LostCycleTotals::default() };
         for node in cores.nodes().iter().map(|node| node.borrow()) {
-            waits.cycles += node.counters().cycles;
+            waits.cycles += node.counts().cycles;
             waits.idle_fs += node.idle().as_fs();
             waits.switching_fs += node.switching().as_fs();
         }

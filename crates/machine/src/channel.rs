@@ -3,7 +3,7 @@
 //! A memory device is a state machine that must be called when its state can change. One task of the simulation calls it. The
 //! tasks that read and write see only a future that is ready when their data arrives.
 
-use crate::dram::{Burst, Completion, DramCounters, Kind, Wanted};
+use crate::dram::{Burst, Completion, DramCounts, Kind, Wanted};
 use crate::memory::device::{ChannelDevice, DeviceConfig};
 use sim::{Clock, TaskId};
 use std::cell::RefCell;
@@ -124,8 +124,8 @@ impl Channel {
     }
 
     /// Returns the statistics of the channel.
-    pub fn counters(&self) -> DramCounters {
-        *self.state.borrow().device.counters()
+    pub fn counts(&self) -> DramCounts {
+        *self.state.borrow().device.counts()
     }
 
     /// Waits until the queue for this kind has room and it is this task's turn.
@@ -293,6 +293,6 @@ mod tests {
             }
         });
         executor.run_until(|| taken.get() == 200);
-        assert_eq!((taken.get(), channel.counters().writes), (200, 200));
+        assert_eq!((taken.get(), channel.counts().writes), (200, 200));
     }
 }

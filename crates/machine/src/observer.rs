@@ -13,7 +13,7 @@ use units::Line;
 
 /// Number of comparisons and mismatches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct ObserverCounters {
+pub struct ObserverCounts {
     /// Lines that were read and compared.
     pub lines_checked: u64,
     /// Lines that were read with a content other than the written content.
@@ -43,7 +43,7 @@ impl Fingerprint {
 /// Compares lines read from memory with the lines that were written.
 #[derive(Default)]
 pub struct Observer {
-    counters: ObserverCounters,
+    counts: ObserverCounts,
 }
 
 impl Observer {
@@ -51,14 +51,14 @@ impl Observer {
     /// as wrong, whatever its content.
     pub fn check(&mut self, went_down: Option<Fingerprint>, content: &Line) -> bool {
         let right = went_down == Some(Fingerprint::of(content));
-        self.counters.lines_checked += 1;
-        self.counters.lines_wrong += u64::from(!right);
+        self.counts.lines_checked += 1;
+        self.counts.lines_wrong += u64::from(!right);
         right
     }
 
     /// Returns the counts so far.
-    pub fn counters(&self) -> ObserverCounters {
-        self.counters
+    pub fn counts(&self) -> ObserverCounts {
+        self.counts
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert!(!observer.check(went_down, &flipped), "bit {bit}");
         }
-        assert_eq!(observer.counters(), ObserverCounters { lines_checked: 513, lines_wrong: 512 });
+        assert_eq!(observer.counts(), ObserverCounts { lines_checked: 513, lines_wrong: 512 });
     }
 
     #[test]

@@ -19,8 +19,8 @@ mod tests;
 mod twin;
 
 pub use cache::{Geometries, Geometry};
-pub use caches::{MetadataCacheCounters, MetadataCaches};
-pub use copies::{Copies, CopyCounters, SecondLevel};
+pub use caches::{MetadataCacheCounts, MetadataCaches};
+pub use copies::{Copies, CopyCounts, SecondLevel};
 pub use departures::{Departure, Departures};
 pub use last_level::{GoesOn, LastLevel};
 pub use power::PowerState;
@@ -179,7 +179,7 @@ impl ChipState {
 
     /// Statistics on the look-ups of each kind of metadata in the last-level cache; `None` if that cache holds no
     /// metadata.
-    pub fn shared_counters(&self) -> Option<EnumMap<Kind, MetadataCacheCounters>> {
+    pub fn shared_counts(&self) -> Option<EnumMap<Kind, MetadataCacheCounts>> {
         self.caches.shared.as_ref().map(|shared| shared.seen)
     }
 }

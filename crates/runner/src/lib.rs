@@ -25,7 +25,7 @@ pub mod validate;
 mod whole_file;
 mod window;
 
-pub use chip::feed::{FeedCounters, FeedError};
+pub use chip::feed::{FeedCounts, FeedError};
 pub use chip::load_values::{LoadValues, Verdict as ValuesVerdict, WrongLoad};
 pub use chip::predictability::{Predicted, check_tables};
 pub use chip::word_counts::FrequentWord;

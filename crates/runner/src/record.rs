@@ -4,22 +4,22 @@ use crate::not_compared::NotCompared;
 use crate::sampling::{Detail, Sampling};
 use crate::start::StartState;
 use catalogue::{Design, Machine};
-use chip::LlcCounters;
-use chip::feed::FeedCounters;
+use chip::LlcCounts;
+use chip::feed::FeedCounts;
 use chip::load_values::LoadValues;
 use chip::predictability::Predicted;
 use chip::waits::LostCycleTotals;
 use chip::word_counts::FrequentWord;
 use enum_map::EnumMap;
-use machine::dram::DramCounters;
-use machine::node::{EpochCounters, NodeCounters, PersistCounters};
-use machine::observer::ObserverCounters;
-use protection::execution::{Histogram, ReadCounters, ReadPart, TimedCounters, WindowCounters};
-use protection::moving::MovingCounters;
-use protection::on_chip::{CopyCounters, MetadataCacheCounters};
+use machine::dram::DramCounts;
+use machine::node::{FenceCounts, NodeCounts, PersistCounts};
+use machine::observer::ObserverCounts;
+use protection::execution::{Histogram, ReadCounts, ReadPart, TimedCounts, WindowCounts};
+use protection::moving::MovingCounts;
+use protection::on_chip::{CopyCounts, MetadataCacheCounts};
 use protection::scheme::{Computed, CountersFound, Release, Renewals};
 use protection::slot::Kind;
-use protection::speculation::SpeculationCounters;
+use protection::speculation::SpeculationCounts;
 use protection::verbs::Fault;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -99,7 +99,7 @@ pub struct ReadTimes {
 
 impl ReadTimes {
     /// Computes the figures from the counts; `None` if no line was read.
-    pub fn of(counted: &ReadCounters) -> Option<ReadTimes> {
+    pub fn of(counted: &ReadCounts) -> Option<ReadTimes> {
         let mean_ns = |sum_fs: u64| sum_fs as f64 / 1e6 / counted.lines as f64;
         let permille = |permille| counted.histogram.permille(permille).map(|latency| latency.as_fs() as f64 / 1e6);
         Some(ReadTimes {
@@ -124,7 +124,7 @@ pub(crate) fn ipc(instructions: u64, cycles: u64) -> f64 {
 }
 
 /// The mean time from a miss of the last-level cache to the released line, in nanoseconds.
-pub(crate) fn read_latency_ns(llc: &LlcCounters) -> f64 {
+pub(crate) fn read_latency_ns(llc: &LlcCounts) -> f64 {
     llc.miss_latency_fs as f64 / 1e6 / llc.misses.max(1) as f64
 }
 
@@ -173,7 +173,7 @@ pub struct UnverifiedWindow {
 
 impl UnverifiedWindow {
     /// Computes the figures from the counts; `None` if the design releases lines only after verification.
-    pub fn of(release: Release, counted: &WindowCounters, longest: Duration) -> Option<UnverifiedWindow> {
+    pub fn of(release: Release, counted: &WindowCounts, longest: Duration) -> Option<UnverifiedWindow> {
         let mean_ns = |sum_fs: u64, number: u64| sum_fs as f64 / 1e6 / number.max(1) as f64;
         (release == Release::Speculative).then(|| UnverifiedWindow {
             lines: counted.windows,
@@ -211,33 +211,33 @@ pub struct Interval {
     /// Cycles of the cores by use.
     pub core_time: CoreTime,
     /// Statistics of all cores and their private caches, summed.
-    pub node: NodeCounters,
+    pub node: NodeCounts,
     /// Statistics of the persist buffers, if the design has them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub persist_buffer: Option<PersistCounters>,
+    pub persist_buffer: Option<PersistCounts>,
     /// Statistics of the last-level cache.
-    pub llc: LlcCounters,
+    pub llc: LlcCounts,
     /// Statistics of the timed protection engine.
-    pub protection: TimedCounters,
+    pub protection: TimedCounts,
     /// Statistics of the metadata caches: encryption counters, tags, tree nodes, bitmaps.
-    pub metadata_caches: [MetadataCacheCounters; Kind::CACHES],
+    pub metadata_caches: [MetadataCacheCounts; Kind::CACHES],
     /// Work caused by overflows of encryption counters of data and of counters in the tree.
     pub renewals: Renewals,
     /// Predictability of lines and outcome of the design's speculation; absent if the design does not speculate.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub speculation: Option<SpeculationCounters>,
+    pub speculation: Option<SpeculationCounts>,
     /// Statistics of permutations; absent if the design does not permute lines.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub moving: Option<MovingCounters>,
+    pub moving: Option<MovingCounts>,
     /// Statistics of all memory channels, summed.
-    pub dram: DramCounters,
+    pub dram: DramCounts,
 }
 
 /// Results of the built-in checks of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Checks {
     /// Comparison of every line that was read from memory with the line that had been written.
-    pub lines: ObserverCounters,
+    pub lines: ObserverCounts,
     /// Lines whose latest content was neither in memory nor in a cache at the end of the run.
     pub lines_lost: u64,
     /// Lines that the chip held only as ciphertext, because the L2 that had decrypted them had dropped its copy.
@@ -325,48 +325,48 @@ pub struct Record {
     /// All DRAM reads and writes, in bytes.
     pub dram_bytes: u64,
     /// Events of the program, including those of the warm-up.
-    pub feed: FeedCounters,
+    pub feed: FeedCounts,
     /// All cores and their private caches together. For a sampled run, this field and all later counts, up to those of memory, cover only
     /// the measured units.
-    pub node: NodeCounters,
+    pub node: NodeCounts,
     /// Statistics of each core and its private caches.
-    pub cores: Vec<NodeCounters>,
+    pub cores: Vec<NodeCounts>,
     /// Statistics of the last-level cache.
-    pub llc: LlcCounters,
+    pub llc: LlcCounts,
     /// Statistics of the timed protection engine.
-    pub protection: TimedCounters,
+    pub protection: TimedCounts,
     /// Statistics of the metadata caches: encryption counters, tags, tree nodes, bitmaps.
-    pub metadata_caches: [MetadataCacheCounters; Kind::CACHES],
+    pub metadata_caches: [MetadataCacheCounts; Kind::CACHES],
     /// Places where the encryption counters for lines read from memory were found; absent if the design has no
     /// counters.
     pub counters_found: Option<CountersFound>,
     /// Work caused by overflows of encryption counters of data and of counters in the tree.
     pub renewals: Renewals,
     /// Look-ups of counter lines in the last-level cache; absent if this cache does not hold counters under the design.
-    pub counters_in_llc: Option<MetadataCacheCounters>,
+    pub counters_in_llc: Option<MetadataCacheCounts>,
     /// Look-ups of tree nodes in the last-level cache; absent if this cache does not hold nodes under the design.
-    pub nodes_in_llc: Option<MetadataCacheCounters>,
+    pub nodes_in_llc: Option<MetadataCacheCounts>,
     /// Statistics of the copies of encryption counters in L2s; absent unless L2s decrypt and verify reads with these
     /// copies (EMCC).
-    pub counters_in_l2: Option<CopyCounters>,
+    pub counters_in_l2: Option<CopyCounts>,
     /// Time from the release of lines to their verdicts; absent unless the design releases lines before verification.
     pub unverified_window: Option<UnverifiedWindow>,
     /// Statistics of the persist buffers; absent for a design without buffers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub persist_buffer: Option<PersistCounters>,
+    pub persist_buffer: Option<PersistCounts>,
     /// Statistics of the flushes and fences of the programs; absent for programs without them, and if the design
     /// ignores them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub epochs: Option<EpochCounters>,
+    pub epochs: Option<FenceCounts>,
     /// Predictability of lines and outcome of the design's speculation; absent if the design does not speculate. For a sampled run, this
     /// includes lines that arrived during warming.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub speculation: Option<SpeculationCounters>,
+    pub speculation: Option<SpeculationCounts>,
     /// Statistics of permutations; absent if the design does not permute lines.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub moving: Option<MovingCounters>,
+    pub moving: Option<MovingCounts>,
     /// Statistics of all memory channels, summed.
-    pub dram: DramCounters,
+    pub dram: DramCounts,
     /// Size of metadata in memory and on the chip.
     pub footprint: Footprint,
     /// Time from the arrival of a line to the end of its check, on an idle machine with all metadata on the chip, in

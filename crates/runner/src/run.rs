@@ -25,9 +25,9 @@ use crate::record::{
 use crate::sampling::Sampling;
 use bench::{AssembledMachine, PowerScenario};
 use chip::counts::{Counts, Meters};
-use chip::feed::FeedCounters;
+use chip::feed::FeedCounts;
 use counting::IntervalCounter;
-use machine::node::EpochCounters;
+use machine::node::FenceCounts;
 use programs::check_mapped;
 use protection::planted::PlantedBug;
 use std::time::Instant;
@@ -110,7 +110,7 @@ fn run_on<S: Source + 'static>(
     let ended = bench.executor.run_until(|| {
         if clock.event_count() >= looked_at {
             looked_at = clock.event_count() + between_looks;
-            let instructions = programs.iter().map(|program| program.borrow().counters().instructions).sum();
+            let instructions = programs.iter().map(|program| program.borrow().counts().instructions).sum();
             stop = watch(instructions) == RunControl::Stop || bus.has_failed() || counting.error().is_some();
         }
         counting.look(&meters);
@@ -160,7 +160,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
 
     fn record(&self, options: &RunOptions, counting: IntervalCounter, started: Instant) -> Result<Record, RunError> {
         let before = counting.before();
-        let feed = self.fed().reduce(FeedCounters::of_programs).unwrap_or_default();
+        let feed = self.fed().reduce(FeedCounts::of_programs).unwrap_or_default();
         let configuration = options.configuration(self.origins());
         if feed.instructions == 0 {
             return Err(RunError::nothing_of(&configuration.workload));
@@ -196,7 +196,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             counters_in_l2: parts.caches.counters_in_l2.map(|_| counts.copies),
             metadata_caches: counts.metadata_caches(),
             persist_buffer: parts.persistence.hands_stores_on().then_some(counts.persist),
-            epochs: Some(counts.epochs).filter(|epochs| *epochs != EpochCounters::default()),
+            epochs: Some(counts.epochs).filter(|epochs| *epochs != FenceCounts::default()),
             speculation: scheme.cryptography().speculation().map(|_| counts.scheme.speculation),
             moving: scheme.moving().map(|_| counts.scheme.moving),
             dram: counts.dram,
@@ -236,7 +236,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
     }
 
     /// Returns the figures, from the counts or as estimates of the sample.
-    fn figures(&self, feed: &FeedCounters, before: &BaselineCounts, workload: &Origin) -> Result<Figures, RunError> {
+    fn figures(&self, feed: &FeedCounts, before: &BaselineCounts, workload: &Origin) -> Result<Figures, RunError> {
         let Some(sampler) = &self.sampler else {
             let nodes = self.meters.chip.cores.nodes();
             let retired = nodes.iter().map(|node| node.borrow().retired_at()).max().unwrap_or(Time::ZERO);

@@ -31,10 +31,10 @@ fn losses_in_a_crowd(parts: &Parts, seed: u64, planted: PlantedBug) -> Result<(u
     start_tasks(&machine, seed, &finished);
     let (mut tried, mut renewing) = (0, 0);
     loop {
-        let tuples = machine.memory.counters().tuples;
+        let tuples = machine.memory.counts().tuples;
         let memory = machine.memory.clone();
         let goes_on =
-            machine.run(Duration::from_ns(20_000_000), || finished.get() == TASKS || memory.counters().tuples > tuples);
+            machine.run(Duration::from_ns(20_000_000), || finished.get() == TASKS || memory.counts().tuples > tuples);
         if !goes_on {
             return Err("a deadlock".to_owned());
         }
@@ -42,7 +42,7 @@ fn losses_in_a_crowd(parts: &Parts, seed: u64, planted: PlantedBug) -> Result<(u
             return Ok((tried, renewing));
         }
         let renewed = machine.memory.registers().renewal.is_some();
-        if renewed || machine.memory.counters().tuples % EACH == 0 {
+        if renewed || machine.memory.counts().tuples % EACH == 0 {
             (tried, renewing) = (tried + 1, renewing + usize::from(renewed));
             let core = &machine.core;
             comes_back(&machine, Scene { seed, planted, ..Scene::default() }, &parts, |line, text| {

@@ -5,7 +5,7 @@ use crate::common::{Machine, cases, with_caches};
 use proptest::prelude::*;
 use protection::design::Parts;
 use protection::execution::{Receiver, Timed};
-use protection::on_chip::MetadataCacheCounters;
+use protection::on_chip::MetadataCacheCounts;
 use protection::slot::Kind;
 use protection::verbs::{Fault, Plaintext};
 use std::cell::Cell;
@@ -34,7 +34,7 @@ const KINDS: [Kind; 3] = [Kind::Counters, Kind::Tags, Kind::Nodes];
 fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
     let machine = read_with(&catalogue::design(design).unwrap().parts, rounds);
     KINDS.map(|kind| {
-        let MetadataCacheCounters { hits, merged, misses, .. } = machine.scheme.on_chip(|chip| chip.caches.seen)[kind];
+        let MetadataCacheCounts { hits, merged, misses, .. } = machine.scheme.on_chip(|chip| chip.caches.seen)[kind];
         (hits, merged, misses)
     })
 }
@@ -100,7 +100,7 @@ proptest! {
         for design in ["ctr-mac", "sc64-bmt", "sc64-bmt-speculative", "morphable", "mono-tree", "merkle-full"] {
             let parts = with_caches(&catalogue::design(design).unwrap().parts, which);
             let machine = read_with(&parts, &rounds);
-            let fetched = machine.memory.counters().fetched;
+            let fetched = machine.memory.counts().fetched;
             let misses = KINDS.map(|kind| machine.scheme.on_chip(|chip| chip.caches.seen)[kind].misses);
             prop_assert_eq!(misses, KINDS.map(|kind| fetched[kind]), "{}", design);
         }

@@ -85,12 +85,12 @@ fn costs(core: Core, (bitmaps, aes_ns): (Bytes, u64), ordered: bool, reads: Vec<
     machine.executor.clock().spawn(async move {
         for (line, word) in reads {
             clock.sleep(Duration::from_ns(20 + 3 * aes_ns)).await;
-            let (began, blocks) = (clock.now(), memory.counters().aes_blocks);
+            let (began, blocks) = (clock.now(), memory.counts().aes_blocks);
             core.first.take();
             let demand = Demand { word, ..Demand::of(line, 0) };
             scheme.read_from(&verbs, demand, ready(()), ready(true), None::<Ready<()>>).await;
             let took = core.first.get().unwrap().since(began).as_fs() / 1_000;
-            noted.borrow_mut().push((took, memory.counters().aes_blocks - blocks));
+            noted.borrow_mut().push((took, memory.counts().aes_blocks - blocks));
         }
     });
     assert!(machine.run(Duration::from_ns(1_000_000_000), || costs.borrow().len() == count), "it ends");

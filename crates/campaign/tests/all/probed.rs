@@ -6,7 +6,7 @@ use crate::common::{Machine, with_caches};
 use crate::one_text::{Request, perform, requests};
 use casemate_campaign::tap::{Alias, Meddling, Tapped};
 use catalogue::Design;
-use machine::dram::{DramCounters, Kind};
+use machine::dram::{DramCounts, Kind};
 use protection::design::Parts;
 use protection::execution::{Receiver, Timed, Untimed, run_now};
 use protection::media::{Media, Shape};
@@ -36,7 +36,7 @@ impl Receiver for Deaf {
 /// Observations of a timed run and of its pins.
 pub struct Timeline {
     pub crossings: Vec<(Time, Crossing)>,
-    counted: DramCounters,
+    counted: DramCounts,
     event_hash: u64,
     media: Media,
 }
@@ -66,7 +66,7 @@ pub fn timed_after(parts: &Parts, past: &[Request], requests: &[Request], with_b
     machine.memory.probe().into_iter().for_each(Probe::finish);
     Timeline {
         crossings: crossings.take(),
-        counted: machine.channel.counters(),
+        counted: machine.channel.counts(),
         event_hash: machine.executor.clock().event_hash(),
         media: machine.memory.media().borrow().clone(),
     }

@@ -142,7 +142,7 @@ fn bitmaps_fetched(prefetches: bool) -> [u64; 2] {
         for line in [LINE, OTHER] {
             core.released.take();
             scheme.read_by(&verbs, line, 0).await;
-            noted.borrow_mut().push(memory.counters().fetched[Kind::Bitmaps]);
+            noted.borrow_mut().push(memory.counts().fetched[Kind::Bitmaps]);
         }
     });
     assert!(machine.run(Duration::from_ns(1_000_000), || fetched.borrow().len() == 2), "it ends");

@@ -62,8 +62,8 @@ impl Scenario {
     /// Runs until the next tuple is complete, which then leaves its stages to its successor.
     fn until_next_tuple(&mut self) {
         let memory = self.machine.memory.clone();
-        let before = memory.counters().tuples;
-        assert!(self.machine.run(LONG, || memory.counters().tuples > before), "no tuple is completed");
+        let before = memory.counts().tuples;
+        assert!(self.machine.run(LONG, || memory.counts().tuples > before), "no tuple is completed");
     }
 
     /// Writes lines durably before any error, and leaves the node above them on the chip.

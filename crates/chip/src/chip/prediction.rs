@@ -19,13 +19,13 @@ impl Chip {
     pub fn expects_memory(&self, miss: Miss) -> bool {
         let Some(predictors) = &self.predictors else { return false };
         let predicted = predictors.borrow()[miss.core].expects_memory();
-        self.count(|counters| counters.predicted += u64::from(predicted));
+        self.count(|counts| counts.predicted += u64::from(predicted));
         predicted
     }
 
     /// Trains an L2's predictor with the component that served its request.
     pub fn learn(&self, miss: Miss, memory: bool, predicted: bool) {
-        self.count(|counters| counters.predicted_wrongly += u64::from(predicted && !memory));
+        self.count(|counts| counts.predicted_wrongly += u64::from(predicted && !memory));
         if let Some(predictors) = &self.predictors {
             predictors.borrow_mut()[miss.core].learn(memory);
         }

@@ -13,7 +13,7 @@ impl Receiver for Chip {
         let Some(journey) = under_way.of(line) else { return };
         journey.trip.read(parts);
         if let Some(requested_at) = journey.requested_at.take() {
-            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(requested_at).as_fs());
+            self.count(|counts| counts.miss_latency_fs += self.clock.now().since(requested_at).as_fs());
         }
     }
 

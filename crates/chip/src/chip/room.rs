@@ -41,7 +41,7 @@ impl Chip {
 
     /// Passes the dirty content of a line to the writers.
     pub(super) fn write_back(&self, line: LineAddr) {
-        self.count(|counters| counters.writebacks += 1);
+        self.count(|counts| counts.writebacks += 1);
         self.send_out(line);
     }
 
@@ -49,7 +49,7 @@ impl Chip {
     /// not notify the protection, because its caller may be the protection.
     pub fn take_down(&self, line: LineAddr, dirty: bool) -> Option<Slot> {
         if !dirty && self.llc.borrow().is_unverified(line) {
-            self.count(|counters| counters.clean_writebacks += 1);
+            self.count(|counts| counts.clean_writebacks += 1);
         }
         let displaced = self.llc.borrow_mut().taken_back(line, dirty);
         self.see_out(displaced)

@@ -143,12 +143,12 @@ impl Chip {
             LineSupplier::Core { dirty: false, .. } => self.pass_by(line),
             LineSupplier::Itself | LineSupplier::Below => {}
         }
-        self.count(|counters| {
-            counters.upgrades += u64::from(claim.supplier == LineSupplier::Itself);
+        self.count(|counts| {
+            counts.upgrades += u64::from(claim.supplier == LineSupplier::Itself);
             let from_core = matches!(claim.supplier, LineSupplier::Core { .. });
-            counters.from_cores += u64::from(from_core);
-            counters.from_cores_unverified += u64::from(from_core && unverified);
-            counters.probes += claim.probed.iter().count() as u64;
+            counts.from_cores += u64::from(from_core);
+            counts.from_cores_unverified += u64::from(from_core && unverified);
+            counts.probes += claim.probed.iter().count() as u64;
         });
         Some(claim)
     }

@@ -6,7 +6,7 @@
 //! that a report shows if a run ignored flushes. A store past the caches flushes its line when the thread continues
 //! with another line, or at a fence. Until then the store is *open*.
 
-use super::FeedCounters;
+use super::FeedCounts;
 use isa::PersistEffect;
 use machine::node::Touch;
 use rustc_hash::FxHashMap;
@@ -32,17 +32,17 @@ impl Flushing {
 
     /// Notes an instruction that flushes; `recorded` if a word contains its line.
     #[cold]
-    pub(super) fn executed(&mut self, step: &Step<'_>, touches: &[Touch], recorded: bool, counters: &mut FeedCounters) {
-        counters.flushes += 1;
+    pub(super) fn executed(&mut self, step: &Step<'_>, touches: &[Touch], recorded: bool, counts: &mut FeedCounts) {
+        counts.flushes += 1;
         if step.instruction.persist != PersistEffect::Store {
-            counters.flushes_not_simulated += u64::from(!recorded);
+            counts.flushes_not_simulated += u64::from(!recorded);
             return;
         }
         for Touch { line, .. } in touches.iter().filter(|touch| touch.store) {
             let (open, stores) = self.open.entry(step.strand).or_insert((*line, 0));
             if open != line {
                 // The strand has continued with another line, and no word has flushed the previous line.
-                counters.flushes_not_simulated += *stores;
+                counts.flushes_not_simulated += *stores;
                 (*open, *stores) = (*line, 0);
             }
         }
@@ -52,8 +52,8 @@ impl Flushing {
     }
 
     /// Adds the open stores to the ignored flushes in the statistics, if no word contains their flushes.
-    pub(super) fn with_open(&self, counters: FeedCounters) -> FeedCounters {
+    pub(super) fn with_open(&self, counts: FeedCounts) -> FeedCounts {
         let open = if self.flushes_are_recorded { 0 } else { self.open.values().map(|(_, stores)| stores).sum() };
-        FeedCounters { flushes_not_simulated: counters.flushes_not_simulated + open, ..counters }
+        FeedCounts { flushes_not_simulated: counts.flushes_not_simulated + open, ..counts }
     }
 }

@@ -5,7 +5,7 @@
 //! so all lines that the recording does not send become zeros. For a line with other content, this is a write from
 //! outside.
 
-use super::FeedCounters;
+use super::FeedCounts;
 use super::shown::{ShownLine, show_lines};
 use super::skipped::ShownPageState;
 use super::translation::Translation;
@@ -26,7 +26,7 @@ pub(super) struct PageEventHandler<'a> {
     pub stretch: Stretch,
     pub core: usize,
     pub foreign: &'a mut Vec<LineAddr>,
-    pub counters: &'a mut FeedCounters,
+    pub counts: &'a mut FeedCounts,
 }
 
 impl PageEventHandler<'_> {
@@ -46,7 +46,7 @@ impl PageEventHandler<'_> {
                 self.translation.pages.borrow_mut().fork(process(parent), fork);
             }
             Event::ProcessStarted { process: started, parent, fork, birth } => {
-                self.counters.processes = self.counters.processes.max(u64::from(started) + 1);
+                self.counts.processes = self.counts.processes.max(u64::from(started) + 1);
                 match birth {
                     Birth::Fork => {
                         let (child, parent) = (process(started), process(parent));
@@ -64,7 +64,7 @@ impl PageEventHandler<'_> {
                 }
             }
             Event::ObjectCut { strand, object, end } => self.cut(strand, object, end),
-            Event::Lost { .. } => self.counters.unrecorded += 1,
+            Event::Lost { .. } => self.counts.unrecorded += 1,
             _ => {}
         }
         self.translation.refresh();
@@ -151,7 +151,7 @@ impl PageEventHandler<'_> {
         for number in 0..LINES_PER_PAGE as u64 {
             for line in self.translation.recorded_lines(frame, number) {
                 let (persistent, unwritten) = set_persistent(self.shadow, line, page.detail);
-                self.counters.mapped_lines += u64::from(persistent);
+                self.counts.mapped_lines += u64::from(persistent);
                 if unwritten {
                     self.write(line);
                 }
@@ -187,11 +187,11 @@ impl PageEventHandler<'_> {
         let by = self.accessor(strand);
         let parts = self.translation.length().parts(self.translation.recorded_line(frame, number), content);
         let how = ShownLine { mapped: false, is_written };
-        show_lines((self.shadow, by, self.core), (parts, how), self.foreign, self.counters);
+        show_lines((self.shadow, by, self.core), (parts, how), self.foreign, self.counts);
     }
 
     fn write(&mut self, line: LineAddr) {
         self.foreign.push(line);
-        self.counters.foreign_writes += 1;
+        self.counts.foreign_writes += 1;
     }
 }

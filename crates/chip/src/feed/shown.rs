@@ -1,6 +1,6 @@
 //! Lines that the recording shows, with content that may differ from memory's.
 
-use super::FeedCounters;
+use super::FeedCounts;
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::{becomes_mapped, before_show};
@@ -21,7 +21,7 @@ pub(super) fn show_lines(
     (shadow, by, core): (&mut Shadow, Accessor, usize),
     (lines, how): (impl Iterator<Item = (LineAddr, Line)>, ShownLine),
     foreign: &mut Vec<LineAddr>,
-    counters: &mut FeedCounters,
+    counts: &mut FeedCounts,
 ) {
     for (line, content) in lines {
         if shadow.persisted.is_some() {
@@ -31,11 +31,11 @@ pub(super) fn show_lines(
         if let Some(loads) = &mut shadow.loads {
             loads.show(line, by, how.is_written);
         }
-        counters.mapped_lines += u64::from(how.mapped);
+        counts.mapped_lines += u64::from(how.mapped);
         let behind = how.mapped && becomes_mapped(shadow, line);
         if shadow.show(line, &content) || behind {
             foreign.push(line);
-            counters.foreign_writes += 1;
+            counts.foreign_writes += 1;
         }
     }
 }

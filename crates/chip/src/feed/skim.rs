@@ -3,7 +3,7 @@
 
 use super::pages::PageEventHandler;
 use super::shown::{ShownLine, show_lines};
-use super::{AccessFragment, FeedCounters, FeedError, ProgramFeed, Translation, hand_on_stores, pieces};
+use super::{AccessFragment, FeedCounts, FeedError, ProgramFeed, Translation, hand_on_stores, pieces};
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use isa::Instruction;
@@ -39,14 +39,14 @@ impl<S: Supplier> ProgramFeed<S> {
         node: &RefCell<Node>,
         beyond: impl FnMut(&mut Vec<Request>),
     ) -> Result<Skimmed, FeedError> {
-        let most = until.saturating_sub(self.counters.instructions).min(self.allowance.left());
+        let most = until.saturating_sub(self.counts.instructions).min(self.allowance.left());
         let mut node = Borrowed { from: node, node: None };
         let (prefetches, code_line_bytes) = (node.get().prefetches(), node.get().code_line_bytes());
         let mut sink = Sink {
             core: self.core,
             translation: &mut self.translation,
             shadow: &self.shadow,
-            counters: &mut self.counters,
+            counts: &mut self.counts,
             foreign: &mut self.foreign,
             stretch: &mut self.stretch,
             node,
@@ -65,7 +65,7 @@ impl<S: Supplier> ProgramFeed<S> {
         let trouble = sink.trouble.take();
         drop(sink);
         let instructions = instructions?;
-        self.counters.instructions += instructions;
+        self.counts.instructions += instructions;
         self.allowance.use_up(instructions);
         match trouble {
             Some(full) => Err(full.into()),
@@ -109,7 +109,7 @@ struct Sink<'a, F> {
     core: usize,
     translation: &'a mut Translation,
     shadow: &'a RefCell<Shadow>,
-    counters: &'a mut FeedCounters,
+    counts: &'a mut FeedCounts,
     foreign: &'a mut Vec<LineAddr>,
     stretch: &'a mut Stretch,
     node: Borrowed<'a>,
@@ -236,10 +236,10 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             if let Some(value) = access.value {
                 let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };
                 let piece = AccessFragment { access, value: value >> shift, pc: block.instructions[index].pc, by };
-                piece.take_effect(&mut shadow, &touch[0], self.counters);
+                piece.take_effect(&mut shadow, &touch[0], self.counts);
             }
             if shadow.persisted.is_some() {
-                hand_on_stores(&mut shadow, self.core, &mut touch, self.counters);
+                hand_on_stores(&mut shadow, self.core, &mut touch, self.counts);
             }
             if self.translation.has_unshown() {
                 self.translation.disorder_unshown(&mut shadow);
@@ -281,7 +281,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                     let parts = length.parts(length.line_of(physical), content);
                     let is_written = self.translation.skipped.is_written(strand.process, addr, cause);
                     let how = ShownLine { mapped, is_written };
-                    show_lines((&mut *shadow, by, self.core), (parts, how), self.foreign, self.counters);
+                    show_lines((&mut *shadow, by, self.core), (parts, how), self.foreign, self.counts);
                 }
             }
             // Durability is not simulated between two windows, so the lines in this part of the object only become
@@ -294,7 +294,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                     stretch: *self.stretch,
                     core: self.core,
                     foreign: self.foreign,
-                    counters: self.counters,
+                    counts: self.counts,
                 };
                 self.trouble = self.trouble.take().or(receiver.take(event).err());
             }

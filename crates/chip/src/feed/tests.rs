@@ -79,7 +79,7 @@ fn a_fence_before_flushes_of_the_same_instruction_is_executed_with_that_instruct
 fn flushes_of(instructions: &[PersistEffect], words: &[u64]) -> (u64, u64) {
     let mut program = program(instructions, words);
     while program.next().unwrap().is_some() {}
-    (program.counters().flushes, program.counters().flushes_not_simulated)
+    (program.counts().flushes, program.counts().flushes_not_simulated)
 }
 
 fn store(instruction: u16, addr: u64) -> [u64; 2] {

@@ -5,7 +5,7 @@ use crate::shadow::Shadow;
 use machine::llc::Inclusion;
 use machine::node::{PageKey, Touch};
 use proptest::prelude::*;
-use protection::on_chip::{Copies, CopyCounters, Geometry};
+use protection::on_chip::{Copies, CopyCounts, Geometry};
 use sim::Executor;
 use std::cell::RefCell;
 use units::{Bytes, LINE_BYTES, LineAddr, ZERO_LINE};
@@ -101,7 +101,7 @@ fn a_clean_line_evicted_by_a_counter_copy_is_written_back_if_unverified_in_the_l
     (0..8).for_each(|line| bench.touch(line, false));
     bench.enter(0);
     assert!(!bench.chip.llc.borrow().is_unverified(line));
-    assert_eq!(bench.chip.counters().clean_writebacks, 1);
+    assert_eq!(bench.chip.counts().clean_writebacks, 1);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn data_may_evict_a_counter_copy_and_the_copy_may_be_cached_again() {
     bench.enter(0);
     assert!(bench.finds(0));
     (0..8).for_each(|line| bench.touch(line, false));
-    let CopyCounters { displaced, useless, .. } = bench.copies.counters();
+    let CopyCounts { displaced, useless, .. } = bench.copies.counts();
     assert_eq!((displaced, useless), (1, 1), "it served no read from memory");
     assert!(!bench.finds(0) && bench.chip.llc.borrow().dirty_lines().next().is_none());
     bench.enter(0);
@@ -124,7 +124,7 @@ fn an_l2_holds_no_more_copies_than_its_quota() {
     (0..8).for_each(|copy| bench.enter(copy));
     assert_eq!(bench.data(0..8), (3..8).collect::<Vec<_>>(), "copies displace copies then");
     assert_eq!((0..8).filter(|copy| bench.finds(*copy)).collect::<Vec<_>>(), [5, 6, 7]);
-    assert_eq!(bench.copies.counters().displaced, 0);
+    assert_eq!(bench.copies.counts().displaced, 0);
 }
 
 #[test]
@@ -133,12 +133,12 @@ fn an_l2_that_stops_decrypting_releases_its_counter_copies_without_evictions() {
     (0..3).for_each(|copy| bench.enter(copy));
     bench.copies.let_begin(0, false);
     (0..8).for_each(|line| bench.touch(line, false));
-    assert_eq!((bench.data(0..8).len(), bench.copies.counters().displaced), (8, 0));
+    assert_eq!((bench.data(0..8).len(), bench.copies.counts().displaced), (8, 0));
     bench.copies.let_begin(0, true);
     (0..3).for_each(|copy| bench.enter(copy));
     bench.copies.forget();
     (0..8).for_each(|line| bench.touch(line, false));
-    assert_eq!((bench.data(0..8).len(), bench.copies.counters().displaced), (8, 0));
+    assert_eq!((bench.data(0..8).len(), bench.copies.counts().displaced), (8, 0));
 }
 
 /// Plain model: the L2 is a list of its lines, most recent first.
@@ -148,7 +148,7 @@ struct Naive {
     l2: Vec<Held>,
     /// Copies, most recent first.
     copies: Vec<u64>,
-    seen: CopyCounters,
+    seen: CopyCounts,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -278,7 +278,7 @@ proptest! {
                     naive.drop_all(which % 6);
                 }
             }
-            prop_assert_eq!(bench.copies.counters(), naive.seen);
+            prop_assert_eq!(bench.copies.counts(), naive.seen);
             prop_assert_eq!(bench.data(0..14), naive.holds());
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! One table contains both fields, since most accesses need both and the host's caches fetch adjacent fields together.
 
-use machine::observer::{Fingerprint, Observer, ObserverCounters};
+use machine::observer::{Fingerprint, Observer, ObserverCounts};
 use machine::sparse::Sparse;
 use units::{Line, LineAddr};
 
@@ -65,8 +65,8 @@ impl KnownLines {
     }
 
     /// Statistics of the observer.
-    pub fn observed(&self) -> ObserverCounters {
-        self.observer.counters()
+    pub fn observed(&self) -> ObserverCounts {
+        self.observer.counts()
     }
 
     /// Bytes of host memory that the table uses.

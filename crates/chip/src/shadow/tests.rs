@@ -2,7 +2,7 @@
 
 use super::persisted::{becomes_mapped, before_show, changes_from_outside, is_persistent, keeps, left_buffer};
 use super::*;
-use machine::observer::ObserverCounters;
+use machine::observer::ObserverCounts;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use workload::Persistent;
@@ -108,7 +108,7 @@ fn the_shadow_counts_a_read_of_a_line_never_written_to_memory_as_wrong() {
     let mut shadow = Shadow::new(10);
     shadow.put(LINE);
     shadow.returned(LineAddr(LINE.0 + 1), &[0; 64]);
-    let ObserverCounters { lines_checked, lines_wrong } = shadow.observed();
+    let ObserverCounts { lines_checked, lines_wrong } = shadow.observed();
     assert_eq!((lines_checked, lines_wrong), (1, 1));
 }
 

@@ -13,7 +13,7 @@ mod commands;
 use super::Kind;
 use super::address_map::Cell;
 use super::config::{BusTurnaround, DramConfig, PagePolicy};
-use super::counters::DramCounters;
+use super::counts::DramCounts;
 use super::device::{CLOSED, Device};
 use super::drain::Drain;
 use super::queue::{QueuedRequest, RequestDetails, RequestPool, RequestQueue};
@@ -94,7 +94,7 @@ pub(super) struct Controller {
     /// Reads served since they were last collected.
     pub served: Vec<Served>,
     /// Statistics of the channel since power-on.
-    pub counters: DramCounters,
+    pub counts: DramCounts,
 }
 
 impl Controller {
@@ -127,7 +127,7 @@ impl Controller {
             floor: 0,
             next: None,
             served: Vec::new(),
-            counters: DramCounters::default(),
+            counts: DramCounts::default(),
         }
     }
 

@@ -29,7 +29,7 @@ mod beats;
 mod burst;
 mod config;
 mod controller;
-mod counters;
+mod counts;
 mod device;
 pub(crate) mod drain;
 #[cfg(test)]
@@ -45,7 +45,7 @@ pub(crate) mod wait;
 pub use beats::{Beats, Wanted};
 pub use burst::{Burst, BurstLength};
 pub use config::{AddressMap, BusTurnaround, DramConfig, Organisation, PagePolicy, Scheduler};
-pub use counters::{DramCounters, QueueCounters};
+pub use counts::{DramCounts, QueueCounts};
 pub use timing::Timing;
 pub use wait::WaitCause;
 
@@ -180,16 +180,16 @@ impl Dram {
         self.controller.run_before(edge);
         let cell = self.mapper.cell(line);
         let held = self.controller.holds_write(cell);
-        let counters = &mut self.controller.counters;
+        let counts = &mut self.controller.counts;
         match kind {
-            Kind::Read => counters.reads += 1,
-            Kind::Write => counters.writes += 1,
+            Kind::Read => counts.reads += 1,
+            Kind::Write => counts.writes += 1,
         }
         match (kind, held) {
             (Kind::Read, true) => {
-                counters.forwarded += 1;
+                counts.forwarded += 1;
                 let at = self.clock.start_of(Cycles(edge + 1));
-                counters.read_latency += at.since(now);
+                counts.read_latency += at.since(now);
                 let (outcome, waited_for) = (RowOutcome::Hit, WaitCause::Nothing);
                 let burst = false;
                 let waited = Duration::ZERO;
@@ -197,7 +197,7 @@ impl Dram {
                     Completion { token, first_at: at, at, arrived: now, outcome, waited_for, waited, words, burst };
                 self.answered.push(times);
             }
-            (Kind::Write, true) => counters.merged += 1,
+            (Kind::Write, true) => counts.merged += 1,
             (_, false) => {
                 assert!(self.has_room(kind), "a {kind:?} was submitted to a full queue");
                 self.controller.enqueue(edge, (cell, words), kind, token, now);
@@ -215,7 +215,7 @@ impl Dram {
             let words = request.words;
             let at = self.clock.start_of(Cycles(issued + self.timing.read_latency(words)));
             let after_first_word = self.clock.span(Cycles(self.timing.eighths_after_first_word(words))).as_fs() / 8;
-            self.controller.counters.read_latency += at.since(request.arrived);
+            self.controller.counts.read_latency += at.since(request.arrived);
             completions.push(Completion {
                 token: request.token,
                 first_at: Time::from_fs(at.as_fs() - after_first_word),
@@ -255,7 +255,7 @@ impl Dram {
     }
 
     /// Returns the statistics of the channel.
-    pub fn counters(&self) -> &DramCounters {
-        &self.controller.counters
+    pub fn counts(&self) -> &DramCounts {
+        &self.controller.counts
     }
 }

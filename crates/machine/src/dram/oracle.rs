@@ -188,7 +188,7 @@ proptest! {
     fn equal_requests_lead_to_equal_dram_commands_and_statistics(config in configs(), sequence in requests()) {
         let (first, second) = (run(&config, &sequence), run(&config, &sequence));
         prop_assert_eq!(first.0.log(), second.0.log());
-        prop_assert_eq!(first.0.counters(), second.0.counters());
+        prop_assert_eq!(first.0.counts(), second.0.counts());
     }
 }
 

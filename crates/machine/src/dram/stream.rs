@@ -137,7 +137,7 @@ pub fn measure(config: &DramConfig, stream: Stream, requests: usize) -> Measured
         p99: latencies.percentile(99),
         max: latencies.percentile(100),
         bandwidth: (requests * LINE_BYTES) as f64 / ns,
-        row_hit_rate: 1.0 - dram.counters().activates as f64 / requests as f64,
+        row_hit_rate: 1.0 - dram.counts().activates as f64 / requests as f64,
     }
 }
 

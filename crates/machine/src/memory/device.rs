@@ -4,7 +4,7 @@
 //! and returns the time of the next call. The model uses an enum and not a trait object, because only two kinds exist
 //! and every access passes through this code.
 
-use crate::dram::{Burst, BurstLength, Completion, Dram, DramConfig, DramCounters, Kind};
+use crate::dram::{Burst, BurstLength, Completion, Dram, DramConfig, DramCounts, Kind};
 use crate::pcm::{Pcm, PcmConfig};
 use std::ops::Range;
 use units::{Clock, Cycles, Duration, LineAddr, LineLength, Time};
@@ -151,10 +151,10 @@ impl ChannelDevice {
     }
 
     /// Returns the statistics of the device.
-    pub fn counters(&self) -> &DramCounters {
+    pub fn counts(&self) -> &DramCounts {
         match self {
-            ChannelDevice::Dram(dram) => dram.counters(),
-            ChannelDevice::Pcm(pcm) => pcm.counters(),
+            ChannelDevice::Dram(dram) => dram.counts(),
+            ChannelDevice::Pcm(pcm) => pcm.counts(),
         }
     }
 }

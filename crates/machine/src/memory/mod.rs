@@ -12,7 +12,7 @@ pub use interleave::{Deal, Interleave};
 pub use words::WordOrder;
 
 use crate::channel::Channel;
-use crate::dram::{Beats, Burst, Completion, DramCounters, Wanted};
+use crate::dram::{Beats, Burst, Completion, DramCounts, Wanted};
 use crate::rule::rule;
 use sim::Clock;
 use std::future::Future;
@@ -185,10 +185,10 @@ impl MemorySystem {
     }
 
     /// Returns the statistics of all channels, summed.
-    pub fn counters(&self) -> DramCounters {
-        let mut sum = DramCounters::default();
+    pub fn counts(&self) -> DramCounts {
+        let mut sum = DramCounts::default();
         for channel in self.channels.iter() {
-            sum += channel.counters();
+            sum += channel.counts();
         }
         sum
     }

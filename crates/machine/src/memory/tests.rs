@@ -18,22 +18,22 @@ fn memory(channels: usize, interleave: Interleave) -> MemoryConfig {
     }
 }
 
-/// Returns the answer times of concurrent reads of these lines, in memory clocks, and the counters.
-fn reads(config: MemoryConfig, lines: Vec<u64>) -> (Vec<u64>, DramCounters) {
+/// Returns the answer times of concurrent reads of these lines, in memory clocks, and the statistics.
+fn reads(config: MemoryConfig, lines: Vec<u64>) -> (Vec<u64>, DramCounts) {
     let mut executor = Executor::new();
     let memory = MemorySystem::start(executor.clock(), config);
     let times = clocks_of_reads(&mut executor, lines, |line| {
         let memory = memory.clone();
         async move { memory.read(line, Wanted::LINE).await }
     });
-    (times, memory.counters())
+    (times, memory.counts())
 }
 
 #[test]
 fn reads_on_different_channels_do_not_wait_for_each_other() {
-    let (times, counters) = reads(memory(8, Interleave::default()), (0..8).collect());
+    let (times, counts) = reads(memory(8, Interleave::default()), (0..8).collect());
     assert_eq!(times, [48; 8]);
-    assert_eq!((counters.reads, counters.row_closed), (8, 8));
+    assert_eq!((counts.reads, counts.row_closed), (8, 8));
     let (times, _) = reads(memory(8, Interleave { lines: 2, deal: Deal::Plain }), vec![0, 1]);
     assert_eq!(times, [48, 56], "both lines of a granule are on one channel, tCCD_L apart");
 }
@@ -41,14 +41,14 @@ fn reads_on_different_channels_do_not_wait_for_each_other() {
 #[test]
 fn a_memory_system_of_one_channel_has_the_timing_of_the_channel() {
     let lines: Vec<u64> = (0..300).map(|n| n * 7919 % 100_000).collect();
-    let (times, counters) = reads(memory(1, Interleave::default()), lines.clone());
+    let (times, counts) = reads(memory(1, Interleave::default()), lines.clone());
     let mut executor = Executor::new();
     let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
     let alone = clocks_of_reads(&mut executor, lines, |line| {
         let channel = channel.clone();
         async move { channel.read(line, Wanted::LINE).await }
     });
-    assert_eq!((times, counters), (alone, channel.counters()));
+    assert_eq!((times, counts), (alone, channel.counts()));
 }
 
 #[test]

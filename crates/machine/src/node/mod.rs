@@ -14,12 +14,12 @@
 //! | `stalls.rs` | stall cycles of the core due to each line |
 //! | `lines.rs`, `waiting.rs` | lines of 32 and 64 bytes; lists of waiting accesses and instructions |
 //! | `warm.rs` | updates of caches, TLBs and predictors without simulated time, between the windows of a sampled run |
-//! | `config.rs`, `check.rs`, `counters.rs` | configuration, validation of the configuration, and statistics |
+//! | `config.rs`, `check.rs`, `counts.rs` | configuration, validation of the configuration, and statistics |
 
 mod caches;
 mod check;
 mod config;
-mod counters;
+mod counts;
 mod interface;
 mod lines;
 mod persist;
@@ -39,9 +39,8 @@ pub use config::{
     CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PersistConfig, PredictorConfig,
     StoreHold, TableLayout, TlbConfig, WalkerConfig,
 };
-pub use counters::{
-    CacheCounters, EpochCounters, HitCounters, LostCycles, MissCounters, NodeCounters, PersistCounters,
-    PrefetchCounters,
+pub use counts::{
+    CacheCounts, FenceCounts, HitCounts, LostCycles, MissCounts, NodeCounts, PersistCounts, PrefetchCounts,
 };
 pub use interface::{
     Feed, NodeStep, Orders, PageKey, PageTables, Pause, Permission, PersistRequest, RecordRequest, Request,
@@ -227,8 +226,8 @@ impl Node {
     }
 
     /// Returns the statistics of flushes and fences, if these take effect.
-    pub fn epoch_counters(&self) -> Option<EpochCounters> {
-        self.core.epochs.as_ref().map(|epochs| epochs.counters())
+    pub fn fence_counts(&self) -> Option<FenceCounts> {
+        self.core.epochs.as_ref().map(|epochs| epochs.counts())
     }
 
     /// Returns the time at which the latest instruction entered the window.
@@ -249,14 +248,14 @@ impl Node {
 
     /// Returns the number of instructions that have entered the window.
     pub fn instructions(&self) -> u64 {
-        self.core.counters.instructions
+        self.core.counts.instructions
     }
 
     /// Returns all statistics so far.
-    pub fn counters(&self) -> NodeCounters {
+    pub fn counts(&self) -> NodeCounts {
         let core = &self.core;
-        let [itlb, dtlb, stlb] = core.tlbs.counters;
-        NodeCounters {
+        let [itlb, dtlb, stlb] = core.tlbs.counts;
+        NodeCounts {
             cycles: core.window.last_departure(),
             l1i: core.caches.l1i_counters,
             l1d: core.caches.l1d_counters,
@@ -266,7 +265,7 @@ impl Node {
             dtlb,
             stlb,
             upgrades: core.caches.upgrades,
-            ..core.counters
+            ..core.counts
         }
     }
 

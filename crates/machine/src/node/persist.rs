@@ -8,7 +8,7 @@
 //! most.
 
 use super::pipeline::persist::PersistPath;
-use super::{Node, PersistCounters, PersistRequest};
+use super::{Node, PersistCounts, PersistRequest};
 use units::{Cycles, Duration, LineAddr, Time};
 
 impl Node {
@@ -92,8 +92,8 @@ impl Node {
         self.core.stores.persist.as_ref().is_some_and(|path| path.occupies(line))
     }
 
-    /// Returns the counters of the persist buffer, or `None` without a buffer.
-    pub fn persist_counters(&self) -> Option<PersistCounters> {
-        self.core.stores.persist.as_ref().map(|path| path.counters)
+    /// Returns the statistics of the persist buffer, or `None` without a buffer.
+    pub fn persist_counts(&self) -> Option<PersistCounts> {
+        self.core.stores.persist.as_ref().map(|path| path.counts)
     }
 }

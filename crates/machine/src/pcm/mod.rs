@@ -21,7 +21,7 @@ pub use config::{BankMapping, PcmConfig};
 use crate::bits::BitSet;
 use crate::dram::drain::Drain;
 use crate::dram::wait::{ArrivalConditions, Stopwatch};
-use crate::dram::{Completion, DramCounters, Kind, RowOutcome};
+use crate::dram::{Completion, DramCounts, Kind, RowOutcome};
 use std::collections::VecDeque;
 use units::{Clock, Cycles, Duration, LineAddr, Time, WORDS_PER_LINE};
 
@@ -83,7 +83,7 @@ pub struct Pcm {
     drain: Drain,
     drain_clock: Stopwatch,
     answered: Vec<Completion>,
-    counters: DramCounters,
+    counts: DramCounts,
 }
 
 impl Pcm {
@@ -111,7 +111,7 @@ impl Pcm {
             drain: Drain::new(config.drain_start, config.drain_stop, config.write_queue),
             drain_clock: Stopwatch::default(),
             answered: Vec::new(),
-            counters: DramCounters::default(),
+            counts: DramCounts::default(),
             config,
         }
     }
@@ -141,7 +141,7 @@ impl Pcm {
         self.floor = now;
         let is_pending = self.holds_write(line);
         match kind {
-            Kind::Write if is_pending => self.counters.merged += 1,
+            Kind::Write if is_pending => self.counts.merged += 1,
             Kind::Write => self.pending.push_back(Ready { at: now, what: line }),
             Kind::Read if is_pending => {
                 let read = self.forwarded(now, token);
@@ -150,8 +150,8 @@ impl Pcm {
             Kind::Read => self.submit_read(now, line, token),
         }
         match kind {
-            Kind::Read => self.counters.reads += 1,
-            Kind::Write => self.counters.writes += 1,
+            Kind::Read => self.counts.reads += 1,
+            Kind::Write => self.counts.writes += 1,
         }
         self.update_turn(now);
         !is_pending
@@ -174,7 +174,7 @@ impl Pcm {
 
     /// Creates a read that needs no bank.
     fn forwarded(&mut self, now: Time, token: u32) -> PcmRead {
-        self.counters.forwarded += 1;
+        self.counts.forwarded += 1;
         let drain = self.drain_clock.at(now.as_fs());
         let waits = ArrivalConditions { seen: now.as_fs(), refresh: 0, drain, bank_free: 0 };
         PcmRead { token, arrived: now, waits, needed: Duration::ZERO }
@@ -199,8 +199,8 @@ impl Pcm {
     }
 
     /// Returns the statistics of the channel. Its counts of row hits, closed rows and row conflicts stay zero.
-    pub fn counters(&self) -> &DramCounters {
-        &self.counters
+    pub fn counts(&self) -> &DramCounts {
+        &self.counts
     }
 
     fn bank_of(&self, line: LineAddr) -> usize {
@@ -263,7 +263,7 @@ impl Pcm {
         let number = self.bank_of(line);
         let writes = &mut self.banks[number].writes;
         if writes.iter().any(|write| write.what == line) {
-            self.counters.merged += 1;
+            self.counts.merged += 1;
         } else {
             writes.push_back(Ready { at: self.bus_free_at, what: line });
             self.wanted.insert(number);
@@ -293,7 +293,7 @@ impl Pcm {
 
     fn occupy_bus(&mut self, at: Time) {
         self.bus_free_at = at + self.burst;
-        self.counters.data_bus_busy_clocks += self.config.burst_clocks;
+        self.counts.data_bus_busy_clocks += self.config.burst_clocks;
     }
 
     /// Answers a read with data that begin to arrive at `begins` and take `takes`, over the bus or from the
@@ -302,7 +302,7 @@ impl Pcm {
         let PcmRead { token, arrived, waits, needed } = read;
         let drain = self.drain_clock.at(begins.as_fs());
         let at = begins + takes;
-        self.counters.read_latency += at.since(arrived);
+        self.counts.read_latency += at.since(arrived);
         self.answered.push(Completion {
             token,
             first_at: begins + Duration::from_fs(takes.as_fs() / 8),

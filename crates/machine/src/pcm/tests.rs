@@ -163,7 +163,7 @@ fn pcm_reads_of_pending_writes_are_forwarded_and_of_queued_writes_need_only_the_
     assert_eq!(answers[0].at, Time::ZERO + CLOCK);
     pcm.submit(later, LineAddr(17), Kind::Read, 1);
     assert_eq!(finish(&mut pcm, later)[0].at, later + BURST);
-    assert_eq!(pcm.counters().forwarded, 2);
+    assert_eq!(pcm.counts().forwarded, 2);
 }
 
 #[test]
@@ -173,8 +173,8 @@ fn repeated_writes_to_a_pending_line_merge_into_one_write() {
         pcm.submit(Time::ZERO, LineAddr(5), Kind::Write, 0);
     }
     finish(&mut pcm, Time::ZERO);
-    assert_eq!((pcm.counters().writes, pcm.counters().merged), (3, 2));
-    assert_eq!(pcm.counters().data_bus_busy_clocks, 4);
+    assert_eq!((pcm.counts().writes, pcm.counts().merged), (3, 2));
+    assert_eq!(pcm.counts().data_bus_busy_clocks, 4);
 }
 
 #[test]

@@ -40,8 +40,8 @@ fn a_single_dram_read_takes_the_idle_latency_of_a_row_hit_miss_or_conflict() {
         assert_eq!((completion.outcome, latency), (outcome, clocks));
         assert_eq!((completion.waited_for, completion.token), (WaitCause::Nothing, 7));
     }
-    assert_eq!(dram.counters().refreshes, 1);
-    assert_eq!(dram.counters().read_latency.as_fs(), (26 + 48 + 70 + 48) * 625_000);
+    assert_eq!(dram.counts().refreshes, 1);
+    assert_eq!(dram.counts().read_latency.as_fs(), (26 + 48 + 70 + 48) * 625_000);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn an_idle_dram_channel_needs_no_calls_and_still_counts_refreshes() {
     lone_read(&mut dram, 0, 0);
     let mut completions = Vec::new();
     assert_eq!(dram.advance(Time::from_fs(625_000 * 12_480 * 1_000_000), &mut completions), None);
-    assert_eq!(dram.counters().refreshes, 1_000_000);
+    assert_eq!(dram.counts().refreshes, 1_000_000);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn every_rank_of_an_idle_channel_is_refreshed_when_it_is_due() {
             let due = interval + turn * interval / ranks;
             // The row that was read must be closed before the refresh.
             dram.advance(Time::from_fs(625_000 * (due + CONFLICT)), &mut Vec::new());
-            assert_eq!(dram.counters().refreshes, turn + 1, "of {ranks} ranks");
+            assert_eq!(dram.counts().refreshes, turn + 1, "of {ranks} ranks");
             let (_, latency) = lone_read(&mut dram, due + 1_000, 0);
             assert_eq!(latency, CLOSED, "its rank was refreshed in time, in turn {turn}");
         }
@@ -109,10 +109,10 @@ fn queued_dram_writes_forward_data_to_reads_and_merge_writes_of_their_line() {
     }
     assert_eq!((completions[0].token, completions[0].at.as_fs()), (5, 625_000));
     assert_eq!(completions.iter().map(|answer| answer.burst).collect::<Vec<_>>(), [false, true]);
-    let counters = dram.counters();
-    assert_eq!((counters.writes, counters.merged, counters.forwarded, counters.activates), (2, 1, 1, 1));
+    let counts = dram.counts();
+    assert_eq!((counts.writes, counts.merged, counts.forwarded, counts.activates), (2, 1, 1, 1));
     // One write and one read have each transferred a line.
-    assert_eq!(counters.data_bus_busy_clocks, 8);
+    assert_eq!(counts.data_bus_busy_clocks, 8);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Checks that the memory controller selects commands according to its configuration.
 
 use casemate_machine::dram::{
-    AddressMap, BusTurnaround, Completion, Dram, DramConfig, Kind, PagePolicy, QueueCounters, RowOutcome, Scheduler,
+    AddressMap, BusTurnaround, Completion, Dram, DramConfig, Kind, PagePolicy, QueueCounts, RowOutcome, Scheduler,
     Timing, WaitCause,
 };
 use units::{Cycles, Frequency, LineAddr, Time};
@@ -111,9 +111,9 @@ fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
             dram.submit(at(clock), LineAddr(line), kind, 0);
         }
         finish(&mut dram);
-        let counters = dram.counters();
-        let expected = expected.map(|(requests, clocks)| QueueCounters { requests, clocks });
-        assert_eq!([counters.read_queue, counters.write_queue], expected, "{sequence:?}");
+        let counts = dram.counts();
+        let expected = expected.map(|(requests, clocks)| QueueCounts { requests, clocks });
+        assert_eq!([counts.read_queue, counts.write_queue], expected, "{sequence:?}");
     }
 }
 

@@ -5,7 +5,7 @@ use super::moving_boots::{booted_late, forged_before_first, never_stored, refuse
 use super::moving_memory::{CHUNKS, LINES, Moving, text};
 use super::{Checked, hold};
 use crate::execution::{Explained, Operation, run_now};
-use crate::moving::{MovingCounters, SmallCache};
+use crate::moving::{MovingCounts, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::SLOTS;
 use crate::scheme::Release;
@@ -59,7 +59,7 @@ fn read_right(memory: &Moving) -> Checked {
         });
         hold(found.ok() == known, || format!("line {line} does not read as it was stored: {found:?}"))?;
     }
-    let MovingCounters { fills, permutations, twice, incomplete, .. } = memory.lines.counted();
+    let MovingCounts { fills, permutations, twice, incomplete, .. } = memory.lines.counted();
     hold(permutations > 50 && fills > 500, || format!("{permutations} permutations and {fills} fills"))?;
     hold((twice, incomplete) == (0, 0), || format!("{twice} slots crossed twice, {incomplete} epochs are not whole"))?;
     hold(memory.verbs.ledger().reuse().is_none(), || "keystream hid two things".into())

@@ -1,7 +1,7 @@
 //! The runners of a scheme. Each implements the verbs; runners do not depend on parts of a design.
 
 mod at_once;
-mod counters;
+mod counts;
 mod durable;
 mod engines;
 mod excerpt;
@@ -24,7 +24,7 @@ mod windows;
 
 pub use crate::untimed::{Outcomes, Untimed};
 pub use at_once::AtOnce;
-pub use counters::TimedCounters;
+pub use counts::TimedCounts;
 pub use engines::{CipherEngine, CounterTags, Engine, Engines};
 pub use excerpt::{Attended, Clip, Clipper, Excerpt, Stops, Trip, meet};
 pub use explained::Explained;
@@ -34,8 +34,8 @@ pub use keep::{Everything, Keep, Unit, UnitSpan};
 pub use operation::Operation;
 pub use overflows::OverflowLimits;
 pub use private::Patience;
-pub use reads::{ReadCounters, ReadPart, ReadPartTimes};
+pub use reads::{ReadCounts, ReadPart, ReadPartTimes};
 pub use receiver::Receiver;
 pub use timed::{Timed, TimedMemory};
 pub use watch::Watch;
-pub use windows::WindowCounters;
+pub use windows::WindowCounts;

@@ -56,7 +56,7 @@ pub enum ReadPart {
 
 /// Statistics on the latencies of reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct ReadCounters {
+pub struct ReadCounts {
     /// Lines released, completely or in part.
     pub lines: u64,
     /// Sum of the lines' latencies, in femtoseconds.

@@ -16,7 +16,7 @@ use crate::execution::units::EngineUnits;
 use crate::execution::waits::{cause_of, word_for};
 use crate::execution::watch::VerbReport;
 use crate::execution::windows::Windows;
-use crate::execution::{CipherEngine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
+use crate::execution::{CipherEngine, Engines, OverflowLimits, Receiver, TimedCounts, Watch};
 use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
@@ -44,7 +44,7 @@ pub struct TimedMemory {
     media: Rc<RefCell<Media>>,
     units: EngineUnits,
     locks: LockTable<LockName>,
-    counters: RefCell<TimedCounters>,
+    counts: RefCell<TimedCounts>,
     pub(super) durable: Durable,
     windows: Windows,
     overflows: Overflows,
@@ -71,7 +71,7 @@ impl TimedMemory {
             media,
             units: EngineUnits::new(engines),
             locks: LockTable::new(clock),
-            counters: RefCell::default(),
+            counts: RefCell::default(),
             durable: Durable::new(ledger),
             windows: Windows::default(),
             overflows: Overflows::default(),
@@ -138,11 +138,11 @@ impl TimedMemory {
     }
 
     /// Returns the counts of all work so far.
-    pub fn counters(&self) -> TimedCounters {
-        let mut counters = *self.counters.borrow();
-        self.units.count(&mut counters);
-        counters.ahead = self.windows.counters();
-        counters
+    pub fn counts(&self) -> TimedCounts {
+        let mut counts = *self.counts.borrow();
+        self.units.count(&mut counts);
+        counts.ahead = self.windows.counts();
+        counts
     }
 
     /// Registers that outlive power.
@@ -169,9 +169,9 @@ impl TimedMemory {
     }
 
     pub(super) fn complete(&self, completion: &RegisterUpdate) {
-        let mut counters = self.counters.borrow_mut();
-        counters.tuples += 1;
-        counters.root_updates += u64::from(completion.reaches_a_root());
+        let mut counts = self.counts.borrow_mut();
+        counts.tuples += 1;
+        counts.root_updates += u64::from(completion.reaches_a_root());
         self.durable.complete(completion);
     }
 
@@ -258,7 +258,7 @@ impl Timed {
             return self.progress.followed(now).iter().for_each(|parts| self.memory.receiver.read(line, parts));
         };
         self.memory.receiver.read(line, &parts);
-        let reads = &mut self.memory.counters.borrow_mut().reads;
+        let reads = &mut self.memory.counts.borrow_mut().reads;
         reads.lines += 1;
         reads.total_fs += took.as_fs();
         reads.parts_fs += parts;
@@ -279,7 +279,7 @@ impl Timed {
 
     fn count_moved(&self, (first, second): (Burst, Option<Burst>)) {
         let words = u64::from(first.words) + second.map_or(0, |second| u64::from(second.words));
-        self.memory.counters.borrow_mut().bytes_moved += words * WORD_BYTES as u64;
+        self.memory.counts.borrow_mut().bytes_moved += words * WORD_BYTES as u64;
     }
 
     fn note_unit(&self, end: Time, waited: Duration) {
@@ -289,7 +289,7 @@ impl Timed {
 
     /// Writes a slot, as part of a tuple if it `persists`.
     async fn write(&self, slot: Slot, role: Role, content: Untrusted, persists: bool) {
-        self.memory.counters.borrow_mut().stored.count(role);
+        self.memory.counts.borrow_mut().stored.count(role);
         // The bytes are visible from now on: a read that arrives while the write waits for the queue must see them.
         let late = self.memory.channels.planted.has(Bug::StoredAfterQueue);
         if !late {
@@ -304,7 +304,7 @@ impl Timed {
             (first, Some(second)) => {
                 // The write masks out the bytes of other slots on these lines, so the controller need not read the
                 // lines first.
-                self.memory.counters.borrow_mut().stored.count(Role::Tag);
+                self.memory.counts.borrow_mut().stored.count(Role::Tag);
                 join!(channels.write(first), channels.write(second));
             }
         }
@@ -319,7 +319,7 @@ impl Timed {
         let channels = &self.memory.channels;
         let (first, second) = self.memory.shape.bursts(slot);
         self.count_moved((first, second));
-        self.memory.counters.borrow_mut().fetched.count(role);
+        self.memory.counts.borrow_mut().fetched.count(role);
         let began = self.memory.clock.now();
         // The memory's answer on queue and bank, the arrival times of the words, and the burst that the timeline shows,
         // which is the last one.
@@ -331,7 +331,7 @@ impl Timed {
                 (answer, beats, answer.burst.then_some(answer.at))
             }
             Some(second) => {
-                self.memory.counters.borrow_mut().fetched.count(Role::Tag);
+                self.memory.counts.borrow_mut().fetched.count(Role::Tag);
                 // The second burst waits for the first: only the first may have waited for other requests.
                 let (answer, last) = Box::pin(channels.read_both(first, second)).await;
                 (answer, Beats::at_once(answer.at.max(last.at)), last.burst.then_some(last.at))

@@ -2,7 +2,7 @@
 
 use super::engines::CipherUnits;
 use super::private::{Patience, PrivateAes};
-use super::{CipherEngine, Engines, TimedCounters};
+use super::{CipherEngine, Engines, TimedCounts};
 use crate::slot::Kind;
 use crate::verbs::AesUnits;
 use crypto::BlockCipher;
@@ -87,11 +87,11 @@ impl EngineUnits {
     }
 
     /// Sets the counts of items that passed through the units.
-    pub fn count(&self, counters: &mut TimedCounters) {
-        counters.aes_blocks_in_l2 = self.in_l2.iter().map(|aes| aes.units.pipe.items()).sum();
-        counters.tdes_blocks = self.tdes.as_ref().map_or(0, |units| units.pipe.items());
-        counters.aes_blocks = self.aes.pipe.items() + counters.aes_blocks_in_l2;
-        counters.macs = self.mac.items();
-        counters.hashes = self.hash.items();
+    pub fn count(&self, counts: &mut TimedCounts) {
+        counts.aes_blocks_in_l2 = self.in_l2.iter().map(|aes| aes.units.pipe.items()).sum();
+        counts.tdes_blocks = self.tdes.as_ref().map_or(0, |units| units.pipe.items());
+        counts.aes_blocks = self.aes.pipe.items() + counts.aes_blocks_in_l2;
+        counts.macs = self.mac.items();
+        counts.hashes = self.hash.items();
     }
 }

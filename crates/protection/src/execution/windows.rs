@@ -12,7 +12,7 @@ use units::{Duration, LineAddr, Time};
 
 /// Statistics on lines that were released before their verification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct WindowCounters {
+pub struct WindowCounts {
     /// Lines released before their verdicts, and since settled.
     pub windows: u64,
     /// Sum of the times from release to verdict, in femtoseconds.
@@ -38,7 +38,7 @@ pub(super) struct Windows {
     opened: Cell<u64>,
     refused: Cell<u64>,
     waiting: RefCell<Vec<TaskId>>,
-    counters: Cell<WindowCounters>,
+    counts: Cell<WindowCounts>,
     longest: Cell<Duration>,
 }
 
@@ -55,10 +55,10 @@ impl Windows {
         let Some((_, since)) = self.open.borrow_mut().remove(&line) else { return };
         let length = clock.now().since(since);
         self.longest.set(self.longest.get().max(length));
-        let mut counters = self.counters.get();
-        counters.windows += 1;
-        counters.open_fs += length.as_fs();
-        self.counters.set(counters);
+        let mut counts = self.counts.get();
+        counts.windows += 1;
+        counts.open_fs += length.as_fs();
+        self.counts.set(counts);
         self.waiting.borrow_mut().drain(..).for_each(|task| clock.wake(task));
     }
 
@@ -78,15 +78,15 @@ impl Windows {
         })
         .await;
         let waited = clock.now().since(requested);
-        let mut counters = self.counters.get();
-        counters.writes_held += u64::from(waited > Duration::ZERO);
-        counters.held_fs += waited.as_fs();
-        self.counters.set(counters);
+        let mut counts = self.counts.get();
+        counts.writes_held += u64::from(waited > Duration::ZERO);
+        counts.held_fs += waited.as_fs();
+        self.counts.set(counts);
         Settled { waited: waited > Duration::ZERO, all_good: self.refused.get() == refused }
     }
 
-    pub fn counters(&self) -> WindowCounters {
-        self.counters.get()
+    pub fn counts(&self) -> WindowCounts {
+        self.counts.get()
     }
 
     pub fn longest(&self) -> Duration {

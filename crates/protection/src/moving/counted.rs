@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 /// Statistics of a memory with permuted lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct MovingCounters {
+pub struct MovingCounts {
     /// Lines that were fetched from memory for a reader.
     pub fills: u64,
     /// Slots that were read for these lines: all slots under their tags.
@@ -75,19 +75,19 @@ impl Bits {
 /// The statistics, with the state from which they are computed.
 #[derive(Clone, Default)]
 pub(super) struct EpochCounts {
-    sum: MovingCounters,
+    sum: MovingCounts,
     epochs: FxHashMap<u64, Epoch>,
     /// Number of permutations of each chunk, and its record since the last.
     permuted: FxHashMap<u64, (u64, Rc<Record>)>,
 }
 
 impl EpochCounts {
-    pub fn sum(&self) -> MovingCounters {
+    pub fn sum(&self) -> MovingCounts {
         self.sum
     }
 
     /// The statistics, for increments by other parts of the scheme.
-    pub fn counters_mut(&mut self) -> &mut MovingCounters {
+    pub fn counts_mut(&mut self) -> &mut MovingCounts {
         &mut self.sum
     }
 
@@ -101,7 +101,7 @@ impl EpochCounts {
         self.permuted.get(&chunk).map(|(_, record)| &**record)
     }
 
-    fn epoch(&mut self, slot: Slot) -> (&mut Epoch, usize, &mut MovingCounters) {
+    fn epoch(&mut self, slot: Slot) -> (&mut Epoch, usize, &mut MovingCounts) {
         let epoch = self.epochs.entry(slot.0 / SLOTS as u64).or_default();
         (epoch, (slot.0 % SLOTS as u64) as usize, &mut self.sum)
     }

@@ -34,7 +34,7 @@ mod system;
 pub use chunk::SLOTS_PER_TAG_MAX;
 pub use context::ContextError;
 pub use contexts_design::ContextsDesign;
-pub use counted::MovingCounters;
+pub use counted::MovingCounts;
 pub use free::PermutationTime;
 pub use judge::SlotsForJudge;
 pub use lines::ChunkLines;
@@ -169,8 +169,8 @@ impl MovingLines {
     }
 
     /// Returns all counts so far.
-    pub fn counted(&self) -> MovingCounters {
-        MovingCounters { records: self.records.brought(), ..self.counted.borrow().sum() }
+    pub fn counted(&self) -> MovingCounts {
+        MovingCounts { records: self.records.brought(), ..self.counted.borrow().sum() }
     }
 
     /// Returns whether memory has a line, in any slot.

@@ -8,7 +8,7 @@
 //! A process with its context in memory has no keys on the chip, so its chunks must not have locked lines at that time.
 
 use super::processes::{ProcessId, Processes};
-use super::{MovingCounters, MovingLines, report, set};
+use super::{MovingCounts, MovingLines, report, set};
 use crate::meetings::{self, Mechanism};
 use crate::planted::ChunkBug;
 use crate::slot::{Role, Untrusted};
@@ -69,7 +69,7 @@ impl<'a> ProcessPort<'a> {
             self.load(verbs, next).await?;
         }
         if !is_first {
-            self.count(|counters| counters.switches += 1);
+            self.count(|counts| counts.switches += 1);
         }
         self.lines.records.empty_for_switch();
         self.processes.borrow_mut().resume(next)
@@ -84,7 +84,7 @@ impl<'a> ProcessPort<'a> {
         let mut processes = self.processes.borrow_mut();
         let Some(running) = processes.running() else { return Ok(()) };
         processes.interrupt()?;
-        self.count(|counters| counters.switches += 1);
+        self.count(|counts| counts.switches += 1);
         processes.resume(running)
     }
 
@@ -111,7 +111,7 @@ impl<'a> ProcessPort<'a> {
         cache.lock_stores_above(&leaves);
         let leaves_locks = lines.planted.has(ChunkBug::ContextLeavesLocks);
         for chunk in locked().filter(|_| !leaves_locks) {
-            self.count(|counters| counters.chunks_for_contexts += 1);
+            self.count(|counts| counts.chunks_for_contexts += 1);
             report(verbs, lines.permute(verbs, chunk, None).await);
         }
         let locked = if leaves_locks { 0 } else { locked().count() };
@@ -127,7 +127,7 @@ impl<'a> ProcessPort<'a> {
         });
         let stores = self.processes.borrow().slots(entry).zip(texts);
         join_all(stores.map(|(slot, text)| verbs.store(slot, Role::Context, Untrusted::from(text)))).await;
-        self.count(|counters| counters.contexts_out += 1);
+        self.count(|counts| counts.contexts_out += 1);
         Ok(())
     }
 
@@ -144,11 +144,11 @@ impl<'a> ProcessPort<'a> {
         bytes.truncate(EXPORTED_BYTES);
         verbs.await_blocks(passing).await;
         self.processes.borrow_mut().import(process, &bytes)?;
-        self.count(|counters| counters.contexts_back += 1);
+        self.count(|counts| counts.contexts_back += 1);
         Ok(())
     }
 
-    fn count(self, change: impl FnOnce(&mut MovingCounters)) {
-        change(self.lines.counted.borrow_mut().counters_mut());
+    fn count(self, change: impl FnOnce(&mut MovingCounts)) {
+        change(self.lines.counted.borrow_mut().counts_mut());
     }
 }

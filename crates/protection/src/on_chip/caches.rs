@@ -13,7 +13,7 @@ use units::Line;
 
 /// Statistics of one metadata cache: look-ups by their result, and write-backs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Add, AddAssign, Sub)]
-pub struct MetadataCacheCounters {
+pub struct MetadataCacheCounts {
     /// Look-ups that found the line on the chip.
     pub hits: u64,
     /// Look-ups that missed, and waited for an earlier look-up that fetches the same line.
@@ -24,7 +24,7 @@ pub struct MetadataCacheCounters {
     pub writebacks: u64,
 }
 
-impl MetadataCacheCounters {
+impl MetadataCacheCounts {
     /// Counts a look-up that missed, once it is known which look-up fetches the line.
     fn not_found(&mut self, merged: bool) {
         self.merged += u64::from(merged);
@@ -38,7 +38,7 @@ pub struct MetadataCaches {
     /// Index of the cache for each kind.
     cache_of: EnumMap<Kind, usize>,
     /// Statistics for each kind of metadata.
-    pub seen: EnumMap<Kind, MetadataCacheCounters>,
+    pub seen: EnumMap<Kind, MetadataCacheCounts>,
     /// Lines in the last-level cache, if some kinds of metadata use it.
     pub(super) shared: Option<LastLevelMetadata>,
     /// Lines that are leaving for memory.

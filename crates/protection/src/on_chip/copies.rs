@@ -27,7 +27,7 @@ use units::Line;
 
 /// Statistics on copies of encryption counters in the L2s of all cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct CopyCounters {
+pub struct CopyCounts {
     /// Reads that found a copy in their L2.
     pub hits: u64,
     /// Reads that looked up the counters in the last-level cache.
@@ -72,7 +72,7 @@ pub struct Copies {
     /// when that line changes.
     begun: Vec<(Slot, Rc<Cell<bool>>)>,
     /// Statistics so far, without evictions since the L2 was last checked.
-    pub(crate) seen: CopyCounters,
+    pub(crate) seen: CopyCounts,
 }
 
 impl Copies {
@@ -104,7 +104,7 @@ impl Copies {
     }
 
     /// Returns the statistics so far.
-    pub fn counters(&mut self) -> CopyCounters {
+    pub fn counts(&mut self) -> CopyCounts {
         (0..self.held.len()).for_each(|core| self.settle(core));
         self.seen
     }
@@ -244,8 +244,8 @@ impl ChipState {
     }
 
     /// Returns the statistics on copies in L2s, or `None` if the design has no copies.
-    pub fn copy_counters(&mut self) -> Option<CopyCounters> {
-        self.copies.as_mut().map(Copies::counters)
+    pub fn copy_counts(&mut self) -> Option<CopyCounts> {
+        self.copies.as_mut().map(Copies::counts)
     }
 
     /// Sets whether the L2 of a core begins reads from now on. An L2 that does not begin reads leaves them to the

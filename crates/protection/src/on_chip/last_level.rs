@@ -16,7 +16,7 @@
 //! A [`LastLevel`] decides which lines are in the cache: the cache of the machine, or a plain cache in runs without a
 //! machine. This module keeps the content of the lines.
 
-use super::MetadataCacheCounters;
+use super::MetadataCacheCounts;
 use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
@@ -103,7 +103,7 @@ pub(super) struct LastLevelMetadata {
     cache: Box<dyn LastLevel>,
     goes_on: GoesOn,
     content: FxHashMap<Slot, MetadataLine>,
-    pub seen: EnumMap<Kind, MetadataCacheCounters>,
+    pub seen: EnumMap<Kind, MetadataCacheCounts>,
 }
 
 impl LastLevelMetadata {

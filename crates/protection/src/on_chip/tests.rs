@@ -20,8 +20,8 @@ fn metadata_look_ups_count_as_hit_merge_or_miss_per_kind_of_metadata() {
     [true, true, false].into_iter().for_each(|merged| chip.caches.not_found(Role::Counter, merged, false));
     let seen = chip.caches.seen;
     let counters = seen[Kind::Counters];
-    assert_eq!(counters, MetadataCacheCounters { hits: 3, merged: 2, misses: 1, writebacks: counters.writebacks });
-    assert_eq!([seen[Kind::Tags], seen[Kind::Nodes]], [MetadataCacheCounters::default(); 2]);
+    assert_eq!(counters, MetadataCacheCounts { hits: 3, merged: 2, misses: 1, writebacks: counters.writebacks });
+    assert_eq!([seen[Kind::Tags], seen[Kind::Nodes]], [MetadataCacheCounts::default(); 2]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Statistics of a scheme, from all its modules.
 
 use crate::metadata::FoundIn;
-use crate::moving::MovingCounters;
-use crate::speculation::SpeculationCounters;
+use crate::moving::MovingCounts;
+use crate::speculation::SpeculationCounts;
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
 use std::cell::Cell;
@@ -52,16 +52,16 @@ pub struct Renewals {
 
 /// Shared cell with the statistics so far. Several accesses may change it through shared references.
 #[derive(Clone, Default)]
-pub(crate) struct CounterCell(Cell<SchemeCounters>);
+pub(crate) struct CounterCell(Cell<SchemeCounts>);
 
 impl CounterCell {
     /// Returns the statistics so far.
-    pub fn get(&self) -> SchemeCounters {
+    pub fn get(&self) -> SchemeCounts {
         self.0.get()
     }
 
     /// Changes the statistics through a function.
-    pub fn change(&self, change: impl FnOnce(&mut SchemeCounters)) {
+    pub fn change(&self, change: impl FnOnce(&mut SchemeCounts)) {
         let mut counted = self.0.get();
         change(&mut counted);
         self.0.set(counted);
@@ -70,13 +70,13 @@ impl CounterCell {
 
 /// Statistics of a scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct SchemeCounters {
+pub struct SchemeCounts {
     /// Reads, by the location of the line's encryption counter.
     pub counters_found: CountersFound,
     /// Renewals after counter overflows.
     pub renewals: Renewals,
     /// Predictions of line contents, and their outcomes.
-    pub speculation: SpeculationCounters,
+    pub speculation: SpeculationCounts,
     /// Statistics on permuted lines.
-    pub moving: MovingCounters,
+    pub moving: MovingCounts,
 }

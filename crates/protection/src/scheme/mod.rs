@@ -32,7 +32,7 @@ mod write;
 
 pub use crate::release::Release;
 pub(crate) use counted::CounterCell;
-pub use counted::{CountersFound, Renewals, SchemeCounters};
+pub use counted::{CountersFound, Renewals, SchemeCounts};
 pub use measured::Computed;
 pub use read::in_l2::Demand;
 pub(crate) use write::PendingWrites;
@@ -135,7 +135,7 @@ impl Scheme {
     }
 
     /// Statistics of the scheme so far.
-    pub fn counted(&self) -> SchemeCounters {
+    pub fn counted(&self) -> SchemeCounts {
         let mut counted = self.counted.get();
         let RenewedNodes { nodes, children } = self.metadata.renewed();
         (counted.renewals.nodes, counted.renewals.children) = (nodes, children);

@@ -93,7 +93,7 @@ pub struct Chunks {
 
 /// Statistics on predictable lines, and on the outcomes of their chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct SpeculationCounters {
+pub struct SpeculationCounts {
     /// Predictability of lines at their miss.
     #[serde(flatten)]
     pub predictable: Predictable,
@@ -146,7 +146,7 @@ pub struct Speculation {
     computed_one_in: Cell<u64>,
     /// Lines with chunks that were compared with candidates so far.
     compared: Cell<u64>,
-    counted: Cell<SpeculationCounters>,
+    counted: Cell<SpeculationCounts>,
 }
 
 impl Speculation {
@@ -213,7 +213,7 @@ impl Speculation {
     }
 
     /// The counts of this speculation so far.
-    pub fn counted(&self) -> SpeculationCounters {
+    pub fn counted(&self) -> SpeculationCounts {
         self.counted.get()
     }
 
@@ -282,7 +282,7 @@ impl Speculation {
         });
     }
 
-    fn count(&self, change: impl FnOnce(&mut SpeculationCounters)) {
+    fn count(&self, change: impl FnOnce(&mut SpeculationCounts)) {
         let mut counted = self.counted.get();
         change(&mut counted);
         self.counted.set(counted);

@@ -76,11 +76,11 @@ impl Bench {
     }
 
     fn useless(&self) -> u64 {
-        self.scheme.on_chip(ChipState::copy_counters).unwrap().useless
+        self.scheme.on_chip(ChipState::copy_counts).unwrap().useless
     }
 
     fn invalidated(&self) -> u64 {
-        self.scheme.on_chip(ChipState::copy_counters).unwrap().invalidated
+        self.scheme.on_chip(ChipState::copy_counts).unwrap().invalidated
     }
 }
 
@@ -161,7 +161,7 @@ fn an_l2_counter_copy_evicted_before_use_counts_as_useless() {
         bench.find(0, line);
     }
     // An L2 keeps four copies here, which may still be used.
-    assert_eq!((bench.scheme.on_chip(ChipState::copy_counters).unwrap().entered, bench.useless()), (10, 6));
+    assert_eq!((bench.scheme.on_chip(ChipState::copy_counts).unwrap().entered, bench.useless()), (10, 6));
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn an_l2_that_stops_decrypting_drops_its_counter_copies_and_refetches_them_later
     hand_on_counters(&bench.scheme, LineAddr(5));
     assert!(in_l2(&bench.read(1, 5).1), "the other L2s go on");
     bench.scheme.on_chip(|chip| chip.let_begin(2, true));
-    let before = bench.scheme.on_chip(ChipState::copy_counters).unwrap();
+    let before = bench.scheme.on_chip(ChipState::copy_counts).unwrap();
     assert!(in_l2(&bench.read(2, 5).1));
-    let after = bench.scheme.on_chip(ChipState::copy_counters).unwrap();
+    let after = bench.scheme.on_chip(ChipState::copy_counts).unwrap();
     assert_eq!((after.hits, after.entered), (before.hits, before.entered + 1), "its copy was gone");
 }
 
@@ -202,7 +202,7 @@ fn a_write_back_invalidates_the_copies_of_its_counters_in_all_l2s() {
     for core in [0, 1, 1, 3] {
         assert_eq!(bench.read(core, 5).0, Ok(content(1)));
     }
-    assert_eq!((bench.invalidated(), bench.scheme.on_chip(ChipState::copy_counters).unwrap().entered), (0, 3));
+    assert_eq!((bench.invalidated(), bench.scheme.on_chip(ChipState::copy_counts).unwrap().entered), (0, 3));
     // A line of the same counters: the first write invalidates all copies, and the second finds no copy.
     bench.write(6, 2);
     assert_eq!(bench.invalidated(), 3);
@@ -310,7 +310,7 @@ fn dirty_counters_evicted_from_the_llc_by_an_l2_victim_are_written_to_memory() {
     assert_eq!(bytes, Ok(content(1)));
     let stored = |operation: &Operation| matches!(operation, Operation::Store(_, slot, _) if *slot == counters);
     assert!(operations.iter().any(stored), "{operations:?}");
-    assert_eq!(bench.scheme.on_chip(|chip| chip.shared_counters()).unwrap()[Kind::Counters].writebacks, 1);
+    assert_eq!(bench.scheme.on_chip(|chip| chip.shared_counts()).unwrap()[Kind::Counters].writebacks, 1);
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
 }
 

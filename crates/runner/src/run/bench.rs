@@ -10,7 +10,7 @@ use crate::sampling::{Detail, Sampler};
 use catalogue::Machine;
 use chip::Chip;
 use chip::counts::Meters;
-use chip::feed::{FeedCounters, Pages, ProgramFeed, Spaces};
+use chip::feed::{FeedCounts, Pages, ProgramFeed, Spaces};
 use chip::last_level;
 use chip::memory;
 use chip::persisting::Persisting;
@@ -125,12 +125,12 @@ impl<S: Source + 'static> AssembledMachine<S> {
     }
 
     /// Statistics of the feeds: for each program, the sum over its cores.
-    pub fn fed(&self) -> impl Iterator<Item = FeedCounters> + '_ {
+    pub fn fed(&self) -> impl Iterator<Item = FeedCounts> + '_ {
         let of = |team: usize| self.programs.iter().skip(team).step_by(self.teams.len());
         (0..self.teams.len()).filter_map(move |team| {
-            let fed = of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::with_core)?;
+            let fed = of(team).map(|program| program.borrow().counts()).reduce(FeedCounts::with_core)?;
             let threads = self.teams[team].dealer.borrow().strands() as u64;
-            Some(FeedCounters { threads, ..fed })
+            Some(FeedCounts { threads, ..fed })
         })
     }
 

@@ -208,7 +208,7 @@ pub fn lose_power<S: Source + 'static>(
     let clock = bench.executor.clock().clone();
     let at = Moment {
         time_fs: clock.now().as_fs(),
-        instructions: bench.programs.iter().map(|program| program.borrow().counters().instructions).sum(),
+        instructions: bench.programs.iter().map(|program| program.borrow().counts().instructions).sum(),
         events: clock.event_count(),
         ended: is_over,
     };
@@ -272,7 +272,7 @@ fn run_to<S: Source + 'static>(
 ) -> Result<(), RunError> {
     let clock = bench.executor.clock().clone();
     let (programs, ends, chip) = (bench.programs.clone(), bench.ends.clone(), bench.meters.chip.clone());
-    let instructions = || programs.iter().map(|program| program.borrow().counters().instructions).sum();
+    let instructions = || programs.iter().map(|program| program.borrow().counts().instructions).sum();
     let (mut looked_at, mut stop) = (0, false);
     let ended = bench.executor.run_until(|| {
         if clock.event_count() >= looked_at {

@@ -3,7 +3,7 @@
 use super::{RunError, RunOptions};
 use crate::sampling::Detail;
 use catalogue::{Design, Machine};
-use chip::feed::FeedCounters;
+use chip::feed::FeedCounts;
 use chip::shadow::Shadow;
 use chip::store_log::{Certain, StoreLog};
 use machine::paging::{Divided, PageTable};
@@ -117,7 +117,7 @@ pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result
 /// # Errors
 /// [`RunError::NothingPersistent`] for the first program without such an access.
 pub(super) fn check_mapped<'a>(
-    programs: impl Iterator<Item = (&'a Origin, FeedCounters)>,
+    programs: impl Iterator<Item = (&'a Origin, FeedCounts)>,
     design: &Design,
 ) -> Result<(), RunError> {
     for (origin, fed) in programs {

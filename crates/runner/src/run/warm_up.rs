@@ -9,7 +9,7 @@ use super::{RunError, RunOptions};
 use crate::sampling::Detail;
 use chip::counts::{Counts, Meters};
 use chip::predictability::Predictions;
-use machine::node::NodeCounters;
+use machine::node::NodeCounts;
 use workload::Origin;
 
 /// Checks that a warm-up of `warm_up` instructions is shorter than the `most` instructions of a program.
@@ -32,7 +32,7 @@ pub(super) struct BaselineCounts {
     /// Statistics of the tables of frequent values.
     pub predicted: Predictions,
     /// Statistics of each core, if there was a warm-up.
-    cores: Vec<NodeCounters>,
+    cores: Vec<NodeCounts>,
 }
 
 impl BaselineCounts {
@@ -42,8 +42,8 @@ impl BaselineCounts {
     }
 
     /// The statistics of the cores since this moment.
-    pub fn until(&self, now: Vec<NodeCounters>) -> Vec<NodeCounters> {
-        let before = self.cores.iter().copied().chain(std::iter::repeat(NodeCounters::default()));
+    pub fn until(&self, now: Vec<NodeCounts>) -> Vec<NodeCounts> {
+        let before = self.cores.iter().copied().chain(std::iter::repeat(NodeCounts::default()));
         now.into_iter().zip(before).map(|(now, before)| now - before).collect()
     }
 }

@@ -107,7 +107,7 @@ impl Sampler {
             }
             SamplingPhase::LeadIn { .. } | SamplingPhase::Unit { .. } if now < core => return Ok(Turn::At(core)),
             SamplingPhase::LeadIn { start } => {
-                program.pause_at(program.counters().instructions + self.options.unit);
+                program.pause_at(program.counts().instructions + self.options.unit);
                 self.before = (core, self.meters.read());
                 self.phase = SamplingPhase::Unit { start };
                 return Ok(Turn::GoOn);
@@ -149,7 +149,7 @@ impl Sampler {
         if program.is_over() {
             return Ok(Turn::End);
         }
-        let done = program.counters().instructions;
+        let done = program.counts().instructions;
         while self.next < done {
             self.next = self.schedule.next_start();
         }
@@ -157,7 +157,7 @@ impl Sampler {
         let target = until.min(done + WARMED_AT_ONCE);
         self.warmer.warm(program, target)?;
         // If warming stops early, only the last few instructions of the program are left, and the core executes them.
-        if target < until && program.counters().instructions > done {
+        if target < until && program.counts().instructions > done {
             return Ok(Turn::At(now));
         }
         program.pause_at(self.next);

@@ -5,7 +5,7 @@ use crate::threads::Threads;
 use casemate_runner::{Record, RunControl, RunError, RunOptions, run, run_planted};
 use catalogue::{ClockInterrupt, Design, Machine, design};
 use protection::design::ContextsDesign;
-use protection::moving::MovingCounters;
+use protection::moving::MovingCounts;
 #[cfg(feature = "planted-bugs")]
 use protection::planted::ChipBug;
 use protection::planted::PlantedBug;
@@ -36,7 +36,7 @@ fn ran(machine: Machine, design: Design, source: Box<dyn Source>, instructions: 
 }
 
 /// Checks a run; returns its counters of permutations and its cycles in switches.
-fn counted(record: &Record) -> (MovingCounters, f64) {
+fn counted(record: &Record) -> (MovingCounts, f64) {
     assert!(record.checks.passed, "{:?}", record.checks);
     assert_eq!(record.checks.pad_reused, Some(false));
     let moving = record.moving.unwrap();

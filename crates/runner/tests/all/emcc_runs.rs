@@ -158,7 +158,7 @@ fn l2_miss_latency_is_lowest_unprotected_and_lower_with_decryption_in_l2s() {
     let [none, eager, serial] = ["none", "emcc", "morphable-llc"].map(|design| {
         let record = four(machine.clone(), design);
         let waited = record.node.l2_data_misses;
-        let each = |core: &machine::node::NodeCounters| core.l2_data_misses.lines;
+        let each = |core: &machine::node::NodeCounts| core.l2_data_misses.lines;
         assert_eq!(record.cores.iter().map(each).sum::<u64>(), waited.lines);
         assert!(waited.lines > 10_000 && waited.lines <= record.node.l2.misses, "{waited:?}");
         waited.cycles as f64 / waited.lines as f64

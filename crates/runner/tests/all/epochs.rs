@@ -4,7 +4,7 @@ use crate::common::{kernel, machine_for};
 use crate::threads::Threads;
 use casemate_runner::{Record, RunControl, RunOptions, run};
 use catalogue::Machine;
-use machine::node::EpochCounters;
+use machine::node::FenceCounts;
 
 fn on(machine: Machine, workload: &str, settings: &[(&str, &str)], design: &str) -> Record {
     let options = RunOptions::new(machine, catalogue::design(design).unwrap(), 100_000);
@@ -96,7 +96,7 @@ fn durable_caches_ignore_flushes_and_fences() {
 fn every_fence_waits_for_its_flushes_and_nearly_every_flush_writes_a_dirty_line() {
     for (workload, settings) in [("log", vec![]), ("btree", vec![("persistent", "yes")])] {
         let record = record(workload, &settings, "plp-coalesced");
-        let EpochCounters { flushes, fences, fences_held } = record.epochs.unwrap();
+        let FenceCounts { flushes, fences, fences_held } = record.epochs.unwrap();
         assert!(record.checks.passed && fences > 20, "{workload}: {:?}", record.checks);
         assert_eq!(fences_held, fences, "{workload}");
         let written = record.llc.writebacks;

@@ -6,7 +6,7 @@ use casemate_runner::explain::{Lines, Of, OnChipMetadata, Scenario, Until, expla
 use casemate_runner::{CoreTime, Record, RunControl, RunOptions, run, run_planted};
 use catalogue::{Design, Machine, design};
 use protection::execution::ReadPart;
-use protection::moving::{MovingCounters, PermutationTime};
+use protection::moving::{MovingCounts, PermutationTime};
 #[cfg(feature = "planted-bugs")]
 use protection::planted::ChipBug;
 use protection::planted::PlantedBug;
@@ -31,7 +31,7 @@ fn changed(name: &str, change: impl FnOnce(&mut Design)) -> Design {
     design
 }
 
-fn counted(record: &Record) -> MovingCounters {
+fn counted(record: &Record) -> MovingCounts {
     assert!(record.checks.passed, "{:?}", record.checks);
     assert_eq!(record.checks.pad_reused, Some(false));
     record.moving.unwrap()
@@ -43,7 +43,7 @@ fn each_completed_permutation_epoch_reads_and_writes_every_slot_exactly_once() {
     for (workload, settings) in [("stream", small), ("chase", small), ("gups", small), ("btree", &[])] {
         for name in ["cryptopage", "hide"] {
             let record = ran(machine(), design(name).unwrap(), workload, settings, 20_000);
-            let MovingCounters { fills, permutations, read, written, twice, incomplete, .. } = counted(&record);
+            let MovingCounts { fills, permutations, read, written, twice, incomplete, .. } = counted(&record);
             assert_eq!((twice, incomplete), (0, 0), "{workload} under {name}");
             assert_eq!(written, SLOTS * permutations);
             // The total also includes chunks whose permutation is under way or will follow.
@@ -64,7 +64,7 @@ fn ran_with_stores_above(planted: PlantedBug) -> Record {
 
 #[test]
 fn a_permutation_reads_the_slot_of_a_line_that_is_dirty_in_a_private_cache() {
-    let MovingCounters { twice, incomplete, permutations, .. } = counted(&ran_with_stores_above(PlantedBug::NONE));
+    let MovingCounts { twice, incomplete, permutations, .. } = counted(&ran_with_stores_above(PlantedBug::NONE));
     assert!((twice, incomplete) == (0, 0) && permutations > 10, "{permutations} permutations");
 }
 
@@ -72,7 +72,7 @@ fn a_permutation_reads_the_slot_of_a_line_that_is_dirty_in_a_private_cache() {
 #[test]
 fn a_line_stored_above_that_counts_as_read_leaves_its_slot_unread() {
     let record = ran_with_stores_above(PlantedBug::new(ChipBug::StoredAboveCountsAsRead.into()));
-    let MovingCounters { twice, incomplete, .. } = record.moving.unwrap();
+    let MovingCounts { twice, incomplete, .. } = record.moving.unwrap();
     assert!(twice == 0 && incomplete > 0, "{incomplete} permutations without the read of a slot");
     assert_eq!((record.checks.lines.lines_wrong, record.checks.lines_lost), (0, 0));
 }
@@ -107,7 +107,7 @@ fn zero_time_permutations_have_the_counts_of_charged_ones_and_take_less_time() {
 #[test]
 fn chunk_record_walks_are_caused_only_by_tlb_misses_and_permutations() {
     let record = ran(machine(), design("hide").unwrap(), "gups", &[("footprint", "8MB")], 20_000);
-    let (misses, MovingCounters { records, permutations, .. }) = (record.node.stlb.misses, counted(&record));
+    let (misses, MovingCounts { records, permutations, .. }) = (record.node.stlb.misses, counted(&record));
     assert!(misses > 1_000, "{misses}");
     assert!((misses..=misses + permutations).contains(&records), "{records} walks for {misses} misses");
     // If the TLB holds all pages, the walker loads each record once.
@@ -201,7 +201,7 @@ fn each_fill_under_a_tag_over_several_slots_fetches_all_lines_of_the_tag() {
     {
         let design = changed("cryptopage", |design| design.parts.permutation.as_mut().unwrap().slots_per_tag = slots);
         let record = ran(machine(), design, workload, &[("footprint", "8MB")], instructions);
-        let MovingCounters { fills, fetched, permutations, written, twice, incomplete, .. } = counted(&record);
+        let MovingCounts { fills, fetched, permutations, written, twice, incomplete, .. } = counted(&record);
         assert_eq!((twice, incomplete), (0, 0), "{workload}, {slots} slots");
         // The total also includes chunks whose permutation is under way.
         assert!((0..8 * SLOTS).contains(&(written - SLOTS * permutations)), "{workload}: {written}");

@@ -48,7 +48,7 @@ fn parts_of(design: &Design, planted: PlantedBug) -> Vec<(ReadPart, f64)> {
         finished.set(true);
     });
     assert!(machine.run(Duration::from_ns(1_000_000), || done.get()), "the reads end");
-    let reads = machine.memory.counters().reads;
+    let reads = machine.memory.counts().reads;
     assert_eq!(reads.lines, READS);
     let parts = [
         ReadPart::Admission,

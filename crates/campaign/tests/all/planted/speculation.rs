@@ -289,7 +289,7 @@ fn offered_and_taken(planted: PlantedBug) -> (u64, u64) {
     });
     assert!(machine.run(Duration::from_ns(1_000_000), || done.get()), "it ends");
     let offered = offered(&machine.scheme);
-    (offered, machine.memory.counters().tdes_blocks)
+    (offered, machine.memory.counts().tdes_blocks)
 }
 
 fn offered(scheme: &Scheme) -> u64 {

@@ -243,9 +243,9 @@ fn compared(chunks: VecDeque<Chunk>, page: u64, plant: impl Fn(u64, &mut PageTab
     let left = Rc::new(Cell::new(u64::MAX));
     let mut program = ProgramFeed::new(Chunks(chunks), left, pages.clone(), spaces, (0, shadow.clone()));
     while program.next().unwrap().is_some() {
-        plant(program.counters().instructions, &mut pages.borrow_mut(), &mut shadow.borrow_mut());
+        plant(program.counts().instructions, &mut pages.borrow_mut(), &mut shadow.borrow_mut());
     }
-    (program.counters().load_values_checked, program.counters().load_values_wrong)
+    (program.counts().load_values_checked, program.counts().load_values_wrong)
 }
 
 proptest! {

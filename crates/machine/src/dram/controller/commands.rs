@@ -32,7 +32,7 @@ impl Controller {
             Action::Refresh(rank) => {
                 self.device.refresh(rank, at);
                 self.refreshes[rank].issued(at);
-                self.counters.refreshes += 1;
+                self.counts.refreshes += 1;
                 self.reconsider_rank(rank);
             }
         }
@@ -55,7 +55,7 @@ impl Controller {
             self.leave_queue(kind, bank, position);
             self.device.activate(bank, waiting.cell.row, at);
             self.resting.iter_mut().for_each(|resting| resting.used(bank));
-            self.counters.activates += 1;
+            self.counts.activates += 1;
             self.load[bank] = BankLoad { opening: true, overtaken: 0 };
             self.opening.push(waiting);
             self.under_way[kind as usize] += 1;
@@ -70,7 +70,7 @@ impl Controller {
         let request = self.pool.get_mut(waiting.ticket);
         if request.outcome.is_none() {
             request.outcome = Some(outcome);
-            self.counters.count_first_command(waiting.kind, outcome, at - request.waits.seen);
+            self.counts.count_first_command(waiting.kind, outcome, at - request.waits.seen);
         }
     }
 
@@ -84,12 +84,12 @@ impl Controller {
 
     fn precharge(&mut self, bank: usize, at: u64) {
         self.device.precharge(bank, at);
-        self.counters.precharges += 1;
+        self.counts.precharges += 1;
     }
 
     fn precharge_all(&mut self, rank: usize, at: u64) {
         self.device.precharge_all(rank, at);
-        self.counters.precharges += 1;
+        self.counts.precharges += 1;
         self.reconsider_rank(rank);
     }
 
@@ -118,7 +118,7 @@ impl Controller {
         self.resting.iter_mut().for_each(|resting| resting.used(number));
         let latency = if kind == Kind::Read { self.timing.cl } else { self.timing.cwl };
         self.moved[kind as usize] = at + latency + on_bus;
-        self.counters.data_bus_busy_clocks += on_bus;
+        self.counts.data_bus_busy_clocks += on_bus;
         if kind == Kind::Write {
             return;
         }
@@ -151,7 +151,7 @@ impl Controller {
         for (rank, refresh) in self.refreshes.iter_mut().enumerate() {
             if let Some((count, last)) = refresh.issued_while_idle(end) {
                 self.device.refresh(rank, last);
-                self.counters.refreshes += count;
+                self.counts.refreshes += count;
                 self.floor = self.floor.max(last + 1);
             }
         }

@@ -24,7 +24,7 @@ pub use prefetch::PrefetcherConfig;
 use crate::cache::{MesiState, TagArray};
 use crate::lookups;
 use crate::node::config::{CacheConfig, NodeConfig};
-use crate::node::counters::{CacheCounters, MissCounters};
+use crate::node::counts::{CacheCounts, MissCounts};
 use crate::node::interface::{Request, RequestKind, UNKNOWN};
 use crate::node::lines::{LineSize, WordAddr};
 use crate::node::waiting::Lists;
@@ -93,10 +93,10 @@ pub(in crate::node) struct Caches {
     pub(in crate::node) has_shared: bool,
     /// Stores to lines that the core held without write permission.
     pub(in crate::node) upgrades: u64,
-    pub(in crate::node) l1i_counters: CacheCounters,
-    pub(in crate::node) l1d_counters: CacheCounters,
-    pub(in crate::node) l2_counters: CacheCounters,
-    pub(in crate::node) l2_data_misses: MissCounters,
+    pub(in crate::node) l1i_counters: CacheCounts,
+    pub(in crate::node) l1d_counters: CacheCounts,
+    pub(in crate::node) l2_counters: CacheCounts,
+    pub(in crate::node) l2_data_misses: MissCounts,
 }
 
 impl Caches {
@@ -138,10 +138,10 @@ impl Caches {
             displaced_metadata: Vec::new(),
             has_shared: false,
             upgrades: 0,
-            l1i_counters: CacheCounters::default(),
-            l1d_counters: CacheCounters::default(),
-            l2_counters: CacheCounters::default(),
-            l2_data_misses: MissCounters::default(),
+            l1i_counters: CacheCounts::default(),
+            l1d_counters: CacheCounts::default(),
+            l2_counters: CacheCounts::default(),
+            l2_data_misses: MissCounts::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! A part of the line is *ahead* of its use while only a prefetcher has requested it. A demand request from the level
 //! above makes it an ordinary part.
 
-use crate::node::counters::PrefetchCounters;
+use crate::node::counts::PrefetchCounts;
 use crate::node::waiting::List;
 use units::Words;
 
@@ -53,7 +53,7 @@ impl Outstanding {
     };
 
     /// Adds `words` that L1D wants. If its prefetcher had requested them, the prefetch counts as late.
-    pub(in crate::node) fn want_data(&mut self, words: Words, purpose: FillReason, prefetches: &mut PrefetchCounters) {
+    pub(in crate::node) fn want_data(&mut self, words: Words, purpose: FillReason, prefetches: &mut PrefetchCounts) {
         match purpose {
             FillReason::Prefetch => self.data_prefetched.add(words.without(self.data)),
             FillReason::Read | FillReason::Write if self.data_prefetched.remove(words) => prefetches.count_use(true),
@@ -66,7 +66,7 @@ impl Outstanding {
     }
 
     /// Adds `words` that L2 wants, for its prefetcher (`is_prefetch`) or for an access from above.
-    pub(in crate::node) fn want_second(&mut self, words: Words, is_prefetch: bool, prefetches: &mut PrefetchCounters) {
+    pub(in crate::node) fn want_second(&mut self, words: Words, is_prefetch: bool, prefetches: &mut PrefetchCounts) {
         if is_prefetch {
             self.second_prefetched.add(words.without(self.second));
         } else if self.second_prefetched.remove(words) {

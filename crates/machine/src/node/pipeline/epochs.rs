@@ -7,7 +7,7 @@
 //! the window has room.
 
 use crate::node::config::NodeConfig;
-use crate::node::counters::EpochCounters;
+use crate::node::counts::FenceCounts;
 use crate::node::interface::{Orders, Request, RequestKind, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::{Core, DependentInput, IssuePlan};
@@ -54,7 +54,7 @@ pub(in crate::node) struct Epochs {
     fences: VecDeque<Fence>,
     /// Cycle of the latest answer, which may be in the future.
     latest_answer: u64,
-    counters: EpochCounters,
+    counts: FenceCounts,
 }
 
 impl Epochs {
@@ -63,8 +63,8 @@ impl Epochs {
     }
 
     /// Returns the statistics of flushes and fences.
-    pub(in crate::node) fn counters(&self) -> EpochCounters {
-        self.counters
+    pub(in crate::node) fn counts(&self) -> FenceCounts {
+        self.counts
     }
 
     /// Returns the number of unanswered flushes.
@@ -86,9 +86,9 @@ impl Epochs {
             let flushes = self.first + self.flushes.len() as u64;
             self.fences.push_back(Fence { owner, entered: cycle, flushes });
         }
-        self.counters.fences += u64::from(orders.fence);
-        self.counters.fences_held += u64::from(orders.fence && !waits && self.latest_answer > cycle);
-        self.counters.flushes += orders.flushes.len() as u64;
+        self.counts.fences += u64::from(orders.fence);
+        self.counts.fences_held += u64::from(orders.fence && !waits && self.latest_answer > cycle);
+        self.counts.flushes += orders.flushes.len() as u64;
         let evicts = orders.evicts;
         let flush = |line: &LineAddr| Flush { line: *line, evicts, owner, stores, retired: UNKNOWN, answered: false };
         self.flushes.extend(orders.flushes.iter().map(flush));
@@ -129,7 +129,7 @@ impl Epochs {
     fn next_fence(&mut self) -> Option<(u64, u64)> {
         let Fence { owner, entered, .. } = *self.fences.front().filter(|fence| fence.flushes <= self.first)?;
         self.fences.pop_front();
-        self.counters.fences_held += u64::from(self.latest_answer > entered);
+        self.counts.fences_held += u64::from(self.latest_answer > entered);
         Some((owner, self.latest_answer))
     }
 }

@@ -76,12 +76,12 @@ impl Core {
 
     /// Resumes entry into the window at `cycle`, after a time without instructions to execute.
     pub(in crate::node) fn resume(&mut self, cycle: u64) {
-        self.counters.lost_cycles.idle += self.front.dispatch.skip_to(cycle);
+        self.counts.lost_cycles.idle += self.front.dispatch.skip_to(cycle);
     }
 
     /// Resumes entry into the window at `cycle`, after a switch to another process.
     pub(in crate::node) fn switched(&mut self, cycle: u64) {
-        self.counters.lost_cycles.switch += self.front.dispatch.skip_to(cycle);
+        self.counts.lost_cycles.switch += self.front.dispatch.skip_to(cycle);
     }
 
     /// Makes the next instruction look up its code in L1I, even if it is in the same line as the previous instruction.
@@ -122,8 +122,8 @@ impl Core {
         if let Some(results) = &mut self.results {
             results.enter_many(step.instruction.destinations.len() as u64);
         }
-        self.counters.loads += u64::from(loads);
-        self.counters.stores += u64::from(stores);
+        self.counts.loads += u64::from(loads);
+        self.counts.stores += u64::from(stores);
 
         let serial = serial.max(self.front.serial_until);
         let window = window.max(registers);
@@ -153,7 +153,7 @@ impl Core {
     /// Charges the cycles from the latest dispatch to the latest of `limits` to their causes. Each cycle is charged to
     /// the first cause in the list with a limit after this cycle.
     fn count_lost(&mut self, limits: [u64; 6]) {
-        let lost = &mut self.counters.lost_cycles;
+        let lost = &mut self.counts.lost_cycles;
         let causes = [
             &mut lost.branch,
             &mut lost.serial,
@@ -223,7 +223,7 @@ impl Core {
         if step.instruction.flow == Flow::Next {
             return;
         }
-        self.counters.branches += 1;
+        self.counts.branches += 1;
         let Some(next) = step.next else { return };
         match self.front.predictor.predict(step.instruction, next) {
             Prediction::Right if self.front.taken_ends && next != step.instruction.fall_through() => {
@@ -231,11 +231,11 @@ impl Core {
             }
             Prediction::Right => {}
             Prediction::Misfetched => {
-                self.counters.misfetches += 1;
+                self.counts.misfetches += 1;
                 self.front.redirected_at = self.front.redirected_at.max(cycle + self.front.misfetch_penalty);
             }
             Prediction::Wrong => {
-                self.counters.mispredicts += 1;
+                self.counts.mispredicts += 1;
                 self.front.barrier = Some(Barrier { number, delay: self.front.refill_penalty, branch: true });
             }
         }

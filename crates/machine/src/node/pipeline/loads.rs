@@ -184,7 +184,7 @@ impl Core {
     /// Forwards a load's data from a store. Returns the cycle of the data, or `None` if the time of the store's data is
     /// not known yet. The load is then woken later.
     fn forward(&mut self, number: u64, forward: Forward, start: u64) -> Option<u64> {
-        self.counters.forwarded += 1;
+        self.counts.forwarded += 1;
         let penalty = if forward.covers { 0 } else { self.partial_forward_penalty };
         let delay = self.forward_latency + penalty;
         match self.completion(forward.owner) {

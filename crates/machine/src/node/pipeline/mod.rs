@@ -28,7 +28,7 @@ pub(super) mod walk;
 
 use crate::node::caches::Caches;
 use crate::node::config::NodeConfig;
-use crate::node::counters::NodeCounters;
+use crate::node::counts::NodeCounts;
 use crate::node::interface::{NodeStep, Request, Touch, UNKNOWN};
 use crate::node::waiting::{List, Lists};
 use combining::Combining;
@@ -166,7 +166,7 @@ pub(in crate::node) struct Core {
     pub(in crate::node) walker: Option<PageWalker>,
     pub(in crate::node) caches: Caches,
     pub(in crate::node) retirement: Pacer,
-    pub(in crate::node) counters: NodeCounters,
+    pub(in crate::node) counts: NodeCounts,
     /// Results that have a physical register, if registers are limited.
     pub(in crate::node) results: Option<Queue>,
     /// Registers that the program has used, one bit each.
@@ -210,7 +210,7 @@ impl Core {
             walker: PageWalker::new(config),
             caches: Caches::new(config),
             retirement: Pacer::new(config.retire_width),
-            counters: NodeCounters::default(),
+            counts: NodeCounts::default(),
             results: config.physical_registers.map(Queue::new),
             named: 0,
             retire_latency: config.retire_latency_cycles,
@@ -242,7 +242,7 @@ impl Core {
         }
         self.write_registers(number, step);
         self.follow(number, step, cycle);
-        self.counters.instructions += 1;
+        self.counts.instructions += 1;
         self.retire(out);
         true
     }

@@ -20,7 +20,7 @@
 //! the request, even if the store that allocated an entry is scheduled for a slightly later cycle.
 
 use crate::node::config::{NodeConfig, StoreHold};
-use crate::node::counters::PersistCounters;
+use crate::node::counts::PersistCounts;
 use crate::node::interface::PersistRequest;
 use crate::node::pipeline::pieces::Pieces;
 use crate::persist::{Finds, PersistBuffer};
@@ -66,7 +66,7 @@ pub(in crate::node) struct PersistPath {
     /// Cycle of the latest answer of any kind.
     latest_answer: u64,
     pub(in crate::node) requests: Vec<PersistRequest>,
-    pub(in crate::node) counters: PersistCounters,
+    pub(in crate::node) counts: PersistCounts,
 }
 
 impl PersistPath {
@@ -84,7 +84,7 @@ impl PersistPath {
             accepted: 0,
             latest_answer: 0,
             requests: Vec::new(),
-            counters: PersistCounters::default(),
+            counts: PersistCounts::default(),
         }))
     }
 
@@ -139,7 +139,7 @@ impl PersistPath {
         let StoreWait::Answer { entered } = self.waiting else { panic!("no store waits for an answer") };
         self.answered(cycle);
         let cycle = cycle.max(entered);
-        self.counters.answer_cycles += cycle - entered;
+        self.counts.answer_cycles += cycle - entered;
         self.accept(cycle)
     }
 
@@ -156,7 +156,7 @@ impl PersistPath {
         if !self.buffer.give_up(line) {
             return (false, None);
         }
-        self.counters.given_up += 1;
+        self.counts.given_up += 1;
         self.has_room(cycle)
     }
 
@@ -165,7 +165,7 @@ impl PersistPath {
     pub(in crate::node) fn flush(&mut self, line: LineAddr, cycle: u64) {
         if self.buffer.flush(line) {
             self.answered(cycle);
-            self.counters.flushed += 1;
+            self.counts.flushed += 1;
             let entered = if let StoreWait::Answer { entered } = self.waiting { entered } else { 0 };
             let at = self.time(entered.max(self.accepted).max(self.latest_answer));
             self.requests.push(PersistRequest::Drain { at, line });
@@ -201,12 +201,12 @@ impl PersistPath {
         }
         let (entered, allocates) = (reached.max(self.latest_answer), finds == Finds::Allocated);
         match self.waiting {
-            StoreWait::Room { finds: Finds::Full, .. } => self.counters.full_cycles += entered - reached,
-            StoreWait::Room { .. } => self.counters.leaving_cycles += entered - reached,
+            StoreWait::Room { finds: Finds::Full, .. } => self.counts.full_cycles += entered - reached,
+            StoreWait::Room { .. } => self.counts.leaving_cycles += entered - reached,
             _ => {}
         }
-        self.counters.stores += 1;
-        self.counters.allocations += u64::from(allocates);
+        self.counts.stores += 1;
+        self.counts.allocations += u64::from(allocates);
         self.requests.push(PersistRequest::Persist { at: self.time(entered), line, allocates });
         if self.waits.hold(allocates) {
             self.waiting = StoreWait::Answer { entered };
@@ -222,7 +222,7 @@ impl PersistPath {
         self.in_l1d.pop_front();
         self.next += 1;
         while let Some(line) = self.buffer.next_to_drain() {
-            self.counters.drains += 1;
+            self.counts.drains += 1;
             self.requests.push(PersistRequest::Drain { at: self.time(cycle), line });
         }
         (store, cycle)

@@ -7,7 +7,7 @@
 use crate::cache::{Eviction, MesiState, Replacement};
 use crate::node::caches::timed::TimedTags;
 use crate::node::config::{NodeConfig, TlbConfig};
-use crate::node::counters::HitCounters;
+use crate::node::counts::HitCounts;
 use crate::node::interface::{PageKey, UNKNOWN};
 use crate::node::pipeline::page_records::PageRecords;
 use crate::node::pipeline::translated::Side;
@@ -43,7 +43,7 @@ pub(in crate::node) struct Tlbs {
     walks: Walks,
     /// Page records, if the protection scheme has them.
     pub(in crate::node) records: Option<Box<PageRecords>>,
-    pub(in crate::node) counters: [HitCounters; 3],
+    pub(in crate::node) counts: [HitCounts; 3],
 }
 
 impl Tlbs {
@@ -57,7 +57,7 @@ impl Tlbs {
             second_latency: config.stlb.latency_cycles,
             walks: if config.walker.is_some() { Walks::Walker } else { Walks::Fixed(config.walk_latency_cycles) },
             records: None,
-            counters: Default::default(),
+            counts: Default::default(),
         }
     }
 
@@ -80,11 +80,11 @@ impl Tlbs {
         let first = self.first(side);
         if let Some(slot) = first.tags.lookup(page.0) {
             let ready = first.ready(slot, looked_up, longest);
-            let counters = &mut self.counters[side as usize];
-            *(if ready == looked_up { &mut counters.hits } else { &mut counters.misses }) += counted;
+            let counts = &mut self.counts[side as usize];
+            *(if ready == looked_up { &mut counts.hits } else { &mut counts.misses }) += counted;
             return Looked::Up(ready);
         }
-        self.counters[side as usize].misses += counted;
+        self.counts[side as usize].misses += counted;
         let looked = self.second_level(page, looked_up + self.second_latency);
         if let Looked::Up(ready) = looked {
             let (_, evicted) = self.first(side).fill(page.0, ready, MesiState::Shared);
@@ -104,14 +104,14 @@ impl Tlbs {
 
     fn second_level(&mut self, page: PageKey, looked_up: u64) -> Looked {
         if let Some(slot) = self.second.tags.lookup(page.0) {
-            self.counters[2].hits += 1;
+            self.counts[2].hits += 1;
             let longest = self.walk_end(looked_up);
             return Looked::Up(self.second.ready(slot, looked_up, longest));
         }
         match self.walks {
             Walks::Fixed(latency) => {
                 let walked = looked_up + latency;
-                self.counters[2].misses += 1;
+                self.counts[2].misses += 1;
                 self.second.fill(page.0, walked, MesiState::Shared);
                 Looked::Up(walked)
             }
@@ -130,7 +130,7 @@ impl Tlbs {
 
     /// Counts a second-level miss for a walk; misses that join the walk do not count.
     pub(in crate::node) fn count_walk(&mut self) {
-        self.counters[2].misses += 1;
+        self.counts[2].misses += 1;
     }
 
     /// Enters the translation of a finished walk.

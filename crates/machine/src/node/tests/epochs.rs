@@ -89,7 +89,7 @@ fn a_fence_waits_for_the_latest_flush_acknowledgement_in_any_order_of_their_repo
             bench.node.flushed(LineAddr(line), clock.start_of(Cycles(start + cycle)), &mut out);
         }
         let Ok(_) = bench.node.run(&mut Script { ops: rest.iter() }, Time::NEVER, &mut out);
-        assert_eq!(bench.node.epoch_counters().unwrap().fences_held, 1);
+        assert_eq!(bench.node.fence_counts().unwrap().fences_held, 1);
         clock.cycle_at_or_after(bench.node.retired_at()).0 - start
     };
     assert_eq!((retired(true), retired(false)), (501, 501));
@@ -104,7 +104,7 @@ fn a_fence_whose_flushes_are_already_acknowledged_does_not_count_as_stalled() {
     let mut out = Vec::new();
     let Ok(_) = bench.node.run(&mut Script { ops: ops.iter() }, Time::NEVER, &mut out);
     bench.node.flushed(LineAddr(64), clock.start_of(Cycles(start + 100)), &mut out);
-    assert_eq!(bench.node.epoch_counters().unwrap().fences_held, 0);
+    assert_eq!(bench.node.fence_counts().unwrap().fences_held, 0);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn each_level_replaces_by_its_configured_policy() {
 fn a_load_of_a_line_in_flight_from_l2_waits_for_it_and_is_merged() {
     let mut bench = Bench::warm(&small(), &[64, 68, 72]);
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 64, 8), alu(&[2], &[2])]), 15 + 1);
-    let l1d = bench.node.counters().l1d;
+    let l1d = bench.node.counts().l1d;
     assert_eq!((l1d.hits, l1d.merged), (0, 1));
 }
 
@@ -124,7 +124,7 @@ fn misses_of_one_line_make_one_request() {
     let mut bench = Bench::new(&small());
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 64, 8)]), MISS);
     assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::Read)), (1, 1));
-    assert_eq!(bench.node.counters().l1d.merged, 1);
+    assert_eq!(bench.node.counts().l1d.merged, 1);
     let mut bench = Bench::new(&small());
     assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 0)]), 1 + MISS, "it joins the store, a cycle later");
     assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::ReadForOwnership)), (1, 1));
@@ -151,7 +151,7 @@ fn store_to_load_forwarding_is_faster_than_an_l1d_hit() {
     assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 12)]), 1 + 2 + 12, "half of the bytes");
     let ops = [op(Class::IntDiv, &[1], &[]), store(1, 64, 8), load(2, &[], 64, 8)];
     assert_eq!(bench.cycles(&ops), 15 + 2, "the data comes from a division");
-    assert_eq!(bench.node.counters().forwarded, 3);
+    assert_eq!(bench.node.counts().forwarded, 3);
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn code_that_misses_holds_up_the_front_end() {
     bench.run(&[op(Class::Nop, &[], &[])]);
     assert_eq!(bench.sent(CODE_LINE, RequestKind::Instruction), 1);
     assert_eq!(bench.clock(), 4 + 10 + MEMORY + 1);
-    assert_eq!(bench.node.counters().lost_cycles.fetch, 4 + 10 + MEMORY);
+    assert_eq!(bench.node.counts().lost_cycles.fetch, 4 + 10 + MEMORY);
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn a_store_to_a_shared_line_sends_an_upgrade_and_a_load_sends_no_request() {
     bench.cycles(&[store(1, 64, 0), store(2, 64, 8)]);
     assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::Upgrade)), (1, 1));
     assert_eq!(bench.node.permission(LineAddr(64)), Some(Permission::Exclusive));
-    assert_eq!((bench.node.dirty_lines(), bench.node.counters().upgrades), (vec![LineAddr(64)], 1));
+    assert_eq!((bench.node.dirty_lines(), bench.node.counts().upgrades), (vec![LineAddr(64)], 1));
     bench.cycles(&[store(1, 64, 0)]);
     assert!(bench.requests.is_empty(), "it may write the line now");
 }
@@ -391,6 +391,6 @@ fn no_instruction_enters_the_reorder_buffer_before_the_core_resumes() {
         bench.node.resume(Time::ZERO + bench.node.clock.span(Cycles(cycle)));
         bench.run(&[alu(&[1], &[])]);
         assert_eq!(bench.node.now(), bench.node.clock.start_of(Cycles(cycle)));
-        assert_eq!(bench.node.counters().lost_cycles.idle, cycle - bench.node.clock.cycle_at_or_after(before).0);
+        assert_eq!(bench.node.counts().lost_cycles.idle, cycle - bench.node.clock.cycle_at_or_after(before).0);
     }
 }

@@ -250,10 +250,10 @@ fn each_latency_of_a_walk_costs_the_configured_cycles() {
 fn the_time_from_a_miss_of_l2_for_data_to_the_line_is_summed_up_and_that_of_code_is_not() {
     let mut bench = Bench::new(&small());
     bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 64, 8), store(1, 65, 0)]);
-    let waited = |bench: &Bench| bench.node.counters().l2_data_misses;
-    assert_eq!(waited(&bench), MissCounters { lines: 2, cycles: 2 * MEMORY });
-    assert_eq!(bench.node.counters().l2.misses, 3, "one is the code's");
+    let waited = |bench: &Bench| bench.node.counts().l2_data_misses;
+    assert_eq!(waited(&bench), MissCounts { lines: 2, cycles: 2 * MEMORY });
+    assert_eq!(bench.node.counts().l2.misses, 3, "one is the code's");
     bench.memory = 2 * MEMORY;
     bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 66, 0)]);
-    assert_eq!(waited(&bench), MissCounters { lines: 3, cycles: 4 * MEMORY });
+    assert_eq!(waited(&bench), MissCounts { lines: 3, cycles: 4 * MEMORY });
 }

@@ -77,8 +77,8 @@ fn with_32_byte_lines_everywhere_the_other_half_is_requested_separately() {
 fn a_32_byte_line_in_l2_does_not_wait_for_a_miss_of_its_neighbour() {
     let mut bench = Bench::warm(&short_everywhere(), &[64, 66, 68]);
     bench.cycles(&[load(1, &[], 64, 32), load(2, &[], 64, 0)]);
-    let counters = bench.node.counters();
-    assert_eq!((counters.l2.hits, counters.l2.merged, counters.l1d.hits), (1, 0, 0));
+    let counts = bench.node.counts();
+    assert_eq!((counts.l2.hits, counts.l2.merged, counts.l1d.hits), (1, 0, 0));
 }
 
 #[test]
@@ -88,12 +88,8 @@ fn misses_of_both_32_byte_halves_send_one_request_and_occupy_two_l1d_mshrs() {
         let mut bench = Bench::new(&config);
         assert_eq!(bench.cycles(&both), MISS);
         assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::Read)), (1, 1));
-        let counters = bench.node.counters();
-        assert_eq!(
-            (counters.l1d.misses, counters.l2.misses, counters.l2.merged),
-            (2, 2, 1),
-            "one miss of L2 is the code's"
-        );
+        let counts = bench.node.counts();
+        assert_eq!((counts.l1d.misses, counts.l2.misses, counts.l2.merged), (2, 2, 1), "one miss of L2 is the code's");
         assert_eq!(bench.cycles(&both), 5);
         let mut one = config;
         one.l1d.mshrs = 1;
@@ -165,6 +161,6 @@ fn instruction_fetch_looks_up_each_32_byte_line() {
     let mut code = vec![op(Class::Nop, &[], &[]); 3];
     (code[1].code_offset, code[2].code_offset) = (31, 32);
     bench.cycles(&code);
-    let counters = bench.node.counters();
-    assert_eq!((counters.l1i.misses, counters.l2.hits), (2, 1));
+    let counts = bench.node.counts();
+    assert_eq!((counts.l1i.misses, counts.l2.hits), (2, 1));
 }

@@ -40,7 +40,7 @@ fn dirty_data_evicted_by_metadata_in_l2_is_written_back() {
     // L1D has two ways here: it has written the first two back to L2.
     warm(&mut node, 0..4, true);
     assert_eq!(enter(&mut node, 0..2), [(2, RequestKind::CleanVictim), (0, RequestKind::WriteBack)]);
-    assert_eq!(node.counters().l2.writebacks, 1);
+    assert_eq!(node.counts().l2.writebacks, 1);
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn invalidated_metadata_frees_its_l2_way_and_is_not_reported_as_evicted() {
 fn metadata_in_l2_counts_as_no_access_and_is_never_dirty() {
     let mut node = node();
     warm(&mut node, 0..2, false);
-    let before = node.counters().l2;
+    let before = node.counts().l2;
     enter(&mut node, 0..2);
     node.use_metadata(LineAddr(METADATA));
-    assert_eq!((node.counters().l2, node.dirty_lines()), (before, Vec::new()));
+    assert_eq!((node.counts().l2, node.dirty_lines()), (before, Vec::new()));
 }

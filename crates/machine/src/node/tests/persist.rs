@@ -130,8 +130,8 @@ impl Owner {
     }
 }
 
-fn counted(owner: &Owner) -> PersistCounters {
-    owner.bench.node.persist_counters().unwrap()
+fn counted(owner: &Owner) -> PersistCounts {
+    owner.bench.node.persist_counts().unwrap()
 }
 
 pub(super) fn stores(lines: &[u64]) -> Vec<Op> {
@@ -177,10 +177,10 @@ fn a_store_to_a_full_persist_buffer_waits_until_an_entry_has_drained() {
         owner.drain = drain;
         (owner.cycles(&stores(&[64, 65, 66])), counted(&owner))
     };
-    let (free, counters) = of(3, 200);
-    assert_eq!((counters.full_cycles, counters.drains), (0, 2));
-    let (cycles, counters) = of(2, 200);
-    assert_eq!((cycles, counters.full_cycles), (free + 198, 198), "the third comes two cycles after the drain began");
+    let (free, counts) = of(3, 200);
+    assert_eq!((counts.full_cycles, counts.drains), (0, 2));
+    let (cycles, counts) = of(2, 200);
+    assert_eq!((cycles, counts.full_cycles), (free + 198, 198), "the third comes two cycles after the drain began");
     assert_eq!(of(2, 201).0, cycles + 1);
     assert_eq!([of(2, 2).0, of(2, 3).0], [free, free + 1], "a drain that ends when it comes holds up nothing");
 }
@@ -192,11 +192,11 @@ fn a_store_to_a_draining_persist_buffer_entry_waits_and_allocates_a_new_entry() 
         owner.drain = drain;
         (owner.cycles(&stores(&[64, 65, line])), counted(&owner))
     };
-    let (resident, counters) = of(65, 200);
-    assert_eq!((counters.allocations, counters.leaving_cycles), (2, 0));
-    let (leaving, counters) = of(64, 200);
-    assert_eq!((leaving, counters.leaving_cycles), (resident + 198, 198));
-    assert_eq!((counters.stores, counters.allocations, counters.full_cycles), (3, 3, 0));
+    let (resident, counts) = of(65, 200);
+    assert_eq!((counts.allocations, counts.leaving_cycles), (2, 0));
+    let (leaving, counts) = of(64, 200);
+    assert_eq!((leaving, counts.leaving_cycles), (resident + 198, 198));
+    assert_eq!((counts.stores, counts.allocations, counts.full_cycles), (3, 3, 0));
     assert_eq!(of(64, 199).0 + 1, leaving);
 }
 
@@ -318,7 +318,7 @@ fn a_core_without_a_persist_buffer_sends_no_persist_request_and_has_no_such_stat
     let mut owner = Owner::warm(&small(), &[64]);
     owner.cycles(&stores(&[64, 200]));
     assert!(owner.requests.is_empty());
-    assert_eq!(owner.bench.node.persist_counters(), None);
+    assert_eq!(owner.bench.node.persist_counts(), None);
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn functional_warming_leaves_the_persist_buffer_entries_of_detailed_simulation()
             warmed.iter().map(described).collect::<Vec<_>>(),
             owner.requests.iter().map(described).collect::<Vec<_>>()
         );
-        assert_eq!(node.persist_counters(), Some(PersistCounters::default()), "what is skimmed is not counted");
+        assert_eq!(node.persist_counts(), Some(PersistCounts::default()), "what is skimmed is not counted");
     }
 }
 

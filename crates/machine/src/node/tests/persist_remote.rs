@@ -19,7 +19,7 @@ fn a_remote_read_drains_a_persist_buffer_entry_after_its_unanswered_store() {
         panic!("{requests:?}")
     };
     assert_eq!(at, entered);
-    assert_eq!((node.persist_counters().unwrap().flushed, node.persist_counters().unwrap().drains), (1, 0));
+    assert_eq!((node.persist_counts().unwrap().flushed, node.persist_counts().unwrap().drains), (1, 0));
     node.persisted(at);
     node.drained(LineAddr(64), at);
 }
@@ -43,5 +43,5 @@ fn a_remote_write_removes_a_persist_buffer_entry_and_unblocks_a_waiting_store() 
         matches!(requests[..], [PersistRequest::Persist { line: LineAddr(65), allocates: true, .. }]),
         "what went over does not drain here, and its room is free: {requests:?}"
     );
-    assert_eq!(node.persist_counters().unwrap().given_up, 1);
+    assert_eq!(node.persist_counts().unwrap().given_up, 1);
 }

@@ -26,12 +26,12 @@ struct Remote {
     writes: bool,
 }
 
-/// Acceptance cycles of the stores, all requests, and the counters.
+/// Acceptance cycles of the stores, all requests, and the statistics.
 #[derive(PartialEq, Debug)]
 struct Outcome {
     accepted: Vec<u64>,
     requested: Vec<(u64, u64, Option<bool>)>,
-    counters: PersistCounters,
+    counts: PersistCounts,
 }
 
 fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outcome {
@@ -43,7 +43,7 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
         Drained(u64),
     }
     let mut path = PersistPath::new(config).unwrap();
-    let mut outcome = Outcome { accepted: Vec::new(), requested: Vec::new(), counters: PersistCounters::default() };
+    let mut outcome = Outcome { accepted: Vec::new(), requested: Vec::new(), counts: PersistCounts::default() };
     let known =
         |(number, store): (usize, &Store)| (store.in_l1d.saturating_sub(store.known_before), Event::Known(number));
     let mut events: Vec<(u64, Event)> = stores.iter().enumerate().map(known).collect();
@@ -89,7 +89,7 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
             }
         }
     }
-    Outcome { counters: path.counters, ..outcome }
+    Outcome { counts: path.counts, ..outcome }
 }
 
 /// An entry, in order of age, and the cycle at which it will have left.
@@ -100,14 +100,14 @@ struct Entry {
 
 /// Applies another core's request to the entry of a line, which is removed or leaves at `leaves`. Returns whether the core
 /// writes, if the line has an entry that is not leaving.
-fn meets(remote: Remote, entries: &mut Vec<Entry>, leaves: u64, counters: &mut PersistCounters) -> Option<bool> {
+fn meets(remote: Remote, entries: &mut Vec<Entry>, leaves: u64, counts: &mut PersistCounts) -> Option<bool> {
     let found = entries.iter().position(|entry| entry.line == remote.line && entry.leaves.is_none())?;
     if remote.writes {
         entries.remove(found);
-        counters.given_up += 1;
+        counts.given_up += 1;
     } else {
         entries[found].leaves = Some(leaves);
-        counters.flushed += 1;
+        counts.flushed += 1;
     }
     Some(remote.writes)
 }
@@ -122,16 +122,16 @@ fn awaits_answer(waits: StoreHold, allocates: bool) -> bool {
 
 fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outcome {
     let PersistBufferConfig { entries: room, drain_from, drain_to } = persist.buffer;
-    let mut outcome = Outcome { accepted: Vec::new(), requested: Vec::new(), counters: PersistCounters::default() };
-    let counters = &mut outcome.counters;
+    let mut outcome = Outcome { accepted: Vec::new(), requested: Vec::new(), counts: PersistCounts::default() };
+    let counts = &mut outcome.counts;
     let mut entries: Vec<Entry> = Vec::new();
     let (mut answer, mut draining) = (None, false);
     let resident = |entries: &[Entry]| entries.iter().filter(|entry| entry.leaves.is_none()).count() as u32;
     for cycle in 0.. {
         entries.retain(|entry| entry.leaves != Some(cycle));
         for remote in remotes.iter().filter(|remote| remote.cycle == cycle) {
-            let leaves = cycle + stores[(counters.drains + counters.flushed) as usize % stores.len()].drain;
-            if meets(*remote, &mut entries, leaves, counters) == Some(false) {
+            let leaves = cycle + stores[(counts.drains + counts.flushed) as usize % stores.len()].drain;
+            if meets(*remote, &mut entries, leaves, counts) == Some(false) {
                 outcome.requested.push((cycle, remote.line, None));
             }
         }
@@ -149,12 +149,12 @@ fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outc
             } else {
                 let found = entries.iter().find(|entry| entry.line == store.line);
                 if found.is_some_and(|entry| entry.leaves.is_some()) {
-                    counters.leaving_cycles += 1;
+                    counts.leaving_cycles += 1;
                     break;
                 }
                 let allocates = found.is_none();
                 if allocates && entries.len() as u32 == room {
-                    counters.full_cycles += 1;
+                    counts.full_cycles += 1;
                     break;
                 }
                 if allocates {
@@ -162,24 +162,24 @@ fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outc
                     // The mark is reached now, though draining begins when the store is accepted and some entries may
                     // have left by then.
                     draining |= resident(&entries) >= drain_from;
-                    counters.allocations += 1;
+                    counts.allocations += 1;
                 }
-                counters.stores += 1;
+                counts.stores += 1;
                 outcome.requested.push((cycle, store.line, Some(allocates)));
                 if awaits_answer(persist.waits, allocates) { cycle + store.answer } else { cycle }
             };
             answer = Some(until);
             if cycle < until {
-                counters.answer_cycles += 1;
+                counts.answer_cycles += 1;
                 break;
             }
             answer = None;
             outcome.accepted.push(cycle);
             while draining && resident(&entries) > drain_to {
                 let Some(oldest) = entries.iter_mut().find(|entry| entry.leaves.is_none()) else { break };
-                let drains = counters.drains + counters.flushed;
+                let drains = counts.drains + counts.flushed;
                 oldest.leaves = Some(cycle + stores[drains as usize % stores.len()].drain);
-                counters.drains += 1;
+                counts.drains += 1;
                 outcome.requested.push((cycle, oldest.line, None));
             }
             draining = false;

@@ -205,12 +205,12 @@ fn an_l1d_prefetch_from_l2_counts_as_late_within_15_cycles() {
     for distance in 8..13u64 {
         // The last two displace line 65 from L1D, not from L2.
         let mut bench = Bench::warm(&with(NEXT, None), &[64, 65, 69, 73]);
-        let before = bench.node.counters().l1d.prefetches;
+        let before = bench.node.counts().l1d.prefetches;
         let mut ops = vec![load(1, &[], 64, 0)];
         ops.resize(1 + distance as usize, alu(&[2], &[2]));
         ops.push(load(3, &[2], 65, 0));
         assert_eq!(bench.cycles(&ops), 15.max(distance + 5), "{distance}");
-        let after = bench.node.counters().l1d.prefetches;
+        let after = bench.node.counts().l1d.prefetches;
         assert_eq!(after.useful - before.useful, 1);
         assert_eq!(after.late - before.late, u64::from(distance + 5 < 15), "{distance}");
     }
@@ -222,8 +222,8 @@ fn a_demand_miss_merges_with_the_prefetch_of_its_line() {
         let mut bench = Bench::warm(&config, &[]);
         assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 65, 0)]), MISS);
         assert_eq!(bench.sent(65, RequestKind::Prefetch) + bench.sent(65, RequestKind::Read), 1);
-        let counters = bench.node.counters();
-        let prefetches = [counters.l1d.prefetches, counters.l2.prefetches];
+        let counts = bench.node.counts();
+        let prefetches = [counts.l1d.prefetches, counts.l2.prefetches];
         assert_eq!(prefetches.iter().map(|counts| (counts.useful, counts.late)).max(), Some((1, 1)));
     }
 }
@@ -248,7 +248,7 @@ fn prefetched_lines_evicted_before_use_count_as_useless() {
     let mut bench = Bench::warm(&with(NEXT, None), &[]);
     let stride: Vec<Op> = (0..20).map(|n| load(1, &[1], 64 + 2 * n, 0)).collect();
     bench.cycles(&stride);
-    let counts = bench.node.counters().l1d.prefetches;
+    let counts = bench.node.counts().l1d.prefetches;
     // All of them are in two of the four sets, which hold four lines at the end.
     assert_eq!((counts.issued, counts.useful, counts.late, counts.useless), (20, 0, 0, 16));
 }
@@ -279,5 +279,5 @@ fn an_access_across_two_lines_keeps_its_stride() {
         op
     };
     bench.cycles(&(0..10).map(across).collect::<Vec<_>>());
-    assert!(bench.node.counters().l1d.prefetches.useful >= 7);
+    assert!(bench.node.counts().l1d.prefetches.useful >= 7);
 }

@@ -90,7 +90,7 @@ struct Outcome {
     requests: Vec<Request>,
     completions: Vec<u64>,
     retired_at: Time,
-    counters: NodeCounters,
+    counts: NodeCounts,
     dirty: Vec<LineAddr>,
 }
 
@@ -110,7 +110,7 @@ impl Trial {
             requests: Vec::new(),
             completions: vec![UNKNOWN; ops.len()],
             retired_at: Time::ZERO,
-            counters: node.counters(),
+            counts: node.counts(),
             dirty: Vec::new(),
         };
         let mut trial = Trial { node, delays: seed, answers: Vec::new(), outcome, latest_fill: Time::ZERO };
@@ -129,7 +129,7 @@ impl Trial {
         assert_eq!(trial.node.instructions(), ops.len() as u64);
         assert_ne!(trial.node.retired_at(), Time::NEVER, "all lines arrived");
         let node = trial.node;
-        Outcome { retired_at: node.retired_at(), counters: node.counters(), dirty: node.dirty_lines(), ..trial.outcome }
+        Outcome { retired_at: node.retired_at(), counts: node.counts(), dirty: node.dirty_lines(), ..trial.outcome }
     }
 
     fn send(&mut self, out: &mut Vec<Request>) {
@@ -196,7 +196,7 @@ proptest! {
         let outcome = Trial::run(&config, &ops, seed);
         assert_order(&ops, &outcome.completions);
         prop_assert_eq!(&outcome, &Trial::run(&config, &ops, seed));
-        for counts in [outcome.counters.l1d.prefetches, outcome.counters.l2.prefetches] {
+        for counts in [outcome.counts.l1d.prefetches, outcome.counts.l2.prefetches] {
             prop_assert!(counts.late <= counts.useful && counts.useful + counts.useless <= counts.issued);
         }
     }

@@ -13,7 +13,7 @@ fn two_loads_of_a_line_in_the_read_queue_count_as_one_l1d_access() {
     for (config, accesses) in [(apart, 2), (merging, 1)] {
         let mut bench = Bench::new(&config);
         assert_eq!(bench.cycles(&both), MISS);
-        let l1d = bench.node.counters().l1d;
+        let l1d = bench.node.counts().l1d;
         assert_eq!(l1d.misses + l1d.merged, accesses);
         assert_eq!(bench.cycles(&both), 5 + accesses - 1, "a merged load takes no port");
     }
@@ -24,7 +24,7 @@ fn a_load_after_the_look_up_of_its_line_is_a_separate_merged_access() {
     let config = NodeConfig { read_queue_ports: Some(2), ..small() };
     let mut bench = Bench::new(&config);
     bench.cycles(&[load(1, &[], 64, 0), alu(&[3], &[]), alu(&[3], &[3]), load(2, &[3], 64, 8)]);
-    assert_eq!(bench.node.counters().l1d.merged, 1);
+    assert_eq!(bench.node.counts().l1d.merged, 1);
 }
 
 #[test]

@@ -27,16 +27,16 @@ fn a_core_stops_at_a_context_switch_and_continues_after_it() {
     let (mut feed, mut out) = (Switching { ops: &ops, next: 0, at: 1 }, Vec::new());
     assert_eq!(bench.node.run(&mut feed, Time::NEVER, &mut out), Ok(Pause::Switch(7)));
     assert_eq!((bench.node.outstanding(), out.len()), (0, 0));
-    let (retired, before) = (bench.clock(), bench.node.counters().instructions);
+    let (retired, before) = (bench.clock(), bench.node.counts().instructions);
     let over = start + 5_000;
     bench.node.switched(bench.node.clock.start_of(Cycles(over)));
     assert_eq!(bench.node.switching().as_fs(), 0, "nothing has retired since");
     assert_eq!(bench.node.run(&mut feed, Time::NEVER, &mut out), Ok(Pause::Finished));
-    assert_eq!(bench.node.counters().instructions, before + 2);
+    assert_eq!(bench.node.counts().instructions, before + 2);
     assert!((over..over + 10).contains(&bench.clock()), "the second instruction waits for the switch");
     assert_eq!(bench.node.switching().as_fs() / period, over - retired);
     assert_eq!(bench.node.idle().as_fs(), 0);
-    let lost = bench.node.counters().lost_cycles;
+    let lost = bench.node.counts().lost_cycles;
     assert!(lost.switch > 0 && lost.switch <= over - start && lost.idle == 0, "{lost:?}");
 }
 
@@ -44,7 +44,7 @@ fn a_core_stops_at_a_context_switch_and_continues_after_it() {
 fn a_core_without_context_switches_has_no_switching_time() {
     let mut bench = Bench::warm(&small(), &[64]);
     bench.cycles(&[alu(&[1], &[]), alu(&[1], &[1])]);
-    assert_eq!((bench.node.switching().as_fs(), bench.node.counters().lost_cycles.switch), (0, 0));
+    assert_eq!((bench.node.switching().as_fs(), bench.node.counts().lost_cycles.switch), (0, 0));
 }
 
 #[test]

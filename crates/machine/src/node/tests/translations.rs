@@ -13,8 +13,8 @@ fn a_tlb_look_up_merged_with_a_pending_translation_counts_as_a_miss() {
     let page = PageKey(5);
     let mut counted = |cycle, counted| {
         tlbs.look_up(Side::Data, page, cycle, counted);
-        let counters = tlbs.counters[Side::Data as usize];
-        (counters.hits, counters.misses)
+        let counts = tlbs.counts[Side::Data as usize];
+        (counts.hits, counts.misses)
     };
     assert_eq!(counted(0, true), (0, 1));
     assert_eq!(counted(5, true), (0, 2), "the walk is under way");

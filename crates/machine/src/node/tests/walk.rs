@@ -42,7 +42,7 @@ fn a_page_walk_reads_every_level_once_and_the_next_walk_only_the_last() {
     assert_eq!(bench.cycles(&[load_of_page(5)]), MISS + MISS, "a structure cache knows the table");
     assert_eq!((bench.sent(9200, RequestKind::Read), bench.sent(9402, RequestKind::Read)), (0, 1));
     assert_eq!(bench.cycles(&[load_of_page(5)]), 5, "and now the TLB knows the page");
-    assert_eq!(bench.node.counters().stlb.misses, 3, "one of them for the code");
+    assert_eq!(bench.node.counts().stlb.misses, 3, "one of them for the code");
 }
 
 #[test]

@@ -92,7 +92,7 @@ proptest! {
         let described = |requests: &[Request]| requests.iter().map(|request| (request.line, request.kind)).collect::<Vec<_>>();
         prop_assert_eq!(described(&requests), described(&detailed.requests));
         prop_assert_eq!(node.dirty_lines(), detailed.node.dirty_lines());
-        let hits = |node: &Node| (node.counters().itlb, node.counters().dtlb, node.counters().stlb);
+        let hits = |node: &Node| (node.counts().itlb, node.counts().dtlb, node.counts().stlb);
         prop_assert_eq!(hits(&node), hits(&detailed.node));
       }
     }
@@ -137,7 +137,7 @@ fn a_branch_learnt_in_functional_warming_is_predicted() {
         let op = loop_end();
         (0..warmed).for_each(|_| bench.node.warm_branch(&op.instruction, VirtAddr(0x2000)));
         bench.run(&[op]);
-        bench.node.counters().mispredicts
+        bench.node.counts().mispredicts
     };
     assert_eq!((mispredicts(0), mispredicts(3)), (1, 0));
 }

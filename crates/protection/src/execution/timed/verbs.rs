@@ -220,7 +220,7 @@ impl ExitVerbs for Timed {
         }
         match exit {
             Exit::Controller => {
-                memory.counters.borrow_mut().released_unverified += u64::from(!plaintext.verified);
+                memory.counts.borrow_mut().released_unverified += u64::from(!plaintext.verified);
                 memory.receiver.released(line, &plaintext);
             }
             Exit::BeforeVerdict => {
@@ -229,7 +229,7 @@ impl ExitVerbs for Timed {
             }
             Exit::LastLevel => memory.receiver.found(line, &plaintext),
             Exit::L2 => {
-                memory.counters.borrow_mut().released_in_l2 += 1;
+                memory.counts.borrow_mut().released_in_l2 += 1;
                 memory.receiver.released_in_private(line, &plaintext);
             }
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Counts of the events that passed the feed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct FeedCounters {
+pub struct FeedCounts {
     /// Number of executed instructions.
     pub instructions: u64,
     /// Number of loads with a recorded value, compared with the shadow.
@@ -31,11 +31,11 @@ pub struct FeedCounters {
     pub unrecorded: u64,
 }
 
-impl FeedCounters {
+impl FeedCounts {
     /// Adds the statistics of another core's feed of the same program.
     #[must_use]
-    pub fn with_core(self, other: FeedCounters) -> FeedCounters {
-        FeedCounters {
+    pub fn with_core(self, other: FeedCounts) -> FeedCounts {
+        FeedCounts {
             instructions: self.instructions + other.instructions,
             load_values_checked: self.load_values_checked + other.load_values_checked,
             load_values_wrong: self.load_values_wrong + other.load_values_wrong,
@@ -52,8 +52,8 @@ impl FeedCounters {
 
     /// Adds the statistics of another program's feed.
     #[must_use]
-    pub fn of_programs(self, other: FeedCounters) -> FeedCounters {
-        FeedCounters {
+    pub fn of_programs(self, other: FeedCounts) -> FeedCounts {
+        FeedCounts {
             processes: self.processes + other.processes,
             threads: self.threads + other.threads,
             ..self.with_core(other)

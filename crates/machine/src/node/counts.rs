@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// Accesses to a lookup structure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct HitCounters {
+pub struct HitCounts {
     /// Number of accesses that hit.
     pub hits: u64,
     /// Accesses that missed, including accesses that waited for an earlier miss of the same entry.
@@ -14,7 +14,7 @@ pub struct HitCounters {
 
 /// Accesses to one private cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct CacheCounters {
+pub struct CacheCounts {
     /// Number of accesses that hit.
     pub hits: u64,
     /// Accesses that missed and requested the line.
@@ -24,13 +24,13 @@ pub struct CacheCounters {
     /// Dirty lines evicted to the next level.
     pub writebacks: u64,
     /// Prefetches into this cache; the other fields do not include prefetches.
-    pub prefetches: PrefetchCounters,
+    pub prefetches: PrefetchCounts,
 }
 
 /// Results of a cache's prefetches. Issued lines that are neither useful nor useless are outstanding, or in the cache
 /// and not yet used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct PrefetchCounters {
+pub struct PrefetchCounts {
     /// Number of prefetched lines.
     pub issued: u64,
     /// Issued lines that were used.
@@ -41,7 +41,7 @@ pub struct PrefetchCounters {
     pub useless: u64,
 }
 
-impl PrefetchCounters {
+impl PrefetchCounts {
     /// Counts the first use of a prefetched line.
     pub(super) fn count_use(&mut self, late: bool) {
         self.useful += 1;
@@ -51,7 +51,7 @@ impl PrefetchCounters {
 
 /// Latency of lines that arrive in L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct MissCounters {
+pub struct MissCounts {
     /// Number of lines that arrived.
     pub lines: u64,
     /// Sum of the times from the L2 miss, after a register was assigned, to the arrival of the line in L2, in core
@@ -61,14 +61,14 @@ pub struct MissCounters {
 
 /// Statistics of a persist buffer: its stores and their waiting times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct PersistCounters {
+pub struct PersistCounts {
     /// Stores of the program that entered the buffer. The SecPB paper calls this number per thousand instructions PPTI.
     pub stores: u64,
     /// Entries that stores allocated. The SecPB paper calls `stores` divided by this number NWPE, writes per entry.
     pub allocations: u64,
     /// Entries that were chosen for draining.
     pub drains: u64,
-    /// Entries drained because another core read the line. Not included in [`PersistCounters::drains`].
+    /// Entries drained because another core read the line. Not included in [`PersistCounts::drains`].
     pub flushed: u64,
     /// Entries that moved to the persist buffer of another core, because that core wrote the line.
     pub given_up: u64,
@@ -82,7 +82,7 @@ pub struct PersistCounters {
 
 /// Statistics of the flushes and fences of a core's program, summed over the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct EpochCounters {
+pub struct FenceCounts {
     /// Lines that the program flushed, dirty or not.
     pub flushes: u64,
     /// Number of executed persist fences.
@@ -116,7 +116,7 @@ pub struct LostCycles {
 
 /// All statistics of a core, summed over the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct NodeCounters {
+pub struct NodeCounts {
     /// Instructions that entered the window.
     pub instructions: u64,
     /// Core cycles until the latest retirement.
@@ -136,28 +136,28 @@ pub struct NodeCounters {
     /// Stores to a line that the core held, but without permission to write it.
     pub upgrades: u64,
     /// Accesses to the first-level instruction cache; one access per change of line.
-    pub l1i: CacheCounters,
+    pub l1i: CacheCounts,
     /// Accesses to the first-level data cache.
-    pub l1d: CacheCounters,
+    pub l1d: CacheCounts,
     /// Accesses to the second-level cache.
-    pub l2: CacheCounters,
+    pub l2: CacheCounts,
     /// L2 misses by loads, stores and page-table walks, without instruction fetches, prefetches and upgrades.
-    pub l2_data_misses: MissCounters,
+    pub l2_data_misses: MissCounts,
     /// Look-ups of the first-level instruction TLB.
-    pub itlb: HitCounters,
+    pub itlb: HitCounts,
     /// Look-ups of the first-level data TLB.
-    pub dtlb: HitCounters,
+    pub dtlb: HitCounts,
     /// Look-ups of the second-level TLB.
-    pub stlb: HitCounters,
+    pub stlb: HitCounts,
     /// Cycles that dispatch lost, by cause.
     pub lost_cycles: LostCycles,
 }
 
-impl NodeCounters {
+impl NodeCounts {
     /// Adds the statistics of another core that ran at the same time. All fields are summed, except `cycles`, which is
     /// the maximum.
     #[must_use]
-    pub fn with_core(self, other: NodeCounters) -> NodeCounters {
+    pub fn with_core(self, other: NodeCounts) -> NodeCounts {
         let mut sum = self;
         sum += other;
         sum.cycles = self.cycles.max(other.cycles);

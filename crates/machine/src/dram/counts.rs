@@ -7,7 +7,7 @@ use units::Duration;
 
 /// Waiting times of the requests of one kind in their queue, for a memory with commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct QueueCounters {
+pub struct QueueCounts {
     /// Requests with a first command: an activate, a precharge or the column command.
     pub requests: u64,
     /// Sum of the memory clocks from entering the queue to that command (EMCC, MICRO 2022, figure 22).
@@ -16,7 +16,7 @@ pub struct QueueCounters {
 
 /// Statistics of a channel, summed since power-on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct DramCounters {
+pub struct DramCounts {
     /// Number of submitted reads.
     pub reads: u64,
     /// Number of submitted writes.
@@ -42,12 +42,12 @@ pub struct DramCounters {
     /// Memory clocks in which the data bus transferred data.
     pub data_bus_busy_clocks: u64,
     /// Waiting times of reads before their first commands.
-    pub read_queue: QueueCounters,
+    pub read_queue: QueueCounts,
     /// Waiting times of writes before their first commands.
-    pub write_queue: QueueCounters,
+    pub write_queue: QueueCounts,
 }
 
-impl DramCounters {
+impl DramCounts {
     /// Counts the bank state that a request found, when its first command issues, `waited` clocks after the arrival of
     /// the request.
     pub(super) fn count_first_command(&mut self, kind: Kind, outcome: RowOutcome, waited: u64) {
@@ -55,7 +55,7 @@ impl DramCounters {
             Kind::Read => &mut self.read_queue,
             Kind::Write => &mut self.write_queue,
         };
-        *queue += QueueCounters { requests: 1, clocks: waited };
+        *queue += QueueCounts { requests: 1, clocks: waited };
         match outcome {
             RowOutcome::Hit => self.row_hits += 1,
             RowOutcome::Closed => self.row_closed += 1,

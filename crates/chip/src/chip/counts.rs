@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// Statistics of the last-level cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct LlcCounters {
+pub struct LlcCounts {
     /// Requested lines found in the cache.
     pub hits: u64,
     /// Requested lines found among the lines on their way from the cache to memory.

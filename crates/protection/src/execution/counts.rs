@@ -1,6 +1,6 @@
 //! Statistics of a timed memory.
 
-use crate::execution::{ReadCounters, WindowCounters};
+use crate::execution::{ReadCounts, WindowCounts};
 use crate::slot::{Kind, Role};
 use enum_map::EnumMap;
 use serde::Serialize;
@@ -47,7 +47,7 @@ impl Sub for Traffic {
 
 /// Statistics of a timed memory so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, derive_more::AddAssign, derive_more::Sub)]
-pub struct TimedCounters {
+pub struct TimedCounts {
     /// Lines fetched from memory.
     pub fetched: Traffic,
     /// Lines stored to memory.
@@ -63,7 +63,7 @@ pub struct TimedCounters {
     pub tdes_blocks: u64,
     /// Latencies of reads and their parts; records of runs list them separately.
     #[serde(skip)]
-    pub reads: ReadCounters,
+    pub reads: ReadCounts,
     /// Lines released in the L2 that requested them.
     pub released_in_l2: u64,
     /// Tags of data lines that were computed.
@@ -77,5 +77,5 @@ pub struct TimedCounters {
     /// Number of updates of a root's register, of the tree or of a forest, in a design with persistence.
     pub root_updates: u64,
     /// Statistics on lines released before their verdicts.
-    pub ahead: WindowCounters,
+    pub ahead: WindowCounts,
 }
