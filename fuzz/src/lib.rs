@@ -15,7 +15,7 @@ use units::{Bytes, LINE_BYTES, Line, LineAddr, LineLength};
 
 const DATA_LINES: u64 = 1 << 13;
 const SEED: u64 = 1;
-/// Lines that are neighbours in a line of tags, in a line of counters, and below each level of a tree.
+/// Lines that are neighbours in a tag line, in a counter line, and below each level of a tree.
 const LINES: [LineAddr; 6] = [LineAddr(0), LineAddr(1), LineAddr(9), LineAddr(64), LineAddr(513), LineAddr(8_191)];
 
 /// A victim, with the texts that each line may hold: the last one written, and older ones that this write may not have

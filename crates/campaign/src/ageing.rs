@@ -65,7 +65,7 @@ fn position(turn: u64, lines: u64) -> u64 {
     if turn % ROUND < ROUND / 4 && turn % 8 == 7 { lines / 2 } else { (turn - hot_turns / 8) % lines }
 }
 
-/// Returns the lines that share a line of counters with this one.
+/// Returns the lines that share a counter line with this one.
 fn group_of(victim: &Victim, line: u64) -> Range<u64> {
     let counters = victim.map().slot_bytes(Structure::Counter, LineAddr(line));
     counters.map_or(line..line + 1, |(slot, _)| victim.map().lines_served(slot))

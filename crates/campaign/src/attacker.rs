@@ -157,7 +157,7 @@ fn replay_below(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, level:
     Some(Strike { target, bit: None, wish: Wish::None })
 }
 
-/// Exchanges a line of metadata with its sibling, or with the line of the same kind on the path of another line in use. The two
+/// Exchanges a metadata line with its sibling, or with the line of the same kind on the path of another line in use. The two
 /// paths can part at any level.
 fn swap_siblings(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
     let map = bus.map();

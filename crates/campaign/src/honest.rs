@@ -22,7 +22,7 @@ use units::{LINES_PER_PAGE, Line, LineAddr, WORD_BYTES};
 pub enum Finding {
     /// The chip reported a mismatch of the tag of a data line.
     FalseAlarmOfTag,
-    /// The chip reported a mismatch between a line of counters and its parent.
+    /// The chip reported a mismatch between a counter line and its parent.
     FalseAlarmOfCounter,
     /// The chip reported a mismatch between a node at this tree level and its parent.
     FalseAlarmOfNode(usize),
@@ -113,7 +113,7 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
         }
         _ => {
             victim.learn(line);
-            // Cores share lines of counters, and each core has separate lines under them.
+            // Cores share counter lines, and each core has separate lines under them.
             let (answer, fault) = victim.read_from(line.0 as usize % CORES, line);
             let verdict = victim.oracle().judge(line, &answer, None);
             if fault.is_none() && verdict != Verdict::Harmless {

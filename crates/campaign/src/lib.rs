@@ -5,7 +5,7 @@
 //!
 //! * [`victim`]: a small memory under a design, with a past.
 //! * [`attacker`]: the attacks on memory at rest, written against [`bus`], which contains only the reach of an attacker. [`own_bits`] finds
-//!   the bits of a line of counters that belong to one data line.
+//!   the bits of a counter line that belong to one data line.
 //! * [`scenes`]: the attacks in which the victim also acts, some of them through [`tap`], a device on the bus.
 //! * [`system`]: a processor with an operating system that loads records and may be malicious.
 //! * [`processor`]: contexts of processes that leave the chip and return.

@@ -1,4 +1,4 @@
-//! Bits of a line of counters that encode the version of one line: an attacker flips them to change this line's version.
+//! Bits of a counter line that encode the version of one line: an attacker flips them to change this line's version.
 //!
 //! The organisation of counters is public. It is implemented here a second time, so that an attacker does not aim with the
 //! arithmetic of the scheme. Bit `n` is bit `n % 8` of byte `n / 8`.
@@ -13,7 +13,7 @@ const WORD: usize = 64;
 /// Width of an effective counter, in bits. A wide minor counter reduces its major counter accordingly.
 const EFFECTIVE: usize = 72;
 
-/// Returns the bits of a line of counters that encode the version at a position; empty without counters.
+/// Returns the bits of a counter line that encode the version at a position; empty without counters.
 pub fn of(organisation: CounterOrganisation, counters: &Line, position: usize) -> Vec<usize> {
     let field = |start: usize, width: usize| start..start + width;
     match organisation {
@@ -66,7 +66,7 @@ mod tests {
         CounterOrganisation::Random,
     ];
 
-    /// Returns a line of counters after `writes` writes of random positions.
+    /// Returns a counter line after `writes` writes of random positions.
     fn lived(counters: &Counters, writes: u64, random: &mut Random) -> Line {
         let mut line = ZERO_LINE;
         for _ in 0..writes {

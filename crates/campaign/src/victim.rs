@@ -1,8 +1,8 @@
 //! The victim: a small functional memory under a design, in use for a while.
 //!
 //! A campaign's victim has a past: the program has written every line several times, so counters are above zero and an attacker may
-//! have recorded old bytes. The lines are chosen so that each kind of neighbourhood occurs: the same line of tags, the same line of
-//! counters, and tree paths that part at every level.
+//! have recorded old bytes. The lines are chosen so that each kind of neighbourhood occurs: the same tag line, the same counter
+//! line, and tree paths that part at every level.
 //!
 //! Every second pair of seeds gives a machine that *boots*: its lines have a content before they are written. The first
 //! read of a line puts it into memory, for some lines before the attack and for some after it. One of its groups may be

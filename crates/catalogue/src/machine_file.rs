@@ -114,7 +114,7 @@ pub struct Memory {
     /// Size of the pages that programs get: "4 KB", "8 KB" or "2 MB".
     pub page: Bytes,
     /// Line length of DRAM, the last-level cache and protection: "64 B", or "32 B" with a DRAM that has
-    /// `bursts = "any"`. A line of metadata always has 64 bytes.
+    /// `bursts = "any"`. A metadata line always has 64 bytes.
     #[serde(default = "whole_line")]
     pub line: Bytes,
     /// Placement of pages in physical memory.

@@ -140,7 +140,7 @@ impl Chip {
         let _ = self.excerpt.set(excerpt.clone());
     }
 
-    /// Names the scheme to notify when data displaces a line of metadata.
+    /// Names the scheme to notify when data displaces a metadata line.
     pub fn serve(&self, scheme: &Rc<Scheme>) {
         self.scheme.replace(Rc::downgrade(scheme));
     }

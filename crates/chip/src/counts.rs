@@ -25,7 +25,7 @@ pub struct CachesOfMetadata {
     pub tags: MetadataCacheCounts,
     /// Cache of tree nodes.
     pub nodes: MetadataCacheCounts,
-    /// Cache of bitmaps of re-ordered lines.
+    /// Cache of the bitmaps of re-ordered lines.
     pub bitmaps: MetadataCacheCounts,
 }
 

@@ -9,7 +9,7 @@ use protection::scheme::Scheme;
 use sim::Clock;
 use std::rc::Rc;
 
-/// True if the hash of each line of metadata is computed by an AES block instead of the hash engine.
+/// True if the hash of each metadata line is computed by an AES block instead of the hash engine.
 pub fn hashes_by_aes(machine: &Machine, parts: &Parts) -> bool {
     machine.engines.counter_tags == CounterTags::Aes && parts.tree.kind == TreeKind::Counters
 }

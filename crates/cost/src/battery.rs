@@ -21,7 +21,7 @@ const ENTRIES_MAX: u32 = 1 << 20;
 
 /// The fewest levels of a tree: counters and a root.
 const LEVELS_MIN: u32 = 2;
-/// The most levels of a tree: a binary tree of this height has 2^63 lines of counters.
+/// The most levels of a tree: a binary tree of this height has 2^63 counter lines.
 const LEVELS_MAX: u32 = 64;
 
 /// Number of drains of each entry or line, and of the store in flight: once separately, and once together with all

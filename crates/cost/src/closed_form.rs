@@ -1,5 +1,5 @@
 //! Closed forms of the operations of a drain in the worst case, under the paper's assumptions (section V). All lines
-//! are dirty, and no two lines share a line of counters or a path of the tree. Every look-up of metadata misses, and
+//! are dirty, and no two lines share a counter line or a path of the tree. Every look-up of metadata misses, and
 //! tags are computed and not fetched. XOR and increments cost no energy.
 //!
 //! The paper prints no formula. These formulas reproduce its tables V and VI; the two tables need different formulas.
@@ -66,8 +66,8 @@ fn work(step: Step, levels: u32) -> Operations {
     match step {
         Step::Counter => Operations { fetched_lines: 1, ..none },
         Step::Pad => Operations { pads: 1, ..none },
-        // The paper counts a hash for each level. A tree over the counters needs one hash less, because a line of
-        // counters contains no hashes.
+        // The paper counts a hash for each level. A tree over the counters needs one hash less, because a counter
+        // line contains no hashes.
         Step::Root => {
             Operations { fetched_lines: levels.saturating_sub(LEVELS_NOT_FETCHED), hashed_lines: levels, ..none }
         }

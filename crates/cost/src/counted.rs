@@ -1,8 +1,8 @@
 //! Counts the operations of a drain: the code of the scheme runs on a memory with real bytes.
 //!
 //! ```text
-//! stores at the worst ─ accepted, early steps done ─ caches of metadata cold ─┬─ each entry alone, cold again before each
-//!                                                                             └─ all together, by address
+//! stores at the worst ─ accepted, early steps done ─ metadata caches cold ─┬─ each entry alone, cold again before each
+//!                                                                          └─ all together, by address
 //! ```
 //! In both cases the battery also completes the store that enters the buffer. In the worst case all steps of this store
 //! remain, and the metadata caches are cold.

@@ -124,7 +124,7 @@ impl DifferenceBuilder<'_> {
     }
 
     /// The differences of `together` from `alone`, for lines of durable caches that share this metadata. The drain fetches, verifies,
-    /// changes and writes a shared line of metadata once.
+    /// changes and writes a shared metadata line once.
     pub fn of_caches_together(
         &self,
         SharedLines { covered, tags }: SharedLines,
@@ -177,17 +177,17 @@ impl DifferenceBuilder<'_> {
     pub fn of_overflowing(
         &self,
         scheme: SecPbScheme,
-        Renewed { groups, others, lines_of_tags }: Renewed,
+        Renewed { groups, others, tag_lines }: Renewed,
         (together, overflowing): (Operations, Operations),
     ) -> Vec<Difference> {
-        // With an early root, a drain writes only its bits of a line of counters, but it writes renewed counters as a
+        // With an early root, a drain writes only its bits of a counter line, but it writes renewed counters as a
         // whole line.
         let whole = if scheme.early().contains(&Step::Root) { LINE_BITS - COUNTER_BITS } else { 0 };
-        let from_controller_bits = (others + lines_of_tags) * LINE_BITS + whole;
+        let from_controller_bits = (others + tag_lines) * LINE_BITS + whole;
         let renewed = Operations {
             moved: DrainTraffic { from_controller_bits, ..DrainTraffic::default() },
-            // One line of tags is on the chip: that of the line that causes the renewal.
-            fetched_lines: others + lines_of_tags - 1,
+            // One tag line is on the chip: that of the line that causes the renewal.
+            fetched_lines: others + tag_lines - 1,
             hashed_lines: 2 * others,
             pads: 2 * others,
         } * groups;

@@ -34,21 +34,21 @@ pub struct MemoryGeometry {
     pub lines: u64,
     /// Levels of the tree, including counters and root.
     pub levels: u32,
-    /// Lines of data that share a line of counters.
+    /// Lines of data that share a counter line.
     per_counter_line: u64,
-    /// Lines of data that share a line of tags.
-    per_line_of_tags: u64,
+    /// Lines of data that share a tag line.
+    per_tag_line: u64,
     /// Children of a node.
     arity: u64,
 }
 
-/// Lines of metadata that several drains share and fetch only once. Each count is the number of fetches that sharing
+/// Metadata lines that several drains share and fetch only once. Each count is the number of fetches that sharing
 /// saves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedLines {
-    /// Lines of counters and nodes, which a tree covers.
+    /// Counter lines and nodes, which a tree covers.
     pub covered: u64,
-    /// Lines of tags that drains share.
+    /// Tag lines that drains share.
     pub tags: u64,
 }
 
@@ -59,8 +59,8 @@ pub struct Renewed {
     pub groups: u64,
     /// Lines of each group, without the line that causes the re-encryption.
     pub others: u64,
-    /// Lines of tags of each group.
-    pub lines_of_tags: u64,
+    /// Tag lines of each group.
+    pub tag_lines: u64,
 }
 
 impl MemoryGeometry {
@@ -105,7 +105,7 @@ impl MemoryGeometry {
             lines,
             levels,
             per_counter_line: page,
-            per_line_of_tags: shown.layout().lines_per_line_of_tags(),
+            per_tag_line: shown.layout().lines_per_tag_line(),
             arity,
         })
     }
@@ -117,7 +117,7 @@ impl MemoryGeometry {
         let digits = self.levels - 1;
         let pages = (1..digits).map(|decided| self.pages(decided)).find(|pages| pages.len() >= wanted);
         let pages = pages.unwrap_or_else(|| self.pages(digits));
-        let (in_page, moved) = (self.per_counter_line, |turn| turn * self.per_line_of_tags);
+        let (in_page, moved) = (self.per_counter_line, |turn| turn * self.per_tag_line);
         let in_turn = (0..in_page).map(|turn| moved(turn) % in_page + moved(turn) / in_page);
         let line = |position| pages.iter().map(move |page| LineAddr(page * in_page + position));
         in_turn.flat_map(line).filter(|line| line.0 < self.lines).take(wanted).collect()
@@ -135,7 +135,7 @@ impl MemoryGeometry {
         (0..self.arity.pow(decided)).map(page).filter(exists).collect()
     }
 
-    /// The lines that share a line of counters with `line`.
+    /// The lines that share a counter line with `line`.
     pub fn group(&self, line: LineAddr) -> impl Iterator<Item = LineAddr> + use<> {
         let first = line.0 / self.per_counter_line * self.per_counter_line;
         (first..(first + self.per_counter_line).min(self.lines)).map(LineAddr)
@@ -143,8 +143,8 @@ impl MemoryGeometry {
 
     /// Sizes of `groups` groups.
     pub(crate) fn renewed(&self, groups: u64) -> Renewed {
-        let lines_of_tags = self.per_counter_line.div_ceil(self.per_line_of_tags);
-        Renewed { groups, others: self.per_counter_line - 1, lines_of_tags }
+        let tag_lines = self.per_counter_line.div_ceil(self.per_tag_line);
+        Renewed { groups, others: self.per_counter_line - 1, tag_lines }
     }
 
     /// Metadata that drains of these lines share.
@@ -153,8 +153,8 @@ impl MemoryGeometry {
             let distinct: BTreeSet<u64> = drained.iter().map(|line| line.0 / lines_per).collect();
             (drained.len() - distinct.len()) as u64
         };
-        // Lines of counters and the nodes above them, without the root.
+        // Counter lines and the nodes above them, without the root.
         let covered = (0..self.levels - 1).map(|level| twice(self.per_counter_line * self.arity.pow(level))).sum();
-        SharedLines { covered, tags: twice(self.per_line_of_tags) }
+        SharedLines { covered, tags: twice(self.per_tag_line) }
     }
 }

@@ -24,7 +24,7 @@ pub struct DrainTraffic {
 pub struct Operations {
     /// Bits that the drain moves to memory.
     pub moved: DrainTraffic,
-    /// Lines of metadata fetched from memory.
+    /// Metadata lines fetched from memory.
     pub fetched_lines: u64,
     /// Lines that are hashed, for a tag or a node of the tree.
     pub hashed_lines: u64,

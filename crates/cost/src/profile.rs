@@ -85,14 +85,14 @@ impl EntryBits {
 pub struct TreeProfile {
     /// Size of the memory that the tree covers.
     pub covers: Bytes,
-    /// Size of the memory with counters in one line of counters.
+    /// Size of the memory with counters in one counter line.
     pub page: Bytes,
     /// Children of a node.
     pub arity: u32,
 }
 
 impl TreeProfile {
-    /// Levels of the tree, from the lines of counters to the root, including both.
+    /// Levels of the tree, from the counter lines to the root, including both.
     pub fn levels(&self) -> u32 {
         let (mut nodes, mut levels) = (self.covers.0.div_ceil(self.page.0), 1);
         while nodes > 1 {

@@ -1,4 +1,4 @@
-//! The bitmaps of re-ordered lines in memory. One encrypted line of bitmaps holds the bitmaps of forty-eight data lines
+//! The bitmaps of re-ordered lines in memory. One encrypted bitmap line holds the bitmaps of forty-eight data lines
 //! (Shi and Lee, Computing Frontiers 2007, section 3.2.2).
 //!
 //! ```text
@@ -8,11 +8,11 @@
 //! ```
 //! The paper encrypts "bitmaps of several memory blocks together" and leaves the details open. Here a group is a block
 //! of 128 bits, with the bitmaps of sixteen lines. A line of three groups is encrypted as the design encrypts data,
-//! under a random value instead of a counter. The chip draws a new value each time that the line of bitmaps leaves the
+//! under a random value instead of a counter. The chip draws a new value each time that the bitmap line leaves the
 //! chip. So a replay by an attacker cannot make the chip use a value twice. The value is stored in the last quarter of
-//! the line. On the chip, bitmaps are not encrypted. To change a bitmap, the controller first fetches its line of
-//! bitmaps if the chip does not hold it. The controller writes the line to memory when it leaves the chip. A line of
-//! bitmaps that was never written is all zeros: its data lines are not re-ordered.
+//! the line. On the chip, bitmaps are not encrypted. To change a bitmap, the controller first fetches its bitmap
+//! line if the chip does not hold it. The controller writes the line to memory when it leaves the chip. A bitmap
+//! line that was never written is all zeros: its data lines are not re-ordered.
 //!
 //! This module does not authenticate bitmaps. If bitmaps are *bound*, the tags of a data line's chunks also
 //! authenticate its bitmap. If bitmaps are *loose*, as in the paper, an attacker who changes a bitmap changes the order
@@ -35,12 +35,12 @@ pub(crate) const LINES_PER_LINE: u64 = 48;
 /// Position of the random value, behind the bitmaps.
 const VALUE: std::ops::Range<usize> = LINES_PER_LINE as usize..LINES_PER_LINE as usize + WORD_BYTES;
 
-/// Returns the bitmap of a line in its line of bitmaps.
+/// Returns the bitmap of a line in its bitmap line.
 pub(crate) fn read(bitmaps: &Line, line: LineAddr) -> Bitmap {
     Bitmap(bitmaps[position(line)])
 }
 
-/// Changes the bitmap of a line in its line of bitmaps.
+/// Changes the bitmap of a line in its bitmap line.
 pub(crate) fn write(bitmaps: &mut Line, line: LineAddr, bitmap: Bitmap) {
     bitmaps[position(line)] = bitmap.0;
 }
@@ -49,7 +49,7 @@ fn position(line: LineAddr) -> usize {
     (line.0 % LINES_PER_LINE) as usize
 }
 
-/// Encrypts lines of bitmaps as they leave the chip, and decrypts them as they arrive.
+/// Encrypts bitmap lines as they leave the chip, and decrypts them as they arrive.
 #[derive(Clone)]
 pub(crate) struct BitmapCipher {
     cipher: Cipher,
@@ -58,7 +58,7 @@ pub(crate) struct BitmapCipher {
     draws: RefCell<Random>,
     /// True if memory has bitmaps of all lines from before the machine began.
     begins_ordered: bool,
-    /// True if a miss of a line of bitmaps also fetches the next line of bitmaps.
+    /// True if a miss of a bitmap line also fetches the next bitmap line.
     prefetches_next: bool,
     planted: PlantedBug,
 }
@@ -70,12 +70,12 @@ impl BitmapCipher {
         BitmapCipher { work, cipher, draws: RefCell::new(draws), begins_ordered: false, prefetches_next, planted }
     }
 
-    /// Begins with bitmaps in memory: from now on, the decryption of every line of bitmaps takes time.
+    /// Begins with bitmaps in memory: from now on, the decryption of every bitmap line takes time.
     pub fn begin_ordered(&mut self) {
         self.begins_ordered = true;
     }
 
-    /// Changes a line of bitmaps in memory as if booting had written the change. Takes no time.
+    /// Changes a bitmap line in memory as if booting had written the change. Takes no time.
     pub fn boot<V: Verbs>(&self, verbs: &V, slot: Slot, change: impl Fn(&mut Line)) {
         verbs.boot(slot, Role::Bitmap, |stored| {
             let mut bitmaps = self.opened(slot, &stored.examine());
@@ -86,12 +86,12 @@ impl BitmapCipher {
         });
     }
 
-    /// Returns whether a miss of a line of bitmaps also fetches the next line of bitmaps.
+    /// Returns whether a miss of a bitmap line also fetches the next bitmap line.
     pub fn prefetches_next(&self) -> bool {
         self.prefetches_next
     }
 
-    /// Decrypts a line of bitmaps that has arrived. Takes no time if the line was never written, unless memory begins
+    /// Decrypts a bitmap line that has arrived. Takes no time if the line was never written, unless memory begins
     /// with bitmaps.
     pub async fn open<V: Verbs>(&self, verbs: &V, slot: Slot, stored: &Line) -> Line {
         if self.begins_ordered || *stored != ZERO_LINE {
@@ -109,7 +109,7 @@ impl BitmapCipher {
         without_rest(self.cipher.open(data_slot(slot), version(u64::from_le_bytes(value)), &without_rest(*stored)))
     }
 
-    /// Waits for the cipher blocks of a line of bitmaps that leaves the chip.
+    /// Waits for the cipher blocks of a bitmap line that leaves the chip.
     pub async fn to_seal<V: Verbs>(&self, verbs: &V) {
         self.work.to_seal(verbs).await;
     }
@@ -134,7 +134,7 @@ fn version(value: u64) -> Counter {
     Counter(value.into())
 }
 
-/// Returns the bitmaps of a line of bitmaps, with all other bytes zero.
+/// Returns the bitmaps of a bitmap line, with all other bytes zero.
 fn without_rest(mut line: Line) -> Line {
     line[LINES_PER_LINE as usize..].fill(0);
     line

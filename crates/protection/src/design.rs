@@ -65,7 +65,7 @@ pub struct Parts {
     /// ciphertext; with `pages-hidden`, it cannot read the page.
     #[serde(default)]
     pub ownership: Ownership,
-    /// Caches of metadata on the chip.
+    /// Metadata caches on the chip.
     #[serde(default)]
     pub caches: CacheDesign,
     /// Durability of stores: the point and the order in which they begin to survive a loss of power.

@@ -105,7 +105,7 @@ impl RegisterUpdate {
 /// A group of lines under re-encryption from old counters to new ones. Memory already holds the new counters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Renewal {
-    /// Slot of the group's line of counters.
+    /// Slot of the group's counter line.
     pub counters: Slot,
     /// Content of that line before the renewal.
     pub old: Line,

@@ -63,7 +63,7 @@ impl Region {
 pub struct DataLines {
     /// Number of the lines.
     pub count: u64,
-    /// Length of each line. A line of metadata has 64 bytes.
+    /// Length of each line. A metadata line has 64 bytes.
     pub length: LineLength,
 }
 
@@ -86,7 +86,7 @@ pub struct Layout {
     leaves: Option<Kind>,
     root: Option<Root>,
     tags: Option<TagLayout>,
-    /// Organisation of lines of counters: `CounterOrganisation::None` until the builder of a scheme sets it.
+    /// Organisation of counter lines: `CounterOrganisation::None` until the builder of a scheme sets it.
     pub(crate) counters: CounterOrganisation,
 }
 
@@ -104,7 +104,7 @@ pub struct Root {
 /// Metadata that a design needs in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Needs {
-    /// Data lines served by one line of counters.
+    /// Data lines served by one counter line.
     pub lines_per_counter_line: Option<u64>,
     /// Places of the tags.
     pub tags: Option<TagLayout>,
@@ -234,7 +234,7 @@ impl Layout {
         (self.shape().byte(Slot(self.total_lines())) - data) as f64 * 100.0 / data as f64
     }
 
-    /// Organisation of the lines of counters; an attacker is assumed to know the organisation.
+    /// Organisation of the counter lines; an attacker is assumed to know the organisation.
     pub fn counters(&self) -> CounterOrganisation {
         self.counters
     }
@@ -254,8 +254,8 @@ impl Layout {
         self.tags.map_or(0, |tags| tags.bytes)
     }
 
-    /// Data lines per line of tags. If the design keeps no region of tags, the number for the shortest tags.
-    pub fn lines_per_line_of_tags(&self) -> u64 {
+    /// Data lines per tag line. If the design keeps no region of tags, the number for the shortest tags.
+    pub fn lines_per_tag_line(&self) -> u64 {
         let in_region = self.region(Kind::Tags).and(self.tags);
         in_region.map_or(TagLayout::MOST_PER_LINE, |tags| tags.lines * tags.per_line())
     }

@@ -28,7 +28,7 @@ pub struct Shape {
     pub behind: u64,
     /// Data slots in a group, one or more.
     pub slots_per_tag: u64,
-    /// Length of lines of data, by which the channels number lines. Lines of metadata have 64 bytes each.
+    /// Length of lines of data, by which the channels number lines. Metadata lines have 64 bytes each.
     pub length: LineLength,
 }
 
@@ -58,7 +58,7 @@ impl Shape {
 
     /// Returns the bursts that the channels transfer for a slot. A line of 64 bytes needs a second burst if the line
     /// and its spare bits extend onto a second line of the channels. A line shorter than 64 bytes and the spare bits
-    /// behind it are one burst, and so is a line of metadata in a memory of shorter lines. The bursts of adjacent slots
+    /// behind it are one burst, and so is a metadata line in a memory of shorter lines. The bursts of adjacent slots
     /// are at adjacent addresses.
     pub fn bursts(&self, slot: Slot) -> (Burst, Option<Burst>) {
         if self.length == LineLength::WHOLE {

@@ -9,7 +9,7 @@
 use std::cell::{Cell, RefCell};
 use units::Line;
 
-/// Binary logarithm of the number of results that are kept: about as many as small programs have lines of metadata in
+/// Binary logarithm of the number of results that are kept: about as many as small programs have metadata lines in
 /// use.
 const KEPT_LOG2: u32 = 8;
 

@@ -1,4 +1,4 @@
-//! Verified lines of metadata on demand: counters, tags, nodes of the tree, tables of owners and bitmaps, on the chip or in memory.
+//! Verified metadata lines on demand: counters, tags, nodes of the tree, tables of owners and bitmaps, on the chip or in memory.
 //!
 //! ```text
 //! get, edit:   on the chip ─ or else fetched, and compared with the lines above it        (demand, walk)
@@ -41,7 +41,7 @@ use std::rc::Rc;
 pub(crate) struct RenewedNodes {
     /// Number of overflows of counters in nodes.
     pub nodes: u64,
-    /// Lines of metadata in memory that got new MACs after these overflows.
+    /// Metadata lines in memory that got new MACs after these overflows.
     pub children: u64,
 }
 
@@ -117,7 +117,7 @@ impl Metadata {
         self.tree.as_ref().and_then(|tree| tree.parent(&self.layout, slot))
     }
 
-    /// Calls `name` with the slots of a line of metadata and of the tree nodes above it, up to the first node that is
+    /// Calls `name` with the slots of a metadata line and of the tree nodes above it, up to the first node that is
     /// on the chip. Does not update replacement state.
     pub fn name_missing(&self, slot: Slot, mut role: Role, name: &mut impl FnMut(Slot)) {
         let mut missing = Some(slot);

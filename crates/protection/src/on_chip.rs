@@ -5,7 +5,7 @@
 //! dirty line that a cache evicts enters the list of *leaving* lines. The line counts as present until its parent is
 //! updated and memory holds the line.
 //!
-//! Counters, tags and nodes have one cache each, or share one cache. Lines of counters, and nodes of the tree, may also
+//! Counters, tags and nodes have one cache each, or share one cache. Counter lines, and nodes of the tree, may also
 //! use the machine's last-level cache ([`last_level`]), and L2s may have copies of counters ([`copies`]).
 
 mod cache;
@@ -50,7 +50,7 @@ pub struct ChipState {
 impl ChipState {
     /// Returns empty caches of these sizes, a blank root of `root_lines` lines, and the other roots of a blank forest.
     /// Lines of the kinds in `goes_on` also use a last-level cache. Until [`ChipState::share`] sets the last-level
-    /// cache of a machine, this is a plain cache twice as large as the cache of counters.
+    /// cache of a machine, this is a plain cache twice as large as the counter cache.
     pub fn new(
         geometries: Geometries,
         goes_on: Option<GoesOn>,
@@ -165,7 +165,7 @@ impl ChipState {
         }
     }
 
-    /// Sets the last-level cache that lines of metadata enter from now on.
+    /// Sets the last-level cache that metadata lines enter from now on.
     pub fn share(&mut self, last_level: Box<dyn LastLevel>) {
         if let Some(shared) = &mut self.caches.shared {
             shared.move_to(last_level);

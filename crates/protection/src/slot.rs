@@ -11,12 +11,12 @@ use units::{Line, LineAddr, ZERO_LINE};
 pub struct Slot(pub u64);
 
 impl Slot {
-    /// Address of a line of metadata in the machine's caches and its network. Lines of data have other addresses.
+    /// Address of a metadata line in the machine's caches and its network. Lines of data have other addresses.
     pub fn on_chip(self) -> LineAddr {
         LineAddr(self.0)
     }
 
-    /// Returns the slot of the line of metadata with this address on the chip.
+    /// Returns the slot of the metadata line with this address on the chip.
     pub fn of_metadata(address: LineAddr) -> Slot {
         Slot(address.0)
     }
@@ -73,7 +73,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Number of caches of metadata, if each kind has a separate one.
+    /// Number of metadata caches, if each kind has a separate one.
     pub const CACHES: usize = 4;
 
     /// Index of the cache for lines of this kind. Owners are looked up by page, like counters, and share their cache;

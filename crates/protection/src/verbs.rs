@@ -49,7 +49,7 @@ pub struct Plaintext {
 pub enum Fault {
     /// The tag of a data line does not match its content.
     Tag(LineAddr),
-    /// A line of counters or a tree node does not match its parent.
+    /// A counter line or a tree node does not match its parent.
     Tree(Slot),
     /// After a loss of power, the memory is not the one that the root register vouches for.
     Root,
@@ -115,7 +115,7 @@ impl fmt::Display for Leg {
     }
 }
 
-/// Time at which a counter is known, after its line of counters is decoded. The code of a scheme does not read this value. Content that
+/// Time at which a counter is known, after its counter line is decoded. The code of a scheme does not read this value. Content that
 /// needs no decoding is known at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Known(pub(crate) Time);
@@ -132,7 +132,7 @@ pub enum LockName {
     Stage(u8),
     /// All lines that are re-encrypted together.
     Group(u64),
-    /// One line of metadata.
+    /// One metadata line, by its slot.
     Metadata(Slot),
     /// Slots under one tag that hold moving lines, named by the first slot.
     Tag(Slot),
@@ -158,7 +158,7 @@ impl fmt::Display for LockName {
 pub enum Cache {
     /// The controller's cache for lines of this role.
     Controller(Role),
-    /// The machine's last-level cache, for a line of metadata.
+    /// The machine's last-level cache, for a metadata line.
     LastLevel(Slot),
     /// An L2, for a line of this role.
     L2(Role),
@@ -328,7 +328,7 @@ pub trait MemoryVerbs {
 
 /// Operations of the cryptographic units.
 pub trait EngineVerbs {
-    /// Decodes a line of counters that is available now, if decoding takes time on this machine.
+    /// Decodes a counter line that is available now, if decoding takes time on this machine.
     fn decode(&self) -> Known;
     /// Sends these blocks through units of their cipher, when the counter is known; [`EngineVerbs::await_blocks`] waits for them.
     fn pad(&self, units: AesUnits, blocks: Blocks, counter: Known) -> Passing;
@@ -345,7 +345,7 @@ pub trait EngineVerbs {
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool;
     /// Computes the authentication code of one line.
     fn mac(&self) -> impl Future<Output = ()>;
-    /// Computes the hash of one line of metadata.
+    /// Computes the hash of one metadata line.
     fn hash(&self) -> impl Future<Output = ()>;
     /// XORs a pad with its line.
     fn xor(&self) -> impl Future<Output = ()>;

@@ -13,7 +13,7 @@ pub struct WorkDone {
     pub blocks: u32,
     /// Authentication codes of lines.
     pub macs: u32,
-    /// Hashes or MACs of lines of metadata.
+    /// Hashes or MACs of metadata lines.
     pub hashes: u32,
 }
 
@@ -36,7 +36,7 @@ pub fn mac() {
     add(|so_far| so_far.macs += 1);
 }
 
-/// Counts a line of metadata that was hashed.
+/// Counts a metadata line that was hashed.
 pub fn hash() {
     add(|so_far| so_far.hashes += 1);
 }

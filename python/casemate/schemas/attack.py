@@ -18,7 +18,7 @@ class Example(Result):
     bit: int | None = None
     """Number of the flipped bit, counted from the start of its slot."""
     level: int | None = None
-    """Level of the integrity tree below which the attacker replayed all lines of metadata and data."""
+    """Level of the integrity tree below which the attacker replayed all metadata and data lines."""
     replay: str
     """Command that repeats the trial."""
 

@@ -17,7 +17,7 @@ class CacheDesign(Result):
     bitmaps: str | None = None
     """Size of the bitmap cache, if lines are re-ordered; the default is 8 KB."""
     bitmaps_ahead: bool = False
-    """True if a miss on a line of bitmaps also prefetches the next line of bitmaps."""
+    """True if a miss on a bitmap line also prefetches the next bitmap line."""
     ways: int
     """Associativity: number of lines in a set of each cache."""
     counters_in_llc: bool

@@ -37,7 +37,7 @@ class Operations(Result):
     moved: Moved
     """Data transferred to memory."""
     fetched_lines: int
-    """Number of lines of metadata fetched from memory."""
+    """Number of metadata lines fetched from memory."""
     hashed_lines: int
     """Number of lines that are hashed, for a tag or a tree node."""
     pads: int
@@ -149,7 +149,7 @@ class BatteryCost(Result):
     core_mm2: float
     """Area of the CPU core that footprints are compared with, in square millimetres."""
     levels: int
-    """Number of levels of the tree, from the lines of counters to the root, both included."""
+    """Number of levels of the tree, from the counter lines to the root, both included."""
     rows: tuple[BatteryRow, ...]
     """A row for each system with a buffer and each number of entries, then rows of systems without a buffer."""
 

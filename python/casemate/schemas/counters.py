@@ -79,7 +79,7 @@ class Misses(Result):
 
 
 class MetadataCache(Hits):
-    """Look-ups in a metadata cache; each miss fetches a line of metadata."""
+    """Look-ups in a metadata cache; each miss fetches a metadata line."""
 
     merged: int
     """Look-ups that missed and joined an earlier look-up, which fetches the line."""
@@ -118,7 +118,7 @@ class Renewals(Result):
     nodes: int
     """Overflows of minor counters in tree nodes."""
     children: int
-    """Lines of metadata in memory that received new MACs after these overflows."""
+    """Metadata lines in memory that received new MACs after these overflows."""
 
 
 class CounterCopies(Result):
@@ -133,7 +133,7 @@ class CounterCopies(Result):
     entered: int
     """Copies that entered an L2."""
     invalidated: int
-    """Copies that L2s dropped because the line of counters changed."""
+    """Copies that L2s dropped because the counter line changed."""
     displaced: int
     """Copies evicted from an L2, by data or by another copy in the same set."""
     useless: int
@@ -237,7 +237,7 @@ class Llc(Hits):
 
 class Traffic(Result):
     """Numbers of lines transferred between chip and memory. A line of data has the length of the machine's memory
-    lines, a line of metadata 64 bytes.
+    lines, a metadata line 64 bytes.
     """
 
     data: int
@@ -245,7 +245,7 @@ class Traffic(Result):
     counters: int
     """Lines of encryption counters."""
     tags: int
-    """Lines of tags. If tags are stored behind their data, the number of further lines that accesses to data
+    """Tag lines. If tags are stored behind their data, the number of further lines that accesses to data
     transferred.
     """
     nodes: int
@@ -253,7 +253,7 @@ class Traffic(Result):
     owners: int
     """Lines of the table of page owners."""
     bitmaps: int
-    """Lines of bitmaps that restore the order of re-ordered lines."""
+    """Lines with the bitmaps that restore the order of re-ordered lines."""
     records: int = 0
     """Lines of page records, of the chunks of lines that the design permutes."""
     contexts: int = 0
@@ -306,7 +306,7 @@ class ProtectionWork(Result):
     macs: int
     """Tags of data lines that were computed."""
     hashes: int
-    """Lines of metadata that the hash engine processed."""
+    """Metadata lines that the hash engine processed."""
     released_unverified: int
     """Lines released without any verification."""
     tuples: int

@@ -87,7 +87,7 @@ class Computed(Result):
     tags_in_pairs: int
     """Number of these tags that were computed two at once."""
     hashes: int
-    """Hashes or MACs of lines of metadata."""
+    """Hashes or MACs of metadata lines."""
 
 
 class Host(Result):
@@ -153,7 +153,7 @@ class Record(Result):
     renewals: Renewals
     """Re-encryption work after overflows of counters, of data and in the tree."""
     counters_in_llc: MetadataCache | None
-    """Look-ups of lines of counters in the last-level cache, if that cache also holds counters in the design."""
+    """Look-ups of counter lines in the last-level cache, if that cache also holds counters in the design."""
     nodes_in_llc: MetadataCache | None
     """Look-ups of tree nodes in the last-level cache, if that cache also holds evicted nodes in the design."""
     counters_in_l2: CounterCopies | None

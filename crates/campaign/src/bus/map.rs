@@ -18,13 +18,13 @@ pub enum Structure {
     Data,
     /// Tags of data lines.
     Tag,
-    /// Lines of counters; where lines move, the records of their chunks, which contain the numbers of their pads and tags.
+    /// Counter lines; where lines move, the records of their chunks, which contain the numbers of their pads and tags.
     Counter,
     /// Nodes of the tree at a level; level 0 is directly above the counters.
     Node(usize),
     /// Owners of the pages.
     Owner,
-    /// Lines of bitmaps of re-ordered lines.
+    /// Lines with the bitmaps of re-ordered lines.
     Bitmap,
     /// Encrypted contexts of processes. No data line depends on them.
     Context,
@@ -217,12 +217,12 @@ impl<'a> Map<'a> {
         self.0.counters()
     }
 
-    /// Returns true if a tree verifies lines of counters.
+    /// Returns true if a tree verifies counter lines.
     pub fn counters_are_fresh(&self) -> bool {
         self.0.leaves().is_some_and(|leaves| matches!(leaves.role, Role::Counter | Role::Record))
     }
 
-    /// Returns the position of a line among those that share its line of counters.
+    /// Returns the position of a line among those that share its counter line.
     pub fn position(&self, line: LineAddr) -> u64 {
         self.region(Structure::Counter).map_or(0, |region| line.0 % self.served_by_each(region))
     }

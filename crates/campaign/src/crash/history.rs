@@ -1,7 +1,7 @@
 //! Record of a workload that has run, with all its requests to memory in order.
 //!
 //! The workload runs on the timed machine, so that writes overlap: phase-change memory behind a write-pending queue, as in the SecPB paper.
-//! In every second history metadata caches are tiny, and another program evicts their lines again and again. Lines of counters, tags and
+//! In every second history metadata caches are tiny, and another program evicts their lines again and again. Counter lines, tag lines and
 //! nodes then leave the chip while tuples are in progress, at times that the seed draws. These stores belong to no tuple, and no write
 //! waits for them.
 

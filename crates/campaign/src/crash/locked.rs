@@ -28,7 +28,7 @@ use units::{Line, LineAddr};
 /// Maximum number of lines of a record.
 const RECORD_MAX: u64 = 4;
 const LOCK: LineAddr = BYSTANDER;
-/// This line is in the lock's page, so that both drain through one line of counters.
+/// This line is in the lock's page, so that both drain through one counter line.
 const COMMIT: LineAddr = LineAddr(41);
 /// Lines of the log in addition to the three of every workload.
 const LOG: std::ops::Range<u64> = 64..80;

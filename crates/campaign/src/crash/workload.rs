@@ -1,7 +1,7 @@
 //! Workloads: every sequence of up to three writes over three lines.
 //!
 //! Most bugs of crash consistency appear in the shortest workloads, so the campaign tries all short workloads (as ACE
-//! does for file systems). Two of the lines share their lines of counters and of tags; the third has separate ones.
+//! does for file systems). Two of the lines share their counter and tag lines; the third has separate ones.
 //! Each sequence runs with its writes in turn and at once, and again with counters that overflow at the first write of
 //! a line.
 //!

@@ -1,7 +1,7 @@
 //! Bitmaps: they record the order of the words of a re-ordered line.
 //!
 //! The victim writes a line twice, with frequent words in other positions each time, so that its bitmap changes. The attacker
-//! changes the line of bitmaps. The verified words are then released in another order, unless the tags of chunks cover the order
+//! changes the bitmap line. The verified words are then released in another order, unless the tags of chunks cover the order
 //! too. Half of the time the victim first writes a neighbour with its bitmap in the same line: the chip then reads, changes and
 //! re-encrypts the attacker's content.
 
@@ -22,12 +22,12 @@ pub(super) const SCENES: Scenes = &[
     (Attack::ReplayBitmap, |stage| strike(stage, |bus, slot, _, before| bus.write(slot, &before))),
 ];
 
-/// Bytes of a line of bitmaps that are encrypted, or that contain the value under which they are encrypted.
+/// Bytes of a bitmap line that are encrypted, or that contain the value under which they are encrypted.
 const ENCRYPTED_BYTES: u64 = 56;
 /// Writes after which a word is certainly among the frequent ones.
 const REPEATS: usize = 4;
 
-/// Runs a bitmap attack: the victim writes, the attacker strikes at the line of bitmaps with an earlier recording of it, and the
+/// Runs a bitmap attack: the victim writes, the attacker strikes at the bitmap line with an earlier recording of it, and the
 /// victim continues.
 fn strike(mut stage: SceneInput<'_>, strike: impl Fn(&mut Bus<'_>, Slot, &mut Random, Line)) -> Option<Ended> {
     let target = stage.any_line();

@@ -153,7 +153,7 @@ const STRIKES: [Attack; 8] = [
     Attack::SwapSiblings,
 ];
 
-/// Lines of a group; the first of them share a line of counters under every organisation.
+/// Lines of a group; the first of them share a counter line under every organisation.
 const GROUP_LINES: u64 = 64;
 
 impl SceneInput<'_> {

@@ -12,7 +12,7 @@ const ROUNDS: usize = 3;
 /// Distances between pages in use: neighbours below one node, and pages with paths that part at a higher node. `with_past` adds pages
 /// in the other half of the memory: only the highest bit of their numbers differs, and their paths part at the root.
 const PAGE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
-/// Distances between lines in use of a page: itself, one that shares the line of tags, one that does not.
+/// Distances between lines in use of a page: itself, one that shares the tag line, one that does not.
 const LINE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
 
 /// State of a line before the attack.

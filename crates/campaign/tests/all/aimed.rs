@@ -45,7 +45,7 @@ fn without_an_integrity_tree_each_aimed_counter_flip_changes_the_read_of_its_tar
     }
 }
 
-/// In these designs, the chip must refuse any changed bit of the line of counters.
+/// In these designs, the chip must refuse any changed bit of the counter line.
 #[test]
 fn an_integrity_tree_over_counters_detects_every_aimed_counter_flip() {
     for name in ["sc64-bmt", "sgx-mee", "morphable"] {

@@ -1,5 +1,5 @@
 //! The first read of a line, while tuples become durable, puts the line into memory together with its tag. At the same
-//! time, a tuple may persist the line of tags that contains this tag. Does the line survive a loss of power?
+//! time, a tuple may persist the tag line that contains this tag. Does the line survive a loss of power?
 
 use crate::common::Machine;
 use crate::common::crowd::{Core, Scene, comes_back};
@@ -65,7 +65,7 @@ fn a_line_first_read_between_persist_tuples_survives_a_loss() {
 
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn copying_a_line_of_tags_early_loses_the_tag_of_a_line_first_read_concurrently() {
+fn copying_a_tag_line_early_loses_the_tag_of_a_line_first_read_concurrently() {
     assert!(lost("plp-coalesced", PlantedBug::new(Bug::TagsCopiedEarly)) > 0);
-    assert_eq!(lost("plp-sp", PlantedBug::new(Bug::TagsCopiedEarly)), 0, "a tuple of one line copies one line of tags");
+    assert_eq!(lost("plp-sp", PlantedBug::new(Bug::TagsCopiedEarly)), 0, "a tuple of one line copies one tag line");
 }

@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// Options that run along with tuples: reads that L2s begin, releases before the verdict, and lines of metadata that move to the
+/// Options that run along with tuples: reads that L2s begin, releases before the verdict, and metadata lines that move to the
 /// last-level cache.
 const ALONG: [fn(&mut Parts); 4] = [
     |parts| {

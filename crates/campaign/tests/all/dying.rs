@@ -20,7 +20,7 @@ fn with_battery() -> Vec<Design> {
 }
 
 /// Under `bbb` all lines go to memory in tuples, which the queue keeps or discards. All other lines that a battery sends may be
-/// torn when it dies: lines of metadata, and lines of data that are written in place.
+/// torn when it dies: metadata lines, and lines of data that are written in place.
 #[test]
 fn a_battery_that_dies_tears_lines_except_in_tuples_and_ends_as_claimed() {
     side_by_side(with_battery(), |design| {

@@ -11,14 +11,14 @@ use protection::design::{
 /// Number of lines in use.
 const LINES: u64 = 65;
 
-/// Bits of tags that serve no line in use, if no structure above covers them. The last line of tags holds the tag of one line and has
+/// Bits of tags that serve no line in use, if no structure above covers them. The last tag line holds the tag of one line and has
 /// room for more, seven if they have up to 64 bits.
 fn unused_in_tags(parts: &Parts) -> u64 {
     let bits = u64::from(parts.mac.line_bits(parts.cipher).next_power_of_two().max(64));
     (LINES.next_multiple_of(512 / bits) - LINES) * bits
 }
 
-/// The same for the last line of counters: the minors of 63 lines that were never written, or seven counters.
+/// The same for the last counter line: the minors of 63 lines that were never written, or seven counters.
 fn unused_in_counters(parts: &Parts) -> u64 {
     match parts.counters {
         CounterChoice::Rv64 => 7 * 64,
@@ -26,7 +26,7 @@ fn unused_in_counters(parts: &Parts) -> u64 {
     }
 }
 
-/// The same for lines of bitmaps: eight bytes at the end of each of three, and groups of sixteen lines that are not in use. The lines in
+/// The same for bitmap lines: eight bytes at the end of each of three, and groups of sixteen lines that are not in use. The lines in
 /// use are the first 64, and one elsewhere.
 const UNUSED_IN_BITMAPS: u64 = 3 * 64 + (3 * 3 - (64 / 16 + 1)) * 128;
 
@@ -106,7 +106,7 @@ fn flips_of_unused_counter_bits_are_harmless_unless_a_tree_covers_them() {
     design.parts.counters = CounterChoice::Mono56;
     let report = exhaustive(&design, &mut |_, _| ());
     let row = report.rows.iter().find(|row| row.structure == "counter").unwrap();
-    // The page has eight of these lines; the last line of counters serves one line of data.
+    // The page has eight of these lines; the last counter line serves one line of data.
     assert_eq!(harmless(row), 8 * (56 + 8) + (512 - 56));
     assert_eq!(row.first_at[&Verdict::Harmless].1, 448, "the first bit after the counters");
     design.parts.tree = TreeKind::Bonsai.into();

@@ -142,7 +142,7 @@ fn restless(name: &str, entries: u64) -> Parts {
     parts
 }
 
-/// Pages whose counters fit the tiny cache of counters together, and whose nodes do not fit theirs.
+/// Pages whose counters fit the tiny counter cache together, and whose nodes do not fit theirs.
 const PAGES: [u64; 4] = [0, 9, 130, 259];
 
 /// Forged nodes halt a chip in a tuple or in a change of its forest: the counters are still on the chip, and a node is not.

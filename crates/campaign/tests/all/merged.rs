@@ -1,4 +1,4 @@
-//! Concurrent accesses to a line of metadata that is being fetched: one access fetches the line, and the look-ups of
+//! Concurrent accesses to a metadata line that is being fetched: one access fetches the line, and the look-ups of
 //! the other accesses are merged with this fetch. The statistics distinguish misses, merged look-ups and hits.
 
 use crate::common::{Machine, cases, with_caches};
@@ -70,7 +70,7 @@ fn two_reads_that_share_a_counter_line_count_one_miss_and_one_merge() {
 
 #[test]
 fn concurrent_tree_walks_count_one_miss_of_a_shared_node_and_a_later_walk_hits() {
-    // Lines 0 and 64 have neighbouring lines of counters, hence one lowest node.
+    // Lines 0 and 64 have neighbouring counter lines, hence one lowest node.
     let [_, _, one] = read("sc64-bmt", &[&[0]]);
     let [counters, _, both] = read("sc64-bmt", &[&[0, 64]]);
     assert_eq!(counters, (0, 0, 2));

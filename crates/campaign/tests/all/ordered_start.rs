@@ -1,4 +1,4 @@
-//! Memory that begins ordered, in time: the first fetch of a line of bitmaps, and the words that a first read fetches first.
+//! Memory that begins ordered, in time: the first fetch of a bitmap line, and the words that a first read fetches first.
 
 use crate::common::{DATA_LINES, Machine, engines};
 use casemate_campaign::frequent::VALUES;
@@ -58,7 +58,7 @@ impl Receiver for Core {
     }
 }
 
-/// Bytes of the cache of bitmaps, for one line or for many.
+/// Bytes of the bitmap cache, for one line or for many.
 const ONE_LINE: Bytes = Bytes(64);
 const MANY_LINES: Bytes = Bytes(8 << 10);
 
@@ -101,8 +101,8 @@ fn costs(core: Core, (bitmaps, aes_ns): (Bytes, u64), ordered: bool, reads: Vec<
 const BLOCK: u64 = 1_000;
 
 #[test]
-fn every_fetch_of_a_line_of_bitmaps_is_decrypted_from_the_first_on_if_memory_begins_ordered() {
-    // Lines without frequent words have no bitmaps: both lines of bitmaps are blank in memory.
+fn every_fetch_of_a_bitmap_line_is_decrypted_from_the_first_on_if_memory_begins_ordered() {
+    // Lines without frequent words have no bitmaps: both bitmap lines are blank in memory.
     let reads = [5, 5 + 48, 5].map(|line| (LineAddr(line), Word::FIRST)).to_vec();
     let of = |ordered| costs(Core::new(|_| 0), (ONE_LINE, BLOCK), ordered, reads.clone());
     let [program, ordered]: [[Cost; 3]; 2] = [false, true].map(|ordered| of(ordered).try_into().unwrap());
@@ -119,13 +119,13 @@ fn a_first_read_of_an_ordered_line_fetches_the_requested_word_as_early_as_a_late
     const LINES: u64 = 40;
     let lines = (0..LINES).map(|line| (LineAddr(line), Word::at(line as usize % 8 * WORD_BYTES)));
     // The requested word of each line is its only frequent one, which is stored first: no block is a candidate.
-    // The first two reads fetch the line of bitmaps and the counters of all lines. No read meets a refresh.
+    // The first two reads fetch the bitmap line and the counters of all lines. No read meets a refresh.
     let reads = [(LineAddr(LINES), Word::FIRST); 2].into_iter().chain(lines.flat_map(|read| [read; 2])).collect();
     let costs = costs(Core::new(|line| 1 << (line.0 % 8)), (MANY_LINES, 1), true, reads);
     let mut compared = 0;
     for (line, pair) in costs[2..].chunks(2).enumerate() {
         let [(first, _), (later, _)] = [pair[0], pair[1]];
-        // The first read of each line of tags fetches that line, too.
+        // The first read of each tag line fetches that line, too.
         if line % 4 != 0 {
             compared += 1;
             assert!(first <= later + 1_000, "line {line}: {first} ps, then {later} ps");

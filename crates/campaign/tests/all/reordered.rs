@@ -15,7 +15,7 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Bytes, Duration, Line, LineAddr, WORD_BYTES, Words, ZERO_LINE};
 
-/// A line, and one with its bitmap in another line of bitmaps: only one of the two is on the chip.
+/// A line, and one with its bitmap in another bitmap line: only one of the two is on the chip.
 const LINE: LineAddr = LineAddr(5);
 const OTHER: LineAddr = LineAddr(5 + 48);
 
@@ -49,7 +49,7 @@ fn reordered(bitmap: BitmapTrust) -> Parts {
     let mut parts = catalogue::design("fvs-aes").unwrap().parts;
     (parts.speculation.tracking, parts.speculation.list) = (Tracking::Fixed, VALUES.map(u64::cast_signed).to_vec());
     parts.speculation.bitmap = bitmap;
-    // The chip holds only the line of bitmaps that was requested last.
+    // The chip holds only the bitmap line that was requested last.
     (parts.caches.bitmaps, parts.caches.ways) = (Some(Bytes(64)), 1);
     parts
 }
@@ -124,14 +124,14 @@ fn the_first_words_released_of_a_re_ordered_line_are_the_requested_ones() {
     }
 }
 
-/// Returns a machine with room for several lines of bitmaps, with or without prefetching.
+/// Returns a machine with room for several bitmap lines, with or without prefetching.
 fn with_bitmap_prefetch(prefetches: bool) -> Machine<Core> {
     let mut parts = reordered(BitmapTrust::Bound);
     (parts.caches.bitmaps, parts.caches.bitmaps_ahead) = (Some(Bytes(8 << 10)), prefetches);
     Machine::in_beats(parts.build(DATA_LINES, 1).unwrap(), Core::default())
 }
 
-/// Returns the number of fetched lines of bitmaps after a read of a line, and after a read of one under the next line of bitmaps. The
+/// Returns the number of fetched bitmap lines after a read of a line, and after a read of one under the next bitmap line. The
 /// memory is idle before each.
 fn bitmaps_fetched(prefetches: bool) -> [u64; 2] {
     let mut machine = with_bitmap_prefetch(prefetches);
@@ -178,7 +178,7 @@ fn read_after_release(prefetches: bool) -> u64 {
 }
 
 #[test]
-fn a_read_does_not_wait_for_the_prefetch_of_the_next_line_of_bitmaps() {
+fn a_read_does_not_wait_for_the_prefetch_of_the_next_bitmap_line() {
     let (without, with) = (read_after_release(false), read_after_release(true));
     assert!(with <= without + 5, "{with} ns, {without} where nothing is fetched ahead");
 }

@@ -126,7 +126,7 @@ fn re_ordering_exposes_the_frequent_value_table_on_the_bus_only_in_ciphertext() 
         assert_ne!(written(&one, false), written(&other, false), "{name}: in another order");
         for crossings in [&one, &other] {
             assert!(passes_for_random(&written(crossings, false)), "{name}");
-            // The last eight bytes of a line of bitmaps are unused.
+            // The last eight bytes of a bitmap line are unused.
             let of_bitmaps = written(crossings, true);
             let words = of_bitmaps.iter().flat_map(|line| line[..56].chunks_exact(8));
             assert!(of_bitmaps.len() > 8 && words.clone().collect::<BTreeSet<_>>().len() == words.count(), "{name}");

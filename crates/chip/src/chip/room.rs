@@ -1,7 +1,7 @@
 //! Handles lines that fills displace from the last-level cache.
 //!
-//! The chip passes dirty lines of data to the writers. Lines of metadata belong to the protection, so the chip notifies
-//! the protection. If the protection itself calls and its call displaces a line of metadata, the call returns this line
+//! The chip passes dirty lines of data to the writers. Metadata lines belong to the protection, so the chip notifies
+//! the protection. If the protection itself calls and its call displaces a metadata line, the call returns this line
 //! instead.
 
 use super::Chip;

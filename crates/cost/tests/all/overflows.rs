@@ -24,7 +24,7 @@ fn a_counter_overflow_on_battery_re_encrypts_the_other_lines_of_its_group() {
         let more = found.operations.beyond(together);
         assert_eq!(together.beyond(found.operations), Operations::default(), "{scheme}");
         assert_eq!((more.pads, more.hashed_lines), (2 * OTHERS * counted, 2 * OTHERS * counted), "{scheme}");
-        // One of eight lines of tags is on the chip.
+        // One of eight tag lines is on the chip.
         assert_eq!(more.fetched_lines, (OTHERS + 7) * counted, "{scheme}");
         assert_eq!(more.moved.from_secpb_bits, 0, "{scheme}: the buffer had none of these lines");
         let differs = found.differs(scheme, &profile, &geometry, together);

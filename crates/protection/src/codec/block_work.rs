@@ -66,7 +66,7 @@ pub(crate) struct BlockWork {
     pub tag: Option<Uses>,
     /// Number of blocks for the tag's mask; 0 if tags have no masks.
     pub(super) masks: u32,
-    /// True if the chip must decode a line of counters to read a counter.
+    /// True if the chip must decode a counter line to read a counter.
     pub(super) coded_counters: bool,
     /// True if the chip keeps first offsets with the counters.
     pub offsets_kept: bool,
@@ -195,13 +195,13 @@ impl BlockWork {
         Blocks::parallel(BlockCipher::Aes, Purpose::Nonce, self.blocks())
     }
 
-    /// Decodes a line of counters, if its organisation requires this.
+    /// Decodes a counter line, if its organisation requires this.
     pub fn decode<V: Verbs>(&self, verbs: &V) -> Known {
         if self.coded_counters { verbs.decode() } else { Known::default() }
     }
 
     /// Begins the blocks that need only the counter of a line: its pad or its offsets, and the mask of its tag. The
-    /// line of counters is available, and is decoded first. Offsets may be kept from an earlier access.
+    /// counter line is available, and is decoded first. Offsets may be kept from an earlier access.
     pub fn begin_pad<V: Verbs>(&self, verbs: &V, offset_is_kept: bool) -> Option<EarlyBlocks> {
         let [first, second] = if offset_is_kept { early_without_offset(self) } else { self.of_counter };
         let kept = self.uses.or(self.tag).filter(|_| offset_is_kept);

@@ -21,7 +21,7 @@ use units::{LineAddr, ZERO_LINE};
 const READ: LineAddr = LineAddr(5);
 const WRITTEN: LineAddr = LineAddr(5 + 128);
 
-/// Initial lines of counters of an organisation, or `None` if its counters begin new.
+/// Initial counter lines of an organisation, or `None` if its counters begin new.
 fn library(choice: CounterChoice) -> Option<Rc<Steady>> {
     let counters = Counters::new(choice.organisation(), PlantedBug::NONE);
     Steady::new(&counters, Random::new(1)).map(Rc::new)
@@ -85,7 +85,7 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let unwritten = stored(&memory, WRITTEN);
     write_next_to(&memory)?;
     reads_as_started(&memory, READ, "after its neighbour was written often")?;
-    // Restores the line as it was before its group was written, with its tag and the blank line of counters.
+    // Restores the line as it was before its group was written, with its tag and the blank counter line.
     hold(stored(&memory, WRITTEN) != unwritten, || "what was written is not in memory".into())?;
     unwritten.iter().for_each(|(slot, content)| memory.functional.media.borrow_mut().store(*slot, *content));
     hold(memory.read(WRITTEN).is_none(), || "a written group passes for one that was never written".into())
@@ -108,7 +108,7 @@ fn refuses_what_is_not_blank(memory: &SchemeMemory) -> Checked {
     let forgeries = [("what it stands for", begun), ("what nobody wrote", Random::new(3).line())];
     for (what, forged) in forgeries {
         memory.functional.media.borrow_mut().write(slot, &forged);
-        hold(memory.read(READ).is_none(), || format!("{what} passes for a blank line of counters"))?;
+        hold(memory.read(READ).is_none(), || format!("{what} passes for a blank counter line"))?;
         memory.functional.media.borrow_mut().write(slot, &ZERO_LINE);
         reads_as_started(memory, READ, "when the forgery is gone")?;
     }

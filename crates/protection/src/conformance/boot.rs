@@ -43,7 +43,7 @@ pub fn holds(memory: &SchemeMemory) -> Checked {
     };
     for line in LINES {
         reads(line, "at first")?;
-        // Writes a line between those in use. It has the same counters, and often the same line of tags.
+        // Writes a line between those in use. It has the same counters, and often the same tag line.
         let written = LineAddr(line.0 ^ 2);
         run_now(memory.scheme.write(&verbs, written, &[7; 64]));
         hold(memory.functional.take_fault().is_none(), || "a false alarm at a write".into())?;

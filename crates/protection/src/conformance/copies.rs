@@ -14,7 +14,7 @@ use std::future::{Ready, ready};
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// Two lines that share a line of counters.
+/// Two lines that share a counter line.
 const WRITTEN: LineAddr = LineAddr(5);
 const NEIGHBOUR: LineAddr = LineAddr(6);
 /// Upper bound on the pauses of a read.

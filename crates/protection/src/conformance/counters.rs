@@ -52,7 +52,7 @@ fn bits_count(counters: &Counters, line: &Line) -> Checked {
     let set = (0..LINE_BITS).filter(|bit| bare[bit / 8] >> (bit % 8) & 1 == 1);
     let before = all(&bare);
     set.map(|bit| (bit, all(&flipped(&bare, bit)))).try_for_each(|(bit, after)| {
-        hold(after != before, || format!("bit {bit} of a line of counters is in use and counts for nothing"))
+        hold(after != before, || format!("bit {bit} of a counter line is in use and counts for nothing"))
     })
 }
 
@@ -60,7 +60,7 @@ fn bits_count(counters: &Counters, line: &Line) -> Checked {
 fn part(counters: &Counters, (before, after): (&Line, &Line), position: usize, counter: Counter) -> Checked {
     let part = counters.part(position, counter);
     hold(part.is_none_or(|part| part.over((*before).into()).examine() == *after), || {
-        format!("the bits of position {position} alone do not make the line of counters what a write made it")
+        format!("the bits of position {position} alone do not make the counter line what a write made it")
     })
 }
 

@@ -17,7 +17,7 @@ pub const TINY: (Bytes, usize) = (Bytes(128), 2);
 /// Lines of data, enough for every tree to store a level.
 pub const DATA_LINES: u64 = 1 << 15;
 
-/// Neighbours in one line of tags and in one line of counters, and lines with different higher nodes of the tree.
+/// Neighbours in one tag line and in one counter line, and lines with different higher nodes of the tree.
 pub const LINES: [LineAddr; 6] =
     [LineAddr(5), LineAddr(6), LineAddr(13), LineAddr(5 + 128), LineAddr(5 + 1024), LineAddr(DATA_LINES - 1)];
 
@@ -124,7 +124,7 @@ fn layout(parts: &Parts, planted: PlantedBug) -> Checked {
     })
 }
 
-/// After a flush, the chip holds no line of metadata that has a slot in memory.
+/// After a flush, the chip holds no metadata line that has a slot in memory.
 fn nothing_is_on_the_chip(memory: &SchemeMemory) -> Checked {
     let metadata = memory.scheme.layout().regions().iter().filter(|region| region.role != Role::Data);
     for (role, slot) in metadata.flat_map(|region| (0..region.lines).map(move |line| (region.role, region.slot(line))))

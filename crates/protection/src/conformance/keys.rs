@@ -67,7 +67,7 @@ fn data_and_tags(cipher: &Cipher, (mac, bits): (&Mac, u32)) -> Checked {
 }
 
 /// Fails if one key serves tags and tree. A tag over the same bytes, place and version then equals the node's tag of
-/// these bytes, or the MAC in the line of counters.
+/// these bytes, or the MAC in the counter line.
 fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Checked {
     let leaves = scheme.layout.leaves().ok_or("a tree covers something")?;
     let slot = leaves.slot(leaves.lines / 2);

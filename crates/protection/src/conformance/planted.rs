@@ -174,7 +174,7 @@ fn cases() -> Vec<Case> {
         (Bug::CopiesOutliveRenewals, Copies, "goes on with counters from before an overflow", Design),
         (Bug::OutdatedCopyEnters, Copies, "an outdated copy of counters entered an L2", Design),
         (Bug::VoidCountersServe, Copies, "lets an L2 go on with counters that have changed", Design),
-        (Bug::MajorCutShort, Counters, "of a line of counters is in use and counts for nothing", Design),
+        (Bug::MajorCutShort, Counters, "of a counter line is in use and counts for nothing", Design),
         (Bug::RaiseStopsEarly, Forests, "before everybody above knew", Design),
         (Bug::FoldLosesNews, Forests, "a fold lost what its root had heard", Design),
         (Bug::FoldKeepsNews, Forests, "before everybody above knew", Design),
@@ -233,7 +233,7 @@ fn of_systems() -> [Case; 9] {
             "a line of the buffer outlives a switch",
             Records,
         ),
-        (Bug::OfChunks(ChunkBug::MerkleCacheKept), SystemWalks, "the cache of nodes outlives a switch", Tree),
+        (Bug::OfChunks(ChunkBug::MerkleCacheKept), SystemWalks, "the Merkle cache outlives a switch", Tree),
         (Bug::OfChunks(ChunkBug::VerificationBufferStale), SystemWalks, "meets the exception", Records),
         (Bug::OfChunks(ChunkBug::TlbWalkUnlocked), TlbWalks, "a TLB keeps a record from before", Records),
         (

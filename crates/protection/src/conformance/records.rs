@@ -215,7 +215,7 @@ fn the_record_tree_in_memory_equals_a_naive_sha_1_tree_over_all_records() {
     }
 }
 
-/// A cache of nodes, as a list in order of last use.
+/// A Merkle cache, as a list in order of last use.
 struct NaiveCache {
     entries: usize,
     in_pairs: bool,

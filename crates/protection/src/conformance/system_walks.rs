@@ -181,7 +181,7 @@ fn at_another_depth(memory: &RecordMemory, chunk: u64) -> Checked {
 fn over_a_switch(memory: &RecordMemory) -> Checked {
     memory.records.forget_nodes();
     let top = NodeName { depth: 1, position: 0 };
-    hold(memory.load_right(top) == LoadNode::Loaded, || "the cache of nodes outlives a switch".into())?;
+    hold(memory.load_right(top) == LoadNode::Loaded, || "the Merkle cache outlives a switch".into())?;
     memory.records.forget_nodes();
     let outcome = memory.check(1);
     hold(outcome.is_ok(), || "an empty line raises the exception".into())?;
@@ -189,7 +189,7 @@ fn over_a_switch(memory: &RecordMemory) -> Checked {
     memory.load_right(top);
     hold(memory.check(1) == Ok(HashCheck::Nodes), || "the topmost pair is refused".into())?;
     memory.records.forget_nodes();
-    hold(memory.load_right(top) == LoadNode::Loaded, || "the cache of nodes outlives a switch".into())
+    hold(memory.load_right(top) == LoadNode::Loaded, || "the Merkle cache outlives a switch".into())
 }
 
 /// Honest walks that may be interrupted after each instruction by a permutation, a hardware walk or a switch of

@@ -20,7 +20,7 @@ fn parts(release: Release, of: &[Target], bitmap: BitmapTrust) -> Parts {
         counters: CounterChoice::Rv64,
         mac: mac.with_chunk_bits(32),
         tree: TreeKind::None.into(),
-        // The cache of bitmaps has room for one line, that of the last access.
+        // The bitmap cache has room for one line, that of the last access.
         caches: CacheDesign { bitmaps: Some(Bytes(64)), ways: 1, ..CacheDesign::default() },
         persistence: Persistence::default(),
         ownership: Ownership::None,

@@ -1,7 +1,7 @@
-//! Encryption counters: they number the versions of lines, and are packed into lines of counters.
+//! Encryption counters: they number the versions of lines, and are packed into counter lines.
 //!
 //! # Contract
-//! * A *line of counters* has a counter for each of its *positions*: data lines, which then form a *group*
+//! * A *counter line* has a counter for each of its *positions*: data lines, which then form a *group*
 //!   ([`Counters::group`], [`Counters::position`]), or the children of a tree node. The other functions work for both.
 //! * The version of a position is its *effective* counter, one number of at most 72 bits. [`Counters::advance`]
 //!   increases the counter of one position and keeps the counters of all other positions, though it may change the
@@ -12,7 +12,7 @@
 //!   One organisation draws its values at random, so that a value can only repeat by chance.
 //! * Some organisations leave room for a MAC in the line. Counter operations keep the MAC, and MAC operations keep the
 //!   counters.
-//! * Any 512 bits are a valid line of counters: an attacker controls memory, and a design may not verify it.
+//! * Any 512 bits are a valid counter line: an attacker controls memory, and a design may not verify it.
 
 mod bits;
 mod monolithic;
@@ -35,7 +35,7 @@ use units::{Line, LineAddr, ZERO_LINE};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Counter(pub u128);
 
-/// A counter cannot advance. The line of counters is unchanged.
+/// A counter cannot advance. The counter line is unchanged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Overflow {
     /// These positions must be renewed and re-encrypted together.
@@ -129,14 +129,14 @@ impl Counters {
         self.organisation != CounterOrganisation::None
     }
 
-    /// Returns true if the chip must decode a line of counters to read a counter. The position and width of a morphable
+    /// Returns true if the chip must decode a counter line to read a counter. The position and width of a morphable
     /// minor depend on the other minors in use, and the major must be added (EMCC, section V). All other organisations
     /// have fields at fixed positions, and a split counter is its major and minor side by side, without an addition.
     pub fn are_coded(&self) -> bool {
         matches!(self.organisation, CounterOrganisation::Morphable)
     }
 
-    /// Number of positions of a line of counters: lines in a group, or children of a node; 1 for a design without
+    /// Number of positions of a counter line: lines in a group, or children of a node; 1 for a design without
     /// counters.
     pub fn lines_per_group(&self) -> u64 {
         match &self.organisation {
@@ -149,7 +149,7 @@ impl Counters {
         }
     }
 
-    /// The group of a line, which is also the index of its line of counters.
+    /// The group of a line, which is also the index of its counter line.
     pub fn group(&self, line: LineAddr) -> u64 {
         (line.0 + u64::from(self.planted.has(Bug::GroupOffByOne))) / self.lines_per_group()
     }
@@ -178,7 +178,7 @@ impl Counters {
         })
     }
 
-    /// The bits of a line of counters that only this position uses, with this counter as their content. `None` if the
+    /// The bits of a counter line that only this position uses, with this counter as their content. `None` if the
     /// positions share other fields than a major.
     pub fn part(&self, position: usize, counter: Counter) -> Option<Part> {
         let (start, width) = match &self.organisation {
@@ -222,7 +222,7 @@ impl Counters {
         Ok(self.read(counters, position))
     }
 
-    /// The line of counters after an overflow at the position `written`. Organisations that draw their counters use the
+    /// The counter line after an overflow at the position `written`. Organisations that draw their counters use the
     /// random number `drawn`.
     pub fn renew(&self, counters: &Line, written: usize, overflow: &Overflow, drawn: u64) -> Line {
         match (overflow, self.next(counters, written, drawn)) {
@@ -231,7 +231,7 @@ impl Counters {
         }
     }
 
-    /// A line of counters of this age that honest writes can produce.
+    /// A counter line of this age that honest writes can produce.
     pub fn aged(&self, age: Age) -> Line {
         match &self.organisation {
             CounterOrganisation::None => units::ZERO_LINE,
@@ -243,7 +243,7 @@ impl Counters {
         }
     }
 
-    /// A line of counters after a burst of writes to one position and the renewal that may follow.
+    /// A counter line after a burst of writes to one position and the renewal that may follow.
     fn lived_on(&self, counters: &Line, position: usize, drawn: u64) -> Line {
         match self.burst(counters, position, drawn) {
             Increment::Advanced(next) | Increment::Renewed(next, _) => next,
@@ -271,12 +271,12 @@ impl Counters {
         }
     }
 
-    /// Bits of the MAC in a line of counters; 0 if the organisation has no room for one.
+    /// Bits of the MAC in a counter line; 0 if the organisation has no room for one.
     pub fn embedded_mac_bits(&self) -> u32 {
         self.mac_field().1
     }
 
-    /// The MAC in a line of counters; 0 if the line has no room for one.
+    /// The MAC in a counter line; 0 if the line has no room for one.
     pub fn embedded_mac(&self, counters: &Line) -> u64 {
         match self.mac_field() {
             (_, 0) => 0,
@@ -284,7 +284,7 @@ impl Counters {
         }
     }
 
-    /// Changes the MAC in a line of counters, truncated to the room for it.
+    /// Changes the MAC in a counter line, truncated to the room for it.
     pub fn set_embedded_mac(&self, counters: &mut Line, mac: u64) {
         match self.mac_field() {
             (_, 0) => {}
@@ -292,7 +292,7 @@ impl Counters {
         }
     }
 
-    /// First bit of the MAC in a line of counters, and its length in bits.
+    /// First bit of the MAC in a counter line, and its length in bits.
     fn mac_field(&self) -> (usize, u32) {
         match &self.organisation {
             CounterOrganisation::None | CounterOrganisation::Page | CounterOrganisation::Random => (0, 0),

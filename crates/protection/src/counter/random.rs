@@ -1,4 +1,4 @@
-//! Random values: eight to a line of counters. The first write of a line draws its value, and each later write adds one.
+//! Random values: eight to a counter line. The first write of a line draws its value, and each later write adds one.
 //! Source: Shi and Lee, Computing Frontiers 2007, section 2.1: a "64-bit random initial value" in the nonce of each
 //! line.
 //!

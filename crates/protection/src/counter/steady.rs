@@ -10,9 +10,9 @@
 //! in this way, a group is renewed as often in the first part of a run as in any later one.
 //!
 //! The code simulates this life with the organisation itself, write by write and renewal by renewal. Renewals of a part
-//! of the positions and changes of format are therefore as frequent as in this life. A *library* holds lines of
-//! counters from this life. The life is divided into equal stretches, and each stretch contributes one line, from a
-//! moment drawn uniformly. A hash of seed and slot selects the line of the library that a line of counters starts with.
+//! of the positions and changes of format are therefore as frequent as in this life. A *library* holds counter
+//! lines from this life. The life is divided into equal stretches, and each stretch contributes one line, from a
+//! moment drawn uniformly. A hash of seed and slot selects the line of the library that a counter line starts with.
 //!
 //! * Minors of more than seven bits would only make a cycle longer. Each draw therefore counts as several writes in a
 //!   row. They advance the minor by the same share of its range as one write advances a minor of seven bits.
@@ -32,7 +32,7 @@ const DRAWS_BEFORE: u64 = 1 << 15;
 /// Draws of a stretch, from which one line is taken. All stretches together are dozens of the longest cycles.
 const DRAWS_IN_STRETCH: u64 = 1 << 9;
 
-/// A library of lines of counters, at moments of a long life.
+/// A library of counter lines, at moments of a long life.
 pub struct Steady {
     library: Box<[Line]>,
     tag_layout: u64,
@@ -64,7 +64,7 @@ impl Steady {
         Some(Steady { library, tag_layout: random.word() })
     }
 
-    /// The initial line of counters of this slot.
+    /// The initial counter line of this slot.
     pub fn of(&self, slot: Slot) -> &Line {
         let drawn = Random::for_purpose(self.tag_layout, slot.0).below(self.library.len() as u64);
         &self.library[drawn as usize]

@@ -18,7 +18,7 @@ use units::{Bytes, LINE_BYTES};
 /// Default size of a cache.
 const USUAL: Bytes = Bytes(64 << 10);
 
-/// Default size of the cache of bitmaps.
+/// Default size of the bitmap cache.
 const OF_BITMAPS: Bytes = Bytes(8 << 10);
 
 /// Size of the largest metadata cache, which equals that of the largest last-level cache.
@@ -40,27 +40,27 @@ pub struct CacheDesign {
     /// Size of the cache of tree nodes; 64 KB by default.
     #[serde(default)]
     pub nodes: Option<Bytes>,
-    /// Size of the cache of bitmaps, if the words of lines are re-ordered; 8 KB by default (Shi and Lee, section
+    /// Size of the bitmap cache, if the words of lines are re-ordered; 8 KB by default (Shi and Lee, section
     /// 3.2.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bitmaps: Option<Bytes>,
-    /// True if a miss in the cache of bitmaps also prefetches the next line of bitmaps.
+    /// True if a miss in the bitmap cache also prefetches the next bitmap line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bitmaps_ahead: bool,
     /// Associativity of each metadata cache.
     #[serde(default = "eight")]
     pub ways: usize,
-    /// True if lines of counters enter the machine's last-level cache when the controller's cache evicts them.
+    /// True if counter lines enter the machine's last-level cache when the controller's cache evicts them.
     #[serde(default)]
     pub counters_in_llc: bool,
     /// True if evicted nodes of the tree enter the last-level cache as well.
     #[serde(default)]
     pub nodes_in_llc: bool,
-    /// True if the cache of counters also keeps the first OCB offset R of each line, in extra room as large as the
+    /// True if the counter cache also keeps the first OCB offset R of each line, in extra room as large as the
     /// counters or twice as large. If false, the engine computes R anew at every miss.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offsets: bool,
-    /// Bytes of copied lines of counters that each L2 may keep. An L2 then decrypts and verifies lines itself, as in
+    /// Bytes of copied counter lines that each L2 may keep. An L2 then decrypts and verifies lines itself, as in
     /// EMCC (MICRO 2022).
     #[serde(default)]
     pub counters_in_l2: Option<Bytes>,
@@ -89,7 +89,7 @@ impl Default for CacheDesign {
 }
 
 impl CacheDesign {
-    /// Returns the same kind of caches, each of this size. The size of the cache of bitmaps changes only if the design
+    /// Returns the same kind of caches, each of this size. The size of the bitmap cache changes only if the design
     /// gives a size for it.
     pub fn resized(self, size: Bytes, ways: usize) -> CacheDesign {
         let (unified, each) = if self.unified.is_some() { (Some(size), None) } else { (None, Some(size)) };
@@ -138,7 +138,7 @@ impl CacheDesign {
         Ok(Geometries::separate([counters?, tags?, nodes?, bitmaps?]))
     }
 
-    /// Default size of the cache of bitmaps: the largest power of two of sets for which 8 KB have room.
+    /// Default size of the bitmap cache: the largest power of two of sets for which 8 KB have room.
     fn usual_of_bitmaps(&self) -> Bytes {
         let set = (self.ways.max(1) * LINE_BYTES) as u64;
         Bytes((OF_BITMAPS.0 / set).checked_ilog2().map_or(1, |log| 1 << log) * set)

@@ -19,7 +19,7 @@ pub(super) enum KeyPurpose {
     Draws = 6,
     /// Starting values of encryption counters that do not begin at zero.
     Ages = 7,
-    /// Random values under which the chip encrypts lines of bitmaps, in place of counters.
+    /// Random values under which the chip encrypts bitmap lines, in place of counters.
     Values = 8,
     /// Start-up registers and keys of processes, and the key of the contexts outside the chip.
     Contexts = 9,
@@ -97,7 +97,7 @@ impl Keys {
         Random::for_purpose(self.draws, KeyPurpose::Draws as u64)
     }
 
-    /// Returns the source of the random values under which the chip encrypts lines of bitmaps.
+    /// Returns the source of the random values under which the chip encrypts bitmap lines.
     pub fn values(self) -> Random {
         Random::for_purpose(self.draws, KeyPurpose::Values as u64)
     }

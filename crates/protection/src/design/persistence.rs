@@ -25,7 +25,7 @@ const NO_TUPLES: &str = "persistence.order and lines are for tuples, and durable
 const NO_ORDER: &str = "persistence.lines is for tuples, and a design without an order has none: set persistence.order \
                         = \"coalesced\", or leave it out";
 
-/// Maximum number of data lines in one tuple: with their lines of counters and tags, they fit a write-pending queue of
+/// Maximum number of data lines in one tuple: with their counter and tag lines, they fit a write-pending queue of
 /// 32 lines.
 const LINES_MAX: usize = 10;
 

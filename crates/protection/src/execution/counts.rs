@@ -68,7 +68,7 @@ pub struct TimedCounts {
     pub released_in_l2: u64,
     /// Tags of data lines that were computed.
     pub macs: u64,
-    /// Lines of metadata that passed through the hash engine.
+    /// Metadata lines that passed through the hash engine.
     pub hashes: u64,
     /// Lines that were released without verification by a tag.
     pub released_unverified: u64,

@@ -35,7 +35,7 @@ pub struct CipherEngine {
     pub interval_ns: f64,
 }
 
-/// Unit that computes the MACs of lines of counters in trees of counters.
+/// Unit that computes the MACs of counter lines in trees of counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterTags {
@@ -64,16 +64,16 @@ pub struct Engines {
     pub tdes: Option<CipherEngine>,
     /// Units that compute tags of data; each item is one data line.
     pub mac: Engine,
-    /// Hash units, which compute hashes or MACs of metadata; each item is one line of metadata. With
-    /// `counter_tags = "aes"`, AES units compute the MACs of lines of counters instead.
+    /// Hash units, which compute hashes or MACs of metadata; each item is one metadata line. With
+    /// `counter_tags = "aes"`, AES units compute the MACs of counter lines instead.
     pub hash: Engine,
     /// Port of each metadata cache; each item is one look-up.
     pub metadata_cache: Engine,
-    /// Unit that computes the MACs of lines of counters in a tree of counters: the hash engine (`hash`), or the AES
+    /// Unit that computes the MACs of counter lines in a tree of counters: the hash engine (`hash`), or the AES
     /// units (`aes`).
     #[serde(default, skip_serializing_if = "CounterTags::are_hashes")]
     pub counter_tags: CounterTags,
-    /// Time to decode one counter from a line of counters, in nanoseconds, before the computation of a pad may begin;
+    /// Time to decode one counter from a counter line, in nanoseconds, before the computation of a pad may begin;
     /// by default zero. It applies only to morphable counters, which must be decoded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_decode_ns: Option<f64>,

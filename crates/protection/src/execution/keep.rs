@@ -16,11 +16,11 @@ pub enum Unit {
     Cipher(AesUnits, BlockCipher),
     /// Units of a block cipher, for candidates of a speculation: many batches wait for these units at once.
     Candidates(BlockCipher),
-    /// Decoder of lines of counters.
+    /// Decoder of counter lines.
     Decoder,
     /// The engine for authentication codes.
     Mac,
-    /// Engine that hashes lines of metadata.
+    /// Engine that hashes metadata lines.
     Hash,
     /// A cache on the chip.
     Cache(Cache),

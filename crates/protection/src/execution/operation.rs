@@ -21,7 +21,7 @@ pub enum Operation {
     Complete(RegisterUpdate),
     /// Used this keystream to hide the line in a slot, or its tag.
     Spend(Slot, Keystream),
-    /// Decoded a line of counters.
+    /// Decoded a counter line.
     Decode,
     /// Sent blocks through units of their cipher.
     Pad(AesUnits, Blocks),
@@ -29,7 +29,7 @@ pub enum Operation {
     Offer(Blocks),
     /// Computed a line's authentication code.
     Mac,
-    /// Computed the hash of a line of metadata.
+    /// Computed the hash of a metadata line.
     Hash,
     /// Looked up a line in a cache.
     LookUp(Cache),

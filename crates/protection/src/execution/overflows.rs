@@ -2,7 +2,7 @@
 //!
 //! # Why no access waits in a circle
 //! The resources that an access may wait for are ordered. First is admission at the controller's door. Then follow its
-//! line, its group, a renewal's permit, entries in the queue, lines of metadata from the leaf up, the channel. An
+//! line, its group, a renewal's permit, entries in the queue, metadata lines from the leaf up, the channel. An
 //! access never requests a resource that precedes one it holds.
 //! * An access at the door holds no resource, so an access that is not admitted does not block another.
 //! * An access that waits for a permit holds a line and its group exclusively. Renewals under way request no further

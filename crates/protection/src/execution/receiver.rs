@@ -16,7 +16,7 @@ pub trait Receiver {
     fn released(&self, line: LineAddr, plaintext: &Plaintext);
     /// Tampering with a line was reported.
     fn fault(&self, fault: Fault);
-    /// Latency of a look-up of a line of metadata in the last-level cache, from the controller and back.
+    /// Latency of a look-up of a metadata line in the last-level cache, from the controller and back.
     fn last_level_look_up(&self, _slot: Slot) -> Duration {
         Duration::ZERO
     }

@@ -86,7 +86,7 @@ impl TimedMemory {
         self
     }
 
-    /// Returns the memory with one AES block for each line of metadata instead of the hash engine, if `by_aes`.
+    /// Returns the memory with one AES block for each metadata line instead of the hash engine, if `by_aes`.
     pub fn with_hashes_by_aes(mut self, by_aes: bool) -> Self {
         self.units.hashes_by_aes = by_aes;
         self

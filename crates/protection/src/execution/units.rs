@@ -23,7 +23,7 @@ pub(super) struct EngineUnits {
     in_l2: Box<[PrivateAes]>,
     pub mac: Pipe,
     hash: Pipe,
-    /// True if lines of metadata have tags with masks made by AES; the other work of these tags takes no time.
+    /// True if metadata lines have tags with masks made by AES; the other work of these tags takes no time.
     pub hashes_by_aes: bool,
     ports: [Pipe; Kind::CACHES],
     /// True if all metadata shares one cache with one port.
@@ -31,7 +31,7 @@ pub(super) struct EngineUnits {
 }
 
 impl EngineUnits {
-    /// Returns the controller's units, with a port for each cache of metadata.
+    /// Returns the controller's units, with a port for each metadata cache.
     pub fn new(engines: &Engines) -> EngineUnits {
         EngineUnits {
             aes: engines.aes.build(),
@@ -76,7 +76,7 @@ impl EngineUnits {
         self.in_l2.get(core)
     }
 
-    /// Returns the unit that hashes a line of metadata.
+    /// Returns the unit that hashes a metadata line.
     pub fn hash(&self) -> &Pipe {
         if self.hashes_by_aes { &self.aes.pipe } else { &self.hash }
     }

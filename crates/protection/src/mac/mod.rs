@@ -207,9 +207,9 @@ impl Mac {
         let line_number = if address { line_number } else { 0 };
         let counter = if version { counter } else { Counter::default() };
         let line_number = if self.planted.has(Bug::TagAddressTruncated) { line_number % 64 } else { line_number };
-        let line_of_tags = self.planted.has(Bug::TagNamesLineOfTags);
+        let tag_line = self.planted.has(Bug::TagNamesLineOfTags);
         let line_number =
-            if line_of_tags { line_number / self.tag_layout.lines / self.tag_layout.per_line() } else { line_number };
+            if tag_line { line_number / self.tag_layout.lines / self.tag_layout.per_line() } else { line_number };
         let counter = if self.planted.has(Bug::TagCounterTruncated) { Counter(counter.0 % 128) } else { counter };
         Nonce::new(line_number, counter.0)
     }

@@ -15,7 +15,7 @@ const LEAST_BYTES: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagLocation {
-    /// In a separate region, accessed through a cache of tags. A line holds as many tags as fit: eight of up to 64
+    /// In a separate region, accessed through a tag cache. A line holds as many tags as fit: eight of up to 64
     /// bits.
     #[default]
     Region,
@@ -51,7 +51,7 @@ pub struct TagLayout {
 }
 
 impl TagLayout {
-    /// Maximum number of tags in a line of tags, for tags of the shortest length.
+    /// Maximum number of tags in a tag line, for tags of the shortest length.
     pub const MOST_PER_LINE: u64 = (LINE_BYTES / LEAST_BYTES) as u64;
 
     /// Layout of tags of `bits` bits, each over `lines` lines.
@@ -60,7 +60,7 @@ impl TagLayout {
         TagLayout { location, lines, bytes }
     }
 
-    /// Returns the number of tags in a line of tags.
+    /// Returns the number of tags in a tag line.
     pub fn per_line(&self) -> u64 {
         1 << self.per_line_log2()
     }
@@ -76,13 +76,13 @@ impl TagLayout {
         (tag >> self.per_line_log2(), (tag & (self.per_line() - 1)) as usize)
     }
 
-    /// Returns the tag at a position in a line of tags.
+    /// Returns the tag at a position in a tag line.
     #[inline]
     pub fn entry(&self, tags: &Line, position: usize) -> Tag {
         Tag::from_bytes(&tags[position * self.bytes..(position + 1) * self.bytes])
     }
 
-    /// Puts a tag into a line of tags.
+    /// Puts a tag into a tag line.
     #[inline]
     pub fn set_entry(&self, tags: &mut Line, position: usize, tag: Tag) {
         let entry = &mut tags[position * self.bytes..(position + 1) * self.bytes];
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn tag_entries_in_a_line_of_tags_do_not_overlap() {
+    fn tag_entries_in_a_tag_line_do_not_overlap() {
         for bits in [64, 128, 256, 512] {
             let tag_layout = TagLayout::of(bits, TagLocation::Region, 2);
             let mut line = [0xee; LINE_BYTES];

@@ -1,7 +1,7 @@
 //! Updates the nodes above the lines of a tuple, stage by stage.
 //!
 //! ```text
-//! lines of counters ─ stage 1: level 0 ─ stage 2: level 1 ─ ... ─ the last stage: the root
+//! counter lines ─ stage 1: level 0 ─ stage 2: level 1 ─ ... ─ the last stage: the root
 //!                               └ a root of a forest: the path ends, and goes through the stages that are left for order alone
 //! ```
 //! A tuple keeps copies of the lines that it changed, because the next tuple may already have changed the lines on the
@@ -19,7 +19,7 @@ use sim::join_all;
 use std::collections::BTreeMap;
 use units::Line;
 
-/// Lines of metadata with their content.
+/// Metadata lines with their content.
 pub(crate) type Lines = BTreeMap<Slot, Line>;
 
 impl Metadata {

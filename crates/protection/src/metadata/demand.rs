@@ -1,4 +1,4 @@
-//! Requests of the scheme for lines of metadata: read a line, change a line, write all lines back to memory.
+//! Requests of the scheme for metadata lines: read a line, change a line, write all lines back to memory.
 
 use super::Metadata;
 use super::walk::{FoundIn, Sought};

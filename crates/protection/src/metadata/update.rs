@@ -158,7 +158,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// Encrypts a line of bitmaps and stores it, unless an access has recalled the line meanwhile.
+    /// Encrypts a bitmap line and stores it, unless an access has recalled the line meanwhile.
     async fn store_bitmaps(&self, slot: Slot, departure: &Departure) {
         let Some(bitmaps) = &self.metadata.bitmaps else { return };
         bitmaps.to_seal(self.verbs).await;
@@ -198,7 +198,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last updated parent, or `None`
+    /// Updates the nodes above a metadata line, up to the nearest root. Returns the last updated parent, or `None`
     /// if the tree does not cover the line.
     ///
     /// A line that has left the chip meanwhile, or is leaving, updates its parent when it leaves. The update does not

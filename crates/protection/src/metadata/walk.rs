@@ -4,10 +4,10 @@
 //! lock the missing lines from the leaf up, and fetch and hash each meanwhile ─ compare from the top down
 //!                                           └ what needs the leaf may start on what memory returned
 //! ```
-//! The walker checks a line of metadata from memory against its parent, up to the first ancestor that is on the chip. The
+//! The walker checks a metadata line from memory against its parent, up to the first ancestor that is on the chip. The
 //! module `update` writes it back.
 //!
-//! A line of counters that was never written is blank in memory, and its parent vouches for that. A blank line may
+//! A counter line that was never written is blank in memory, and its parent vouches for that. A blank line may
 //! represent non-zero counters: the starting values of an aged machine ([`Steady`](crate::counter::Steady)). Memory and
 //! tree do not contain these values until the line is written; each fetch yields the same values.
 
@@ -21,7 +21,7 @@ use sim::lock::Mode;
 use std::future::Future;
 use units::{Line, ZERO_LINE};
 
-/// Place where a look-up found a line of metadata.
+/// Place where a look-up found a metadata line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FoundIn {
     /// In the L2 that requested the line of data.
@@ -34,7 +34,7 @@ pub(crate) enum FoundIn {
     Memory,
 }
 
-/// Caches in which the access has already looked up a line of metadata, whether it hit or missed.
+/// Caches in which the access has already looked up a metadata line, whether it hit or missed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sought {
     /// No cache so far.
@@ -45,7 +45,7 @@ pub(crate) enum Sought {
     Everywhere,
 }
 
-/// A step of the walk up the tree: a line of metadata that is not on the chip, locked while it is fetched.
+/// A step of the walk up the tree: a metadata line that is not on the chip, locked while it is fetched.
 struct Missing<G> {
     slot: Slot,
     role: Role,
@@ -54,7 +54,7 @@ struct Missing<G> {
 }
 
 impl Metadata {
-    /// Returns the content that a line of metadata from memory represents. A line of counters that was never written
+    /// Returns the content that a metadata line from memory represents. A counter line that was never written
     /// represents the initial counters of an aged machine.
     pub fn begun(&self, slot: Slot, role: Role, content: &Line) -> Line {
         match &self.steady {
@@ -68,7 +68,7 @@ impl Metadata {
         self.on_chip(|chip| chip.goes_on(role))
     }
 
-    /// Ensures that a line of metadata is on the chip, verified up to the first ancestor that was already on the chip.
+    /// Ensures that a metadata line is on the chip, verified up to the first ancestor that was already on the chip.
     pub(super) async fn bring<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<(), Fault> {
         self.bring_sought(verbs, slot, role, Sought::Nowhere, |_| ()).await.map(|_| ())
     }
@@ -109,7 +109,7 @@ struct TreeWalk<'a, V> {
 }
 
 impl<'a, V: Verbs> TreeWalk<'a, V> {
-    /// Fetches a line of metadata that is not on the chip, with its missing ancestors. `in_last_level` is true if the line was
+    /// Fetches a metadata line that is not on the chip, with its missing ancestors. `in_last_level` is true if the line was
     /// looked up in the last-level cache.
     async fn bring(&self, leaf: (Slot, Role), in_last_level: bool, start: impl Fn(&Line)) -> Result<(), Fault> {
         if self.metadata.on_chip(|chip| chip.power.rootless) {

@@ -24,7 +24,7 @@ pub struct ContextsDesign {
 }
 
 impl ContextsDesign {
-    /// Lines of metadata that an encrypted context takes.
+    /// Metadata lines that an encrypted context takes.
     pub(crate) const LINES_PER_CONTEXT: u64 = EXPORTED_BYTES.div_ceil(LINE_BYTES) as u64;
 
     /// Returns the rule that these sizes break, if any.

@@ -1,4 +1,4 @@
-//! One cache of metadata with its content: look-ups and evictions.
+//! One metadata cache with its content: look-ups and evictions.
 
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
@@ -44,7 +44,7 @@ impl Geometries {
     }
 }
 
-/// A line of metadata with its role.
+/// A metadata line with its role.
 #[derive(Clone, Copy)]
 pub struct CachedLine {
     /// Role of the line in the design.
@@ -53,7 +53,7 @@ pub struct CachedLine {
     pub content: Line,
     /// Number of requests for the line that have not been useful for a read yet; counted only for copies in L2s.
     pub unused: u64,
-    /// Bit mask of the positions in a line of counters for which the cache keeps the first offset.
+    /// Bit mask of the positions in a counter line for which the cache keeps the first offset.
     pub offsets: u128,
 }
 
@@ -132,7 +132,7 @@ impl MetadataCache {
         Some(&mut self.held_mut(entry).unused)
     }
 
-    /// Returns the bit mask of the positions in a line of counters for which the first offset is kept, if the cache has
+    /// Returns the bit mask of the positions in a counter line for which the first offset is kept, if the cache has
     /// the line. Does not update replacement state.
     pub fn offsets(&mut self, slot: Slot) -> Option<&mut u128> {
         let entry = self.tags.probe(slot.0)?;

@@ -48,7 +48,7 @@ pub struct MetadataCaches {
 
 impl MetadataCaches {
     /// Returns empty caches of these sizes. Lines of the kinds in `goes_on` also use a last-level cache. Until the
-    /// last-level cache of a machine is set, this is a plain cache twice as large as the cache of counters.
+    /// last-level cache of a machine is set, this is a plain cache twice as large as the counter cache.
     pub(super) fn new(geometries: Geometries, goes_on: Option<GoesOn>, planted: PlantedBug) -> MetadataCaches {
         let Geometries { caches, of } = geometries;
         let of_counters = caches[of[Kind::Counters]];
@@ -153,7 +153,7 @@ impl MetadataCaches {
         }
     }
 
-    /// Returns one bit for each position in a line of counters, set if its first offset is kept, if the line is in its
+    /// Returns one bit for each position in a counter line, set if its first offset is kept, if the line is in its
     /// cache.
     pub fn offsets(&mut self, slot: Slot) -> Option<&mut u128> {
         self.cache(Role::Counter).offsets(slot)
@@ -226,7 +226,7 @@ impl MetadataCaches {
         self.depart(displaced);
     }
 
-    /// Moves a line of counters to the last-level cache, as if another line had needed its entry.
+    /// Moves a counter line to the last-level cache, as if another line had needed its entry.
     pub fn hand_on_counters(&mut self, slot: Slot) {
         let cache = &mut self.caches[self.cache_of[Kind::Counters]];
         let Some(shared) = self.shared.as_mut().filter(|shared| shared.is_for(Role::Counter)) else { return };

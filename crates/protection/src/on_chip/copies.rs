@@ -1,4 +1,4 @@
-//! Copies of lines of counters in the L2s of cores. An L2 starts the decryption of a read with its copy (EMCC, MICRO
+//! Copies of counter lines in the L2s of cores. An L2 starts the decryption of a read with its copy (EMCC, MICRO
 //! 2022, section IV-C).
 //!
 //! # Contract
@@ -11,7 +11,7 @@
 //! * In a machine's L2, a copy is a line like any other and is replaced by the same rule. A copy may evict data, and
 //!   data may evict a copy, which the next look-up of the copy notices. A [`SecondLevel`] decides which copies are in
 //!   the L2; this module keeps their content. Without a machine, only another copy evicts a copy.
-//! * If a line of counters changes, a read that an L2 began with the old content is void as well, unless the read has
+//! * If a counter line changes, a read that an L2 began with the old content is void as well, unless the read has
 //!   arrived at the controller. From then on, the counter of the line that is read cannot change before the read ends.
 
 use super::ChipState;
@@ -49,7 +49,7 @@ pub struct CopyCounts {
 /// The L2s of a machine, in which copies of counters and data compete for entries.
 pub trait SecondLevel {
     /// Enters a copy into the L2 of a core, or records a use if the L2 has the copy. Handles the data that the copy
-    /// evicts. Returns the line of counters that the evicted data displaces from the last-level cache, if any.
+    /// evicts. Returns the counter line that the evicted data displaces from the last-level cache, if any.
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot>;
     /// Records that a read uses a copy in the L2.
     fn touch(&self, core: usize, slot: Slot);
@@ -68,7 +68,7 @@ pub struct Copies {
     tag_layout: Option<Box<dyn SecondLevel>>,
     /// Cores with L2s that begin no reads at present, and keep no copies.
     off: BTreeSet<usize>,
-    /// The reads that L2s have begun and that have not ended, by the line of counters that they use. The flag is set
+    /// The reads that L2s have begun and that have not ended, by the counter line that they use. The flag is set
     /// when that line changes.
     begun: Vec<(Slot, Rc<Cell<bool>>)>,
     /// Statistics so far, without evictions since the L2 was last checked.
@@ -119,7 +119,7 @@ impl Copies {
     }
 
     /// Records that the L2 of a core begins a read, if the core's L2 begins reads. The returned flag becomes true when
-    /// the line of counters changes.
+    /// the counter line changes.
     pub fn begin(&mut self, core: usize, slot: Slot) -> Option<Rc<Cell<bool>>> {
         if self.off.contains(&core) {
             return None;
@@ -146,14 +146,14 @@ impl Copies {
     }
 
     /// Enters a copy into the L2 of a core. `from_memory` is true if the data of the read that requested the copy is
-    /// already known to be in memory. Returns the line of counters that is displaced from the last-level cache by a
+    /// already known to be in memory. Returns the counter line that is displaced from the last-level cache by a
     /// line that the L2 evicts, if any.
     pub fn enter(&mut self, core: usize, slot: Slot, content: &Line, from_memory: bool) -> Option<Slot> {
         if self.off.contains(&core) {
             return None;
         }
         let copies = self.of(core);
-        // Two reads with the same line of counters may have requested the copy.
+        // Two reads with the same counter line may have requested the copy.
         if copies.get(slot).is_none() {
             let evicted = copies.insert(Role::Counter, slot, content, false);
             self.seen.entered += 1;
@@ -255,7 +255,7 @@ impl ChipState {
             copies.let_begin(core, begins);
         }
     }
-    /// Returns the content of a line of counters in the last-level cache, where it stays, for an L2 that requested it.
+    /// Returns the content of a counter line in the last-level cache, where it stays, for an L2 that requested it.
     pub fn shared(&mut self, slot: Slot) -> Option<Line> {
         let found = self.caches.shared.as_mut().and_then(|shared| shared.look_up(slot));
         if let Some(copies) = &mut self.copies {

@@ -1,12 +1,12 @@
-//! Lines of counters in the machine's last-level cache, and nodes of the tree if the design requests it. They share the
+//! Counter lines in the machine's last-level cache, and nodes of the tree if the design requests it. They share the
 //! cache with data, as in VAULT, Morphable Counters and EMCC (MICRO 2022). The controllers of these designs look up
 //! metadata in this cache before memory.
 //!
 //! # Inclusion and eviction
-//! * A line of metadata is in the controller's cache or in the last-level cache, never in both. It moves to the
+//! * A metadata line is in the controller's cache or in the last-level cache, never in both. It moves to the
 //!   last-level cache when the controller's cache evicts it, clean or dirty, and moves back when a look-up finds it in
 //!   the last-level cache.
-//! * In the last-level cache, a line of metadata is replaced by the same rule as data. Data may displace metadata, and
+//! * In the last-level cache, a metadata line is replaced by the same rule as data. Data may displace metadata, and
 //!   metadata may displace data.
 //! * A displaced clean line is dropped, since memory has it. A displaced dirty line leaves for memory like a line
 //!   evicted from the controller's cache, and its parent is updated. If data displaced the line, the next access that
@@ -28,9 +28,9 @@ use units::Line;
 /// Kinds of metadata that enter a last-level cache when the controller's cache evicts them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GoesOn {
-    /// Only lines of counters.
+    /// Counter lines, and no other line.
     Counters,
-    /// Lines of counters, and nodes of the tree.
+    /// Counter lines, and nodes of the tree.
     CountersAndNodes,
 }
 
@@ -45,13 +45,13 @@ impl GoesOn {
     }
 }
 
-/// The replacement policy of a last-level cache, which decides which lines of metadata it keeps.
+/// The replacement policy of a last-level cache, which decides which metadata lines it keeps.
 pub trait LastLevel {
     /// Removes a line. Returns whether the cache had it.
     fn take(&self, slot: Slot) -> bool;
     /// Returns true if the cache has a line. Counts as a use of the line.
     fn look_up(&self, slot: Slot) -> bool;
-    /// Enters a line, and handles the data that it evicts. Returns the line of metadata that it evicts, if any.
+    /// Enters a line, and handles the data that it evicts. Returns the metadata line that it evicts, if any.
     fn enter(&self, slot: Slot) -> Option<Slot>;
     /// Returns a copy of this cache, or `None` if it belongs to a machine, which is not copied.
     fn twin(&self) -> Option<Box<dyn LastLevel>> {
@@ -59,7 +59,7 @@ pub trait LastLevel {
     }
 }
 
-/// A plain cache that holds only lines of metadata.
+/// A plain cache that holds only metadata lines.
 struct Plain(RefCell<TagArray>);
 
 /// Returns a plain last-level cache of this many sets and ways.
@@ -98,7 +98,7 @@ pub(super) struct MetadataLine {
     pub dirty: bool,
 }
 
-/// The lines of metadata in a last-level cache.
+/// The metadata lines in a last-level cache.
 pub(super) struct LastLevelMetadata {
     cache: Box<dyn LastLevel>,
     goes_on: GoesOn,

@@ -4,7 +4,7 @@ use super::*;
 
 const LINES: [(Slot, Line); 3] = [(Slot(1), [1; 64]), (Slot(2), [2; 64]), (Slot(3), [3; 64])];
 
-/// Returns a chip with caches of one line each after three dirty lines of counters entered: two of them are leaving.
+/// Returns a chip with caches of one line each after three dirty counter lines entered: two of them are leaving.
 fn crowded() -> ChipState {
     let one = Geometry { sets: 1, ways: 1 };
     let mut chip = ChipState::new(Geometries::separate([one; 4]), None, 1, Forest::default(), PlantedBug::NONE);
@@ -57,7 +57,7 @@ fn an_evicted_dirty_metadata_line_is_dropped_once_memory_has_its_content() {
 }
 
 #[test]
-fn a_first_read_updates_its_tag_in_an_evicted_line_of_tags() {
+fn a_first_read_updates_its_tag_in_an_evicted_tag_line() {
     let one = Geometry { sets: 1, ways: 1 };
     let mut chip = ChipState::new(Geometries::separate([one; 4]), None, 1, Forest::default(), PlantedBug::NONE);
     LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Tag, *slot, content, true));

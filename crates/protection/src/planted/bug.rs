@@ -51,7 +51,7 @@ bugs! {
     TagWithoutAddress,
     /// The tag covers only the line's position in its page, instead of the address.
     TagAddressTruncated,
-    /// The tag covers the address of the line of tags that contains it, not the address of the line of data.
+    /// The tag covers the address of the tag line that contains it, not the address of the line of data.
     TagNamesLineOfTags,
     /// The tag of a line does not cover the version of the line.
     TagWithoutCounter,
@@ -109,9 +109,9 @@ bugs! {
     OrderOfPresentTable,
     /// A write does not change the bitmap of its line.
     BitmapNotWritten,
-    /// Lines of bitmaps are encrypted under one value whenever they leave the chip.
+    /// Bitmap lines are encrypted under one value whenever they leave the chip.
     BitmapValueRepeats,
-    /// A line of bitmaps that is called back while it is being encrypted is still written to memory, and counts as
+    /// A bitmap line that is called back while it is being encrypted is still written to memory, and counts as
     /// clean.
     BitmapDepartureUnchecked,
     /// A line that is released before its verdict may have been put in order by a bitmap other than the verified one.
@@ -200,15 +200,15 @@ bugs! {
     ChildrenShareEntries,
     /// All nodes below the root use its first line.
     RootLinesShared,
-    /// A dirty line of metadata is written back without notifying its parent.
+    /// A dirty metadata line is written back without notifying its parent.
     ParentNotUpdated,
     /// The root register ignores notifications from the last level.
     RootNotUpdated,
-    /// A dirty line of tags is dropped instead of written back.
+    /// A dirty tag line is dropped instead of written back.
     TagsDropped,
-    /// A line of counters that must leave the last-level cache is dropped, though memory lacks its changes.
+    /// A counter line that must leave the last-level cache is dropped, though memory lacks its changes.
     DisplacedCountersDropped,
-    /// A dirty line of counters is dropped after its parent was notified.
+    /// A dirty counter line is dropped after its parent was notified.
     CountersDropped,
     /// A dirty node of the tree is dropped after its parent was notified.
     NodesDropped,
@@ -228,7 +228,7 @@ bugs! {
     RenewalTrustsMemory,
     /// After an overflow in a tree node, the first child keeps its old MAC.
     FirstChildNotRenewed,
-    /// A line of counters that was never written gets zeros as its first version, not its initial content.
+    /// A counter line that was never written gets zeros as its first version, not its initial content.
     BlankChildStaysZeros,
     /// The MAC in a line of a counter tree covers only the lowest twelve bits of the line's slot.
     MacAddressTruncated,
@@ -366,7 +366,7 @@ bugs! {
     BootsAfterRecovery,
     /// Observers may read memory after a chip has halted, as if memory were complete.
     HaltedIsConsistent,
-    /// A line of metadata is dropped if its parent's counter is exhausted, although memory does not hold the line.
+    /// A metadata line is dropped if its parent's counter is exhausted, although memory does not hold the line.
     ExhaustedLineDropped,
     /// The table of frequent values learns from lines that are refused.
     RefusedLinesLearned,
@@ -376,7 +376,7 @@ bugs! {
     ContentBeforeLock,
     /// A drain that encrypts a line before its turn does so without the lock of the line.
     ValueWithoutLock,
-    /// A line of counters in the last-level cache counts as one that memory has, as soon as memory has an older version of it.
+    /// A counter line in the last-level cache counts as one that memory has, as soon as memory has an older version of it.
     NewerLineMarkedClean,
     /// Under a tag over several lines, an access to one of them locks only that line.
     GroupedLineLockedAlone,

@@ -23,9 +23,9 @@ bugs! {
     /// The chip's random numbers come from the seed of its keys, so they are equal at every start with the same keys.
     DrawsFromKeys,
 
-    /// A node enters the cache of nodes before it is compared.
+    /// A node enters the Merkle cache before it is compared.
     MerkleCacheUnverified,
-    /// The cache of nodes keeps nodes that a write has changed.
+    /// The Merkle cache keeps nodes that a write has changed.
     MerkleCacheStale,
 
     // In walks of an operating system.
@@ -35,7 +35,7 @@ bugs! {
     DepthUnchecked,
     /// The verification buffer keeps its lines over a switch of processes.
     VerificationBufferKept,
-    /// The cache of nodes keeps its nodes over a switch of processes.
+    /// The Merkle cache keeps its nodes over a switch of processes.
     MerkleCacheKept,
     /// The verification buffer keeps lines that a permutation has written anew.
     VerificationBufferStale,

@@ -12,7 +12,7 @@ use units::{LINE_BYTES, Line};
 
 /// Bytes of a record with its initial vector.
 pub(super) const SEALED_BYTES: usize = BLOCK_BYTES + TEXT_BYTES;
-/// Lines of metadata that a record takes.
+/// Metadata lines that a record takes.
 pub const LEAF_LINES: usize = SEALED_BYTES.div_ceil(LINE_BYTES);
 
 /// The adjacent lines of a record.

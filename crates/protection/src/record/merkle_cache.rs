@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Bits of a node's number in the name of its entry, below its level.
 const NODE_BITS: u32 = 56;
 
-/// Organisation of a cache of nodes.
+/// Organisation of a Merkle cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MerkleCacheDesign {

@@ -130,7 +130,7 @@ impl Records {
         self.tree.name_fetched(chunk, name);
     }
 
-    /// Empties the cache of nodes and the verification buffer, as for another process.
+    /// Empties the Merkle cache and the verification buffer, as for another process.
     pub fn forget_nodes(&self) {
         if !self.planted.has(ChunkBug::MerkleCacheKept) {
             self.tree.vouched().forget();

@@ -43,7 +43,7 @@ pub enum LoadNode {
 pub enum HashCheck<R> {
     /// The line is empty: the status flag is set.
     Empty,
-    /// The nodes are in the cache of nodes.
+    /// The nodes are in the Merkle cache.
     Nodes,
     /// The record with this number is on the chip.
     Record(u64, R),

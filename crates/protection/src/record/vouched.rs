@@ -34,7 +34,7 @@ impl VouchedNodes {
         self.root.set(root);
     }
 
-    /// Empties the cache of nodes.
+    /// Empties the Merkle cache.
     pub fn forget(&self) {
         self.cache.borrow_mut().clear();
     }

@@ -71,7 +71,7 @@ impl<'a, V: Verbs> DataAccess<'a, V> {
         self.verbs.lock(LockName::Line(LineAddr(self.line().0 / lines * lines)), Mode::Exclusive).await
     }
 
-    /// Locks the group of lines that share a line of counters, if there are counters.
+    /// Locks the group of lines that share a counter line, if there are counters.
     pub async fn lock_group(&self, mode: Mode) -> Option<V::Guard<'a>> {
         let counters = &self.scheme.counters;
         if !counters.exist() {

@@ -49,7 +49,7 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
         join!(async { brought.set(self.get().await) }, work(BitmapOrder::by(&brought))).1
     }
 
-    /// Prefetches the next line of bitmaps, if the design does so after a miss.
+    /// Prefetches the next bitmap line, if the design does so after a miss.
     pub async fn bring_next(&self) -> Result<(), Fault> {
         let LineBitmap { scheme, verbs, .. } = *self;
         let last = scheme.layout.data_lines() - 1;
@@ -62,7 +62,7 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
         }
     }
 
-    /// Puts the bitmap of a line into memory as if booting had done so. The line of bitmaps is on the chip, unless
+    /// Puts the bitmap of a line into memory as if booting had done so. The bitmap line is on the chip, unless
     /// other accesses have evicted it since this access fetched it.
     pub async fn boot(&self, bitmap: Bitmap) -> Result<(), Fault> {
         let LineBitmap { scheme, verbs, .. } = *self;

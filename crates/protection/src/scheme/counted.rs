@@ -46,7 +46,7 @@ pub struct Renewals {
     pub lines: u64,
     /// Number of overflows of counters in tree nodes.
     pub nodes: u64,
-    /// Lines of metadata in memory that got new MACs after the overflows in tree nodes.
+    /// Metadata lines in memory that got new MACs after the overflows in tree nodes.
     pub children: u64,
 }
 

@@ -22,7 +22,7 @@ pub struct Computed {
     pub tags: u64,
     /// Tags among these that were computed in pairs.
     pub tags_in_pairs: u64,
-    /// Hashes or MACs of lines of metadata.
+    /// Hashes or MACs of metadata lines.
     pub hashes: u64,
 }
 

@@ -193,18 +193,18 @@ impl Scheme {
         self.metadata.write_back_leaving(verbs).await;
     }
 
-    /// Number of data lines for each line of counters, if the design has counters.
+    /// Number of data lines for each counter line, if the design has counters.
     pub fn lines_per_counter_line(&self) -> Option<u64> {
         self.counters.exist().then(|| self.counters.lines_per_group())
     }
 
-    /// The counter of a line in its line of counters.
+    /// The counter of a line in its counter line.
     fn version(&self, counters: &Line, line: LineAddr) -> Counter {
         self.counters.read(counters, self.counters.position(line))
     }
 
     /// Calls `name` with each slot that a read of a line would fetch now, the line's slot last. A node above several
-    /// missing lines of metadata is named more than once. Counters are named even if an L2 has a usable copy. Does not
+    /// missing metadata lines is named more than once. Counters are named even if an L2 has a usable copy. Does not
     /// update replacement state.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
         if let Some(moving) = &self.moving {
@@ -247,7 +247,7 @@ impl Hash for Scheme {
     /// Leaves out keys, statistics and the order of replacement.
     ///
     /// # Panics
-    /// If lines of metadata also use a last-level cache or L2s.
+    /// If metadata lines also use a last-level cache or L2s.
     fn hash<H: Hasher>(&self, hash: &mut H) {
         self.on_chip(|chip| chip.hash(hash));
         self.pending.entries.borrow().hash(hash);

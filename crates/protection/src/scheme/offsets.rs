@@ -1,4 +1,4 @@
-//! The first offsets of lines (R of OCB), which the cache of counters may keep together with the counters.
+//! The first offsets of lines (R of OCB), which the counter cache may keep together with the counters.
 //!
 //! An offset is a function of the line's slot and its version. The codec computes the offset when it seals the line, or
 //! when it first opens the line after the counter has arrived on the chip. The cache keeps the offset until the counter

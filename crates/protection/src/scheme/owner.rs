@@ -1,7 +1,7 @@
 //! Access rights of software: the controller checks the owner table before it fetches a line.
 //!
 //! A processor reads the owner table when it walks the page tables. So the scheme also reads the table before the line,
-//! and not in parallel with it. Lines of the table share the cache of counters, because counters are looked up by page
+//! and not in parallel with it. Lines of the table share the counter cache, because counters are looked up by page
 //! as well.
 
 use super::Scheme;

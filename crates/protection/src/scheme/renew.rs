@@ -47,7 +47,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         let (renewal, new) = self.renew_counters(slot, written, overflow).await?;
         let under_a_tag = self.scheme.layout.lines_per_tag();
         let lines = self.renewed_lines(&renewal, |line| under_a_tag == 1 && line == written);
-        for batch in self.by_line_of_tags(&lines) {
+        for batch in self.by_tag_line(&lines) {
             let parts = batch.chunk_by(|one, next| one.0 / under_a_tag == next.0 / under_a_tag);
             let parts = parts.map(|lines| self.reencrypt(lines, (&renewal.old, &new)));
             join_all(parts).await.into_iter().collect::<Result<(), Fault>>()?;
@@ -55,7 +55,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         Ok(self.scheme.version(&new, written))
     }
 
-    /// Assigns new counters to the lines of the renewal, on the chip. Returns the renewal and the new line of counters.
+    /// Assigns new counters to the lines of the renewal, on the chip. Returns the renewal and the new counter line.
     pub async fn renew_counters(
         &self,
         slot: Slot,
@@ -81,7 +81,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end, written }, new))
     }
 
-    /// With a planted bug: changes a line of counters, but leaves the copies in L2s. Returns `None` without the bug.
+    /// With a planted bug: changes a counter line, but leaves the copies in L2s. Returns `None` without the bug.
     async fn planted_edit<T>(&self, slot: Slot, change: impl Fn(&mut Line) -> T) -> Result<Option<T>, Fault> {
         if !self.scheme.planted.has(Bug::RenewalLeavesCopies) {
             return Ok(None);
@@ -106,9 +106,9 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         self.scheme.counters.lines(group, &positions).filter(concerned).skip(skipped).collect()
     }
 
-    /// Splits lines into batches that share a line of tags, so that the smallest cache of tags fetches that line once.
-    pub fn by_line_of_tags<'b>(&self, lines: &'b [LineAddr]) -> impl Iterator<Item = &'b [LineAddr]> + use<'b, V> {
-        let each = self.scheme.layout.lines_per_line_of_tags();
+    /// Splits lines into batches that share a tag line, so that the smallest tag cache fetches that line once.
+    pub fn by_tag_line<'b>(&self, lines: &'b [LineAddr]) -> impl Iterator<Item = &'b [LineAddr]> + use<'b, V> {
+        let each = self.scheme.layout.lines_per_tag_line();
         lines.chunk_by(move |one, next| one.0 / each == next.0 / each)
     }
 

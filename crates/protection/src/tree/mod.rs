@@ -8,7 +8,7 @@
 //!   the tag of a data line ties the line to its counter. A tree over the tags of data is a Merkle tree over memory
 //!   (Gassend et al., HPCA 2003).
 //! * [`version`]: the number of the child's writes to memory. The child then carries a MAC of itself under that version
-//!   (SGX's memory encryption engine, Gueron 2016; VAULT; Morphable Counters). These nodes are lines of counters, so
+//!   (SGX's memory encryption engine, Gueron 2016; VAULT; Morphable Counters). These nodes are counter lines, so
 //!   their counters can overflow. Children with renewed versions then get new MACs.
 //!
 //! # Contract
@@ -53,7 +53,7 @@ pub enum Update {
     Eager,
 }
 
-/// The node that vouches for a line of metadata.
+/// The node that vouches for a metadata line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parent {
     /// Location of the node.
@@ -106,7 +106,7 @@ impl Tree {
         Tree { nodes: nodes.into(), leaves, update, planted }
     }
 
-    /// A tree of versions over lines of counters, with nodes of these counters by level.
+    /// A tree of versions over counter lines, with nodes of these counters by level.
     pub fn of_versions(
         key: &Key,
         leaves: Counters,

@@ -9,7 +9,7 @@ use casemate_protection::scheme::PersistBufferHandle;
 use casemate_protection::verbs::{Fault, Slot};
 use units::{Line, LineAddr};
 
-/// Lines of two pages, with separate lines of counters.
+/// Lines of two pages, with separate counter lines.
 const TAMPERED: u64 = 5;
 const OTHER: u64 = 900;
 

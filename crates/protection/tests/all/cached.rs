@@ -165,7 +165,7 @@ fn recovery_refuses_memory_if_the_battery_dies_with_unwritten_cached_stores() {
     assert_eq!((fault, after.read(3)), (None, Ok([1; 64])), "the session only read, and its battery has lasted");
 }
 
-/// Flips one bit of a line of metadata while the battery works, and flips it back before recovery.
+/// Flips one bit of a metadata line while the battery works, and flips it back before recovery.
 #[test]
 fn a_metadata_bit_flipped_only_during_a_battery_drain_makes_recovery_refuse_memory() {
     let parts = in_caches();

@@ -18,7 +18,7 @@ use units::{Bytes, Line, LineAddr, ZERO_LINE};
 fn tiny() -> CacheDesign {
     CacheDesign::default().resized(Bytes(256), 2)
 }
-/// 1024 lines of counters, with 128, 16 and 2 stored nodes below a root.
+/// 1024 counter lines, with 128, 16 and 2 stored nodes below a root.
 const LINES: u64 = 1 << 16;
 
 fn parts(forest: Option<ForestDesign>) -> Parts {

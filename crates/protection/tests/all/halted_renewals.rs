@@ -34,10 +34,10 @@ fn put(machine: &Powered, stored: &Stored) {
     stored.iter().for_each(|(slot, content)| machine.memory().media.borrow_mut().store(*slot, *content));
 }
 
-/// Bytes of a tag in its line of tags.
+/// Bytes of a tag in its tag line.
 const TAG_BYTES: usize = 8;
 
-/// Returns the ciphertext and the line of tags of a line, as memory holds them.
+/// Returns the ciphertext and the tag line of a line, as memory holds them.
 fn data_and_tags(machine: &Powered, line: u64) -> Stored {
     stored(machine, [Slot(line)].into_iter().chain(machine.scheme.tag_slot(LineAddr(line))))
 }

@@ -84,7 +84,7 @@ fn a_minor_counter_overflow_re_encrypts_and_counts_the_other_lines_of_its_group(
 fn a_version_overflow_in_a_tree_node_renews_and_counts_its_children_in_memory() {
     let tree = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
     let bench = Bench::new(scheme(1, CounterChoice::Mono56, tree));
-    // Eight lines to a line of counters, 128 lines of counters to a node, and 64 nodes to the root. A version has 3
+    // Eight lines to a counter line, 128 counter lines to a node, and 64 nodes to the root. A version has 3
     // bits.
     for line in [0, 8, 16] {
         bench.write(line);
@@ -99,7 +99,7 @@ fn a_version_overflow_in_a_tree_node_renews_and_counts_its_children_in_memory() 
             run_now(bench.scheme.flush(&bench.verbs));
         });
         let Renewals { nodes, children, groups, lines } = bench.renewals() - before;
-        // Each journey fetches and stores the line of counters and its node.
+        // Each journey fetches and stores the counter line and its node.
         assert_eq!((fetched, stored, groups, lines), (2 + children, 2 + children, 0, 0), "journey {journey}");
         if nodes > 0 {
             renewed.push((journey, nodes, children));

@@ -78,13 +78,13 @@ fn speculative(parts: Parts) -> Parts {
     Parts { release: Release::Speculative, ..parts }
 }
 
-/// Moves evicted lines of counters to the last-level cache.
+/// Moves evicted counter lines to the last-level cache.
 fn in_llc(mut parts: Parts) -> Parts {
     parts.caches.counters_in_llc = true;
     parts
 }
 
-/// Moves evicted lines of counters and evicted nodes of the tree to the last-level cache.
+/// Moves evicted counter lines and evicted nodes of the tree to the last-level cache.
 fn nodes_in_llc(mut parts: Parts) -> Parts {
     (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true);
     parts

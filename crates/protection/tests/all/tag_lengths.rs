@@ -116,7 +116,7 @@ fn tag_lengths_invalid_for_mac_or_placement_are_refused_with_the_nearest_valid_o
 fn a_layout_has_room_for_tags_of_every_length() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let plain = || parts(C::Aes128Counter, N::Sc64, M::HmacSha256, T::None);
-    // Returns the lines of data that a line of tags serves, and the size of the region in percent of the data.
+    // Returns the lines of data that a tag line serves, and the size of the region in percent of the data.
     let region = |parts: Parts| {
         let report = parts.layout_report(LINES, 0).unwrap();
         let region = report.regions.into_iter().find(|region| region.role == "tag").unwrap();

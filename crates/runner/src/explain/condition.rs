@@ -33,13 +33,13 @@ pub fn memory_lines(machine: &Machine) -> u64 {
     machine.data_lines().count
 }
 
-/// Number of lines that share a line of counters; without counters, the lines of a page.
+/// Number of lines that share a counter line; without counters, the lines of a page.
 pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
     scheme.lines_per_counter_line().unwrap_or(LINES_PER_PAGE as u64)
 }
 
 /// Loads exactly the required metadata by a read of another line. The other line shares the parents of the counter
-/// line, the counter line itself, or the line of tags with the target, as required.
+/// line, the counter line itself, or the tag line with the target, as required.
 pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
     if let Some(moving) = scheme.moving() {
         return records(moving, memory, target, on_chip).await;

@@ -8,7 +8,7 @@
 //! fewest count.
 //!
 //! The lines are drawn evenly from all of the memory. The draws depend only on the seed and the size of the memory, so
-//! all designs are measured on the same lines. The exception is a design with incomplete last lines of counters: its
+//! all designs are measured on the same lines. The exception is a design with incomplete last counter lines: its
 //! sample excludes the last lines of memory.
 
 use protection::design::DataLines;

@@ -2,7 +2,7 @@
 //! buffer.
 //!
 //! ```text
-//! stores before it ─ caches of metadata emptied ─ chosen metadata read again ─ the store ─ the drain of its entry
+//! stores before it ─ metadata caches emptied ─ chosen metadata read again ─ the store ─ the drain of its entry
 //! ```
 //! The scheme executes the earlier stores in functional mode, while the clock does not advance. These stores create
 //! entries in the buffer and counters in memory; the metadata caches are then emptied. The result of the look-up of

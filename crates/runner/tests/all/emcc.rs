@@ -47,7 +47,7 @@ fn median(machine: &Machine, design: &str, scenario: Scenario) -> f64 {
 struct Parts {
     cache: f64,
     last_level: f64,
-    /// From the arrival of a line of counters to the end of the pad: AES, and decoding unless it is omitted.
+    /// From the arrival of a counter line to the end of the pad: AES, and decoding unless it is omitted.
     aes: f64,
     row_hit: f64,
     row_closed: f64,

@@ -136,7 +136,7 @@ fn slots(layout: &Layout, line: u64) -> Vec<Slot> {
 }
 
 /// The starts of regions need not be spread over the banks. A region that starts at a multiple of all banks' rows puts its first lines into
-/// the bank of another region's first lines. But other address bits decide the bank of a line of metadata than that of the data line. On
+/// the bank of another region's first lines. But other address bits decide the bank of a metadata line than that of the data line. On
 /// average over the memory, two accesses of a read share a bank no more often than with random banks.
 #[test]
 fn data_and_metadata_accesses_of_a_read_share_a_dram_bank_only_by_chance() {

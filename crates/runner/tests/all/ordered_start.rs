@@ -63,13 +63,13 @@ fn memory_that_begins_ordered_has_more_predictable_blocks() {
     }
 }
 
-/// Lines of bitmaps that were fetched.
+/// Bitmap lines that were fetched.
 fn bitmaps_fetched(record: &Record) -> u64 {
     record.metadata_caches[Kind::Bitmaps.cache()].misses
 }
 
 #[test]
-fn an_ordered_start_fetches_a_line_of_bitmaps_no_less_often() {
+fn an_ordered_start_fetches_a_bitmap_line_no_less_often() {
     let start = start("pagerank");
     let new = run_of("pagerank", options("fvs-aes"), StartState::default());
     let ordered = run_of("pagerank", options("fvs-aes"), start);
@@ -99,16 +99,16 @@ fn an_ordered_start_re_orders_no_line_of_a_design_that_does_not_re_order() {
     assert_eq!(found(&plain), counted.pairs);
 }
 
-/// Under a tiny cache of bitmaps, lines of bitmaps leave while the lines that they describe still boot.
+/// Under a tiny bitmap cache, bitmap lines leave while the lines that they describe still boot.
 #[test]
 fn an_ordered_start_loses_no_bitmap_in_the_smallest_cache() {
     let start = start("pagerank");
     for design in ["fvs-aes", "fvs-aes-loose"] {
         let sized = |bytes| changed(design, |design| design.parts.caches.bitmaps = Some(Bytes(bytes)));
         let [record, roomy] = [512, 1 << 20].map(|bytes| run_of("pagerank", sized(bytes), start.clone()));
-        // A cache with room for all lines of bitmaps fetches each once; a further fetch follows an eviction.
+        // A cache with room for all bitmap lines fetches each once; a further fetch follows an eviction.
         let (fetched, lines) = (bitmaps_fetched(&record), bitmaps_fetched(&roomy));
-        assert!(10 * fetched > 11 * lines, "{design}: {fetched} fetches of {lines} lines of bitmaps");
+        assert!(10 * fetched > 11 * lines, "{design}: {fetched} fetches of {lines} bitmap lines");
         let possible = record.speculation.unwrap().predictable.reordered_pairs;
         assert!(100 * found(&record) >= 95 * possible, "{design}: {} of {possible}", found(&record));
     }

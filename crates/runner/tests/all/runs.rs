@@ -144,7 +144,7 @@ fn the_placement_of_tags_and_counters_changes_traffic_and_time() {
             && fetched(&four)[Kind::Tags] < fetched(&plain)[Kind::Tags]
     );
     assert!(four.cycles > plain.cycles);
-    // All 8192 lines of counters of 32 MB of data fit in the last-level cache, next to data.
+    // All 8192 counter lines of 32 MB of data fit in the last-level cache, next to data.
     let found = llc.counters_in_llc.unwrap();
     assert_eq!(plain.counters_in_llc, None);
     assert!(found.hits > 0 && fetched(&llc)[Kind::Counters] < fetched(&plain)[Kind::Counters], "{found:?}");
@@ -165,7 +165,7 @@ fn metadata_look_ups_of_lines_in_flight_are_merged_and_each_miss_fetches_a_line(
             [Kind::Counters, Kind::Tags, Kind::Nodes].map(|kind| fetched[kind])
         );
         assert!(counters.merged > 0 && nodes.misses > 0, "{workload}: {counters:?} {nodes:?}");
-        // Eight consecutive lines share one line of tags; random lines hardly ever share one.
+        // Eight consecutive lines share one tag line; random lines hardly ever share one.
         assert!(workload != "stream" || tags.merged > 1000, "{workload}: {tags:?}");
     }
 }

@@ -115,7 +115,7 @@ fn an_explained_store_fetches_metadata_exactly_if_none_is_chosen_on_chip() {
                 .partition(|what| what.starts_with("oldest's"));
             (own.len(), of_oldest.len())
         };
-        // In both cases, the chip lacks the other lines of tags of a renewed group.
+        // In both cases, the chip lacks the other tag lines of a renewed group.
         let of_group = if meets == Meets::Overflow { LINES_OF_GROUP / 8 - 1 } else { 0 };
         assert_eq!(fetched(OnChipMetadata::Nothing), (own_lines + of_group, oldest_lines), "{meets:?}");
         assert_eq!(fetched(OnChipMetadata::All), (of_group, 0), "{meets:?}");

@@ -36,7 +36,7 @@ Next to them:
 
 \b
 The schemes' drains are carried out as well, on a memory of real bytes, and their operations are counted: each entry
-separately from cold caches of metadata, and all together. In both drains lines share as little metadata as they can,
+separately from cold metadata caches, and all together. In both drains lines share as little metadata as they can,
 and the store in flight is included. In a third drain, all together, each counter overflows that the battery increments.
 --counted lists the operations that the closed form omits, and those that it has in excess. With --counted the drain of
 secure-eadr is carried out too: all 74,752 lines of its caches, each separately and all together, which takes seconds.

@@ -43,7 +43,7 @@ timelines. With --against, both timelines show the same line, and the difference
 
 A write begins when the memory controller takes a line that the last-level cache has evicted. Its latency ends when
 memory's controller has taken everything that is stored, so that the write-back buffer is free again; under a design
-with persistence, when the write is durable. A write fetches its line of tags when it has the tag; docs/systems/plp.md
+with persistence, when the write is durable. A write fetches its tag line when it has the tag; docs/systems/plp.md
 has the gain of an earlier fetch.
 """
 

@@ -14,7 +14,7 @@ Examples:
       A stored execution, a design file of your own, one JSON object on standard output. Traces of ChampSim, Ramulator
       and DRAMsim3 are recognised by content (docs/TRACE_FORMAT.md).
   casemate run --workload bfs --with machine.engines.aes.latency_ns=25 --with design.parts.caches.counters="256 KB"
-      The machine with slower AES units, and the designs with a larger cache of counters.
+      The machine with slower AES units, and the designs with a larger counter cache.
   casemate run --workload bfs --design ctr-mac-version --design sc64-bmt --with design.sc64-bmt.parts.caches.ways=16
       Two designs, one of them changed.
   casemate run --workload bfs --machine modern --machine modern-ddr5

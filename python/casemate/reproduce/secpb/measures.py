@@ -85,7 +85,7 @@ def felt(record: Record) -> float:
 
 
 def hashes_by_update(record: Record) -> float:
-    """Hashed lines of metadata per root update: the nodes on the updated path, and the nodes that the controller
+    """Hashed metadata lines per root update: the nodes on the updated path, and the nodes that the controller
     fetches for it.
     """
     return record.protection.hashes / max(record.protection.root_updates, 1)

@@ -370,7 +370,7 @@ impl Hash for AttackedMachine {
     }
 }
 
-/// Returns the content with a bit of each word changed, so that each tag in a line of tags changes.
+/// Returns the content with a bit of each word changed, so that each tag in a tag line changes.
 fn garbled(content: Untrusted) -> Untrusted {
     let mut line = content.examine();
     line.iter_mut().step_by(WORD_BYTES).for_each(|byte| *byte ^= 1);

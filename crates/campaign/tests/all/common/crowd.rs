@@ -332,7 +332,7 @@ pub fn comes_back(
     functional.carry(ledger);
     run_now(scheme.recover(&functional, &registers));
     let fault = functional.take_fault();
-    // The tree does not cover tags: a line of tags that a tuple wrote while it was tampered with remains wrong.
+    // The tree does not cover tags: a tag line that a tuple wrote while it was tampered with remains wrong.
     let explained = attacked && matches!(fault, Some(Fault::Tag(_)));
     hold(fault.is_none() || explained, || format!("recovery refuses the memory: {fault:?}"))?;
     for line in machine.core.current.borrow().keys() {

@@ -35,7 +35,7 @@ pub fn cases() -> Vec<Case> {
         // A line is released in another order than it was written in, and verified.
         Case::new(Bug::OrderOfPresentTable, Honest, Dishonest(Finding::WrongValue), row(Attack::FlipData))
             .of("fvs-aes"),
-        // Two lines of bitmaps have one pad.
+        // Two bitmap lines have one pad.
         Case::new(Bug::BitmapValueRepeats, Honest, Dishonest(Finding::PadReuse), row(Attack::FlipData))
             .of(REORDERED_COUNTER),
     ]
@@ -114,7 +114,7 @@ const TASKS: u64 = 12;
 /// Number of reads of each line.
 const READS: u64 = 200;
 
-/// Flips a bit of a line of bitmaps from time to time, and flips it back a moment later.
+/// Flips a bit of a bitmap line from time to time, and flips it back a moment later.
 fn start_flips(machine: &Machine<Core>, seed: u64) {
     let bitmaps = machine.scheme.layout().region(Kind::Bitmaps).unwrap();
     let (memory, clock, mut random) = (machine.memory.clone(), machine.executor.clock().clone(), Random::new(!seed));

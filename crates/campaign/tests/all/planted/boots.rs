@@ -17,7 +17,7 @@ fn first_read_under_forged_counters(planted: PlantedBug) -> (bool, bool) {
     let (target, next_group) = (LineAddr(5), LineAddr(64 + 5));
     let parts = catalogue::design("sc64-bmt").unwrap().parts;
     let mut victim = Victim::booting(&parts, &[target, next_group], 1, planted).unwrap();
-    // The neighbour has counters in the same line, so that memory has a line of counters to restore.
+    // The neighbour has counters in the same line, so that memory has a counter line to restore.
     [LineAddr(6), next_group].into_iter().for_each(|line| assert_eq!(victim.write(line, &[1; 64]), None));
     victim.flush();
     let (slot, _) = victim.map().slot_bytes(Structure::Counter, target).unwrap();

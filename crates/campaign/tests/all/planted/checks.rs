@@ -21,7 +21,7 @@ pub enum Check {
     Ageing,
     /// A bit flipped before a page is re-encrypted.
     TamperBeforeOverflow,
-    /// Equal lines of counters in different slots must have different tags in their parent.
+    /// Equal counter lines in different slots must have different tags in their parent.
     EqualNodes,
     /// Equal blocks of a line must look different in memory.
     EqualBlocks,
@@ -37,7 +37,7 @@ pub enum Check {
     SwappedTags,
     /// A line's first two chunks are exchanged, with their tags.
     SwappedChunks,
-    /// Zeros for a line of counters; then its line of data is written.
+    /// Zeros for a counter line; then its line of data is written.
     ZeroCounters,
     /// A line of zeros, and then one that opens to a known text if the zeros have shown the mask of XTS.
     ChosenCiphertext,
@@ -216,7 +216,7 @@ fn every_bit(design: &Design, structure: &str, planted: PlantedBug) -> Found {
     if found == control { Found::Nothing } else { Found::Unnoticed(found.0 - control.0, found.1) }
 }
 
-/// Two pages with one write each, to the same line of each, have equal neighbouring lines of counters.
+/// Two pages with one write each, to the same line of each, have equal neighbouring counter lines.
 fn equal_nodes(design: &Design, planted: PlantedBug) -> Found {
     let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
     let lines = [LineAddr(3), LineAddr(64 + 3)];

@@ -52,7 +52,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::TagWithoutAddress, row(Attack::SpliceDataTag), garbled(), row(Attack::ReplayDataTag)),
         // They fit at the same position of another page,
         Case::new(Bug::TagAddressTruncated, SpliceFrom(64), garbled(), SpliceFrom(1)),
-        // or at a line with its tag in the same line of tags.
+        // or at a line with its tag in the same tag line.
         Case::new(Bug::TagNamesLineOfTags, SpliceFrom(1), garbled(), SpliceFrom(8)),
         // The content of the line changes the time of the next fetch, and no other output.
         Case::new(Bug::SmallNumbersEarly, row(Attack::ValueTiming), ended(Verdict::Leaked), row(Attack::BusDictionary))

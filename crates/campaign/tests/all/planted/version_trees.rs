@@ -98,7 +98,7 @@ fn version_trees_need_parent_updates_and_counter_verification() {
     assert_eq!(ends(Attack::ReplayDataTagCounter, planted).0, Verdict::Stale);
 }
 
-/// Two lines of counters at this distance in slots are written to memory equally often, one with higher counters than the
+/// Two counter lines at this distance in slots are written to memory equally often, one with higher counters than the
 /// other. They are exchanged, and the line with the higher counter is written. Returns whether the write is refused, and
 /// whether it uses a pad again.
 fn exchanged_before_a_write(distance: u64, planted: PlantedBug) -> (bool, bool) {

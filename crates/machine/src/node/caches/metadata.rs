@@ -1,4 +1,4 @@
-//! Lines of metadata in L2. They compete with data of the program for the entries of L2.
+//! Metadata lines in L2. They compete with data of the program for the entries of L2.
 //!
 //! A protection engine may keep copies of its metadata lines in an L2 (EMCC, MICRO 2022, section IV-C). Each copy is an
 //! ordinary clean line under the replacement policy of L2, with a line number above all lines of data. So accesses of
@@ -22,25 +22,25 @@ impl Node {
         self
     }
 
-    /// Enters a line of metadata into L2 as the most recently used line. If L2 evicts a line of data for it, the
+    /// Enters a metadata line into L2 as the most recently used line. If L2 evicts a line of data for it, the
     /// eviction is appended to `out`, as in a fill of data.
     pub fn enter_metadata(&mut self, line: LineAddr, out: &mut Vec<Request>) {
         self.core.caches.enter_metadata(line, out);
     }
 
-    /// Looks up a line of metadata in L2, as a use of the line; returns true if L2 holds it.
+    /// Looks up a metadata line in L2, as a use of the line; returns true if L2 holds it.
     pub fn use_metadata(&mut self, line: LineAddr) -> bool {
         let caches = &mut self.core.caches;
         caches.l2.lookup(caches.l2_lines.key(WordAddr::of(line, 0))).is_some()
     }
 
-    /// Drops a line of metadata from L2, if L2 holds it.
+    /// Drops a metadata line from L2, if L2 holds it.
     pub fn drop_metadata(&mut self, line: LineAddr) {
         let caches = &mut self.core.caches;
         caches.l2.invalidate(caches.l2_lines.key(WordAddr::of(line, 0)));
     }
 
-    /// Returns the lines of metadata that L2 evicted since the last call, in the order of eviction.
+    /// Returns the metadata lines that L2 evicted since the last call, in the order of eviction.
     pub fn displaced_metadata(&mut self) -> Vec<LineAddr> {
         std::mem::take(&mut self.core.caches.displaced_metadata)
     }

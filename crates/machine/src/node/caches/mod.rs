@@ -85,7 +85,7 @@ pub(in crate::node) struct Caches {
     pub(in crate::node) sends_clean_victims: bool,
     /// Clean lines that L2 sends even if `sends_clean_victims` is false: see [`Node::owe`](super::Node::owe).
     pub(in crate::node) owed: FxHashSet<LineAddr>,
-    /// Number of the first line of metadata. L2 may hold lines of metadata, L1 may not.
+    /// Number of the first metadata line. L2 may hold metadata lines, L1 may not.
     pub(in crate::node) data_lines: LineAddr,
     /// Metadata lines that L2 evicted since the protection engine last read this list.
     pub(in crate::node) displaced_metadata: Vec<LineAddr>,

@@ -1,4 +1,4 @@
-//! Lines of metadata in L2: they compete with data for its entries, and do not affect data otherwise.
+//! Metadata lines in L2: they compete with data for its entries, and do not affect data otherwise.
 
 use super::*;
 

@@ -77,8 +77,8 @@ impl<V: Verbs> DataAccess<'_, V> {
         Ok(self.scheme.codec.tag_at_boot(mac, sealed, &arrived.others))
     }
 
-    /// Puts a tag into the region of tags. If the tree covers tags, this changes the line of tags on the chip, so that
-    /// its parent later vouches for the tag. Otherwise it writes the tag to memory, and to the line of tags on the
+    /// Puts a tag into the region of tags. If the tree covers tags, this changes the tag line on the chip, so that
+    /// its parent later vouches for the tag. Otherwise it writes the tag to memory, and to the tag line on the
     /// chip, if the chip has it.
     async fn boot_tag(&self, mac: &Mac, tag: Tag) -> Result<(), Fault> {
         let Some(slot) = self.scheme.tag_slot(self.line()) else { return Ok(()) };

@@ -70,7 +70,7 @@ pub(in crate::scheme) struct L2Read<'a, V> {
     from_memory: Once<bool>,
     /// True if the L2 requested the counters from the last-level cache, and has not received a valid copy.
     requested_in_vain: Cell<bool>,
-    /// True if the line of counters has changed since the read began.
+    /// True if the counter line has changed since the read began.
     changed: Rc<Cell<bool>>,
 }
 
@@ -241,7 +241,7 @@ impl<'a, V: Verbs> L2Read<'a, V> {
         self.enter_copy(&counters);
     }
 
-    /// Enters a copy in the L2, unless the line of counters has changed since the read began.
+    /// Enters a copy in the L2, unless the counter line has changed since the read began.
     fn enter_copy(&self, counters: &Line) {
         self.requested_in_vain.set(self.is_void());
         let scheme = self.access.scheme;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! arrive:   the ciphertext, from memory or from a fetch on a prediction (early) ┐
-//! version:  the line of counters, verified; its pad begins when it is there     ├─ [boot] ─ open, check ─ release
+//! version:  the counter line, verified; its pad begins when it is there         ├─ [boot] ─ open, check ─ release
 //! tag:      from its region, and the other lines under it                       ┘
 //! ```
 //! The stages set values once; a stage that needs a value waits for it. A *policy* ([`policy`]) fetches, opens, checks
@@ -63,10 +63,10 @@ struct Complete<'r, 'a, V: Verbs> {
     in_l2: Option<&'a L2Read<'a, V>>,
 }
 
-/// The valid line of counters for a line.
+/// The valid counter line for a line.
 struct Version<'a, V: Verbs> {
     counters: Line,
-    /// The L2's read, if the L2 has the line of counters.
+    /// The L2's read, if the L2 has the counter line.
     in_l2: Option<&'a L2Read<'a, V>>,
 }
 
@@ -88,7 +88,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         }
     }
 
-    /// Fetches all inputs for opening and checking the line. Passes the stored line and the line of counters to the callbacks
+    /// Fetches all inputs for opening and checking the line. Passes the stored line and the counter line to the callbacks
     /// as soon as each arrives at the controller. The counters may not be verified yet at that moment.
     async fn bring(&self, stored: impl Fn(&Untrusted), counters: impl Fn(&Line)) -> Result<Complete<'_, 'a, V>, Fault> {
         let line = pin!(async {
@@ -161,7 +161,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         scheme.planted.has(Bug::BootsAfterRecovery) || !scheme.on_chip(|chip| chip.power.recovered)
     }
 
-    /// Returns the valid line of counters, from the L2 that began the read if that L2 has it. Otherwise calls `seen` when the
+    /// Returns the valid counter line, from the L2 that began the read if that L2 has it. Otherwise calls `seen` when the
     /// counters arrive at the controller, perhaps before they are verified.
     async fn version(&self, seen: impl Fn(&Line)) -> Result<Version<'a, V>, Fault> {
         let Some(slot) = self.access.counter_slot() else {
@@ -192,7 +192,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         Ok(Version { counters, in_l2: None })
     }
 
-    /// Returns a line of counters from the controller's caches, the last-level cache or memory, and the location where
+    /// Returns a counter line from the controller's caches, the last-level cache or memory, and the location where
     /// it was found.
     async fn counters_for(&self, slot: Slot, sought: Sought, seen: impl Fn(&Line)) -> Result<(Line, FoundIn), Fault> {
         let DataAccess { scheme, verbs, .. } = self.access;

@@ -46,7 +46,7 @@ impl<'a, V: Verbs> DataAccess<'a, V> {
 }
 
 /// Reads a re-ordered line, and fetches its bitmap in parallel. If the look-up of the bitmap missed, then releases the
-/// locks and prefetches the next line of bitmaps.
+/// locks and prefetches the next bitmap line.
 async fn read_by<'a, V: Verbs>(
     access: DataAccess<'a, V>,
     bitmap: LineBitmap<'a, V>,

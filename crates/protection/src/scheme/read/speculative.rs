@@ -32,7 +32,7 @@ use units::Line;
 struct UnverifiedInputs {
     /// The line that memory returned.
     stored: Once<Untrusted>,
-    /// The line of counters at the controller, perhaps not verified yet; `None` if no counters arrived.
+    /// The counter line at the controller, perhaps not verified yet; `None` if no counters arrived.
     counters: Once<Option<Line>>,
 }
 

@@ -5,7 +5,7 @@
 //! write:  fetch all ─ compute their tag ─ compare ─ counter + 1 ─ encrypt ─ the tag of all again ─ store line and tag
 //! ```
 //! A write checks all lines under the tag before it changes any. The new tag also covers the other lines, so a forgery
-//! among them would get a valid tag. The lines under one tag share one lock. They also share a line of counters; a check of
+//! among them would get a valid tag. The lines under one tag share one lock. They also share a counter line; a check of
 //! the design ensures this.
 //!
 //! The tag does not cover a line that is not in memory yet. From the first write or read of the line, the tag covers it

@@ -5,7 +5,7 @@
 //! stage 1...:                └─ update level 0 ─ update level 1 ─ ... ─ the root ─┴─ persist all ─ fence ─ complete
 //! ```
 //! This is PLP's write (Freij et al., MICRO 2020). A *tuple* consists of the lines of data that become durable
-//! together, with their lines of counters and tags. The nodes of the tree need not be durable, since recovery computes
+//! together, with their counter and tag lines. The nodes of the tree need not be durable, since recovery computes
 //! them from the counters. When a write returns, its tuple is complete. Tuples complete in the order of their writes'
 //! arrival.
 //!
@@ -16,7 +16,7 @@
 //! updates a node above several of their lines once.
 //!
 //! When counters overflow, the tuple with the new counters also records the old counters and the written line in a
-//! register. Then the other lines of the group are re-encrypted; lines with the same line of tags form one tuple. After
+//! register. Then the other lines of the group are re-encrypted; lines with the same tag line form one tuple. After
 //! a loss of power, `recover` continues after the last complete tuple.
 //!
 //! If tampering stops a tuple *after* its counters have advanced, the chip is ahead of the durable state. A line encrypted
@@ -234,12 +234,12 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         if lines.is_empty() { Renewing::AsBefore } else { Renewing::Writes(lines) }
     }
 
-    /// Returns the bits of a line of counters that belong only to this write's counter. The root covers the counter, so the
+    /// Returns the bits of a counter line that belong only to this write's counter. The root covers the counter, so the
     /// chip need not check the group's other counters in memory: recovery refuses any that do not match the root.
     fn own_part(&self, write: &Write<'a, V>) -> Option<Part> {
         let (scheme, counter) = (self.scheme, *write.counter.get()?);
         let slot = write.access.counter_slot()?;
-        // If a blank line of counters represents non-zero counters, or lines of counters contain a MAC, the chip writes
+        // If a blank counter line represents non-zero counters, or counter lines contain a MAC, the chip writes
         // the whole line.
         let is_blank_zero = scheme.metadata.begun(slot, Role::Counter, &ZERO_LINE) == ZERO_LINE;
         let whole = !is_blank_zero || scheme.counters.embedded_mac_bits() > 0;
@@ -247,7 +247,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         scheme.counters.part(position, counter).filter(|_| !whole)
     }
 
-    /// Persists lines with these counters, or parts of lines of counters, and their tags, and completes the tuple. The last stage
+    /// Persists lines with these counters, or parts of counter lines, and their tags, and completes the tuple. The last stage
     /// must be held.
     async fn complete(
         &self,
@@ -306,7 +306,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// Puts the tags of lines into their entries on the chip. Returns the final lines of tags, because a line that
+    /// Puts the tags of lines into their entries on the chip. Returns the final tag lines, because a line that
     /// boots in the meantime adds its tag to them.
     async fn enter_tags(&self, writes: &[Write<'a, V>], sealed: &[(&Sealed, Option<Tag>)]) -> Result<Lines, Fault> {
         let mut tags = Lines::new();
@@ -370,7 +370,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         };
         let registered = !resumed || !scheme.planted.has(Bug::RenewalForgottenEarly);
         let with = |renewal| RegisterUpdate { renewal, ..RegisterUpdate::default() };
-        for batch in renewer.by_line_of_tags(&lines) {
+        for batch in renewer.by_tag_line(&lines) {
             let resealed = join_all(batch.iter().map(|&line| reseal(line))).await;
             let writes: Vec<Write<'a, V>> =
                 resealed.into_iter().filter_map(Result::transpose).collect::<Result<_, Fault>>()?;

@@ -24,7 +24,7 @@ pub trait Rule {
     fn value(&self, position: usize) -> u128;
     /// Executes one more write of a position.
     fn write(&mut self, position: usize) -> Outcome;
-    /// Returns the line of counters with this MAC.
+    /// Returns the counter line with this MAC.
     fn picture(&self, mac: u64) -> Line;
     fn cases(&self) -> &Cases;
 }
