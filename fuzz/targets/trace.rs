@@ -10,7 +10,7 @@ use workload::trace::TraceReader;
 
 const ORIGIN: &str = r#"{"program":["any"],"skip":0,"limit":null,"values":"exact","load_values":true,"medium":"live",
 "conditions":[],"finish":"running"}"#;
-const KIND_CHUNK: u8 = 1;
+const KIND_BATCH: u8 = 1;
 const KIND_END: u8 = 2;
 
 /// Path of a file that only this process uses, in shared memory if the system has it.
@@ -20,14 +20,14 @@ fn path() -> PathBuf {
     folder.join(format!("casemate-fuzz-{}.trace", std::process::id()))
 }
 
-/// Puts a frame around an origin and chunks, each with its checksum.
-fn framed(origin: &[u8], chunks: &[u8]) -> Vec<u8> {
+/// Puts a frame around an origin and batches, each with its checksum.
+fn framed(origin: &[u8], batches: &[u8]) -> Vec<u8> {
     let mut file = b"CASEMTRC".to_vec();
     for number in [1, origin.len() as u32, crc32fast::hash(origin)] {
         file.extend(number.to_le_bytes());
     }
     file.extend(origin);
-    let mut rest = chunks;
+    let mut rest = batches;
     while let [kind, low, high, tail @ ..] = rest {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(tail.len());
         let (content, next) = tail.split_at(length);
@@ -35,7 +35,7 @@ fn framed(origin: &[u8], chunks: &[u8]) -> Vec<u8> {
         let is_end = *kind % 8 == 0;
         let stored =
             if is_end { content.to_vec() } else { zstd::bulk::compress(content, 1).expect("any bytes can be packed") };
-        file.push(if is_end { KIND_END } else { KIND_CHUNK });
+        file.push(if is_end { KIND_END } else { KIND_BATCH });
         for number in [stored.len() as u32, content.len() as u32, crc32fast::hash(&stored)] {
             file.extend(number.to_le_bytes());
         }
@@ -49,15 +49,15 @@ fuzz_target!(|bytes: &[u8]| {
     let file = match how % 4 {
         0 => bytes.to_vec(),
         1 => {
-            let (origin, chunks) = bytes.split_at(bytes.len() / 2);
-            framed(origin, chunks)
+            let (origin, batches) = bytes.split_at(bytes.len() / 2);
+            framed(origin, batches)
         }
         _ => framed(ORIGIN.as_bytes(), bytes),
     };
     let path = path();
     std::fs::write(&path, file).expect("a file of this process");
     match TraceReader::open(&path) {
-        Ok(mut reader) => while let Ok(Some(_)) = reader.next_chunk() {},
+        Ok(mut reader) => while let Ok(Some(_)) = reader.next_batch() {},
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 });

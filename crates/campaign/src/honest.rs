@@ -50,7 +50,7 @@ impl Finding {
     /// Returns the finding for a reuse of keystream.
     pub(crate) fn of(reuse: Reuse) -> Finding {
         match reuse {
-            Reuse::Pad(_) | Reuse::OfChunk(_) => Finding::PadReuse,
+            Reuse::Pad(_) | Reuse::OfPageChunk(_) => Finding::PadReuse,
             Reuse::Mask(_) => Finding::MaskReuse,
         }
     }

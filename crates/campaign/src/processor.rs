@@ -51,7 +51,8 @@ impl Processor {
         self.0.interrupt()
     }
 
-    /// Exports the context of a buffer. The victim's chunks with locked lines are permuted first, which changes its root.
+    /// Exports the context of a buffer. The victim's page chunks with locked lines are permuted first, which changes its
+    /// root.
     ///
     /// # Errors
     /// The same as for [`ContextUnit::export`].

@@ -249,12 +249,12 @@ impl Victim {
         Some((self.scheme.moving()?.system()?, &self.memory))
     }
 
-    /// Number of chunks with lines locked on the chip, if lines move.
+    /// Number of page chunks with lines locked on the chip, if lines move.
     pub fn chunks_with_locks(&self) -> usize {
         self.scheme.moving().map_or(0, MovingLines::chunks_with_locks)
     }
 
-    /// Permutes the chunk of a line, as a fill of another process does.
+    /// Permutes the page chunk of a line, as a fill of another process does.
     pub fn permute_chunk_of(&self, line: LineAddr) -> Option<Fault> {
         run_now(self.scheme.moving()?.permute_chunk_of(&self.memory, line));
         self.memory.memory().take_fault()

@@ -202,7 +202,7 @@ pub struct Machine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_l2: Option<AtL2>,
     /// Cycles of the operating system's handler of a TLB miss, without the instructions LoadNode and HashCheck. For
-    /// designs in which the operating system loads chunk records; 0 by default.
+    /// designs in which the operating system loads page chunk records; 0 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_walk_cycles: Option<u64>,
     /// Clock interrupts of the operating system, one every `every_us` microseconds. Each interrupt costs `away_cycles`

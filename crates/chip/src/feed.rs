@@ -71,7 +71,7 @@ pub type Pages = Rc<RefCell<PageTable>>;
 pub struct ProgramFeed<S> {
     walker: Walker<S>,
     allowance: Allowance,
-    /// True if the source has ended or has no chunk at the moment.
+    /// True if the source has ended or has no batch at the moment.
     dry: bool,
     translation: Translation,
     attributes: Attributes,
@@ -132,9 +132,9 @@ impl<S: Supplier> ProgramFeed<S> {
         self.is_spent() || self.dry && !self.walker.is_waiting()
     }
 
-    /// Strand and number of the chunk that the program has executed in part.
-    pub fn begun_chunk(&self) -> Option<(Strand, u64)> {
-        self.walker.begun_chunk()
+    /// Strand and number of the batch that the program has executed in part.
+    pub fn begun_batch(&self) -> Option<(Strand, u64)> {
+        self.walker.begun_batch()
     }
 
     /// Memory clock or number of instructions that a trace of requests states for the last step.
@@ -157,7 +157,7 @@ impl<S: Supplier> ProgramFeed<S> {
         self.running.take_ended().into_iter().map(|process| self.process_id(process)).collect()
     }
 
-    /// The chunks of each process, according to the page tables.
+    /// The page chunks of each process, according to the page tables.
     pub fn owners(&self) -> PageOwners {
         PageOwners(Rc::clone(&self.translation.pages))
     }
@@ -212,7 +212,7 @@ impl<S: Supplier> Feed for ProgramFeed<S> {
                 }
                 Err(full) => trouble = Some(full),
             },
-            Event::Chunk { strand, stretch: next } => {
+            Event::Batch { strand, stretch: next } => {
                 *stretch = next;
                 if let Some(loads) = &mut shadow.borrow_mut().loads {
                     loads.meet(translation.spaces.program, strand);

@@ -9,7 +9,7 @@
 pub mod order;
 
 use crate::feed::counts::FeedCounts;
-use order::{LoadOrder, UnexecutedChunks};
+use order::{LoadOrder, UnexecutedBatches};
 use serde::Serialize;
 use units::VirtAddr;
 
@@ -66,7 +66,7 @@ pub struct LoadValues {
 impl LoadValues {
     /// Compares several programs, each given by the counters of its feeds. A store that a limit has cut off may explain a
     /// difference. `None` if no load was compared.
-    pub fn of(programs: &[FeedCounts], order: &LoadOrder, cut_off: &UnexecutedChunks) -> Option<LoadValues> {
+    pub fn of(programs: &[FeedCounts], order: &LoadOrder, cut_off: &UnexecutedBatches) -> Option<LoadValues> {
         let sum = |count: fn(&FeedCounts) -> u64| programs.iter().map(count).sum::<u64>();
         let (compared, different) = (sum(|fed| fed.load_values_checked), sum(|fed| fed.load_values_wrong));
         let in_other_order = order.explained(cut_off);
@@ -111,7 +111,7 @@ mod tests {
             threads,
             ..FeedCounts::default()
         };
-        LoadValues::of(&[fed], &order, &UnexecutedChunks::default()).unwrap()
+        LoadValues::of(&[fed], &order, &UnexecutedBatches::default()).unwrap()
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn load_values_that_were_not_compared_have_no_verdict() {
-        let nothing = (&LoadOrder::default(), &UnexecutedChunks::default());
+        let nothing = (&LoadOrder::default(), &UnexecutedBatches::default());
         assert_eq!(LoadValues::of(&[FeedCounts::default()], nothing.0, nothing.1), None);
     }
 }

@@ -1,15 +1,15 @@
 //! Last-level cache of a chip with a memory that permutes lines (HIDE, CryptoPage). The cache locks a line from its
-//! fill, or from a store to the line, until the line's chunk is permuted.
+//! fill, or from a store to the line, until the line's page chunk is permuted.
 //!
-//! The shadow holds the content of a locked line. When the chunk is permuted, memory receives this content, also of
-//! clean lines. Memory must return this content from then on.
+//! The shadow holds the content of a locked line. When the page chunk is permuted, memory receives this content, also
+//! of clean lines. Memory must return this content from then on.
 
 #[cfg(test)]
 mod tests;
 
 use crate::chip::Chip;
 use machine::llc::WayReservation;
-use protection::moving::{LINES_PER_CHUNK, LockingCache, Room};
+use protection::moving::{LINES_PER_PAGE_CHUNK, LockingCache, Room};
 use protection::planted::{ChipBug, PlantedBug};
 use protection::scheme::Scheme;
 use rustc_hash::FxHashSet;
@@ -103,7 +103,7 @@ impl LockingCache for ChipLocks {
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)> {
         let chip = self.chip();
         let lines = chip.llc.borrow_mut().locked_lines().unlock(chunk);
-        self.counted_as_read.borrow_mut().retain(|line| line.0 / LINES_PER_CHUNK != chunk);
+        self.counted_as_read.borrow_mut().retain(|line| line.0 / LINES_PER_PAGE_CHUNK != chunk);
         lines.into_iter().map(|line| (line, chip.goes_with_its_chunk(line))).collect()
     }
 
@@ -113,7 +113,9 @@ impl LockingCache for ChipLocks {
         }
         let chip = self.chip();
         let dirty: Vec<LineAddr> = chip.cores.nodes().iter().flat_map(|node| node.borrow().dirty_lines()).collect();
-        for line in dirty.into_iter().filter(|line| is_one(line.0 / LINES_PER_CHUNK) && self.has_stores_above(*line)) {
+        for line in
+            dirty.into_iter().filter(|line| is_one(line.0 / LINES_PER_PAGE_CHUNK) && self.has_stores_above(*line))
+        {
             let is_there = chip.llc.borrow_mut().locked_lines().store(line);
             debug_assert!(is_there, "an inclusive cache has each line that is above it");
         }
@@ -121,12 +123,13 @@ impl LockingCache for ChipLocks {
 
     fn drop_chunks(&self, is_one: &dyn Fn(u64) -> bool) {
         let chip = self.chip();
-        let lines: Vec<LineAddr> = chip.llc.borrow().lines().filter(|line| is_one(line.0 / LINES_PER_CHUNK)).collect();
+        let lines: Vec<LineAddr> =
+            chip.llc.borrow().lines().filter(|line| is_one(line.0 / LINES_PER_PAGE_CHUNK)).collect();
         for line in lines {
             let written = chip.cores.recall(line);
             debug_assert!(
                 written.is_none() || self.planted.has(ChipBug::StoresAboveUnlocked),
-                "a store above was not locked before its chunk was permuted"
+                "a store above was not locked before its page chunk was permuted"
             );
             chip.llc.borrow_mut().invalidate(line);
             debug_assert!(!chip.llc.borrow().holds(line), "a locked line stays when its context leaves");
@@ -154,18 +157,18 @@ impl LockingCache for ChipLocks {
 pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
     let Some(moving) = scheme.moving() else { return };
     chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
-    chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_CHUNK));
+    chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_PAGE_CHUNK));
     moving.lock_in(Rc::new(ChipLocks::new(chip, scheme.planted)));
 }
 
 impl Chip {
-    /// True if the last-level cache locks lines until the permutation of their chunk, so that lines are written to
-    /// memory only with their chunk.
+    /// True if the last-level cache locks lines until the permutation of their page chunk, so that lines are written to
+    /// memory only with their page chunk.
     pub fn locks_lines(&self) -> bool {
         self.llc.borrow().locks_lines()
     }
 
-    /// Content of a line that is written to memory with its chunk; memory must return it from here on.
+    /// Content of a line that is written to memory with its page chunk; memory must return it from here on.
     fn goes_with_its_chunk(&self, line: LineAddr) -> Line {
         self.cores.clean(line);
         self.to_memory(line)

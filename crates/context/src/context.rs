@@ -29,7 +29,7 @@ pub struct ProcessKeys {
     pub encryption: Key,
     /// K_m, from which the tags of lines are computed.
     pub authentication: Key,
-    /// K_p, which encrypts the records of chunks.
+    /// K_p, which encrypts the records of page chunks.
     pub records: Key,
 }
 

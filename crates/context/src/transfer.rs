@@ -10,8 +10,8 @@ impl ContextUnit {
     /// context.
     ///
     /// The caller passes the number of the process's lines that are locked in caches. The keys leave with the context,
-    /// so the chip could no longer permute a chunk of the process. Its chunks must be permuted, and its lines leave the
-    /// caches, before the export.
+    /// so the chip could no longer permute a page chunk of the process. Its page chunks must be permuted, and its lines
+    /// leave the caches, before the export.
     pub fn export(&mut self, buffer: usize, locked_lines: usize) -> Result<Vec<u8>, ContextError> {
         let process = self.context(Location::Buffer(buffer))?.process();
         if locked_lines > 0 && !self.planted.has(Bug::LockedLinesIgnored) {

@@ -109,17 +109,17 @@ impl ContextUnit {
             .ok_or(ContextError::NotOnChip { process })
     }
 
-    /// Returns the keys of a context, for a permutation of its chunks.
+    /// Returns the keys of a context, for a permutation of its page chunks.
     pub fn keys_of(&self, location: Location) -> Result<&ProcessKeys, ContextError> {
         Ok(self.context(location)?.keys())
     }
 
-    /// Returns the root of a context, for a permutation of its chunks.
+    /// Returns the root of a context, for a permutation of its page chunks.
     pub fn root_of(&self, location: Location) -> Result<&Root, ContextError> {
         Ok(self.context(location)?.root())
     }
 
-    /// Sets the root of a context after a permutation of one of its chunks, which another process may have forced.
+    /// Sets the root of a context after a permutation of one of its page chunks, which another process may have forced.
     pub fn set_root(&mut self, location: Location, root: Root) -> Result<(), ContextError> {
         self.context(location)?;
         let context = match location {

@@ -8,24 +8,24 @@
 
 pub mod batch;
 mod blocks;
-mod chunk;
 mod cipher;
 mod digest;
 mod key;
 mod mac;
 mod nonce;
+mod page_chunk;
 mod seed;
 #[cfg(test)]
 mod tests;
 
 pub use aes::{Aes128, Aes192, Aes256};
-pub use chunk::{CHUNK_LINE_BLOCKS, CHUNK_LINE_BYTES, ChunkCipher};
 pub use cipher::*;
 pub use des::TdesEde3;
 pub use digest::{SHA1_BYTES, sha1_of_pair, sha1_steps};
 pub use key::Key;
 pub use mac::*;
 pub use nonce::{COUNTER_BITS, Domain, LINE_NUMBER_BITS, Nonce};
+pub use page_chunk::{PAGE_CHUNK_LINE_BLOCKS, PAGE_CHUNK_LINE_BYTES, PageChunkCipher};
 pub use seed::{PageSeed, Seed};
 
 /// Bytes in one block of AES, and in every seed and nonce.

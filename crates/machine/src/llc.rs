@@ -140,7 +140,7 @@ impl Llc {
     }
 
     /// Marks a line as clean and keeps it; the caller writes it to memory. Returns true if the line was dirty. A cache
-    /// that locks lines keeps locked lines dirty until their chunk is permuted.
+    /// that locks lines keeps locked lines dirty until their page chunk is permuted.
     pub fn clean(&mut self, line: LineAddr) -> bool {
         let slot = self.tags.probe(line.0);
         slot.is_some_and(|slot| match self.locks {

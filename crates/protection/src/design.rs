@@ -78,8 +78,8 @@ pub struct Parts {
     /// The controller's speculation on the content of lines.
     #[serde(default, skip_serializing_if = "SpeculationDesign::is_left_out")]
     pub speculation: SpeculationDesign,
-    /// Permutation of lines among the slots of their chunk, if lines move. Moving lines have separate pads, tags and
-    /// records.
+    /// Permutation of lines among the slots of their page chunk, if lines move. Moving lines have separate pads, tags
+    /// and records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permutation: Option<PermutationDesign>,
 }

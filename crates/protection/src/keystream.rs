@@ -10,13 +10,13 @@ pub enum Keystream {
     Pad(Nonce, Line),
     /// The masks of these nonces together hide the hash of these lines: one tag.
     Masks(Box<[(Nonce, Line)]>),
-    /// The pad of a slot of a chunk hides a plaintext. The pad is computed from the chunk's random number.
-    OfChunk {
-        /// Number of the chunk.
+    /// The pad of a slot of a page chunk hides a plaintext. The pad is computed from the page chunk's random number.
+    OfPageChunk {
+        /// Number of the page chunk.
         chunk: u64,
-        /// R', drawn at the chunk's permutation.
+        /// R', drawn at the page chunk's permutation.
         number: u128,
-        /// Number of the slot in its chunk.
+        /// Number of the slot in its page chunk.
         slot: u8,
         /// Text that the pad hides.
         text: Line,

@@ -1,6 +1,6 @@
 //! Layout of memory: data at the bottom, then counters, tags, the tree from its leaves up, owners and bitmaps. In a
-//! memory with permuted lines, the data are followed by the records of chunks, by the tree over the records, and by the
-//! contexts of processes.
+//! memory with permuted lines, the data are followed by the records of page chunks, by the tree over the records, and
+//! by the contexts of processes.
 //!
 //! ```text
 //! 0            data_lines
@@ -37,7 +37,7 @@ pub struct Region {
     /// Number of slots in the region.
     pub lines: u64,
     /// Number of lines that one slot serves. For nodes of the tree, these are children. For all other roles, they are
-    /// data lines; all slots of a record together serve the data lines of its chunk.
+    /// data lines; all slots of a record together serve the data lines of its page chunk.
     pub serves: u64,
 }
 

@@ -22,14 +22,14 @@ pub enum Reuse {
     Pad(Nonce),
     /// The mask of this nonce hid two hashes, possibly together with masks of other lines under the same tag.
     Mask(Nonce),
-    /// The random number of a chunk's pads was drawn twice, or a pad under this number hid two plaintexts.
-    OfChunk(u128),
+    /// The random number of a page chunk's pads was drawn twice, or a pad under this number hid two plaintexts.
+    OfPageChunk(u128),
 }
 
-/// Texts hidden by the pads of a chunk under their present number, by slot. The ledger keeps earlier numbers without
-/// their texts.
+/// Texts hidden by the pads of a page chunk under their present number, by slot. The ledger keeps earlier numbers
+/// without their texts.
 #[derive(Clone)]
-struct ChunkPads {
+struct PageChunkPads {
     number: u128,
     hidden: FxHashMap<u8, Line>,
 }
@@ -40,8 +40,8 @@ pub struct Ledger {
     padded: FxHashMap<Nonce, Line>,
     masked: FxHashSet<Nonce>,
     tagged: FxHashMap<ArrayVec<Nonce, GROUP_MAX>, ArrayVec<Line, GROUP_MAX>>,
-    chunks: FxHashMap<u64, ChunkPads>,
-    /// All random numbers from which pads of chunks were computed.
+    chunks: FxHashMap<u64, PageChunkPads>,
+    /// All random numbers from which pads of page chunks were computed.
     numbers: FxHashSet<u128>,
     reuse: Option<Reuse>,
 }
@@ -52,7 +52,7 @@ impl Ledger {
         let reuse = match keystream {
             Keystream::Pad(nonce, plaintext) => self.pad(&nonce, &plaintext),
             Keystream::Masks(lines) => self.masks(&lines),
-            Keystream::OfChunk { chunk, number, slot, text } => self.of_chunk(chunk, number, (slot, &text)),
+            Keystream::OfPageChunk { chunk, number, slot, text } => self.of_chunk(chunk, number, (slot, &text)),
         };
         self.reuse = self.reuse.or(reuse);
     }
@@ -65,13 +65,13 @@ impl Ledger {
     fn of_chunk(&mut self, chunk: u64, number: u128, (slot, text): (u8, &Line)) -> Option<Reuse> {
         let is_current = self.chunks.get(&chunk).is_some_and(|pads| pads.number == number);
         if !is_current {
-            self.chunks.insert(chunk, ChunkPads { number, hidden: FxHashMap::default() });
+            self.chunks.insert(chunk, PageChunkPads { number, hidden: FxHashMap::default() });
             if !self.numbers.insert(number) {
-                return Some(Reuse::OfChunk(number));
+                return Some(Reuse::OfPageChunk(number));
             }
         }
         let before = self.chunks.get_mut(&chunk)?.hidden.insert(slot, *text);
-        before.filter(|before| before != text).map(|_| Reuse::OfChunk(number))
+        before.filter(|before| before != text).map(|_| Reuse::OfPageChunk(number))
     }
 
     fn masks(&mut self, lines: &[(Nonce, Line)]) -> Option<Reuse> {
@@ -123,19 +123,19 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_reports_reuse_of_chunk_pads_and_of_replaced_chunk_numbers() {
+    fn the_ledger_reports_reuse_of_page_chunk_pads_and_of_replaced_page_chunk_numbers() {
         let reuse = |notes: &[(u64, u128, u8, u8)]| {
             let mut ledger = Ledger::default();
             for (chunk, number, slot, text) in notes.iter().copied() {
-                ledger.note(Keystream::OfChunk { chunk, number, slot, text: [text; 64] });
+                ledger.note(Keystream::OfPageChunk { chunk, number, slot, text: [text; 64] });
             }
             ledger.reuse()
         };
         assert_eq!(reuse(&[(1, 5, 0, 1), (1, 5, 1, 2), (1, 5, 0, 1), (1, 6, 0, 9), (2, 7, 0, 1)]), None);
-        let twice = Some(Reuse::OfChunk(5));
+        let twice = Some(Reuse::OfPageChunk(5));
         assert_eq!(reuse(&[(1, 5, 0, 1), (1, 5, 0, 2)]), twice, "two texts in one slot");
         assert_eq!(reuse(&[(1, 5, 0, 1), (1, 6, 0, 2), (1, 5, 0, 1)]), twice, "a number that was over");
-        assert_eq!(reuse(&[(1, 5, 0, 1), (2, 5, 9, 1)]), twice, "another chunk's number");
+        assert_eq!(reuse(&[(1, 5, 0, 1), (2, 5, 9, 1)]), twice, "another page chunk's number");
     }
 
     #[test]

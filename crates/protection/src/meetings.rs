@@ -17,7 +17,7 @@ pub enum Mechanism {
     OutdatedRoot,
     /// A line gets the machine's start-up content.
     Boot,
-    /// Permutation of a chunk.
+    /// Permutation of a page chunk.
     Permutation,
     /// Switch of secure processes.
     ContextSwitch,

@@ -40,7 +40,7 @@ impl Placement {
 }
 
 impl DataSlot {
-    /// Returns a line with the slot that the record of its chunk gives.
+    /// Returns a line with the slot that the record of its page chunk gives.
     pub(crate) fn by_record(line: LineAddr, slot: Slot) -> DataSlot {
         DataSlot { line, slot, moves: true }
     }

@@ -32,18 +32,18 @@ macro_rules! bugs {
 mod bug;
 mod caught;
 mod chip_bug;
-mod chunk_bug;
 mod first_for_all;
 mod last_block;
+mod page_chunk_bug;
 mod session_bug;
 mod short_pad;
 
 pub use bug::Bug;
 pub use chip_bug::ChipBug;
-pub use chunk_bug::ChunkBug;
 use crypto::{LineCipher, LineMac};
 use first_for_all::{FirstBlockForAll, FirstChunkForAll};
 pub(crate) use last_block::without_last_block;
+pub use page_chunk_bug::PageChunkBug;
 pub use session_bug::SessionBug;
 use short_pad::ShortPad;
 

@@ -44,7 +44,8 @@ pub enum Role {
     Owner,
     /// Bitmaps of lines with re-ordered words.
     Bitmap,
-    /// Records of chunks: the slot of each line of a chunk, and the numbers under which its lines are encrypted.
+    /// Records of page chunks: the slot of each line of a page chunk, and the numbers under which its lines are
+    /// encrypted.
     Record,
     /// Encrypted contexts of secure processes that are outside the chip.
     Context,
@@ -66,7 +67,7 @@ pub enum Kind {
     Owners,
     /// Bitmaps of re-ordered lines.
     Bitmaps,
-    /// Records of chunks that are permuted.
+    /// Records of page chunks that are permuted.
     Records,
     /// Encrypted contexts of processes.
     Contexts,

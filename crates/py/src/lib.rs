@@ -90,7 +90,7 @@ fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
 fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<String> {
     let path = PathBuf::from(path);
     let read = interruptible(py, &callback, move |progress| {
-        programs::read_trace(&path, |chunks| progress.notify(serde_json::json!({ "chunks": chunks })))
+        programs::read_trace(&path, |batches| progress.notify(serde_json::json!({ "chunks": batches })))
     })?;
     to_json(&read.map_err(refused)?)
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use units::Bytes;
 use workload::live::{Ender, HostWork, Input, Live, LiveOptions, Output, QemuObserver};
-use workload::stream::Chunk;
+use workload::stream::Batch;
 use workload::trace::{Totals, TraceCounter, TraceReader};
 use workload::{Origin, Persistent, Source, WorkloadError, kernels, stored};
 
@@ -204,14 +204,14 @@ impl From<TraceCopy> for Box<dyn Source> {
 }
 
 impl Source for TraceCopy {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        let chunk = self.source.next_chunk()?;
-        if chunk.is_none() {
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        let batch = self.source.next_batch()?;
+        if batch.is_none() {
             // All other fields of the origin are final from the beginning.
             let Origin { finish, restarts, ref suspects, .. } = *self.source.origin();
             self.origin = Origin { finish, restarts, suspects: suspects.clone(), ..self.origin.clone() };
         }
-        Ok(chunk)
+        Ok(batch)
     }
 
     fn origin(&self) -> &Origin {
@@ -233,13 +233,13 @@ pub struct TraceInfo {
     totals: Totals,
 }
 
-/// Reads a whole trace, and so checks it. `progress` gets the number of chunks so far.
+/// Reads a whole trace, and so checks it. `progress` gets the number of batches so far.
 pub fn read_trace(path: &Path, mut progress: impl FnMut(u64)) -> Result<TraceInfo, WorkloadError> {
     let format = stored::recognise(path)?;
     let mut source = stored::open(path, 1, Persistent::All)?;
     let mut counter = TraceCounter::default();
-    while let Some(chunk) = source.next_chunk()? {
-        counter.add(&chunk);
+    while let Some(batch) = source.next_batch()? {
+        counter.add(&batch);
         progress(counter.totals().chunks);
     }
     // The size of the file is usually available after reading it. Without it, the other figures are still useful.

@@ -8,11 +8,11 @@
 //! Callbacks never unwind into QEMU: a panic ends the process with a message.
 //!
 //! Known limits:
-//! - If threads or processes race for a line, the recorder sends their accesses in the order of their chunks.
+//! - If threads or processes race for a line, the recorder sends their accesses in the order of their batches.
 //! - If an instruction faults in the middle of a block, the recorder sends neither this instruction nor the
 //!   instructions since the block's last access to memory.
 //! - If a fault or another process's signal ends a process, the words that each thread has not yet published are lost:
-//!   at most one chunk.
+//!   at most one batch.
 //! - Recordings do not contain kernel code and wrong-path execution.
 
 mod blocks;

@@ -88,12 +88,12 @@ pub struct ProcessMemory {
 pub struct ThreadOutput<'a> {
     /// Thread that sends the words.
     pub thread: &'a mut Thread,
-    /// Ring that receives its chunks.
+    /// Ring that receives its batches.
     pub ring: &'a Ring,
 }
 
 impl ThreadOutput<'_> {
-    /// Adds one record to the thread's chunk.
+    /// Adds one record to the thread's batch.
     pub fn push(&mut self, record: &[u64]) {
         self.thread.push(self.ring, record);
     }
@@ -297,7 +297,7 @@ impl ProcessMemory {
             numbered.filter(|(line, content)| first_stores.contains(line) || content.iter().any(|word| *word != 0))
         };
         let sent: u64 = lines().fold(0, |sent, (line, _)| sent | 1 << (line % PAGE_LINES));
-        // The page and its content share a chunk, so that no access of another process to the same object is between
+        // The page and its content share a batch, so that no access of another process to the same object is between
         // them.
         output.thread.make_room(output.ring, 4 + sent.count_ones() as usize * (1 + LINE_WORDS));
         output.push(&[word::control(Control::Page, detail.pack(), address), object, index, sent]);

@@ -244,7 +244,7 @@ impl Recorder {
                 self.blocks
                     .mark_handler(handler, if faults { EntryEffect::FaultHandler } else { EntryEffect::Handler });
             }
-            // Signals end processes without notice, and a child's chunks must follow the earlier words of its parent.
+            // Signals end processes without notice, and a child's batches must follow the earlier words of its parent.
             libc::SYS_kill
             | libc::SYS_tkill
             | libc::SYS_tgkill

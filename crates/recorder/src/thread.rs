@@ -1,11 +1,11 @@
-//! One thread of the program: the chunk that it is filling, and whether the thread is being recorded at the moment.
+//! One thread of the program: the batch that it is filling, and whether the thread is being recorded at the moment.
 //!
 //! Recording starts and stops only at the entry of a block, so that a block is recorded wholly or not at all.
 
 use crate::blocks::CodeBlock;
 use crate::position::{InstructionId, Position};
 use crate::unfenced::Unfenced;
-use wire::ring::{CHUNK_WORDS, Phase, Ring};
+use wire::ring::{BATCH_WORDS, Phase, Ring};
 use wire::word::{self, Control};
 
 /// Exit status of a process that the simulator does not want any more.
@@ -66,7 +66,7 @@ impl Thread {
             phase: Phase::Outside,
             quota: 0,
             sent_blocks: Vec::new(),
-            words: Vec::with_capacity(CHUNK_WORDS),
+            words: Vec::with_capacity(BATCH_WORDS),
         };
         if number > 0 {
             thread.words.push(word::control(Control::Thread, 0, 0));
@@ -123,7 +123,7 @@ impl Thread {
         word.is_some_and(|word| word >> (block.id % 64) & 1 != 0)
     }
 
-    /// Sends a block to the simulator. Every thread does this separately: the chunk of another thread may be published
+    /// Sends a block to the simulator. Every thread does this separately: the batch of another thread may be published
     /// later.
     pub fn send_block(&mut self, ring: &Ring, block: &CodeBlock) {
         let word = block.id as usize / 64;
@@ -134,10 +134,10 @@ impl Thread {
         self.push(ring, block.record());
     }
 
-    /// Adds one record to the thread's chunk. If the record does not fit, publishes the chunk first.
+    /// Adds one record to the thread's batch. If the record does not fit, publishes the batch first.
     #[inline]
     pub fn push(&mut self, ring: &Ring, record: &[u64]) {
-        if self.words.len() + record.len() > CHUNK_WORDS {
+        if self.words.len() + record.len() > BATCH_WORDS {
             self.publish(ring);
         }
         self.words.extend_from_slice(record);
@@ -145,7 +145,7 @@ impl Thread {
 
     /// Makes room for this number of words, so that they are published together.
     pub fn make_room(&mut self, ring: &Ring, words: usize) {
-        if self.words.len() + words > CHUNK_WORDS {
+        if self.words.len() + words > BATCH_WORDS {
             self.publish(ring);
         }
     }
@@ -162,8 +162,8 @@ impl Thread {
         self.words.clear();
     }
 
-    /// Ends the chunk after a wait for another strand, even if it has no words: so the next chunk begins after the
-    /// chunks that the other strand has published before.
+    /// Ends the batch after a wait for another strand, even if it has no words: so the next batch begins after the
+    /// batches that the other strand has published before.
     pub fn end_wait(&mut self, ring: &Ring) {
         if self.words.is_empty() && self.recording {
             let _ = ring.publish(self.process, self.number, &[]);

@@ -248,8 +248,8 @@ impl<S: Source + 'static> CoreTask<S> {
         }
     }
 
-    /// Wakes the idle cores of the program if this core has consumed chunks that were kept for it, or if the program is
-    /// spent.
+    /// Wakes the idle cores of the program if this core has consumed batches that were kept for it, or if the program
+    /// is spent.
     fn wake_idle(&self, spent: bool) {
         let mut idle = self.team.idle.borrow_mut();
         let dealer = self.team.dealer.borrow();

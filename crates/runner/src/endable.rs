@@ -5,18 +5,18 @@
 //!
 //! Several designs that run separate executions are at different positions when the user ends the run. The execution
 //! that is furthest ahead determines the end of the program. The other designs continue to that position, so that all
-//! designs have executed the same chunks.
+//! designs have executed the same batches.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Bytes;
-use workload::stream::Chunk;
+use workload::stream::Batch;
 use workload::{Origin, Source, WorkloadError};
 
 /// State shared by all executions of one program.
 #[derive(Debug, Default)]
 struct EndSwitchState {
     is_on: bool,
-    /// Number of chunks that the execution furthest ahead has supplied.
+    /// Number of batches that the execution furthest ahead has supplied.
     furthest: u64,
 }
 
@@ -29,7 +29,7 @@ impl EndSwitch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends each source as soon as it has supplied as many chunks as the source that is furthest ahead.
+    /// Ends each source as soon as it has supplied as many batches as the source that is furthest ahead.
     pub fn end(&self) {
         self.shared().is_on = true;
     }
@@ -39,7 +39,7 @@ impl EndSwitch {
         self.shared().is_on
     }
 
-    /// Returns true if a source that has supplied `handed_out` chunks may supply another.
+    /// Returns true if a source that has supplied `handed_out` batches may supply another.
     fn admits_another(&self, handed_out: u64) -> bool {
         let mut shared = self.shared();
         if shared.is_on && handed_out >= shared.furthest {
@@ -65,12 +65,12 @@ impl<S: Source> Endable<S> {
 }
 
 impl<S: Source> Source for Endable<S> {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
         if !self.switch.admits_another(self.handed_out) {
             return Ok(None);
         }
         self.handed_out += 1;
-        match self.source.next_chunk() {
+        match self.source.next_batch() {
             // The caller may have killed a live program to end it: the error is then the requested end.
             Err(_) if self.switch.is_on() => Ok(None),
             other => other,

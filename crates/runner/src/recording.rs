@@ -1,4 +1,4 @@
-//! Stores an execution in a file while the user watches. The source may be a program that produces no chunk for a while, so a separate
+//! Stores an execution in a file while the user watches. The source may be a program that produces no batch for a while, so a separate
 //! thread reads it and the caller's thread calls `watch`.
 
 use crate::endable::{EndSwitch, Endable};
@@ -56,8 +56,8 @@ fn start(
     let watcher = thread::current();
     thread::spawn(move || {
         let mut writer = TraceWriter::create(&path, source.origin())?;
-        while let Some(chunk) = source.next_chunk()? {
-            writer.write(&chunk)?;
+        while let Some(batch) = source.next_batch()? {
+            writer.write(&batch)?;
             instructions.store(writer.totals().instructions, Ordering::Relaxed);
         }
         if give_up.is_on() {
@@ -94,7 +94,7 @@ mod tests {
         let path = path("ended");
         let totals = record_trace(endless(), &path, |_| Command::EndProgram).unwrap().unwrap();
         let mut reader = TraceReader::open(&path).unwrap();
-        while reader.next_chunk().unwrap().is_some() {}
+        while reader.next_batch().unwrap().is_some() {}
         assert_eq!(reader.totals(), totals);
         assert_eq!(reader.origin().finish, Finish::LimitReached);
         std::fs::remove_file(path).unwrap();

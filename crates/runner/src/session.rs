@@ -1,6 +1,6 @@
 //! Runs several designs on the same programs, one thread for each design.
 //!
-//! One program has one execution: all designs get the same chunks, so they run the same instructions, and the slowest
+//! One program has one execution: all designs get the same batches, so they run the same instructions, and the slowest
 //! design determines the speed. With several programs at once, each design has separate executions of the same
 //! programs. A shared execution could deadlock, because the designs let the programs progress at different rates. A
 //! `Pace` limits the difference between the designs in executed instructions. If the user ends a session early, each

@@ -1,10 +1,11 @@
-//! The ring: a fixed number of chunks in shared memory, filled by every thread of every recorded process and emptied by
-//! one simulator.
+//! The ring: a fixed number of batches in shared memory, filled by every thread of every recorded process and emptied
+//! by one simulator.
 //!
-//! A producer fills a private chunk and then publishes it: it draws a ticket, waits until the slot of that ticket is
-//! free, copies the chunk, and marks the slot. The simulator reads chunks in the order of their tickets. When all slots
-//! are full, the program waits; the program is delayed in no other way. The `turn` of a slot states its owner: ticket
-//! `t` while the slot is free for `t`, `t + 1` when it holds that chunk, `t + slots` when the chunk has been read.
+//! A producer fills a private batch and then publishes it: it draws a ticket, waits until the slot of that ticket is
+//! free, copies the batch, and marks the slot. The simulator reads batches in the order of their tickets. When all
+//! slots are full, the program waits; the program is delayed in no other way. The `turn` of a slot states its owner:
+//! ticket `t` while the slot is free for `t`, `t + 1` when it holds that batch, `t + slots` when the batch has been
+//! read.
 //!
 //! The header contains the sizes, and [`Ring::open`] checks them, so that it refuses and does not misread another
 //! version.
@@ -28,8 +29,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
 use tickets::Tickets;
 
-/// Words in one chunk: 64 KB with the header of its slot.
-pub const CHUNK_WORDS: usize = 8192 - 8;
+/// Words in one batch: 64 KB with the header of its slot.
+pub const BATCH_WORDS: usize = 8192 - 8;
 const SLOTS: usize = 64;
 const MAGIC: u64 = u64::from_le_bytes(*b"casemate");
 const VERSION: u32 = 4;
@@ -70,7 +71,7 @@ struct Header {
     magic: u64,
     version: u32,
     slots: u32,
-    chunk_words: u32,
+    batch_words: u32,
     consumer: u32,
     skip: u64,
     limit: u64,
@@ -108,7 +109,7 @@ struct RingEntry {
     process: AtomicU32,
     thread: AtomicU32,
     words: AtomicU32,
-    data: [AtomicU64; CHUNK_WORDS],
+    data: [AtomicU64; BATCH_WORDS],
 }
 
 const RING_BYTES: usize = size_of::<Header>() + SLOTS * size_of::<RingEntry>();
@@ -117,14 +118,14 @@ const RING_BYTES: usize = size_of::<Header>() + SLOTS * size_of::<RingEntry>();
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClosedRing;
 
-/// A chunk as a thread published it.
+/// A batch as a thread published it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RawChunk {
+pub struct RawBatch {
     /// Number of the process image.
     pub process: u32,
     /// Number of the thread in the image.
     pub thread: u32,
-    /// Words of the chunk: whole records.
+    /// Words of the batch: whole records.
     pub words: Vec<u64>,
 }
 
@@ -146,7 +147,7 @@ impl Ring {
         unsafe {
             (*header).version = VERSION;
             (*header).slots = SLOTS as u32;
-            (*header).chunk_words = CHUNK_WORDS as u32;
+            (*header).batch_words = BATCH_WORDS as u32;
             (*header).consumer = std::process::id();
             (*header).skip = settings.skip;
             (*header).limit = settings.limit;
@@ -170,8 +171,8 @@ impl Ring {
             return Err(refused());
         }
         let header = ring.header();
-        let sizes = (header.magic, header.version, header.slots as usize, header.chunk_words as usize);
-        if sizes == (MAGIC, VERSION, SLOTS, CHUNK_WORDS) { Ok(ring) } else { Err(refused()) }
+        let sizes = (header.magic, header.version, header.slots as usize, header.batch_words as usize);
+        if sizes == (MAGIC, VERSION, SLOTS, BATCH_WORDS) { Ok(ring) } else { Err(refused()) }
     }
 
     /// Returns the path by which other processes open the ring while its creator keeps it, or `None` in another
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_of_several_threads_pass_the_ring_whole_and_in_each_threads_order() {
+    fn batches_of_several_threads_pass_the_ring_whole_and_in_each_threads_order() {
         let (mut reader, writer) = ring(RecordingSettings { limit: u64::MAX, ..RecordingSettings::default() });
         let mut next = [0; 4];
         std::thread::scope(|scope| {
@@ -247,9 +248,9 @@ mod tests {
                 scope.spawn(move || (0..100).for_each(|n| writer.publish(0, thread, &[n, n + 1]).unwrap()));
             }
             while next != [100; 4] {
-                let Some(chunk) = reader.take() else { continue };
-                let expected = &mut next[chunk.thread as usize];
-                assert_eq!(chunk.words, [*expected, *expected + 1]);
+                let Some(batch) = reader.take() else { continue };
+                let expected = &mut next[batch.thread as usize];
+                assert_eq!(batch.words, [*expected, *expected + 1]);
                 *expected += 1;
             }
         });
@@ -277,7 +278,7 @@ mod tests {
         dead.wait().unwrap();
         writer.header().tickets.0.draw(killed);
         std::thread::scope(|scope| {
-            // The last chunk waits for the slot of the dead process.
+            // The last batch waits for the slot of the dead process.
             let last = scope.spawn(|| {
                 (1..SLOTS as u64).try_for_each(|n| writer.publish(0, 0, &[n]))?;
                 writer.publish(0, 0, &[7])
@@ -285,7 +286,7 @@ mod tests {
             let end = std::time::Instant::now() + Duration::from_secs(60);
             let mut words = Vec::new();
             while words.len() < SLOTS {
-                words.extend(reader.take().map(|chunk| chunk.words[0]));
+                words.extend(reader.take().map(|batch| batch.words[0]));
                 assert!(std::time::Instant::now() < end, "the reader waits for a dead process: {}", words.len());
             }
             assert_eq!(words.last(), Some(&7));

@@ -7,7 +7,7 @@
 //! | 2 | block  | 32-47 number of its instructions, 0-31 block number | |
 //! | 3 | control | 56-61 kind ([`Control`]), 48-55 detail, 0-47 operand | see [`Control`] |
 //!
-//! A word and the payload after it are one record. A record never crosses from one chunk into the next.
+//! A word and the payload after it are one record. A record never crosses from one batch into the next.
 
 /// Bytes in the line that a [`Control::Line`] record carries.
 pub const LINE_BYTES: usize = 64;

@@ -26,12 +26,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn measure(name: &str, settings: &BTreeMap<String, String>) -> Result<(), Box<dyn Error>> {
     let opened = Instant::now();
     let mut source = kernels::open(name, settings, 1)?;
-    let mut chunk = source.next_chunk()?;
+    let mut batch = source.next_batch()?;
     let started = Instant::now();
     let mut instructions = 0;
-    while let Some(current) = chunk.filter(|_| instructions < INSTRUCTIONS) {
+    while let Some(current) = batch.filter(|_| instructions < INSTRUCTIONS) {
         instructions += count(&current.words);
-        chunk = source.next_chunk()?;
+        batch = source.next_batch()?;
     }
     let speed = instructions as f64 / started.elapsed().as_secs_f64() / 1e6;
     let start_ms = (started - opened).as_millis();
@@ -39,7 +39,7 @@ fn measure(name: &str, settings: &BTreeMap<String, String>) -> Result<(), Box<dy
     Ok(())
 }
 
-/// Counts the instructions of all blocks that the chunk enters.
+/// Counts the instructions of all blocks that the batch enters.
 fn count(words: &[u64]) -> u64 {
     let mut rest = words;
     let mut instructions = 0;

@@ -3,17 +3,17 @@
 use casemate_workload::Origin;
 use casemate_workload::Source;
 use casemate_workload::WorkloadError;
-use casemate_workload::stream::Chunk;
+use casemate_workload::stream::Batch;
 use casemate_workload::trace::TraceReader;
 use casemate_workload::walker::{Event, Walker};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Chunks that were read before the walk, so that the second measurement excludes reading.
-struct Read(std::vec::IntoIter<Arc<Chunk>>, Origin);
+/// Batches that were read before the walk, so that the second measurement excludes reading.
+struct Read(std::vec::IntoIter<Arc<Batch>>, Origin);
 
 impl Source for Read {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
         Ok(self.0.next())
     }
 
@@ -26,9 +26,9 @@ fn main() -> Result<(), WorkloadError> {
     let path = std::env::args_os().nth(1).unwrap_or_default();
     let start = Instant::now();
     let mut reader = TraceReader::open(path.as_ref())?;
-    let mut chunks = Vec::new();
-    while let Some(chunk) = reader.next_chunk()? {
-        chunks.push(chunk);
+    let mut batches = Vec::new();
+    while let Some(batch) = reader.next_batch()? {
+        batches.push(batch);
     }
     let origin = reader.origin().clone();
     println!("{:#?}", origin);
@@ -36,7 +36,7 @@ fn main() -> Result<(), WorkloadError> {
 
     let start = Instant::now();
     let (mut steps, mut accesses) = (0_u64, 0_usize);
-    let mut walker = Walker::new(Read(chunks.into_iter(), origin));
+    let mut walker = Walker::new(Read(batches.into_iter(), origin));
     while let Some(event) = walker.next()? {
         if let Event::Instruction(step) = event {
             steps += 1;

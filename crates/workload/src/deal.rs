@@ -1,23 +1,23 @@
-//! Distributes (deals) the strands of one execution to several cores; each core runs the chunks of its strands.
+//! Distributes (deals) the strands of one execution to several cores; each core runs the batches of its strands.
 //!
-//! A recording is one list of chunks, in which the strands (threads, and the processes that a program starts) take
+//! A recording is one list of batches, in which the strands (threads, and the processes that a program starts) take
 //! turns. A strand is assigned to the core with the fewest strands that have not ended (the first of several) and stays
-//! on this core. Strands of one core take turns as recorded. When a core requests its next chunk, the dealer keeps
-//! earlier chunks of other cores for them. The cores' progress differs by at most [`KEPT_WORDS_MAX`]: while the dealer
-//! keeps more, a core without chunks is idle. The recording does not show in which order the strands waited for each
+//! on this core. Strands of one core take turns as recorded. When a core requests its next batch, the dealer keeps
+//! earlier batches of other cores for them. The cores' progress differs by at most [`KEPT_WORDS_MAX`]: while the dealer
+//! keeps more, a core without batches is idle. The recording does not show in which order the strands waited for each
 //! other. The limit keeps the simulated order close to it.
 //!
-//! The dealer numbers the chunks in recorded order and determines the chunk after which each began (`deal/order.rs`). A
-//! copied process begins when its parent has reached the call that makes the copy (`deal/births.rs`).
+//! The dealer numbers the batches in recorded order and determines the batch after which each began (`deal/order.rs`).
+//! A copied process begins when its parent has reached the call that makes the copy (`deal/births.rs`).
 
 mod births;
 mod order;
 
 use crate::error::WorkloadError;
 use crate::source::{Origin, Source, Stretch, Supplier, Supply};
-use crate::stream::{Chunk, Strand};
+use crate::stream::{Batch, Strand};
 use births::Births;
-use order::ChunkOrder;
+use order::BatchOrder;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -25,18 +25,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use wire::word::{self, Control, TraceWord};
 
-/// Maximum words kept for other cores, 8 MB: some hundred thousand instructions. A chunk that exceeds this limit is
+/// Maximum words kept for other cores, 8 MB: some hundred thousand instructions. A batch that exceeds this limit is
 /// kept as a whole.
 pub const KEPT_WORDS_MAX: usize = 1 << 20;
 
 /// Deals one source to several cores.
 pub struct Dealer<S> {
     source: S,
-    order: ChunkOrder,
+    order: BatchOrder,
     births: Births,
-    hands: Vec<VecDeque<(Arc<Chunk>, Stretch)>>,
+    hands: Vec<VecDeque<(Arc<Batch>, Stretch)>>,
     kept_words: usize,
-    /// Number of chunks handed out or kept so far.
+    /// Number of batches handed out or kept so far.
     progress: u64,
     /// Index of the core of each strand.
     cores: FxHashMap<Strand, usize>,
@@ -55,7 +55,7 @@ pub struct Hand<S> {
 pub fn deal<S: Source>(source: S, cores: usize) -> (Rc<RefCell<Dealer<S>>>, Vec<Hand<S>>) {
     let dealer = Dealer {
         source,
-        order: ChunkOrder::default(),
+        order: BatchOrder::default(),
         births: Births::new(cores),
         hands: vec![VecDeque::new(); cores],
         kept_words: 0,
@@ -75,10 +75,10 @@ impl<S: Source> Dealer<S> {
         self.source.origin()
     }
 
-    /// Strands of the chunks that no core has received yet, with the numbers of these chunks.
+    /// Strands of the batches that no core has received yet, with the numbers of these batches.
     pub fn waiting(&self) -> Vec<(Strand, u64)> {
-        let chunks = self.hands.iter().flatten().filter(|(chunk, _)| !chunk.words.is_empty());
-        chunks.map(|(chunk, stretch)| (chunk.strand, stretch.number)).collect()
+        let batches = self.hands.iter().flatten().filter(|(batch, _)| !batch.words.is_empty());
+        batches.map(|(batch, stretch)| (batch.strand, stretch.number)).collect()
     }
 
     /// Number of strands so far.
@@ -91,7 +91,7 @@ impl<S: Source> Dealer<S> {
         self.progress
     }
 
-    /// True if a core without chunks may request more.
+    /// True if a core without batches may request more.
     pub fn has_room(&self) -> bool {
         self.kept_words < KEPT_WORDS_MAX
     }
@@ -100,14 +100,14 @@ impl<S: Source> Dealer<S> {
         self.progress += u64::from(self.births.ask(core));
         loop {
             let next = self.hands[core].front();
-            if next.is_some_and(|(chunk, _)| !self.births.may_begin(chunk)) {
+            if next.is_some_and(|(batch, _)| !self.births.may_begin(batch)) {
                 return Ok(Supply::Later);
             }
-            if let Some((chunk, stretch)) = self.hands[core].pop_front() {
-                self.births.hand_out(core, &chunk);
+            if let Some((batch, stretch)) = self.hands[core].pop_front() {
+                self.births.hand_out(core, &batch);
                 self.progress += 1;
-                self.kept_words -= chunk.words.len();
-                return Ok(Supply::Chunk(chunk, stretch));
+                self.kept_words -= batch.words.len();
+                return Ok(Supply::Batch(batch, stretch));
             }
             if self.ended {
                 return Ok(Supply::End);
@@ -115,33 +115,33 @@ impl<S: Source> Dealer<S> {
             if !self.has_room() {
                 return Ok(Supply::Later);
             }
-            match self.source.next_chunk()? {
-                Some(chunk) => self.keep(chunk),
+            match self.source.next_batch()? {
+                Some(batch) => self.keep(batch),
                 None => self.ended = true,
             }
         }
     }
 
-    /// Puts a chunk into the hand of its strand's core. All cores get blocks: their strands may be of the same
+    /// Puts a batch into the hand of its strand's core. All cores get blocks: their strands may be of the same
     /// process.
-    fn keep(&mut self, chunk: Arc<Chunk>) {
-        let owner = self.core_of(chunk.strand);
-        let stretch = self.order.number(&chunk);
-        self.births.keep(&chunk);
+    fn keep(&mut self, batch: Arc<Batch>) {
+        let owner = self.core_of(batch.strand);
+        let stretch = self.order.number(&batch);
+        self.births.keep(&batch);
         self.progress += 1;
-        if !chunk.new_blocks.is_empty() && self.hands.len() > 1 {
-            let blocks = Chunk { strand: chunk.strand, new_blocks: chunk.new_blocks.clone(), words: Vec::new() };
+        if !batch.new_blocks.is_empty() && self.hands.len() > 1 {
+            let blocks = Batch { strand: batch.strand, new_blocks: batch.new_blocks.clone(), words: Vec::new() };
             let blocks = Arc::new(blocks);
             for (_, hand) in self.hands.iter_mut().enumerate().filter(|(core, _)| *core != owner) {
                 hand.push_back((blocks.clone(), stretch));
             }
         }
-        let last = chunk.words.last().map(|last| word::parse(*last));
+        let last = batch.words.last().map(|last| word::parse(*last));
         if matches!(last, Some(TraceWord::Control { which: Some(Control::Ended), .. })) {
             self.live[owner] = self.live[owner].saturating_sub(1);
         }
-        self.kept_words += chunk.words.len();
-        self.hands[owner].push_back((chunk, stretch));
+        self.kept_words += batch.words.len();
+        self.hands[owner].push_back((batch, stretch));
     }
 
     fn core_of(&mut self, strand: Strand) -> usize {
@@ -165,23 +165,23 @@ mod tests {
     use super::*;
     use crate::testing::{Listed, block};
 
-    fn chunk(process: u32, thread: u32, words: Vec<u64>) -> Chunk {
-        Chunk { strand: Strand { process, thread }, words, ..Chunk::default() }
+    fn batch(process: u32, thread: u32, words: Vec<u64>) -> Batch {
+        Batch { strand: Strand { process, thread }, words, ..Batch::default() }
     }
 
-    /// Returns the words of all chunks that a hand receives until its supply pauses or ends.
+    /// Returns the words of all batches that a hand receives until its supply pauses or ends.
     fn words(hand: &mut Hand<Listed>) -> Vec<u64> {
         let mut words = Vec::new();
-        while let Supply::Chunk(chunk, _) = hand.supply().unwrap() {
-            words.extend(&chunk.words);
+        while let Supply::Batch(batch, _) = hand.supply().unwrap() {
+            words.extend(&batch.words);
         }
         words
     }
 
     #[test]
-    fn each_core_receives_the_chunks_of_its_thread_in_order() {
-        let chunks = (0..12).map(|n| chunk(0, n % 3, vec![n.into()])).collect();
-        let (_, mut hands) = deal(Listed::new(chunks), 3);
+    fn each_core_receives_the_batches_of_its_thread_in_order() {
+        let batches = (0..12).map(|n| batch(0, n % 3, vec![n.into()])).collect();
+        let (_, mut hands) = deal(Listed::new(batches), 3);
         for (core, hand) in hands.iter_mut().enumerate() {
             let core = core as u64;
             assert_eq!(words(hand), [core, core + 3, core + 6, core + 9]);
@@ -191,31 +191,31 @@ mod tests {
     #[test]
     fn a_thread_that_has_ended_frees_its_core_for_another() {
         let ended = word::control(Control::Ended, 0, 0);
-        let chunks =
-            vec![chunk(0, 0, vec![0]), chunk(0, 1, vec![1, ended]), chunk(0, 2, vec![2]), chunk(0, 3, vec![3])];
-        let (_, mut hands) = deal(Listed::new(chunks), 2);
+        let batches =
+            vec![batch(0, 0, vec![0]), batch(0, 1, vec![1, ended]), batch(0, 2, vec![2]), batch(0, 3, vec![3])];
+        let (_, mut hands) = deal(Listed::new(batches), 2);
         assert_eq!(words(&mut hands[1]), [1, ended, 2]);
         assert_eq!(words(&mut hands[0]), [0, 3]);
     }
 
     #[test]
     fn a_core_waits_for_its_thread_while_too_many_words_are_buffered_for_other_cores() {
-        let long = || chunk(0, 0, vec![7; KEPT_WORDS_MAX / 2]);
-        let (dealer, mut hands) = deal(Listed::new(vec![long(), long(), chunk(0, 1, vec![1])]), 2);
+        let long = || batch(0, 0, vec![7; KEPT_WORDS_MAX / 2]);
+        let (dealer, mut hands) = deal(Listed::new(vec![long(), long(), batch(0, 1, vec![1])]), 2);
         assert!(matches!(hands[1].supply().unwrap(), Supply::Later));
         assert!(!dealer.borrow().has_room());
-        assert!(matches!(hands[0].supply().unwrap(), Supply::Chunk(..)));
+        assert!(matches!(hands[0].supply().unwrap(), Supply::Batch(..)));
         assert_eq!(words(&mut hands[1]), [1]);
         assert!(matches!(hands[1].supply().unwrap(), Supply::End), "the source has ended");
-        assert!(matches!(hands[0].supply().unwrap(), Supply::Chunk(..)), "what was kept is still there");
+        assert!(matches!(hands[0].supply().unwrap(), Supply::Batch(..)), "what was kept is still there");
     }
 
     #[test]
-    fn every_core_receives_block_definitions_before_a_chunk_that_may_use_them() {
+    fn every_core_receives_block_definitions_before_a_batch_that_may_use_them() {
         let blocks = vec![block(0, 0x100, &[&[0x90]])];
-        let first = Chunk { new_blocks: blocks.clone(), ..chunk(0, 0, vec![0]) };
-        let (_, mut hands) = deal(Listed::new(vec![first, chunk(0, 1, vec![1])]), 2);
-        let Supply::Chunk(announced, _) = hands[1].supply().unwrap() else { panic!("nothing was told") };
+        let first = Batch { new_blocks: blocks.clone(), ..batch(0, 0, vec![0]) };
+        let (_, mut hands) = deal(Listed::new(vec![first, batch(0, 1, vec![1])]), 2);
+        let Supply::Batch(announced, _) = hands[1].supply().unwrap() else { panic!("nothing was told") };
         assert_eq!((&announced.new_blocks, announced.words.len()), (&blocks, 0));
         assert_eq!(words(&mut hands[1]), [1]);
     }

@@ -118,20 +118,20 @@ pub enum WorkloadError {
         expected: u32,
     },
     /// The trace has no end record.
-    #[error("'{}' is truncated: it ends after {chunks} chunks without an end record", .path.display())]
+    #[error("'{}' is truncated: it ends after {batches} chunks without an end record", .path.display())]
     TraceTruncated {
         /// Path of the file.
         path: PathBuf,
-        /// Number of complete chunks.
-        chunks: u64,
+        /// Number of complete batches.
+        batches: u64,
     },
     /// The trace has changed since it was written.
-    #[error("'{}' is damaged at chunk {chunk}: {found}", .path.display())]
+    #[error("'{}' is damaged at chunk {batch}: {found}", .path.display())]
     TraceDamaged {
         /// Path of the file.
         path: PathBuf,
-        /// Index of the chunk, from zero.
-        chunk: u64,
+        /// Index of the batch, from zero.
+        batch: u64,
         /// Description of the damage.
         found: String,
     },

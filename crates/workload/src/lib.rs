@@ -1,7 +1,7 @@
 //! Programs in the form in which the simulated machine executes them: executed instructions, accessed addresses and
 //! their bytes.
 //!
-//! Every source of work yields [`Chunk`](stream::Chunk)s, so the machine cannot distinguish a live recording, a stored
+//! Every source of work yields [`Batch`](stream::Batch)s, so the machine cannot distinguish a live recording, a stored
 //! trace and a built-in kernel.
 
 mod assemble;

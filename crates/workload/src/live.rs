@@ -15,7 +15,7 @@ pub use wire::host::HostWork;
 use crate::assemble::Assembler;
 use crate::error::WorkloadError;
 use crate::source::{Finish, Origin, Source, Suspect};
-use crate::stream::Chunk;
+use crate::stream::Batch;
 use keeper::Keeper;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -153,12 +153,12 @@ impl Live {
 }
 
 impl Source for Live {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
         while !self.finished {
             // Checked before the ring, so that the words published last are not missed.
             let over = self.is_over()?;
             if let Some(raw) = self.ring.take() {
-                return self.assembler.assemble(raw).map(|chunk| Some(Arc::new(chunk)));
+                return self.assembler.assemble(raw).map(|batch| Some(Arc::new(batch)));
             }
             if over && (!self.ring.is_pending() || self.ring.is_limit_reached()) {
                 self.finish()?;

@@ -1,21 +1,21 @@
-//! Sources of chunks and the origin of an execution.
+//! Sources of batches and the origin of an execution.
 
 use crate::error::WorkloadError;
-use crate::stream::Chunk;
+use crate::stream::Batch;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::Bytes;
 
-/// An execution that yields chunks: a live program, a stored trace or a built-in kernel.
+/// An execution that yields batches: a live program, a stored trace or a built-in kernel.
 ///
-/// **Contract.** The source returns the chunks of one strand in the order of its execution. It passes each block in the
-/// `new_blocks` of a chunk of the same process, at the latest in the chunk that first names the block. After `Ok(None)`
-/// or an error, the source returns no more chunks and repeats the same result.
+/// **Contract.** The source returns the batches of one strand in the order of its execution. It passes each block in
+/// the `new_blocks` of a batch of the same process, at the latest in the batch that first names the block. After
+/// `Ok(None)` or an error, the source returns no more batches and repeats the same result.
 pub trait Source: Send {
-    /// Returns the next chunk, or `None` at the end.
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError>;
+    /// Returns the next batch, or `None` at the end.
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError>;
 
-    /// Describes the execution. Its finish is known after the last chunk.
+    /// Describes the execution. Its finish is known after the last batch.
     fn origin(&self) -> &Origin;
 
     /// Memory that the complete execution touches, if known in advance.
@@ -25,8 +25,8 @@ pub trait Source: Send {
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        (**self).next_chunk()
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        (**self).next_batch()
     }
 
     fn origin(&self) -> &Origin {
@@ -38,19 +38,19 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// Time span of a chunk's execution, as far as the recording shows: after chunk `after` was published, and before this
-/// chunk, `number`. Chunks are numbered from one, over all strands of a program, in recorded order.
+/// Time span of a batch's execution, as far as the recording shows: after batch `after` was published, and before this
+/// batch, `number`. Batches are numbered from one, over all strands of a program, in recorded order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Stretch {
-    /// Number of the last chunk published before this execution began: the previous one of the strand, or the one in
+    /// Number of the last batch published before this execution began: the previous one of the strand, or the one in
     /// which the strand was started. Zero if the recording does not contain it.
     pub after: u64,
-    /// Number of this chunk.
+    /// Number of this batch.
     pub number: u64,
 }
 
 impl Stretch {
-    /// True if two chunks of different strands may have run at the same time: the recording then does not order them.
+    /// True if two batches of different strands may have run at the same time: the recording then does not order them.
     pub fn overlaps(&self, other: &Stretch) -> bool {
         self.after < other.number && other.after < self.number
     }
@@ -59,18 +59,18 @@ impl Stretch {
 /// Answer of a supplier to a walker.
 #[derive(Clone, Debug)]
 pub enum Supply {
-    /// A chunk and the time span of its execution.
-    Chunk(Arc<Chunk>, Stretch),
-    /// The supplier has no chunk for the moment.
+    /// A batch and the time span of its execution.
+    Batch(Arc<Batch>, Stretch),
+    /// The supplier has no batch for the moment.
     Later,
     /// The supplier is at its end.
     End,
 }
 
-/// Supplies chunks to a [walker](crate::walker::Walker): a source, or a part of a source that may have no chunk at the
+/// Supplies batches to a [walker](crate::walker::Walker): a source, or a part of a source that may have no batch at the
 /// moment.
 pub trait Supplier {
-    /// Returns the next chunk, if one is available now.
+    /// Returns the next batch, if one is available now.
     ///
     /// # Errors
     /// Errors of the source.
@@ -79,7 +79,7 @@ pub trait Supplier {
 
 impl<S: Source> Supplier for S {
     fn supply(&mut self) -> Result<Supply, WorkloadError> {
-        Ok(self.next_chunk()?.map_or(Supply::End, |chunk| Supply::Chunk(chunk, Stretch::default())))
+        Ok(self.next_batch()?.map_or(Supply::End, |batch| Supply::Batch(batch, Stretch::default())))
     }
 }
 

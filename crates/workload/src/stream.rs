@@ -1,4 +1,4 @@
-//! The recorder's protocol: a program as chunks of 64-bit words.
+//! The recorder's protocol: a program as batches of 64-bit words.
 //!
 //! A [`Block`] is a straight run of instructions, sent once. The dynamic part is a list of words in the layout of
 //! [`wire::word`]: entries of blocks, addresses of accesses, values of stores. The content of a line precedes its first
@@ -28,7 +28,7 @@ pub struct Block {
     pub code: Box<[u8]>,
 }
 
-/// Flow of control that a chunk belongs to.
+/// Flow of control that a batch belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Strand {
     /// Process image, counted from zero: a fork or an exec starts a new one, with a separate address space.
@@ -39,8 +39,8 @@ pub struct Strand {
 
 /// A part of one strand's execution.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Chunk {
-    /// Strand that executed the chunk.
+pub struct Batch {
+    /// Strand that executed the batch.
     pub strand: Strand,
     /// Blocks of this process that words may name from here on.
     pub new_blocks: Vec<Arc<Block>>,

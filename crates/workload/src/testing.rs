@@ -3,33 +3,33 @@
 use crate::decode::BlockDecoder;
 use crate::error::WorkloadError;
 use crate::source::{Finish, Medium, Origin, Persistent, Source, Values};
-use crate::stream::{Block, BlockId, Chunk};
+use crate::stream::{Batch, Block, BlockId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::VirtAddr;
 
-/// Source that returns the chunks of a list.
+/// Source that returns the batches of a list.
 pub struct Listed {
-    chunks: VecDeque<Chunk>,
+    batches: VecDeque<Batch>,
     fails: bool,
     origin: Origin,
 }
 
 impl Listed {
-    pub fn new(chunks: Vec<Chunk>) -> Listed {
-        Listed { chunks: chunks.into(), fails: false, origin: origin() }
+    pub fn new(batches: Vec<Batch>) -> Listed {
+        Listed { batches: batches.into(), fails: false, origin: origin() }
     }
 
-    pub fn failing_after(chunks: Vec<Chunk>) -> Listed {
-        Listed { fails: true, ..Listed::new(chunks) }
+    pub fn failing_after(batches: Vec<Batch>) -> Listed {
+        Listed { fails: true, ..Listed::new(batches) }
     }
 }
 
 impl Source for Listed {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        match self.chunks.pop_front() {
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        match self.batches.pop_front() {
             None if self.fails => Err(WorkloadError::NoProgram),
-            chunk => Ok(chunk.map(Arc::new)),
+            batch => Ok(batch.map(Arc::new)),
         }
     }
 

@@ -15,7 +15,7 @@ pub use reader::TraceReader;
 pub use writer::{TraceWriter, record};
 
 use crate::source::Finish;
-use crate::stream::Chunk;
+use crate::stream::Batch;
 use pages::PageFootprint;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, PAGE_BYTES};
@@ -26,18 +26,18 @@ pub(crate) const MAGIC: [u8; 8] = *b"CASEMTRC";
 /// The version that the writer writes. The reader also accepts version 1, which contains no page records.
 const VERSION: u32 = 2;
 const VERSIONS: std::ops::RangeInclusive<u32> = 1..=VERSION;
-/// Kind byte of a chunk record.
-const KIND_CHUNK: u8 = 1;
+/// Kind byte of a batch record.
+const KIND_BATCH: u8 = 1;
 const KIND_END: u8 = 2;
 /// A record's own header: kind, stored bytes, plain bytes, checksum of the stored bytes.
 const RECORD_HEADER_BYTES: usize = 1 + 4 + 4 + 4;
-/// Upper bound for a chunk's plain bytes; a record with more is damaged.
+/// Upper bound for a batch's plain bytes; a record with more is damaged.
 const PLAIN_BYTES_MAX: usize = 64 << 20;
 
 /// Totals of a trace, stored in its end record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
-    /// Number of the trace's chunks.
+    /// Number of the trace's batches.
     pub chunks: u64,
     /// Instructions of all blocks entered; iterations of repeated string instructions count one by one.
     pub instructions: u64,
@@ -74,26 +74,26 @@ impl Totals {
 }
 
 impl TraceCounter {
-    /// Totals of the chunks counted so far.
+    /// Totals of the batches counted so far.
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// Counts the next chunk.
-    pub fn add(&mut self, chunk: &Chunk) {
-        let process = chunk.strand.process;
-        let code = chunk.new_blocks.iter().flat_map(|block| &block.instructions);
+    /// Counts the next batch.
+    pub fn add(&mut self, batch: &Batch) {
+        let process = batch.strand.process;
+        let code = batch.new_blocks.iter().flat_map(|block| &block.instructions);
         code.for_each(|instruction| self.pages.touch(process, instruction.pc));
         self.totals.chunks += 1;
         let mut at = 0;
-        while let Some(count) = word::record_words(&chunk.words[at..]) {
-            match word::parse(chunk.words[at]) {
+        while let Some(count) = word::record_words(&batch.words[at..]) {
+            match word::parse(batch.words[at]) {
                 TraceWord::Access { store: true, .. } => self.totals.stores += 1,
                 TraceWord::Access { store: false, .. } => self.totals.loads += 1,
                 TraceWord::Block { instructions, .. } => self.totals.instructions += u64::from(instructions),
                 TraceWord::Control { which: Some(which), operand, .. } => {
                     self.totals.lines += u64::from(which == Control::Line);
-                    self.pages.follow(process, (which, operand), &chunk.words[at + 1..at + count]);
+                    self.pages.follow(process, (which, operand), &batch.words[at + 1..at + count]);
                 }
                 TraceWord::Control { .. } => {}
             }

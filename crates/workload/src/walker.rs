@@ -2,8 +2,8 @@
 //!
 //! The walker returns an instruction when it knows the word after the instruction's accesses. Only that word shows
 //! whether the instruction was executed at all (a fault ends a block early) and at which address execution continued.
-//! So the walker holds back the latest instruction of each strand, across its chunks, while it walks through chunks of
-//! other strands.
+//! So the walker holds back the latest instruction of each strand, across its batches, while it walks through batches
+//! of other strands.
 //!
 //! QEMU runs a repeated string instruction (`rep movsb`) as a one-instruction block that leads back to itself once per
 //! iteration, and once more, when the count is zero. These block entries together are one executed instruction. The
@@ -24,7 +24,7 @@ pub use skim::Skimmer;
 
 use crate::error::WorkloadError;
 use crate::source::{Origin, Source, Supplier, Supply};
-use crate::stream::{Access, AccessKind, Block, Chunk, Step, Strand};
+use crate::stream::{Access, AccessKind, Batch, Block, Step, Strand};
 use leave::leave;
 use position::StrandPosition;
 use rustc_hash::FxHashMap;
@@ -59,14 +59,14 @@ enum WalkItem {
     /// A line: its address and the detail of its word.
     Line(u64, u8),
     Plain(Control, u8, u64),
-    /// The chunk has no more words.
+    /// The batch has no more words.
     Nothing,
 }
 
-/// Turns the chunks of a source into events.
+/// Turns the batches of a source into events.
 pub struct Walker<S> {
     source: S,
-    chunk: Arc<Chunk>,
+    batch: Arc<Batch>,
     at: usize,
     current: usize,
     positions: Vec<StrandPosition>,
@@ -77,7 +77,7 @@ pub struct Walker<S> {
     line: Line,
     handed_out: bool,
     drained: bool,
-    /// True if the source has no chunk for the moment.
+    /// True if the source has no batch for the moment.
     waiting: bool,
 }
 
@@ -93,7 +93,7 @@ impl<S: Supplier> Walker<S> {
     pub fn new(source: S) -> Walker<S> {
         Walker {
             source,
-            chunk: Arc::default(),
+            batch: Arc::default(),
             at: 0,
             current: 0,
             positions: vec![StrandPosition::default()],
@@ -107,13 +107,13 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    /// Strand and number of the current chunk, if some of its words remain.
-    pub fn begun_chunk(&self) -> Option<(Strand, u64)> {
+    /// Strand and number of the current batch, if some of its words remain.
+    pub fn begun_batch(&self) -> Option<(Strand, u64)> {
         let StrandPosition { strand, stretch, .. } = &self.positions[self.current];
-        (self.at < self.chunk.words.len()).then_some((*strand, stretch.number))
+        (self.at < self.batch.words.len()).then_some((*strand, stretch.number))
     }
 
-    /// True if the source has no chunk for the moment and is not at its end.
+    /// True if the source has no batch for the moment and is not at its end.
     pub fn is_waiting(&self) -> bool {
         self.waiting
     }
@@ -128,7 +128,7 @@ impl<S: Supplier> Walker<S> {
             match self.advance()? {
                 WalkItem::Step(next) => return Ok(Some(Event::Instruction(self.hand_out(next)))),
                 WalkItem::Line(addr, detail) => {
-                    return Ok(Some(Event::line(self.chunk.strand, addr, detail, &self.line)));
+                    return Ok(Some(Event::line(self.batch.strand, addr, detail, &self.line)));
                 }
                 WalkItem::Plain(which, detail, operand) => {
                     if let Some(event) = self.plain(which, detail, operand)? {
@@ -137,7 +137,7 @@ impl<S: Supplier> Walker<S> {
                 }
                 WalkItem::Nothing if self.drained => return Ok(self.last_words().map(Event::Instruction)),
                 WalkItem::Nothing => {
-                    if self.next_chunk()? {
+                    if self.next_batch()? {
                         return Ok(Some(self.begun()));
                     }
                     if self.waiting {
@@ -159,9 +159,9 @@ impl<S: Supplier> Walker<S> {
             match self.advance()? {
                 WalkItem::Step(next) => return Ok(Some(self.hand_out(next))),
                 WalkItem::Line(addr, detail) => {
-                    other(Event::line(self.chunk.strand, addr, detail, &self.line));
+                    other(Event::line(self.batch.strand, addr, detail, &self.line));
                     if let Some(addr) = self.next_line() {
-                        other(Event::UpcomingLine { strand: self.chunk.strand, addr });
+                        other(Event::UpcomingLine { strand: self.batch.strand, addr });
                     }
                 }
                 WalkItem::Plain(which, detail, operand) => {
@@ -171,7 +171,7 @@ impl<S: Supplier> Walker<S> {
                 }
                 WalkItem::Nothing if self.drained => return Ok(self.last_words()),
                 WalkItem::Nothing => {
-                    if self.next_chunk()? {
+                    if self.next_batch()? {
                         other(self.begun());
                     }
                     if self.waiting {
@@ -182,16 +182,16 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    /// Returns the event of a chunk that has just begun.
+    /// Returns the event of a batch that has just begun.
     fn begun(&self) -> Event<'static> {
         let StrandPosition { strand, stretch, .. } = &self.positions[self.current];
-        Event::Chunk { strand: *strand, stretch: *stretch }
+        Event::Batch { strand: *strand, stretch: *stretch }
     }
 
     /// Address of the next line that the recorder sends, if it is among the next records.
     #[inline(never)]
     fn next_line(&self) -> Option<VirtAddr> {
-        let mut following = self.chunk.words.get(self.at..)?;
+        let mut following = self.batch.words.get(self.at..)?;
         for _ in 0..SEARCHED_RECORDS {
             match word::parse(*following.first()?) {
                 TraceWord::Control { which: Some(Control::Line), operand, .. } => return Some(VirtAddr(operand)),
@@ -204,13 +204,13 @@ impl<S: Supplier> Walker<S> {
     /// Reads words until it finds an event.
     #[inline]
     fn advance(&mut self) -> Result<WalkItem, WorkloadError> {
-        let chunk = &*self.chunk;
+        let batch = &*self.batch;
         let position = &mut self.positions[self.current];
         if position.due < position.certain {
             return Ok(WalkItem::Step(Successor::InBlock));
         }
         loop {
-            let Some(word) = chunk.words.get(self.at) else {
+            let Some(word) = batch.words.get(self.at) else {
                 return Ok(WalkItem::Nothing);
             };
             match word::parse(*word) {
@@ -224,7 +224,7 @@ impl<S: Supplier> Walker<S> {
                         return Ok(WalkItem::Step(Successor::InBlock));
                     }
                     let kind = if store { AccessKind::Store } else { AccessKind::Load };
-                    let value = if value { chunk.words.get(self.at + 1).copied() } else { None };
+                    let value = if value { batch.words.get(self.at + 1).copied() } else { None };
                     position.accesses.push(Access { addr: VirtAddr(addr), bytes: 1 << log2_bytes, kind, value });
                     self.at += 1 + usize::from(value.is_some());
                 }
@@ -242,7 +242,7 @@ impl<S: Supplier> Walker<S> {
                 TraceWord::Control { which: None, .. } => return Err(unknown(position.strand, *word)),
                 TraceWord::Control { which: Some(which), detail, operand } => {
                     if position.due < must_run_before(which, detail, operand, position.ran)
-                        || !position.accesses.is_empty() && is_for_a_later(position.due, &chunk.words[self.at..])
+                        || !position.accesses.is_empty() && is_for_a_later(position.due, &batch.words[self.at..])
                     {
                         return Ok(WalkItem::Step(Successor::InBlock));
                     }
@@ -250,7 +250,7 @@ impl<S: Supplier> Walker<S> {
                     if which != Control::Line {
                         return Ok(WalkItem::Plain(which, detail, operand));
                     }
-                    self.at += copy_line(&mut self.line, &chunk.words[self.at..], position.strand)?;
+                    self.at += copy_line(&mut self.line, &batch.words[self.at..], position.strand)?;
                     return Ok(WalkItem::Line(operand, detail));
                 }
             }
@@ -280,7 +280,7 @@ impl<S: Supplier> Walker<S> {
     fn plain(&mut self, which: Control, detail: u8, operand: u64) -> Result<Option<Event<'static>>, WorkloadError> {
         let position = &mut self.positions[self.current];
         let strand = position.strand;
-        let words = self.chunk.words.get(self.at..self.at + which.payload_words());
+        let words = self.batch.words.get(self.at..self.at + which.payload_words());
         let words = words.ok_or_else(|| damaged(strand, format!("a record of {which:?} is cut off")))?;
         self.at += words.len();
         if !event::is_sound(strand, (which, operand), words) {
@@ -298,12 +298,12 @@ impl<S: Supplier> Walker<S> {
         Ok(event::plain(strand, (which, detail, operand), words))
     }
 
-    /// Moves to the next chunk and its strand, if one is available now.
-    fn next_chunk(&mut self) -> Result<bool, WorkloadError> {
+    /// Moves to the next batch and its strand, if one is available now.
+    fn next_batch(&mut self) -> Result<bool, WorkloadError> {
         let supply = self.source.supply()?;
         (self.drained, self.waiting) = (matches!(supply, Supply::End), matches!(supply, Supply::Later));
-        let Supply::Chunk(chunk, stretch) = supply else { return Ok(false) };
-        let strand = chunk.strand;
+        let Supply::Batch(batch, stretch) = supply else { return Ok(false) };
+        let strand = batch.strand;
         let process = *self.by_process.entry(strand.process).or_insert_with(|| {
             self.processes.push(Vec::new());
             self.processes.len() - 1
@@ -314,7 +314,7 @@ impl<S: Supplier> Walker<S> {
         });
         self.positions[self.current].go_on_in(stretch);
         let blocks = &mut self.processes[process];
-        for block in &chunk.new_blocks {
+        for block in &batch.new_blocks {
             let number = block.id.0 as usize;
             if number >= BLOCKS_MAX {
                 return Err(damaged(strand, format!("block number {number} is beyond any program's")));
@@ -324,7 +324,7 @@ impl<S: Supplier> Walker<S> {
             }
             blocks[number] = Some(Arc::clone(block));
         }
-        (self.chunk, self.at) = (chunk, 0);
+        (self.batch, self.at) = (batch, 0);
         Ok(true)
     }
 

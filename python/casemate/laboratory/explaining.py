@@ -14,7 +14,7 @@ STORE_MACHINE = "secpb-pcm"
 """Default machine to explain stores: its memory has the write-pending queue that persist buffers need."""
 
 MOVING_MACHINE = "cryptopage-2006"
-"""Default machine for designs that permute lines: its line and page sizes are those that chunks need."""
+"""Default machine for designs that permute lines: its line and page sizes are those that page chunks need."""
 
 
 def usual_machine(designs: Sequence[str], access: Access | None = None) -> str:

@@ -24,7 +24,7 @@ EXPLAINED_LINES = 999
 median latency.
 """
 
-EXPLAINED_CHUNKS = 29
+EXPLAINED_PAGE_CHUNKS = 29
 """Default number of permutations that `explain` times; each reads and writes 256 lines."""
 
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
@@ -372,8 +372,8 @@ class Permutation(Access):
     controller has accepted all its writes.
     """
 
-    lines: int = EXPLAINED_CHUNKS
-    """Number of lines that `explain` draws; it permutes the chunk of each."""
+    lines: int = EXPLAINED_PAGE_CHUNKS
+    """Number of lines that `explain` draws; it permutes the page chunk of each."""
 
     def scenario(self) -> dict[str, Any]:
         """Returns the permutation and its conditions, in the form that the native functions accept."""

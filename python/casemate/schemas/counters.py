@@ -255,7 +255,7 @@ class Traffic(Result):
     bitmaps: int
     """Lines with the bitmaps that restore the order of re-ordered lines."""
     records: int = 0
-    """Lines of page records, of the chunks of lines that the design permutes."""
+    """Lines of page records, of the page chunks that the design permutes."""
     contexts: int = 0
     """Lines of encrypted contexts of processes."""
 

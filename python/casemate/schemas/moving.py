@@ -5,7 +5,7 @@ from typing import Literal
 from casemate.schemas.base import Result
 
 SLOTS = 256
-"""Number of slots in a chunk."""
+"""Number of slots in a page chunk."""
 
 
 class MerkleCache(Result):
@@ -27,7 +27,7 @@ class ContextsDesign(Result):
 
 
 class PermutationDesign(Result):
-    """Permutation of lines within their chunks, so that addresses on the bus reveal no information."""
+    """Permutation of lines within their page chunks, so that addresses on the bus reveal no information."""
 
     lines: Literal["sealed", "plain"]
     """Form of lines in memory: encrypted with tags, or plain."""
@@ -61,7 +61,7 @@ class Moving(Result):
     records: int
     """Page records that walks fetched from memory."""
     permutations: int
-    """Number of permutations of chunks."""
+    """Number of permutations of page chunks."""
     read: int
     """Slots that permutations read, since no fill had read them."""
     written: int
@@ -80,8 +80,8 @@ class Moving(Result):
     contexts_back: int = 0
     """Contexts that the chip loaded from memory again."""
     chunks_for_contexts: int = 0
-    """Permutations, among `permutations`, of chunks with lines that a process had locked when its context left the
-    chip.
+    """Permutations, among `permutations`, of page chunks with lines that a process had locked when its context
+    left the chip.
     """
 
     @property

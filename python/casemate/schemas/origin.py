@@ -148,7 +148,7 @@ class Totals(Result):
     """Content of a trace."""
 
     chunks: int
-    """Number of compressed pieces in which the file stores the trace."""
+    """Number of batches of the trace, which its file stores compressed."""
     instructions: int
     """Number of executed instructions."""
     loads: int

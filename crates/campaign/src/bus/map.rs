@@ -18,7 +18,8 @@ pub enum Structure {
     Data,
     /// Tags of data lines.
     Tag,
-    /// Counter lines; where lines move, the records of their chunks, which contain the numbers of their pads and tags.
+    /// Counter lines; where lines move, the records of their page chunks, which contain the numbers of their pads and
+    /// tags.
     Counter,
     /// Nodes of the tree at a level; level 0 is directly above the counters.
     Node(usize),
@@ -200,14 +201,14 @@ impl<'a> Map<'a> {
             .collect()
     }
 
-    /// Returns the slots of the record of a line's chunk.
+    /// Returns the slots of the record of a line's page chunk.
     fn record_slots(&self, records: Region, line: LineAddr) -> impl Iterator<Item = Slot> + Clone + use<> {
         let lines = records.lines / self.chunks(records);
         let first = records.base + line.0 / records.serves * lines;
         (first..first + lines).map(Slot)
     }
 
-    /// Number of chunks that fit in the records: a power of two, at least two.
+    /// Number of page chunks that fit in the records: a power of two, at least two.
     fn chunks(&self, records: Region) -> u64 {
         self.0.data_lines().div_ceil(records.serves).next_power_of_two().max(2)
     }

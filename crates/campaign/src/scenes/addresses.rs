@@ -1,9 +1,9 @@
 //! Leakage by the addresses on the bus: an observer decides which of two known programs ran.
 //!
-//! A game has two sequences of accesses to known chunks. They are equal in kinds, chunks and cache sets, so that fills and permutations
-//! occur at the same positions in both. A secret coin chooses one, and the victim runs it. The observer knows both. It sees the order in
-//! which slots cross the bus, with reads and writes, and guesses. It has several strategies, each for another mistake of schemes that
-//! hide addresses. In a row about data the observer also knows the texts of both sequences and sees the content on the bus.
+//! A game has two sequences of accesses to known page chunks. They are equal in kinds, page chunks and cache sets, so that fills and
+//! permutations occur at the same positions in both. A secret coin chooses one, and the victim runs it. The observer knows both. It sees
+//! the order in which slots cross the bus, with reads and writes, and guesses. It has several strategies, each for another mistake of
+//! schemes that hide addresses. In a row about data the observer also knows the texts of both sequences and sees the content on the bus.
 //!
 //! If the design permutes lines, there are further kinds of games. In one of them, the machine starts a program again with the same keys,
 //! and the observer compares this start with earlier starts that it has recorded. In another one, in rows about data, pages were used in
@@ -21,7 +21,7 @@ use machine::cache::Replacement;
 use machine::llc::{Inclusion, Llc, WayReservation};
 use observer::{AccessStep, Strategy, UsedLines, resemblances, strategies, watch};
 use protection::design::{Parts, Seeds};
-use protection::moving::{LINES_PER_CHUNK, SmallCache};
+use protection::moving::{LINES_PER_PAGE_CHUNK, SmallCache};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use units::random::Random;
@@ -35,12 +35,12 @@ pub(super) const SCENES: Scenes =
 const GAMES: usize = 24;
 /// Right guesses that chance reaches in fewer than two of a million trials.
 const SURE: usize = 23;
-/// Number of chunks that the sequences access.
+/// Number of page chunks that the sequences access.
 const CHUNKS: u64 = 3;
 /// Cache of a victim with moving lines.
 const SETS: usize = SmallCache::USUAL.0;
 const WAYS: usize = SmallCache::USUAL.1;
-/// Lines of a chunk and a set that are accessed: few, so that lines repeat.
+/// Lines of a page chunk and a set that are accessed: few, so that lines repeat.
 const LINES: u64 = 8;
 /// Accesses of a sequence: enough for at least eight permutations.
 const ACCESSES: usize = 160;
@@ -103,17 +103,17 @@ fn play(mut stage: SceneInput<'_>, with_data: bool) -> Option<Ended> {
     Some(counts.into_iter().fold(ended, |ended, (what, number)| ended.counting(what, number)))
 }
 
-/// Plays games on chunks with all lines in memory. Also returns counts for the report.
+/// Plays games on page chunks with all lines in memory. Also returns counts for the report.
 fn on_used_pages(
     stage: &mut SceneInput<'_>,
     parts: &Parts,
     with_data: bool,
 ) -> Option<(Guesses, Vec<(&'static str, u64)>)> {
     let mut victim = Victim::blank(parts, stage.seed, stage.planted).ok()?;
-    // The chunks of the sequences must be within memory.
-    let last = (victim.map().data_lines() / LINES_PER_CHUNK).checked_sub(CHUNKS)?;
-    let first = (stage.any_line().0 / LINES_PER_CHUNK / CHUNKS * CHUNKS).min(last);
-    for line in first * LINES_PER_CHUNK..(first + CHUNKS) * LINES_PER_CHUNK {
+    // The page chunks of the sequences must be within memory.
+    let last = (victim.map().data_lines() / LINES_PER_PAGE_CHUNK).checked_sub(CHUNKS)?;
+    let first = (stage.any_line().0 / LINES_PER_PAGE_CHUNK / CHUNKS * CHUNKS).min(last);
+    for line in first * LINES_PER_PAGE_CHUNK..(first + CHUNKS) * LINES_PER_PAGE_CHUNK {
         victim.write(LineAddr(line), &stage.random.line());
     }
     let mut guesses = Guesses::new();
@@ -129,7 +129,7 @@ fn on_used_pages(
     Some((guesses, vec![("lines brought", fills), ("games with eight permutations", with_eight)]))
 }
 
-/// Plays one game on the chunks from `first` on, and counts the strategies that guess the program.
+/// Plays one game on the page chunks from `first` on, and counts the strategies that guess the program.
 fn play_game(
     victim: &mut Victim,
     (first, used): (u64, &UsedLines),
@@ -147,15 +147,16 @@ fn play_game(
     }
 }
 
-/// Plays games on a machine that boots, each on new chunks. A program has stored to half of the lines that the sequences
-/// access, at random, so that the sequences also contain first reads of unused lines. The observer knows these lines.
+/// Plays games on a machine that boots, each on new page chunks. A program has stored to half of the lines that the
+/// sequences access, at random, so that the sequences also contain first reads of unused lines. The observer knows these
+/// lines.
 fn on_pages_used_in_part(stage: &mut SceneInput<'_>, parts: &Parts) -> Option<Guesses> {
     let mut victim = Victim::booting(parts, &[], stage.seed, stage.planted).ok()?;
     let mut guesses = Guesses::new();
     for first in (0..GAMES as u64).map(|game| game * CHUNKS) {
         let accessed =
             (first..first + CHUNKS).flat_map(|chunk| (0..LINES * SETS as u64).map(move |line| (chunk, line)));
-        let lines = accessed.map(|(chunk, line)| LineAddr(chunk * LINES_PER_CHUNK + line));
+        let lines = accessed.map(|(chunk, line)| LineAddr(chunk * LINES_PER_PAGE_CHUNK + line));
         let stored: FxHashSet<LineAddr> = lines.filter(|_| stage.random.below(2) == 0).collect();
         for line in &stored {
             victim.write(*line, &stage.random.line());
@@ -172,8 +173,10 @@ fn on_pages_used_in_part(stage: &mut SceneInput<'_>, parts: &Parts) -> Option<Gu
 /// been permuted: until then all starts have the same records.
 fn with_earlier_start(stage: &mut SceneInput<'_>, parts: &Parts, with_data: bool) -> Option<Guesses> {
     let sequences = two_sequences(0, &mut stage.random);
-    let image: Vec<(LineAddr, Line)> =
-        (0..CHUNKS * LINES_PER_CHUNK).step_by(SETS / 2).map(|line| (LineAddr(line), stage.random.line())).collect();
+    let image: Vec<(LineAddr, Line)> = (0..CHUNKS * LINES_PER_PAGE_CHUNK)
+        .step_by(SETS / 2)
+        .map(|line| (LineAddr(line), stage.random.line()))
+        .collect();
     let mut starts = 0;
     let mut start = |program: usize| {
         let seeds = Seeds::started_again(stage.seed, starts);
@@ -212,13 +215,13 @@ fn two_sequences(first: u64, random: &mut Random) -> [Vec<AccessStep>; 2] {
     }
 }
 
-/// Draws a sequence from a plan of chunks, sets and stores.
+/// Draws a sequence from a plan of page chunks, sets and stores.
 fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<AccessStep> {
     let mut recent: BTreeMap<u64, Vec<u64>> = BTreeMap::default();
     let mut draw = |&(chunk, set, stores): &(u64, u64, bool)| {
         let recent = recent.entry(set).or_default();
         let line = loop {
-            let line = chunk * LINES_PER_CHUNK + random.below(LINES) * SETS as u64 + set;
+            let line = chunk * LINES_PER_PAGE_CHUNK + random.below(LINES) * SETS as u64 + set;
             if !recent.iter().rev().take(APART).any(|earlier| *earlier == line) {
                 break line;
             }
@@ -229,9 +232,10 @@ fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<AccessStep> {
     plan.iter().map(&mut draw).collect()
 }
 
-/// Returns, for each access, whether it hits and the chunks that are permuted for it and after it, according to the locks of the cache.
+/// Returns, for each access, whether it hits and the page chunks that are permuted for it and after it, according to the locks of the
+/// cache.
 fn hits_and_permutations(steps: &[AccessStep]) -> Vec<(bool, Vec<u64>)> {
-    let mut cache = Llc::new(SETS, WAYS, Replacement::Lru, Inclusion::Inclusive).locking(LINES_PER_CHUNK);
+    let mut cache = Llc::new(SETS, WAYS, Replacement::Lru, Inclusion::Inclusive).locking(LINES_PER_PAGE_CHUNK);
     let access = |step: &AccessStep| {
         let (line, stores) = (step.line, step.text.is_some());
         let hit = if stores { cache.locked_lines().store(line) } else { cache.look_up(line) };

@@ -27,7 +27,7 @@ use crate::oracle::Wish;
 use crate::victim::Victim;
 use catalogue::{Attack, End, Verdict};
 use protection::design::Parts;
-use protection::moving::LINES_PER_CHUNK;
+use protection::moving::LINES_PER_PAGE_CHUNK;
 use protection::planted::PlantedBug;
 use std::ops::Range;
 use units::LineAddr;
@@ -113,15 +113,15 @@ pub fn scene(attack: Attack) -> Option<Scene> {
     SCENES.iter().copied().flatten().find(|(row, _)| *row == attack).map(|(_, scene)| *scene)
 }
 
-/// Returns the index of a moving line's chunk.
+/// Returns the index of a moving line's page chunk.
 fn chunk_of(line: LineAddr) -> u64 {
-    line.0 / LINES_PER_CHUNK
+    line.0 / LINES_PER_PAGE_CHUNK
 }
 
-/// Returns the numbers of all lines of its chunk, which are also those of its slots.
+/// Returns the numbers of all lines of its page chunk, which are also those of its slots.
 fn numbers_in_chunk(line: LineAddr) -> Range<u64> {
-    let first = chunk_of(line) * LINES_PER_CHUNK;
-    first..first + LINES_PER_CHUNK
+    let first = chunk_of(line) * LINES_PER_PAGE_CHUNK;
+    first..first + LINES_PER_PAGE_CHUNK
 }
 
 impl SceneInput<'_> {
@@ -141,7 +141,7 @@ impl SceneInput<'_> {
         self.victim.write(line, &content).is_none() & self.victim.flush().is_none()
     }
 
-    /// Writes all lines of a chunk that moves.
+    /// Writes all lines of a page chunk that moves.
     fn fill_chunk(&mut self, line: LineAddr) {
         for line in numbers_in_chunk(line).map(LineAddr) {
             let content = self.random.line();

@@ -9,7 +9,7 @@ use super::{Ended, SceneInput, Scenes, chunk_of, numbers_in_chunk};
 use crate::system::{Handler, Service};
 use crate::victim::Victim;
 use catalogue::{Attack, Verdict};
-use protection::moving::LINES_PER_CHUNK;
+use protection::moving::LINES_PER_PAGE_CHUNK;
 use protection::record::{LEAF_LINES, LoadNode, NodeName};
 use protection::verbs::{Fault, Slot, Untrusted};
 use units::random::Random;
@@ -230,7 +230,7 @@ fn wrong_address(mut stage: SceneInput<'_>) -> Option<Ended> {
     let data = stage.victim.data_slot(target);
     // The same node of a process with other keys, copied to an unused slot.
     let other = stage.blank(stage.seed ^ 1);
-    let free = LineAddr(stage.victim.map().data_lines() - LINES_PER_CHUNK);
+    let free = LineAddr(stage.victim.map().data_lines() - LINES_PER_PAGE_CHUNK);
     let copied = Slot(free.0);
     let address = match stage.random.below(4) {
         0 => data,
@@ -241,7 +241,7 @@ fn wrong_address(mut stage: SceneInput<'_>) -> Option<Ended> {
             copied
         }
         2 => Slot(u64::MAX - 8),
-        _ => Slot(free.0 + LINES_PER_CHUNK / 2),
+        _ => Slot(free.0 + LINES_PER_PAGE_CHUNK / 2),
     };
     judged(&stage, target, &Vec::new(), |handler| {
         walk(handler, handler.record(), |met| (met == name).then_some((address, name)))
@@ -318,7 +318,7 @@ fn swapped_pages(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let other = another_page(&mut stage, target)?;
     let honest = image(&stage.victim, &[frame(target), frame(other)].concat());
-    let (one, two) = honest.split_at(LINES_PER_CHUNK as usize);
+    let (one, two) = honest.split_at(LINES_PER_PAGE_CHUNK as usize);
     let swapped = [placed(one, two), placed(two, one)].concat();
     put(&stage.victim, &swapped);
     let brings_others = stage.random.below(2) == 0;

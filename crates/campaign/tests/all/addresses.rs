@@ -4,7 +4,7 @@
 use crate::common::swept::every_one;
 use casemate_campaign::{AttackOutcome, Options, attack};
 use catalogue::{Attack, Verdict, design};
-use protection::planted::{ChunkBug, PlantedBug};
+use protection::planted::{PageChunkBug, PlantedBug};
 
 /// Standard deviations by which a share of right guesses may differ from one half.
 const DEVIATIONS: f64 = 4.5;
@@ -78,7 +78,7 @@ fn fixed_addresses_or_plaintext_data_reveal_the_program_in_99_percent_of_games()
 /// start, the same games are those of a coin.
 #[test]
 fn an_observer_of_equal_draws_recognises_the_program_of_every_start() {
-    let planted = PlantedBug::new(ChunkBug::DrawsFromKeys.into());
+    let planted = PlantedBug::new(PageChunkBug::DrawsFromKeys.into());
     for (row, measures) in [(Attack::AddressPattern, 2), (Attack::AddressAndData, 3)] {
         let options = Options { trials: 2, planted, ..Options::default() };
         let outcome = attack(&design("cryptopage").unwrap(), row, &options);
@@ -92,7 +92,7 @@ fn an_observer_of_equal_draws_recognises_the_program_of_every_start() {
 /// the same games are those of a coin (`addresses_and_data_of_cryptopage_...`).
 #[test]
 fn an_observer_of_blank_slots_is_right_in_every_game_on_pages_used_in_part() {
-    let planted = PlantedBug::new(ChunkBug::UnusedLinesBlank.into());
+    let planted = PlantedBug::new(PageChunkBug::UnusedLinesBlank.into());
     for name in ["cryptopage", "cryptopage-os", "cryptopage-basic"] {
         let options = Options { trials: 2, planted, ..Options::default() };
         let outcome = attack(&design(name).unwrap(), Attack::AddressAndData, &options);

@@ -14,7 +14,7 @@ use protection::design::{CounterChoice, Order, Parts, Persistence, Point, TreeKi
 use protection::execution::{Functional, run_now};
 use protection::layout::DataLines;
 use protection::meetings::{Mechanism, met};
-use protection::moving::{LINES_PER_CHUNK, ProcessChunks, ProcessId};
+use protection::moving::{LINES_PER_PAGE_CHUNK, ProcessId, ProcessPageChunks};
 use protection::tree::ForestDesign;
 use protection::verbs::Slot;
 use std::collections::BTreeSet;
@@ -89,10 +89,10 @@ fn never() -> Vec<(Mechanism, Mechanism, Never)> {
     ]
 }
 
-/// Each chunk belongs to the process with its number.
-struct OwnChunk;
+/// Each page chunk belongs to the process with its number.
+struct OwnPageChunk;
 
-impl ProcessChunks for OwnChunk {
+impl ProcessPageChunks for OwnPageChunk {
     fn chunks_of(&self, ProcessId(process): ProcessId) -> BTreeSet<u64> {
         [process.into()].into()
     }
@@ -105,9 +105,9 @@ impl ProcessChunks for OwnChunk {
 /// Turn after which all metadata in memory is forged.
 const FORGED: u64 = 30;
 
-/// Processes store to their chunks in turn, and read lines that they have not stored to.
+/// Processes store to their page chunks in turn, and read lines that they have not stored to.
 fn processes_in_turn() {
-    let data = DataLines { count: 8 * LINES_PER_CHUNK, length: LineLength::HALF };
+    let data = DataLines { count: 8 * LINES_PER_PAGE_CHUNK, length: LineLength::HALF };
     let mut parts = parts("cryptopage-os");
     if let Some(permutation) = &mut parts.permutation {
         // Each switch sends the interrupted process out, and each permutation reads the whole path above its record.
@@ -119,10 +119,10 @@ fn processes_in_turn() {
     let moving = scheme.moving().unwrap();
     for turn in 0..40 {
         let process = turn % 7;
-        let switched = run_now(moving.processes().unwrap().switch(&memory, ProcessId(process as u32), &OwnChunk));
+        let switched = run_now(moving.processes().unwrap().switch(&memory, ProcessId(process as u32), &OwnPageChunk));
         assert!(switched.is_ok() || turn > FORGED, "{switched:?}");
         for line in 0..4 {
-            let at = |line| LineAddr(process * LINES_PER_CHUNK + (turn * 8 + line) % LINES_PER_CHUNK);
+            let at = |line| LineAddr(process * LINES_PER_PAGE_CHUNK + (turn * 8 + line) % LINES_PER_PAGE_CHUNK);
             run_now(scheme.write(&memory, at(line), &[turn as u8; 64]));
             run_now(scheme.read(&memory, at(line + 4)));
         }

@@ -9,7 +9,7 @@ use catalogue::{Attack, design};
 use context::planted::PlantedContextBug;
 use context::{ContextError, Location, RegisterFile, RegisterSet};
 use protection::design::ContextsDesign;
-use protection::moving::LINES_PER_CHUNK;
+use protection::moving::LINES_PER_PAGE_CHUNK;
 use protection::planted::PlantedBug;
 use units::LineAddr;
 use units::random::Random;
@@ -34,9 +34,9 @@ fn every_attack_by_an_operating_system_ends_as_the_design_claims() {
     }
 }
 
-/// Writes lines in four chunks of a victim and returns them.
+/// Writes lines in four page chunks of a victim and returns them.
 fn used(victim: &mut Victim, random: &mut Random) -> Vec<LineAddr> {
-    let lines: Vec<LineAddr> = (0..4 * LINES_PER_CHUNK).step_by(7).map(LineAddr).collect();
+    let lines: Vec<LineAddr> = (0..4 * LINES_PER_PAGE_CHUNK).step_by(7).map(LineAddr).collect();
     for line in &lines {
         assert_eq!(victim.write(*line, &random.line()), None);
     }

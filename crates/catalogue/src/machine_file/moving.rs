@@ -1,11 +1,11 @@
-//! Requirements of a design that permutes lines: pages of the size of its chunks, and a single last-level cache that
-//! can lock lines.
+//! Requirements of a design that permutes lines: pages of the size of its page chunks, and a single last-level cache
+//! that can lock lines.
 
 use super::Machine;
 use machine::llc::Inclusion;
 use machine::memory::WordOrder;
 use protection::design::{CipherChoice, MacChoice, Parts};
-use protection::moving::LINES_PER_CHUNK;
+use protection::moving::LINES_PER_PAGE_CHUNK;
 use units::{Bytes, LineLength};
 
 impl Machine {
@@ -19,7 +19,7 @@ impl Machine {
         if parts.permutation.is_none() {
             return Ok(());
         }
-        let (page, chunk) = (self.memory.page, LINES_PER_CHUNK * self.memory.line.0);
+        let (page, chunk) = (self.memory.page, LINES_PER_PAGE_CHUNK * self.memory.line.0);
         let prefetches = self.node.l1d.prefetcher.is_some() || self.node.l2.prefetcher.is_some();
         let rules = [
             (self.cores != 1, format!("cores is {}: expected 1", self.cores)),
@@ -34,7 +34,7 @@ impl Machine {
             (
                 page.0 != chunk,
                 format!(
-                    "memory.page is \"{page}\": expected \"{}\", which are the {LINES_PER_CHUNK} lines of a chunk",
+                    "memory.page is \"{page}\": expected \"{}\", which are the {LINES_PER_PAGE_CHUNK} lines of a chunk",
                     Bytes(chunk)
                 ),
             ),

@@ -1,7 +1,7 @@
 //! The process that a program runs on its core, where the chip has contexts of processes.
 
 use machine::paging::{PageTable, frames_of, mapped_frames};
-use protection::moving::{LINES_PER_CHUNK, ProcessChunks, ProcessId};
+use protection::moving::{LINES_PER_PAGE_CHUNK, ProcessId, ProcessPageChunks};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -48,19 +48,19 @@ impl Running {
     }
 }
 
-/// The chunks of each process, according to the page tables.
+/// The page chunks of each process, according to the page tables.
 pub struct PageOwners(pub(super) Rc<RefCell<PageTable>>);
 
 impl PageOwners {
-    /// Chunks of some frames.
+    /// Page chunks of some frames.
     fn chunks(&self, frames: impl FnOnce(&PageTable) -> Vec<PhysAddr>) -> BTreeSet<u64> {
         let pages = self.0.borrow();
         let length = pages.news().line_length();
-        frames(&pages).into_iter().map(|frame| length.line_of(frame).0 / LINES_PER_CHUNK).collect()
+        frames(&pages).into_iter().map(|frame| length.line_of(frame).0 / LINES_PER_PAGE_CHUNK).collect()
     }
 }
 
-impl ProcessChunks for PageOwners {
+impl ProcessPageChunks for PageOwners {
     fn chunks_of(&self, ProcessId(process): ProcessId) -> BTreeSet<u64> {
         self.chunks(|pages| frames_of(pages, process))
     }

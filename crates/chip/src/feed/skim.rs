@@ -265,7 +265,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
 
     fn event(&mut self, event: Event<'_>) -> ControlFlow<()> {
         match event {
-            Event::Chunk { strand, stretch } => {
+            Event::Batch { strand, stretch } => {
                 *self.stretch = stretch;
                 if let Some(loads) = &mut self.shadow.borrow_mut().loads {
                     loads.meet(self.translation.spaces.program, strand);

@@ -11,19 +11,19 @@ use std::sync::Arc;
 use units::{Bytes, LINE_BYTES};
 use wire::word::{self, Control};
 use workload::Supply;
-use workload::stream::{Block, BlockId, Chunk};
+use workload::stream::{Batch, Block, BlockId};
 
-/// Supplier of some chunks, after which the program ends.
-struct Chunks(VecDeque<Chunk>);
+/// Supplier of some batches, after which the program ends.
+struct Batches(VecDeque<Batch>);
 
-impl Supplier for Chunks {
+impl Supplier for Batches {
     fn supply(&mut self) -> Result<Supply, WorkloadError> {
-        Ok(self.0.pop_front().map_or(Supply::End, |chunk| Supply::Chunk(Arc::new(chunk), Stretch::default())))
+        Ok(self.0.pop_front().map_or(Supply::End, |batch| Supply::Batch(Arc::new(batch), Stretch::default())))
     }
 }
 
 /// Returns a program of consecutive instructions with these persist operations, and with these words.
-fn program(instructions: &[PersistEffect], words: &[u64]) -> ProgramFeed<Chunks> {
+fn program(instructions: &[PersistEffect], words: &[u64]) -> ProgramFeed<Batches> {
     const LINES: u64 = 1 << 20;
     let numbered = instructions.iter().zip(0..);
     let block = Block {
@@ -32,13 +32,13 @@ fn program(instructions: &[PersistEffect], words: &[u64]) -> ProgramFeed<Chunks>
         code: Box::default(),
     };
     let words = [word::block(0, instructions.len() as u16)].iter().chain(words).copied().collect();
-    let chunk = Chunk { new_blocks: vec![Arc::new(block)], words, ..Chunk::default() };
+    let batch = Batch { new_blocks: vec![Arc::new(block)], words, ..Batch::default() };
     let pages =
         Rc::new(RefCell::new(PageTable::new(Bytes(LINES * LINE_BYTES as u64), Bytes(4096), PagePlacement::Blocks, 1)));
     let shadow = Rc::new(RefCell::new(Shadow::new(LINES)));
     let left = Rc::new(Cell::new(u64::MAX));
     let spaces = Spaces { programs: 1, program: 0, cores: 1 };
-    ProgramFeed::new(Chunks(VecDeque::from([chunk])), left, pages, spaces, (0, shadow))
+    ProgramFeed::new(Batches(VecDeque::from([batch])), left, pages, spaces, (0, shadow))
 }
 
 /// Executes consecutive instructions with these words. Returns for each the number of lines that it flushes, and true

@@ -1,11 +1,11 @@
 //! Determines the differences between loaded and recorded values that the order of strands explains.
 //!
-//! The simulation orders accesses of different strands by the simulated clock. The recording orders them by chunks, and
-//! does not order accesses in chunks that overlap ([`Stretch`]). A store of another strand to the same line therefore
-//! explains a different value of a load in two cases. Either the chunks of store and load overlap, or the simulation
-//! executes store and load in another order than the recording. The same cases apply to two stores. If the recording
-//! does not order two stores to a line, or the simulation executes them in the other order, the line may differ from
-//! then on. All other differences are errors.
+//! The simulation orders accesses of different strands by the simulated clock. The recording orders them by batches,
+//! and does not order accesses in batches that overlap ([`Stretch`]). A store of another strand to the same line
+//! therefore explains a different value of a load in two cases. Either the batches of store and load overlap, or the
+//! simulation executes store and load in another order than the recording. The same cases apply to two stores. If the
+//! recording does not order two stores to a line, or the simulation executes them in the other order, the line may
+//! differ from then on. All other differences are errors.
 //!
 //! A line that the recording shows counts as stored to only if the kernel wrote it, or if its page is new memory or a
 //! copy. The page of a process may leave its
@@ -189,14 +189,14 @@ impl LoadOrder {
 
     /// Number of differences that the order of strands explains. A strand that a limit has stopped may have stored to any
     /// line before the load, in the recording.
-    pub fn explained(&self, cut_off: &UnexecutedChunks) -> u64 {
+    pub fn explained(&self, cut_off: &UnexecutedBatches) -> u64 {
         let waiting = self.lines.values().flat_map(|history| &history.unexplained);
         self.explained + waiting.filter(|difference| cut_off.may_explain(&difference.load)).count() as u64
     }
 
     /// Returns the first unexplained differences, or, if each difference has an explanation, the first of all
     /// differences.
-    pub fn first(&self, cut_off: &UnexecutedChunks) -> Vec<WrongLoad> {
+    pub fn first(&self, cut_off: &UnexecutedBatches) -> Vec<WrongLoad> {
         let all = self.lines.values().flat_map(|history| &history.unexplained);
         let mut unexplained: Vec<_> = all.filter(|difference| !cut_off.may_explain(&difference.load)).collect();
         if unexplained.is_empty() {
@@ -207,17 +207,17 @@ impl LoadOrder {
     }
 }
 
-/// The first chunk of each strand that the simulation has not executed to its end.
+/// The first batch of each strand that the simulation has not executed to its end.
 #[derive(Default, Debug)]
-pub struct UnexecutedChunks(FxHashMap<(u32, Strand), u64>);
+pub struct UnexecutedBatches(FxHashMap<(u32, Strand), u64>);
 
-impl UnexecutedChunks {
-    /// Notes a chunk of a program's strand that was not executed to its end.
+impl UnexecutedBatches {
+    /// Notes a batch of a program's strand that was not executed to its end.
     pub fn note(&mut self, program: u32, strand: Strand, number: u64) {
         self.0.entry((program, strand)).and_modify(|first| *first = number.min(*first)).or_insert(number);
     }
 
-    /// True if another strand has left out a chunk that may precede this load in the recording.
+    /// True if another strand has left out a batch that may precede this load in the recording.
     fn may_explain(&self, load: &Accessor) -> bool {
         let precedes = |(&(program, strand), &number): (&(u32, Strand), &u64)| {
             program == load.program && strand != load.strand && number < load.stretch.number
@@ -251,7 +251,7 @@ mod tests {
                 order.differ(LINE, *accessor, wrong(accessor.strand.thread))
             }
         }
-        order.explained(&UnexecutedChunks::default())
+        order.explained(&UnexecutedBatches::default())
     }
 
     #[test]
@@ -277,14 +277,14 @@ mod tests {
         order.store(LINE, accessor(0, 1, 3));
         order.store(LINE, accessor(1, 2, 4));
         order.differ(LINE, accessor(2, 8, 9), wrong(0));
-        assert_eq!(order.explained(&UnexecutedChunks::default()), 1);
+        assert_eq!(order.explained(&UnexecutedBatches::default()), 1);
         order.meet(0, Strand { process: 0, thread: 1 });
         order.show(LINE, accessor(2, 9, 10), true);
         order.differ(LINE, accessor(2, 9, 10), wrong(0));
-        assert_eq!(order.explained(&UnexecutedChunks::default()), 1);
+        assert_eq!(order.explained(&UnexecutedBatches::default()), 1);
         order.show(LINE, accessor(2, 2, 4), true);
         order.differ(LINE, accessor(2, 9, 10), wrong(0));
-        assert_eq!(order.explained(&UnexecutedChunks::default()), 2, "another strand stored to it when it was shown");
+        assert_eq!(order.explained(&UnexecutedBatches::default()), 2, "another strand stored to it when it was shown");
     }
 
     #[test]
@@ -292,10 +292,10 @@ mod tests {
         let mut order = LoadOrder::default();
         order.store(LINE, accessor(1, 1, 3));
         order.differ(LINE, accessor(0, 2, 4), wrong(0));
-        assert_eq!(order.first(&UnexecutedChunks::default()), [wrong(0)]);
+        assert_eq!(order.first(&UnexecutedBatches::default()), [wrong(0)]);
         order.differ(LineAddr(8), accessor(2, 2, 5), wrong(2));
         assert_eq!(
-            (order.first(&UnexecutedChunks::default()), order.explained(&UnexecutedChunks::default())),
+            (order.first(&UnexecutedBatches::default()), order.explained(&UnexecutedBatches::default())),
             (vec![wrong(2)], 1)
         );
     }
@@ -313,20 +313,20 @@ mod tests {
         order.enter(copy, Some(LINE), in_process(1, 0, 1, 4));
         order.store(copy, in_process(1, 0, 1, 4));
         order.differ(LINE, in_process(0, 0, 2, 5), wrong(0));
-        assert_eq!(order.explained(&UnexecutedChunks::default()), 0, "the parent still has the page");
+        assert_eq!(order.explained(&UnexecutedBatches::default()), 0, "the parent still has the page");
         order.differ(LINE, in_process(1, 1, 2, 5), wrong(1));
         assert_eq!(
-            order.explained(&UnexecutedChunks::default()),
+            order.explained(&UnexecutedBatches::default()),
             1,
             "another thread of the child may have had the page"
         );
         order.differ(LineAddr(8), in_process(1, 1, 2, 5), wrong(1));
-        assert_eq!(order.explained(&UnexecutedChunks::default()), 1, "nothing was stored to this line of the page");
+        assert_eq!(order.explained(&UnexecutedBatches::default()), 1, "nothing was stored to this line of the page");
         let third = LineAddr(10);
         order.enter(third, Some(copy), in_process(1, 0, 1, 4));
         order.store(third, in_process(1, 0, 1, 4));
         order.differ(LINE, in_process(1, 2, 2, 5), wrong(2));
-        assert_eq!(order.explained(&UnexecutedChunks::default()), 2, "the page has left two frames");
+        assert_eq!(order.explained(&UnexecutedBatches::default()), 2, "the page has left two frames");
     }
 
     #[test]
@@ -336,22 +336,22 @@ mod tests {
             order.meet(0, Strand { process: 0, thread: 1 });
             order.show(LINE, accessor(1, 1, 4), is_written);
             order.differ(LINE, accessor(0, 2, 5), wrong(0));
-            assert_eq!(order.explained(&UnexecutedChunks::default()), explained);
+            assert_eq!(order.explained(&UnexecutedBatches::default()), explained);
         }
     }
 
     #[test]
-    fn an_unexecuted_chunk_of_another_strand_explains_differences_of_later_loads() {
+    fn an_unexecuted_batch_of_another_strand_explains_differences_of_later_loads() {
         let mut order = LoadOrder::default();
         order.differ(LINE, accessor(1, 6, 7), wrong(1));
         let cut_off = |thread, number| {
-            let mut chunks = UnexecutedChunks::default();
-            chunks.note(0, Strand { process: 0, thread }, number + 9);
-            chunks.note(0, Strand { process: 0, thread }, number);
-            chunks
+            let mut batches = UnexecutedBatches::default();
+            batches.note(0, Strand { process: 0, thread }, number + 9);
+            batches.note(0, Strand { process: 0, thread }, number);
+            batches
         };
         assert_eq!(order.explained(&cut_off(0, 5)), 1);
-        assert_eq!(order.explained(&cut_off(0, 8)), 0, "the chunk follows the load");
+        assert_eq!(order.explained(&cut_off(0, 8)), 0, "the batch follows the load");
         assert_eq!(order.explained(&cut_off(1, 5)), 0, "it is the strand's own");
         assert_eq!(order.first(&cut_off(1, 5)), [wrong(1)]);
     }
@@ -362,6 +362,6 @@ mod tests {
         order.store(LineAddr(8), accessor(1, 1, 3));
         order.store(LINE, Accessor { program: 1, ..accessor(1, 1, 3) });
         order.differ(LINE, accessor(0, 2, 4), wrong(0));
-        assert_eq!(order.explained(&UnexecutedChunks::default()), 0);
+        assert_eq!(order.explained(&UnexecutedBatches::default()), 0);
     }
 }

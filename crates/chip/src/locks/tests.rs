@@ -8,11 +8,11 @@ use units::{Bytes, Time, Word};
 
 const WAYS: usize = 2;
 const LINE: LineAddr = LineAddr(3);
-const CHUNK: u64 = LINE.0 / LINES_PER_CHUNK;
+const CHUNK: u64 = LINE.0 / LINES_PER_PAGE_CHUNK;
 
-/// Addresses of lines in other chunks than `LINE`.
+/// Addresses of lines in other page chunks than `LINE`.
 fn elsewhere(index: u64) -> LineAddr {
-    LineAddr((1 + index) * LINES_PER_CHUNK)
+    LineAddr((1 + index) * LINES_PER_PAGE_CHUNK)
 }
 
 /// A chip without its scheme.
@@ -22,14 +22,14 @@ struct Bench {
 }
 
 impl Bench {
-    /// Returns a chip with `LINE` in its last-level cache; the chunk of the line has been permuted since.
+    /// Returns a chip with `LINE` in its last-level cache; the page chunk of the line has been permuted since.
     fn new(planted: PlantedBug) -> Bench {
         let mut machine = catalogue::machine("cryptopage-2006").unwrap();
         let line = machine.line_length().bytes();
         (machine.llc.size, machine.llc.ways) = (Bytes((WAYS * line) as u64), WAYS);
         let shadow = Rc::new(RefCell::new(Shadow::new(machine.memory.size.0 / line as u64)));
         let chip = Chip::new(sim::Executor::new().clock(), &machine, shadow);
-        chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_CHUNK));
+        chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_PAGE_CHUNK));
         let bench = Bench { locks: ChipLocks::new(&chip, planted), chip };
         bench.fill(LINE);
         bench.locks.unlock(CHUNK);
@@ -74,7 +74,7 @@ fn is_locked_when_its_context_leaves(planted: PlantedBug) -> bool {
     bench.store_above();
     assert!(bench.locks.chunks_with_locks().is_empty(), "the cache does not know of the store");
     bench.locks.lock_stores_above(&|chunk| chunk != CHUNK);
-    assert!(bench.locks.chunks_with_locks().is_empty(), "the context of another chunk leaves");
+    assert!(bench.locks.chunks_with_locks().is_empty(), "the context of another page chunk leaves");
     bench.locks.lock_stores_above(&|chunk| chunk == CHUNK);
     bench.locks.chunks_with_locks() == [CHUNK]
 }
@@ -107,7 +107,7 @@ fn counts_as_read_when_locked(planted: PlantedBug) -> bool {
     assert!(bench.locks.was_read(elsewhere(0)) && bench.locks.chunks_with_locks().contains(&CHUNK));
     let counts = bench.locks.was_read(LINE);
     bench.locks.unlock(CHUNK);
-    assert!(!bench.locks.was_read(LINE), "the chunk was permuted");
+    assert!(!bench.locks.was_read(LINE), "the page chunk was permuted");
     counts
 }
 

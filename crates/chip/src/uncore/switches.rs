@@ -16,7 +16,7 @@ pub struct Switch {
     pub next: Option<ProcessId>,
     /// Processes that have ended since the last switch.
     pub ended: Vec<ProcessId>,
-    /// Chunks of each process.
+    /// Page chunks of each process.
     pub owners: PageOwners,
     /// Additional time after the switch until the process continues.
     pub away: Duration,

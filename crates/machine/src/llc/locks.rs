@@ -1,5 +1,5 @@
-//! Lines that the last-level cache locks until their chunk is permuted (HIDE: Zhuang, Zhang and Pande, ASPLOS 2004; CryptoPage: Duc and
-//! Keryell, ACSAC 2006, section 2.2).
+//! Lines that the last-level cache locks until their page chunk is permuted (HIDE: Zhuang, Zhang and Pande, ASPLOS 2004; CryptoPage:
+//! Duc and Keryell, ACSAC 2006, section 2.2).
 //!
 //! A fill from memory and a store lock the line. A locked line is not evicted. A line without a lock equals its copy in
 //! memory, unless a private cache above has stored to the line. A line of this kind is locked at the moment when it
@@ -16,9 +16,9 @@ enum Lock {
     Unlocked,
     /// Reserved for an outstanding line.
     Reserved,
-    /// The line was stored to, and not read since its chunk was permuted.
+    /// The line was stored to, and not read since its page chunk was permuted.
     Stored,
-    /// The line was read since its chunk was permuted.
+    /// The line was read since its page chunk was permuted.
     Read,
 }
 
@@ -36,9 +36,9 @@ pub enum WayReservation {
 /// The locks of a last-level cache.
 #[derive(Clone, Debug)]
 pub(super) struct Locks {
-    lines_per_chunk: u64,
+    lines_per_page_chunk: u64,
     ways: Box<[Lock]>,
-    /// Number of locked lines of each chunk.
+    /// Number of locked lines of each page chunk.
     locked: FxHashMap<u64, u32>,
 }
 
@@ -53,7 +53,7 @@ impl Locks {
     }
 
     fn chunk(&self, line: u64) -> u64 {
-        line / self.lines_per_chunk
+        line / self.lines_per_page_chunk
     }
 
     fn lock(&mut self, slot: EntryIndex, line: u64, lock: Lock) {
@@ -65,11 +65,11 @@ impl Locks {
 }
 
 impl Llc {
-    /// Returns the cache with locks on lines, for chunks of `lines_per_chunk` lines.
+    /// Returns the cache with locks on lines, for page chunks of `lines_per_page_chunk` lines.
     #[must_use]
-    pub fn locking(self, lines_per_chunk: u64) -> Llc {
+    pub fn locking(self, lines_per_page_chunk: u64) -> Llc {
         let ways = vec![Lock::Unlocked; self.tags.slots()].into();
-        Llc { locks: Some(Locks { lines_per_chunk, ways, locked: FxHashMap::default() }), ..self }
+        Llc { locks: Some(Locks { lines_per_page_chunk, ways, locked: FxHashMap::default() }), ..self }
     }
 
     /// Returns access to the lines and their locks.
@@ -151,7 +151,7 @@ impl LockedLines<'_> {
         true
     }
 
-    /// Returns true if the cache holds the line and it was read since its chunk was last permuted.
+    /// Returns true if the cache holds the line and it was read since its page chunk was last permuted.
     pub fn was_read(&self, line: LineAddr) -> bool {
         self.tags.probe(line.0).is_some_and(|slot| self.locks.of(slot) == Lock::Read)
     }
@@ -161,8 +161,8 @@ impl LockedLines<'_> {
         self.tags.ways_of(line.0).filter(|slot| self.locks.of(*slot) == Lock::Unlocked).count()
     }
 
-    /// Returns the chunk to unlock for a line: of the chunks with a locked line in the line's set, the chunk with the
-    /// most locked lines in the whole cache. A tie selects the chunk of the least recently used line.
+    /// Returns the page chunk to unlock for a line: of those with a locked line in the line's set, the one with the most
+    /// locked lines in the whole cache. A tie selects the page chunk of the least recently used line.
     pub fn chunk_with_most(&self, line: LineAddr) -> Option<u64> {
         let is_locked = |slot: &EntryIndex| matches!(self.locks.of(*slot), Lock::Stored | Lock::Read);
         let locked = self.tags.by_age(line.0).into_iter().filter(is_locked).filter_map(|slot| self.tags.key(slot));
@@ -171,8 +171,8 @@ impl LockedLines<'_> {
         chunks.into_iter().rev().max_by_key(|chunk| self.locks.locked.get(chunk).copied().unwrap_or(0))
     }
 
-    /// Returns the chunk to unlock for a line, if all ways of its set are locked. If the set contains only reserved
-    /// ways, returns an error with one of the lines that must arrive first.
+    /// Returns the page chunk to unlock for a line, if all ways of its set are locked. If the set contains only
+    /// reserved ways, returns an error with one of the lines that must arrive first.
     pub fn to_come_first(&self, line: LineAddr) -> Result<u64, LineAddr> {
         self.chunk_with_most(line).ok_or_else(|| self.coming(line).unwrap_or(line))
     }
@@ -183,11 +183,11 @@ impl LockedLines<'_> {
         self.tags.key(reserved).map(LineAddr)
     }
 
-    /// Unlocks all lines of a chunk before they are written to memory. Returns the lines that the cache holds, in
+    /// Unlocks all lines of a page chunk before they are written to memory. Returns the lines that the cache holds, in
     /// order.
     pub fn unlock(&mut self, chunk: u64) -> Vec<LineAddr> {
         self.locks.locked.remove(&chunk);
-        let per_chunk = self.locks.lines_per_chunk;
+        let per_chunk = self.locks.lines_per_page_chunk;
         let held = (chunk * per_chunk..(chunk + 1) * per_chunk).filter_map(|line| Some((line, self.tags.probe(line)?)));
         let held: Vec<(u64, EntryIndex)> = held.filter(|(_, slot)| !self.locks.is_reserved(*slot)).collect();
         for (_, slot) in &held {
@@ -197,14 +197,14 @@ impl LockedLines<'_> {
         held.into_iter().map(|(line, _)| LineAddr(line)).collect()
     }
 
-    /// Returns the chunks with a locked line, in order.
+    /// Returns the page chunks with a locked line, in order.
     pub fn chunks_with_locks(&self) -> Vec<u64> {
         let mut chunks: Vec<u64> = self.locks.locked.keys().copied().collect();
         chunks.sort_unstable();
         chunks
     }
 
-    /// Returns the chunks with a dirty line, in order.
+    /// Returns the page chunks with a dirty line, in order.
     pub fn chunks_with_stores(&self) -> Vec<u64> {
         let mut chunks: Vec<u64> = self.tags.dirty_keys().map(|line| self.locks.chunk(line)).collect();
         chunks.sort_unstable();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_llc_line_is_evicted_only_after_its_chunk_is_unlocked() {
+    fn a_locked_llc_line_is_evicted_only_after_its_page_chunk_is_unlocked() {
         let mut llc = of_one_set(2);
         assert_eq!([0, 1].map(|line| fill(&mut llc, line)), [WayReservation::Reserved(None); 2]);
         assert_eq!((fill(&mut llc, 300), llc.locked_lines().unlocked_ways(LineAddr(300))), (WayReservation::Full, 0));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn rule_5_the_chunk_with_most_locked_lines_is_permuted_first_ties_by_lru() {
+    fn rule_5_the_page_chunk_with_most_locked_lines_is_permuted_first_ties_by_lru() {
         let mut llc = Llc::new(4, 2, Replacement::Lru, Inclusion::Inclusive).locking(CHUNK);
         for line in [0, 256] {
             fill(&mut llc, line);

@@ -11,7 +11,7 @@ use crate::record::SLOTS;
 use crate::scheme::Release;
 use crate::slot::{Kind, Role, Slot, Untrusted};
 use crate::verbs::Fault;
-use crypto::CHUNK_LINE_BYTES;
+use crypto::PAGE_CHUNK_LINE_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use units::random::Random;
@@ -54,7 +54,7 @@ fn read_right(memory: &Moving) -> Checked {
         let found = memory.read(line);
         let known = expected.get(&line).copied().or_else(|| {
             let mut content = memory.verbs.start_up_content(LineAddr(line))?;
-            content[CHUNK_LINE_BYTES..].fill(0);
+            content[PAGE_CHUNK_LINE_BYTES..].fill(0);
             Some(content)
         });
         hold(found.ok() == known, || format!("line {line} does not read as it was stored: {found:?}"))?;
@@ -107,8 +107,8 @@ fn stored_again(memory: &Moving) -> Checked {
     hold(found == Ok(stored), || format!("line 0 does not read as it was stored: {found:?}"))
 }
 
-/// An observer of the bus sees reads of all slots of a chunk. A slot is read at most N times, with N slots under a tag.
-/// Writes of all slots follow, in order, and then the next reads (rule 5).
+/// An observer of the bus sees reads of all slots of a page chunk. A slot is read at most N times, with N slots under a
+/// tag. Writes of all slots follow, in order, and then the next reads (rule 5).
 fn crossed(Moving { lines, verbs, slots_per_tag, .. }: Moving) -> Checked {
     let mut random = Random::new(4);
     let verbs = Explained::new(verbs);
@@ -158,7 +158,7 @@ fn forged(memory: &Moving) -> Checked {
     let target = 9;
     memory.refuses(target, &lines, || "a line of an earlier permutation is accepted".into())?;
     memory.refuses(target, &record, || "a record of an earlier permutation is accepted".into())?;
-    memory.refuses(target, &[lines, record].concat(), || "an earlier image of a chunk is accepted".into())?;
+    memory.refuses(target, &[lines, record].concat(), || "an earlier image of a page chunk is accepted".into())?;
     let at = memory.slot_of(target)?;
     for distance in [1, 2, 128, 256] {
         // Copies the content of all slots under the tag, in the same order.
@@ -171,7 +171,7 @@ fn forged(memory: &Moving) -> Checked {
     for slot in memory.under_tag(at) {
         let honest = memory.content(&[slot])[0].1;
         let (line, tag) = (honest.examine(), honest.spare_bits());
-        for bit in 0..8 * CHUNK_LINE_BYTES {
+        for bit in 0..8 * PAGE_CHUNK_LINE_BYTES {
             let mut flipped = line;
             flipped[bit / 8] ^= 1 << (bit % 8);
             memory.refuses(target, &[(slot, Untrusted::with(flipped, tag))], || {
@@ -213,7 +213,8 @@ fn forged_for_a_permutation(memory: &Moving) -> Checked {
 fn given_up(memory: &Moving) -> Checked {
     memory.push_out(1);
     memory.slot_of(0)?;
-    // The record of the chunk is on the chip. Its sibling is not, and is forged, so that the path up does not verify.
+    // The record of the page chunk is on the chip. Its sibling is not, and is forged, so that the path up does not
+    // verify.
     let sibling = memory.slots(Kind::Records, 1);
     let honest = memory.content(&sibling);
     memory.put(&[(sibling[0], Untrusted::from([1; 64]))]);

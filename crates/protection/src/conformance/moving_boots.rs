@@ -1,5 +1,5 @@
 //! Permuted lines that enter memory: one by one, as at boot, under a tag that covers several lines, or with the first
-//! permutation of their chunk.
+//! permutation of their page chunk.
 
 use super::moving_memory::{LINES, Moving, text};
 use super::{Checked, hold};
@@ -8,7 +8,7 @@ use crate::planted::PlantedBug;
 use crate::record::SLOTS;
 use crate::slot::{Kind, Untrusted};
 use crate::verbs::Fault;
-use crypto::CHUNK_LINE_BYTES;
+use crypto::PAGE_CHUNK_LINE_BYTES;
 use std::collections::BTreeMap;
 use units::random::Random;
 use units::{Line, LineAddr, ZERO_LINE};
@@ -62,9 +62,9 @@ pub fn never_stored(slots_per_tag: usize, planted: PlantedBug) -> Checked {
     })
 }
 
-/// Permutations put lines into memory that no program has used. No slot of a permuted chunk is blank. A line reads its
-/// start-up content in the first, in a later or only in the last epoch. A store to a line before its first read stays,
-/// and no pad hides two texts.
+/// Permutations put lines into memory that no program has used. No slot of a permuted page chunk is blank. A line reads
+/// its start-up content in the first, in a later or only in the last epoch. A store to a line before its first read
+/// stays, and no pad hides two texts.
 pub fn unused(memory: &Moving) -> Checked {
     const EPOCHS: u64 = 6;
     let (first, mut random) = (LINES - SLOTS as u64, Random::new(12));
@@ -100,18 +100,18 @@ pub fn unused(memory: &Moving) -> Checked {
 /// The content of a line at start-up, in the length of a line that moves.
 fn start_up(memory: &Moving, line: u64) -> Option<Line> {
     let mut content = memory.verbs.start_up_content(LineAddr(line))?;
-    content[CHUNK_LINE_BYTES..].fill(0);
+    content[PAGE_CHUNK_LINE_BYTES..].fill(0);
     Some(content)
 }
 
-/// An attacker writes to the slot of an unused line before the first permutation of its chunk. The permutation refuses
-/// the slot, and puts no line into memory. When the slot is blank again, the line reads its start-up content.
+/// An attacker writes to the slot of an unused line before the first permutation of its page chunk. The permutation
+/// refuses the slot, and puts no line into memory. When the slot is blank again, the line reads its start-up content.
 pub fn forged_before_first(memory: &Moving) -> Checked {
     let first = LINES - SLOTS as u64;
     let at = memory.slot_of(first + 7)?;
     let blank = memory.content(&[at]);
     let mut forged = ZERO_LINE;
-    forged[..CHUNK_LINE_BYTES].fill(9);
+    forged[..PAGE_CHUNK_LINE_BYTES].fill(9);
     memory.put(&[(at, Untrusted::from(forged))]);
     let fault = memory.write(first, &ZERO_LINE).or(memory.flush());
     hold(matches!(fault, Some(Fault::Tag(_))), || {

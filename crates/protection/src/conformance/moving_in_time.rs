@@ -6,13 +6,13 @@ use crate::layout::{Layout, Needs, with_records};
 use crate::mac::{TagLayout, TagLocation};
 use crate::media::Media;
 use crate::moving::PermutationTime::{self, Charged, Free};
-use crate::moving::{ChunkLines, MovingLines, SmallCache};
+use crate::moving::{MovingLines, PageChunkLines, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
 use crate::slot::{Role, Slot, Untrusted};
 use crate::verbs::{Fault, MemoryVerbs, Plaintext, Verbs};
-use crypto::{CHUNK_LINE_BYTES, Key};
+use crypto::{Key, PAGE_CHUNK_LINE_BYTES};
 use machine::channel::Channel;
 use machine::memory::{MemorySystem, WordOrder};
 use sim::Executor;
@@ -29,7 +29,7 @@ const SEED: u64 = 5;
 
 fn text(random: &mut Random) -> Line {
     let mut line = random.line();
-    line[CHUNK_LINE_BYTES..].fill(0);
+    line[PAGE_CHUNK_LINE_BYTES..].fill(0);
     line
 }
 
@@ -66,7 +66,7 @@ type Handling = (Release, PermutationTime, usize);
 
 fn lines(layout: &Layout, cache: SmallCache, (release, time, slots_per_tag): Handling) -> MovingLines {
     let records = Records::new(layout, &Key([1; 16]), Random::new(9), WalkDesign::default(), PlantedBug::NONE);
-    let lines = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), slots_per_tag, PlantedBug::NONE);
+    let lines = PageChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), slots_per_tag, PlantedBug::NONE);
     MovingLines::new(records, lines, (Rc::new(cache), 3), (release, time), PlantedBug::NONE)
 }
 
@@ -93,7 +93,8 @@ impl MovingMachine {
     }
 }
 
-/// Runs as many readers as CryptoPage's load and store queue has entries. Chunks block each other in the cache sets.
+/// Runs as many readers as CryptoPage's load and store queue has entries. Page chunks block each other in the cache
+/// sets.
 #[test]
 fn concurrent_accesses_to_full_cache_sets_of_locked_lines_end_and_read_right() {
     const TASKS: u64 = 64;
@@ -233,7 +234,8 @@ fn a_permutation_writes_no_line_before_the_verdict_of_a_speculatively_released_l
         let handling = (Release::Speculative, time, 1);
         let MovingMachine { mut executor, memory, seen, lines } = MovingMachine::new(SmallCache::new(64, 8), handling);
         let at_once = AtOnce::new(&memory);
-        // All of chunk 0 is in the cache, so its permutation reads no slot. The record of chunk 1 is on the chip.
+        // All of page chunk 0 is in the cache, so its permutation reads no slot. The record of page chunk 1 is on the
+        // chip.
         (0..SLOTS as u64).for_each(|line| run_now(lines.read(&at_once, LineAddr(line))));
         let forged = LineAddr(SLOTS as u64);
         assert!(run_now(lines.acquire_record(&at_once, forged)));

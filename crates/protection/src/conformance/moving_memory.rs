@@ -3,13 +3,13 @@
 use super::{Checked, hold};
 use crate::execution::{Functional, run_now};
 use crate::layout::{Layout, Needs, with_contexts, with_records};
-use crate::moving::{ChunkLines, ContextsDesign, LockingCache, MovingLines, PermutationTime, SmallCache};
+use crate::moving::{ContextsDesign, LockingCache, MovingLines, PageChunkLines, PermutationTime, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
 use crate::slot::{Kind, Slot, Untrusted};
 use crate::verbs::Fault;
-use crypto::{CHUNK_LINE_BYTES, Key};
+use crypto::{Key, PAGE_CHUNK_LINE_BYTES};
 use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
@@ -20,7 +20,7 @@ pub const CONTEXTS: u64 = 3;
 pub const LINES: u64 = CHUNKS * SLOTS as u64;
 const KEYS: [Key; 3] = [Key([1; 16]), Key([2; 16]), Key([3; 16])];
 
-/// A memory of a few chunks, on a machine with start-up content.
+/// A memory of a few page chunks, on a machine with start-up content.
 pub struct Moving {
     pub lines: MovingLines,
     pub verbs: Functional,
@@ -32,7 +32,7 @@ pub struct Moving {
 /// A line of 32 bytes.
 pub fn text(random: &mut Random) -> Line {
     let mut line = random.line();
-    line[CHUNK_LINE_BYTES..].fill(0);
+    line[PAGE_CHUNK_LINE_BYTES..].fill(0);
     line
 }
 
@@ -45,7 +45,7 @@ impl Moving {
         let records = Records::new(&layout, &KEYS[0], Random::new(9), WalkDesign::default(), planted);
         let lines = MovingLines::new(
             records,
-            ChunkLines::sealed(&KEYS[1], &KEYS[2], slots_per_tag, planted),
+            PageChunkLines::sealed(&KEYS[1], &KEYS[2], slots_per_tag, planted),
             (cache, 2),
             (release, PermutationTime::Charged),
             planted,
@@ -98,7 +98,7 @@ impl Moving {
         self.lines.release_record(LineAddr(line));
     }
 
-    /// Permutes the chunk of a line.
+    /// Permutes the page chunk of a line.
     pub fn permute_chunk_of(&self, line: u64) {
         run_now(self.lines.permute_chunk_of(&self.verbs, LineAddr(line)));
     }
@@ -113,7 +113,7 @@ impl Moving {
         self.verbs.take_fault()
     }
 
-    /// Flushes, fills all ways of the cache with lines of other chunks, and drops the records from the chip.
+    /// Flushes, fills all ways of the cache with lines of other page chunks, and drops the records from the chip.
     pub fn push_out(&self, chunk: u64) {
         self.flush();
         for line in (0..LINES).filter(|line| line / SLOTS as u64 != chunk) {

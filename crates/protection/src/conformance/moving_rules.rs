@@ -56,7 +56,7 @@ impl NaiveLocks {
     }
 }
 
-/// A cache that logs the chunks that are permuted.
+/// A cache that logs the page chunks that are permuted.
 struct PermutationRecorder(SmallCache, std::cell::RefCell<Vec<u64>>);
 
 impl LockingCache for PermutationRecorder {
@@ -127,7 +127,7 @@ impl LockingCache for PermutationRecorder {
 }
 
 #[test]
-fn rules_4_and_5_chunks_are_permuted_at_the_accesses_of_a_naive_model() {
+fn rules_4_and_5_page_chunks_are_permuted_at_the_accesses_of_a_naive_model() {
     for (sets, ways, seed) in [(64, 4, 1), (16, 2, 2), (256, 3, 3), (32, 8, 4)] {
         let cache = Rc::new(PermutationRecorder(SmallCache::new(sets, ways), std::cell::RefCell::default()));
         let memory = Moving::behind(cache.clone(), Release::Verified, 1, PlantedBug::NONE);
@@ -154,15 +154,15 @@ fn walks_of(memory: &Moving, access: impl FnOnce(&Moving)) -> u64 {
     memory.walks() - before
 }
 
-/// Reads this line of each other chunk. Their records displace that of chunk 0, unless a TLB has its page.
+/// Reads this line of each other page chunk. Their records displace that of page chunk 0, unless a TLB has its page.
 fn read_others(memory: &Moving, line: u64) {
     (1..LINES / 256).for_each(|chunk| assert!(memory.read(chunk * 256 + line).is_ok()));
 }
 
 #[test]
-fn rules_6_and_8_a_chunk_record_is_on_the_chip_while_a_tlb_has_its_page() {
+fn rules_6_and_8_a_page_chunk_record_is_on_the_chip_while_a_tlb_has_its_page() {
     let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, PlantedBug::NONE);
-    // Two TLB entries need the record: those of the two pages of the chunk, or those of one page in two TLBs.
+    // Two TLB entries need the record: those of the two pages of the page chunk, or those of one page in two TLBs.
     assert_eq!(walks_of(&memory, |memory| assert_eq!(memory.translate(3), None)), 1);
     assert_eq!(walks_of(&memory, |memory| assert_eq!(memory.translate(4), None)), 0);
     read_others(&memory, 1);
@@ -174,7 +174,7 @@ fn rules_6_and_8_a_chunk_record_is_on_the_chip_while_a_tlb_has_its_page() {
 }
 
 #[test]
-fn permuting_a_chunk_walks_the_record_tree_only_if_no_tlb_has_its_page() {
+fn permuting_a_page_chunk_walks_the_record_tree_only_if_no_tlb_has_its_page() {
     let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, PlantedBug::NONE);
     let stored = Random::new(1).line();
     let permute = |memory: &Moving| {

@@ -9,7 +9,7 @@ use super::{
     recovery, system_walks, tlb_walks, tree,
 };
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
-use crate::planted::{Bug, ChunkBug, PlantedBug};
+use crate::planted::{Bug, PageChunkBug, PlantedBug};
 
 /// A function of the kit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -184,35 +184,55 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Cases for bugs in records of chunks.
+/// Cases for bugs in records of page chunks.
 fn of_records() -> [Case; 20] {
     use Check::{Design, Moving, Records, Tree};
     [
-        (Bug::OfChunks(ChunkBug::RecordVectorRepeats), Records, "an initial vector serves twice", Design),
-        (Bug::OfChunks(ChunkBug::RecordVectorUnhashed), Records, "bit 0 of record is not covered", Tree),
-        (Bug::OfChunks(ChunkBug::RecordSpareIgnored), Records, "bit 384 of record is not covered", Tree),
+        (Bug::OfPageChunks(PageChunkBug::RecordVectorRepeats), Records, "an initial vector serves twice", Design),
+        (Bug::OfPageChunks(PageChunkBug::RecordVectorUnhashed), Records, "bit 0 of record is not covered", Tree),
+        (Bug::OfPageChunks(PageChunkBug::RecordSpareIgnored), Records, "bit 384 of record is not covered", Tree),
         (
-            Bug::OfChunks(ChunkBug::RecordWalkALevelShort),
+            Bug::OfPageChunks(PageChunkBug::RecordWalkALevelShort),
             Records,
             "an old record is accepted with the nodes of its time",
             Tree,
         ),
-        (Bug::OfChunks(ChunkBug::RecordTableKept), Records, "keeps its table", Design),
-        (Bug::OfChunks(ChunkBug::PadNumberKept), Records, "a number for pads serves twice", Design),
-        (Bug::OfChunks(ChunkBug::MerkleCacheUnverified), Records, "is refused though nothing is forged", Moving),
-        (Bug::OfChunks(ChunkBug::MerkleCacheStale), Records, "is not the one that was drawn last", Moving),
-        (Bug::OfChunks(ChunkBug::CodeWithoutRecord), Moving, "a line of an earlier permutation is accepted", Records),
-        (Bug::OfChunks(ChunkBug::CodeWithoutSlot), Moving, "is accepted for line", Records),
-        (Bug::OfChunks(ChunkBug::PermutationTrustsMemory), Moving, "a permutation takes a forged line", Records),
-        (Bug::OfChunks(ChunkBug::StoreLeavesUnlocked), Moving, "does not read as it was stored", Records),
-        (Bug::OfChunks(ChunkBug::FillLeavesUnlocked), Moving, "crosses the bus twice", Records),
-        (Bug::OfChunks(ChunkBug::PermutationIgnoresCache), Moving, "does not read as it was stored", Records),
-        (Bug::OfChunks(ChunkBug::CachedSlotsNotRead), Moving, "is written before the last read", Records),
-        (Bug::OfChunks(ChunkBug::CodeOfFirstLine), Moving, "of a line is not covered", Records),
-        (Bug::OfChunks(ChunkBug::BufferKeepsTranslated), Moving, "is not read right by TLBs", Records),
-        (Bug::OfChunks(ChunkBug::UnusedLinesBlank), Moving, "leaves a blank slot", Records),
-        (Bug::OfChunks(ChunkBug::StartedUpLinesBoot), Moving, "hid two texts in epoch", Records),
-        (Bug::OfChunks(ChunkBug::HaltIgnored), Moving, "a chip that has given a permutation up goes on", Records),
+        (Bug::OfPageChunks(PageChunkBug::RecordTableKept), Records, "keeps its table", Design),
+        (Bug::OfPageChunks(PageChunkBug::PadNumberKept), Records, "a number for pads serves twice", Design),
+        (
+            Bug::OfPageChunks(PageChunkBug::MerkleCacheUnverified),
+            Records,
+            "is refused though nothing is forged",
+            Moving,
+        ),
+        (Bug::OfPageChunks(PageChunkBug::MerkleCacheStale), Records, "is not the one that was drawn last", Moving),
+        (
+            Bug::OfPageChunks(PageChunkBug::CodeWithoutRecord),
+            Moving,
+            "a line of an earlier permutation is accepted",
+            Records,
+        ),
+        (Bug::OfPageChunks(PageChunkBug::CodeWithoutSlot), Moving, "is accepted for line", Records),
+        (
+            Bug::OfPageChunks(PageChunkBug::PermutationTrustsMemory),
+            Moving,
+            "a permutation takes a forged line",
+            Records,
+        ),
+        (Bug::OfPageChunks(PageChunkBug::StoreLeavesUnlocked), Moving, "does not read as it was stored", Records),
+        (Bug::OfPageChunks(PageChunkBug::FillLeavesUnlocked), Moving, "crosses the bus twice", Records),
+        (Bug::OfPageChunks(PageChunkBug::PermutationIgnoresCache), Moving, "does not read as it was stored", Records),
+        (Bug::OfPageChunks(PageChunkBug::CachedSlotsNotRead), Moving, "is written before the last read", Records),
+        (Bug::OfPageChunks(PageChunkBug::CodeOfFirstLine), Moving, "of a line is not covered", Records),
+        (Bug::OfPageChunks(PageChunkBug::BufferKeepsTranslated), Moving, "is not read right by TLBs", Records),
+        (Bug::OfPageChunks(PageChunkBug::UnusedLinesBlank), Moving, "leaves a blank slot", Records),
+        (Bug::OfPageChunks(PageChunkBug::StartedUpLinesBoot), Moving, "hid two texts in epoch", Records),
+        (
+            Bug::OfPageChunks(PageChunkBug::HaltIgnored),
+            Moving,
+            "a chip that has given a permutation up goes on",
+            Records,
+        ),
     ]
 }
 
@@ -221,29 +241,29 @@ fn of_systems() -> [Case; 9] {
     use Check::{Records, SystemWalks, TlbWalks, Tree};
     [
         (
-            Bug::OfChunks(ChunkBug::ParentFromBuffer),
+            Bug::OfPageChunks(PageChunkBug::ParentFromBuffer),
             SystemWalks,
             "a parent in the buffer vouches for a record",
             Records,
         ),
-        (Bug::OfChunks(ChunkBug::DepthUnchecked), SystemWalks, "a pair passes at another depth", Records),
+        (Bug::OfPageChunks(PageChunkBug::DepthUnchecked), SystemWalks, "a pair passes at another depth", Records),
         (
-            Bug::OfChunks(ChunkBug::VerificationBufferKept),
+            Bug::OfPageChunks(PageChunkBug::VerificationBufferKept),
             SystemWalks,
             "a line of the buffer outlives a switch",
             Records,
         ),
-        (Bug::OfChunks(ChunkBug::MerkleCacheKept), SystemWalks, "the Merkle cache outlives a switch", Tree),
-        (Bug::OfChunks(ChunkBug::VerificationBufferStale), SystemWalks, "meets the exception", Records),
-        (Bug::OfChunks(ChunkBug::TlbWalkUnlocked), TlbWalks, "a TLB keeps a record from before", Records),
+        (Bug::OfPageChunks(PageChunkBug::MerkleCacheKept), SystemWalks, "the Merkle cache outlives a switch", Tree),
+        (Bug::OfPageChunks(PageChunkBug::VerificationBufferStale), SystemWalks, "meets the exception", Records),
+        (Bug::OfPageChunks(PageChunkBug::TlbWalkUnlocked), TlbWalks, "a TLB keeps a record from before", Records),
         (
-            Bug::OfChunks(ChunkBug::VerificationBufferEmptiedEarly),
+            Bug::OfPageChunks(PageChunkBug::VerificationBufferEmptiedEarly),
             TlbWalks,
             "an honest walk is refused while a record is written",
             SystemWalks,
         ),
-        (Bug::OfChunks(ChunkBug::HardwareWalksEvict), SystemWalks, "meets the exception", Records),
-        (Bug::OfChunks(ChunkBug::EmptyLineRaises), SystemWalks, "an empty line raises the exception", Records),
+        (Bug::OfPageChunks(PageChunkBug::HardwareWalksEvict), SystemWalks, "meets the exception", Records),
+        (Bug::OfPageChunks(PageChunkBug::EmptyLineRaises), SystemWalks, "an empty line raises the exception", Records),
     ]
 }
 
@@ -252,13 +272,13 @@ fn of_processes() -> [Case; 3] {
     use Check::{Processes, Records};
     [
         (
-            Bug::OfChunks(ChunkBug::ContextLeavesLocks),
+            Bug::OfPageChunks(PageChunkBug::ContextLeavesLocks),
             Processes,
             "a locked line stays when its context leaves",
             Records,
         ),
-        (Bug::OfChunks(ChunkBug::ContextLeavesLines), Processes, "stay when its context leaves", Records),
-        (Bug::OfChunks(ChunkBug::SwitchKeepsRecords), Processes, "a record outlives a switch", Records),
+        (Bug::OfPageChunks(PageChunkBug::ContextLeavesLines), Processes, "stay when its context leaves", Records),
+        (Bug::OfPageChunks(PageChunkBug::SwitchKeepsRecords), Processes, "a record outlives a switch", Records),
     ]
 }
 

@@ -4,7 +4,9 @@
 use super::moving_memory::{CHUNKS, CONTEXTS, Moving, text};
 use super::{Checked, hold};
 use crate::execution::run_now;
-use crate::moving::{ContextError, ContextsDesign, LockingCache, ProcessChunks, ProcessId, ProcessPort, SmallCache};
+use crate::moving::{
+    ContextError, ContextsDesign, LockingCache, ProcessId, ProcessPageChunks, ProcessPort, SmallCache,
+};
 use crate::planted::PlantedBug;
 use crate::record::SLOTS;
 use crate::release::Release;
@@ -14,13 +16,13 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// One chunk belongs to each process, and the last chunk to all of them.
+/// One page chunk belongs to each process, and the last page chunk to all of them.
 struct Owners;
 
 const PROCESSES: u32 = CHUNKS as u32 - 1;
 const SHARED: u64 = CHUNKS - 1;
 
-impl ProcessChunks for Owners {
+impl ProcessPageChunks for Owners {
     fn chunks_of(&self, ProcessId(process): ProcessId) -> BTreeSet<u64> {
         [process.into(), SHARED].into()
     }
@@ -61,7 +63,7 @@ impl SharedMemory {
         (first..first + lines).map(Slot).collect()
     }
 
-    /// Draws a line of the process's chunk, or of the chunk that all processes share.
+    /// Draws a line of the process's page chunk, or of the page chunk that all processes share.
     fn line_of(random: &mut Random, process: u32) -> u64 {
         let chunk = if random.below(4) == 0 { SHARED } else { process.into() };
         chunk * SLOTS as u64 + random.below(SLOTS as u64)
@@ -151,7 +153,7 @@ fn forced_while_outside(planted: PlantedBug) -> Checked {
 /// A page that its process has unmapped keeps no locked line when the context leaves.
 fn unmapped(planted: PlantedBug) -> Checked {
     struct NoPages;
-    impl ProcessChunks for NoPages {
+    impl ProcessPageChunks for NoPages {
         fn chunks_of(&self, _: ProcessId) -> BTreeSet<u64> {
             BTreeSet::new()
         }
@@ -167,7 +169,7 @@ fn unmapped(planted: PlantedBug) -> Checked {
     let switched = run_now(shared.processes().switch(&shared.memory.verbs, ProcessId(1), &NoPages));
     switched.map_err(refused)?;
     let locked = shared.cache.chunks_with_locks();
-    hold(locked.is_empty(), || format!("a locked line stays when its context leaves: chunks {locked:?}"))
+    hold(locked.is_empty(), || format!("a locked line stays when its context leaves: page chunks {locked:?}"))
 }
 
 /// If no buffer is free, the process that was interrupted first leaves the chip.

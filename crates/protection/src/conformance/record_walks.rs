@@ -1,4 +1,4 @@
-//! Walks to chunk records in timed runs: the duration of one walk, and whether many concurrent walks end.
+//! Walks to page chunk records in timed runs: the duration of one walk, and whether many concurrent walks end.
 
 use crate::execution::{CounterTags, Engine, Engines, Receiver, Timed, TimedMemory};
 use crate::layout::{Layout, Needs, with_records};
@@ -80,7 +80,7 @@ pub(super) fn cryptopage_engines() -> Engines {
     }
 }
 
-/// Records of `chunks` chunks, on a clock.
+/// Records of `chunks` page chunks, on a clock.
 struct RecordMachine {
     executor: Executor,
     memory: Rc<TimedMemory>,

@@ -1,5 +1,5 @@
-//! Contract of chunk records and of the tree over them: a walk returns the last drawn record, and refuses old, moved
-//! and changed records.
+//! Contract of page chunk records and of the tree over them: a walk returns the last drawn record, and refuses old,
+//! moved and changed records.
 
 use super::{Checked, LINE_BITS, flipped, hold};
 use crate::execution::{Functional, run_now};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 use units::random::Random;
 use units::{Line, ZERO_LINE};
 
-/// Renewals of each chunk in `fresh`.
+/// Renewals of each page chunk in `fresh`.
 const LIVES: usize = 4;
 
 /// A memory of records.
@@ -20,7 +20,7 @@ pub(super) struct RecordMemory {
     pub verbs: Functional,
     pub records: Records,
     pub layout: Layout,
-    /// Present records of the chunks that were written.
+    /// Present records of the page chunks that were written.
     pub current: BTreeMap<u64, Record>,
 }
 
@@ -40,12 +40,12 @@ impl RecordMemory {
 
     pub fn renew(&mut self, chunk: u64) -> Result<Record, String> {
         let renewed = run_now(self.records.renew(&self.verbs, chunk, self.current.get(&chunk)));
-        let record = renewed.map_err(|fault| format!("chunk {chunk} is not renewed: {fault}"))?;
+        let record = renewed.map_err(|fault| format!("page chunk {chunk} is not renewed: {fault}"))?;
         self.current.insert(chunk, record.clone());
         Ok(record)
     }
 
-    /// Returns true if a walk refuses the record of a chunk.
+    /// Returns true if a walk refuses the record of a page chunk.
     pub fn is_refused(&self, chunk: u64) -> bool {
         run_now(self.records.bring(&self.verbs, chunk)).is_err()
     }
@@ -54,7 +54,7 @@ impl RecordMemory {
         (0..self.chunks()).try_for_each(|chunk| {
             let brought = run_now(self.records.bring(&self.verbs, chunk));
             hold(brought.as_ref() == Ok(&self.current.get(&chunk).cloned()), || {
-                format!("the record of chunk {chunk} is not the one that was drawn last")
+                format!("the record of page chunk {chunk} is not the one that was drawn last")
             })
         })
     }
@@ -96,7 +96,7 @@ impl RecordMemory {
         let is_refused = self.is_refused(chunk);
         self.put(&honest);
         hold(is_refused, broken)?;
-        hold(!self.is_refused(chunk), || format!("chunk {chunk} is refused though nothing is forged"))
+        hold(!self.is_refused(chunk), || format!("page chunk {chunk} is refused though nothing is forged"))
     }
 }
 
@@ -122,7 +122,7 @@ fn fresh(memory: &mut RecordMemory) -> Checked {
         for chunk in 0..memory.chunks() {
             let before = memory.current.get(&chunk).map(Record::lines_by_slot);
             let record = memory.renew(chunk)?;
-            hold(before != Some(record.lines_by_slot()), || format!("chunk {chunk} keeps its table"))?;
+            hold(before != Some(record.lines_by_slot()), || format!("page chunk {chunk} keeps its table"))?;
             hold(numbers.insert((0, record.pad_number())), || "a number for pads serves twice".into())?;
             hold(numbers.insert((1, record.tag_number())), || "a number for tags serves twice".into())?;
             let first = memory.content(&memory.leaf(chunk)[..1])[0].1;
@@ -150,7 +150,7 @@ fn replayed(memory: &mut RecordMemory, chunk: u64) -> Checked {
     memory.refuses(chunk, &blank(&whole), || "a path that was written passes for a blank one".into())
 }
 
-/// A record is refused in the lines of every other chunk, and so are two siblings that are swapped.
+/// A record is refused in the lines of every other page chunk, and so are two siblings that are swapped.
 fn elsewhere(memory: &RecordMemory, chunk: u64) -> Checked {
     let moved = |from: u64, to: u64| -> Vec<(Slot, Line)> {
         memory
@@ -161,8 +161,9 @@ fn elsewhere(memory: &RecordMemory, chunk: u64) -> Checked {
             .collect()
     };
     for other in (0..memory.chunks()).filter(|other| *other != chunk) {
-        memory
-            .refuses(chunk, &moved(other, chunk), || format!("the record of chunk {other} is accepted for {chunk}"))?;
+        memory.refuses(chunk, &moved(other, chunk), || {
+            format!("the record of page chunk {other} is accepted for {chunk}")
+        })?;
     }
     let swapped = [moved(chunk, chunk ^ 1), moved(chunk ^ 1, chunk)].concat();
     memory.refuses(chunk, &swapped, || "two siblings are accepted when swapped".into())
@@ -182,7 +183,7 @@ fn changed(memory: &RecordMemory, chunk: u64) -> Checked {
 }
 
 #[test]
-fn chunk_records_pass_their_conformance_check() {
+fn page_chunk_records_pass_their_conformance_check() {
     assert_eq!(check(PlantedBug::NONE), Ok(()));
 }
 

@@ -87,7 +87,7 @@ fn honest(memory: &mut RecordMemory) -> Checked {
     for chunk in (0..CHUNKS).chain([3, 3, 2, 9]) {
         let brought = run_now(memory.records.load_page_info(&memory.verbs, chunk));
         hold(brought.as_ref().is_ok_and(|record| memory.is_current(chunk, record)), || {
-            format!("an honest operating system gets {:?} for chunk {chunk}", brought.as_ref().err())
+            format!("an honest operating system gets {:?} for page chunk {chunk}", brought.as_ref().err())
         })?;
         memory.renew(chunk * 7 % CHUNKS)?;
     }
@@ -202,7 +202,7 @@ fn interrupted(memory: &mut RecordMemory, walks: u64) -> Checked {
         let mut exceptions = 0;
         let record = loop {
             exceptions += 1;
-            hold(exceptions < 64, || format!("the walk to chunk {chunk} does not end"))?;
+            hold(exceptions < 64, || format!("the walk to page chunk {chunk} does not end"))?;
             let mut name = memory.records.name_of(chunk);
             while name.depth > 0 && memory.load_right(name) != LoadNode::OnChip {
                 name = name.parent();
@@ -213,7 +213,9 @@ fn interrupted(memory: &mut RecordMemory, walks: u64) -> Checked {
                 match memory.check(depth) {
                     Ok(HashCheck::Record(_, record)) => brought = Some(record),
                     Ok(HashCheck::Nodes | HashCheck::Empty) => {}
-                    Err(fault) => return Err(format!("an honest walk to chunk {chunk} meets the exception: {fault}")),
+                    Err(fault) => {
+                        return Err(format!("an honest walk to page chunk {chunk} meets the exception: {fault}"));
+                    }
                 }
                 interrupt(memory, &mut random)?;
             }
@@ -270,7 +272,7 @@ fn random(memory: &mut RecordMemory, random: &mut Random, steps: u64) -> Checked
                 match memory.check(depth) {
                     Ok(HashCheck::Record(of, record)) => {
                         hold(memory.is_current(of, &record), || {
-                            format!("a record of chunk {of} comes that is not the last")
+                            format!("a record of page chunk {of} comes that is not the last")
                         })?;
                     }
                     Ok(_) => {}

@@ -1,12 +1,12 @@
 //! Walks for TLB misses that meet permutations, in timed runs. A record that leaves the tree's lock is decrypted before
-//! the chip keeps it; meanwhile a permutation of the chunk must not replace the record in memory. A permutation of
-//! another chunk changes nodes that the walk of an operating system has loaded.
+//! the chip keeps it; meanwhile a permutation of the page chunk must not replace the record in memory. A permutation of
+//! another page chunk changes nodes that the walk of an operating system has loaded.
 
 use super::moving_in_time::{ReleasedLines, layout};
 use super::record_walks::{cryptopage_engines, cryptopage_memory};
 use super::{Checked, hold};
 use crate::execution::{AtOnce, Engine, Timed, TimedMemory, run_now};
-use crate::moving::{ChunkLines, MovingLines, PermutationTime, SmallCache};
+use crate::moving::{MovingLines, PageChunkLines, PermutationTime, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::{MerkleCacheDesign, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
@@ -47,12 +47,12 @@ impl TlbMachine {
             ..WalkDesign::default()
         };
         let records = Records::new(&layout, &Key([1; 16]), Random::new(9), walks, planted);
-        let sealed = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), 1, planted);
+        let sealed = PageChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), 1, planted);
         let cache = Rc::new(SmallCache::new(64, 8));
         let handling = (Release::Verified, PermutationTime::Charged);
         let lines = MovingLines::new(records, sealed, (cache, 3), handling, planted);
         let machine = TlbMachine { executor, memory: Rc::new(memory), seen, lines: Rc::new(lines) };
-        // The records of the chunks are in memory, and not on the chip.
+        // The records of the page chunks are in memory, and not on the chip.
         for chunk in 0..2 {
             run_now(machine.lines.permute_chunk_of(&AtOnce::new(&machine.memory), LineAddr(chunk * SLOTS as u64)));
         }
@@ -60,9 +60,9 @@ impl TlbMachine {
         machine
     }
 
-    /// Permutes chunk 0 several times, and reads one of its lines `pause_ns` after each permutation. Meanwhile a TLB
-    /// requests the page of `missed` again and again, and holds it for `held_ns` or up to twice as long, so that walks
-    /// meet permutations at different moments. Returns the number of requests.
+    /// Permutes page chunk 0 several times, and reads one of its lines `pause_ns` after each permutation. Meanwhile a
+    /// TLB requests the page of `missed` again and again, and holds it for `held_ns` or up to twice as long, so that
+    /// walks meet permutations at different moments. Returns the number of requests.
     fn run(&mut self, missed: LineAddr, (pause_ns, held_ns): (u64, u64)) -> Result<u64, String> {
         let over = Rc::new(Cell::new(false));
         let (memory, lines, clock, ends) =
@@ -93,7 +93,7 @@ impl TlbMachine {
     }
 }
 
-/// Checks walks for TLB misses against permutations of the same chunk, and of its neighbour.
+/// Checks walks for TLB misses against permutations of the same page chunk, and of its neighbour.
 pub fn check(planted: PlantedBug) -> Checked {
     [true, false].into_iter().try_for_each(|by_system| meets_permutations(by_system, planted))
 }
@@ -120,8 +120,8 @@ fn walks_for_tlb_misses_that_meet_permutations_bring_the_present_record() {
 
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn the_walks_of_hardware_and_of_an_operating_system_both_need_the_lock_of_the_chunk() {
-    let planted = PlantedBug::new(crate::planted::ChunkBug::TlbWalkUnlocked.into());
+fn the_walks_of_hardware_and_of_an_operating_system_both_need_the_lock_of_the_page_chunk() {
+    let planted = PlantedBug::new(crate::planted::PageChunkBug::TlbWalkUnlocked.into());
     for by_system in [true, false] {
         let found = meets_permutations(by_system, planted);
         assert!(found.is_err_and(|found| found.contains("a record from before a permutation")), "{by_system}");

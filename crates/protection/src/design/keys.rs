@@ -2,7 +2,7 @@
 //! have a separate seed: a machine that starts again with the same keys draws other numbers.
 
 use crate::design::Parts;
-use crate::planted::{Bug, ChunkBug, PlantedBug};
+use crate::planted::{Bug, PageChunkBug, PlantedBug};
 use crypto::Key;
 use units::random::Random;
 
@@ -73,7 +73,7 @@ impl Keys {
     pub fn new(seeds: impl Into<Seeds>, planted: PlantedBug) -> Keys {
         let Seeds { keys, draws } = seeds.into();
         let boot = if planted.has(Bug::KeysSurviveReset) { 0 } else { keys };
-        Keys { boot, draws: if planted.has(ChunkBug::DrawsFromKeys) { boot } else { draws }, planted }
+        Keys { boot, draws: if planted.has(PageChunkBug::DrawsFromKeys) { boot } else { draws }, planted }
     }
 
     /// Returns the key for a purpose, as long as the caller needs it.

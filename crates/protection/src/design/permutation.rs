@@ -4,12 +4,12 @@ use super::keys::{KeyPurpose, Keys};
 use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
 use crate::layout::{DataLines, LEVELS_MAX, Layout, Needs, OnChipReport, with_contexts, with_records};
 use crate::mac::{TagLayout, TagLocation};
-use crate::moving::{ChunkLines, ContextsDesign, MovingLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
+use crate::moving::{ContextsDesign, MovingLines, PageChunkLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
 use crate::slot::{Kind, Slot};
-use crypto::{BLOCK_BYTES, CHUNK_LINE_BYTES};
+use crypto::{BLOCK_BYTES, PAGE_CHUNK_LINE_BYTES};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use strum::VariantArray;
@@ -31,7 +31,7 @@ pub enum MovingText {
     Plain,
 }
 
-/// Permutation of lines within their chunks, which hides the pattern of addresses on the bus.
+/// Permutation of lines within their page chunks, which hides the pattern of addresses on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PermutationDesign {
@@ -42,8 +42,8 @@ pub struct PermutationDesign {
     /// Time of permutations: `charged` with their memory accesses, hashes and encryption, or `free`.
     #[serde(default)]
     pub time: PermutationTime,
-    /// Number of chunk records that the chip holds in addition to the records of the pages in its TLBs, at least one.
-    /// They belong to chunks that are permuted after their page has left the TLBs.
+    /// Number of page chunk records that the chip holds in addition to the records of the pages in its TLBs, at least
+    /// one. They belong to page chunks that are permuted after their page has left the TLBs.
     #[serde(default = "usual_buffer")]
     pub record_buffer: usize,
     /// Number of memory slots that one tag covers: 1, 2 or 4. The controller fetches a line together with all slots
@@ -173,7 +173,7 @@ impl PermutationDesign {
     pub(super) fn broken_by(&self, data: DataLines) -> Option<String> {
         if data.length != LineLength::HALF {
             return Some(format!(
-                "permutation moves lines of {CHUNK_LINE_BYTES} bytes, and memory has lines of {}: set memory.line = \"32 B\", as \
+                "permutation moves lines of {PAGE_CHUNK_LINE_BYTES} bytes, and memory has lines of {}: set memory.line = \"32 B\", as \
                  machine 'cryptopage-2006' has it",
                 data.length.bytes()
             ));
@@ -213,8 +213,8 @@ impl PermutationDesign {
         let records = Records::new(layout, &keys.key(KeyPurpose::Tree), keys.draws(), walks, planted);
         let (pads, codes) = (keys.key(KeyPurpose::Encryption), keys.key(KeyPurpose::Authentication));
         let lines = match self.lines {
-            MovingText::Sealed => ChunkLines::sealed(&pads, &codes, self.slots_per_tag, planted),
-            MovingText::Plain => ChunkLines::plain(planted),
+            MovingText::Sealed => PageChunkLines::sealed(&pads, &codes, self.slots_per_tag, planted),
+            MovingText::Plain => PageChunkLines::plain(planted),
         };
         let (sets, ways) = SmallCache::USUAL;
         let cache = Rc::new(SmallCache::new(sets, ways));
@@ -273,7 +273,7 @@ impl PermutationDesign {
                 format!("Merkle cache of {entries} {}", if in_pairs { "pairs of nodes" } else { "nodes" }),
                 self.node_bytes(),
             ),
-            store("buffer of a chunk that is permuted".to_owned(), (SLOTS * CHUNK_LINE_BYTES) as u64),
+            store("buffer of a chunk that is permuted".to_owned(), (SLOTS * PAGE_CHUNK_LINE_BYTES) as u64),
         ];
         if let Some(lines) = self.verification_buffer {
             stores.push(store(format!("verification buffer of {lines} lines"), verification_bytes(lines)));

@@ -1,5 +1,5 @@
-//! Layout of the records of chunks and of the tree over pairs of records, above all data (CryptoPage: Duc and Keryell,
-//! ACSAC 2006, figure 3).
+//! Layout of the records of page chunks and of the tree over pairs of records, above all data (CryptoPage: Duc and
+//! Keryell, ACSAC 2006, figure 3).
 //!
 //! ```text
 //! | ... | record 0 | record 1 | ... | pairs of nodes above pairs of records | ... | the topmost pair | contexts of processes |
@@ -9,13 +9,13 @@ use super::{Layout, Root};
 use crate::slot::{Kind, Role};
 use crypto::SHA1_BYTES;
 
-/// Adds a record of `lines_per_record` lines for each chunk of data, and a tree over pairs of records. A node is one
-/// hash of the pair below it, and a pair of nodes occupies a line. The number of records is rounded up to the number of
-/// leaves of a full binary tree.
+/// Adds a record of `lines_per_record` lines for each page chunk of data, and a tree over pairs of records. A node is
+/// one hash of the pair below it, and a pair of nodes occupies a line. The number of records is rounded up to the
+/// number of leaves of a full binary tree.
 #[must_use]
-pub fn with_records(mut layout: Layout, lines_per_chunk: u64, lines_per_record: u64) -> Layout {
-    let records = layout.data_lines().div_ceil(lines_per_chunk).next_power_of_two().max(2);
-    layout.append(Role::Record, records * lines_per_record, lines_per_chunk);
+pub fn with_records(mut layout: Layout, lines_per_page_chunk: u64, lines_per_record: u64) -> Layout {
+    let records = layout.data_lines().div_ceil(lines_per_page_chunk).next_power_of_two().max(2);
+    layout.append(Role::Record, records * lines_per_record, lines_per_page_chunk);
     layout.leaves = Some(Kind::Records);
     let mut pairs = records / 2;
     while pairs > 1 {
@@ -54,6 +54,6 @@ mod tests {
         // Depths 18 to 1 are in memory, the records are at depth 19, the root is on the chip.
         assert_eq!((nodes.len(), nodes.last().unwrap().lines), (18, 1));
         assert_eq!(report.on_chip.iter().map(|store| store.bytes).collect::<Vec<_>>(), [20]);
-        assert_eq!(laid_out(1).total_lines(), 1 + 2 * 5, "a single chunk has a sibling");
+        assert_eq!(laid_out(1).total_lines(), 1 + 2 * 5, "a single page chunk has a sibling");
     }
 }

@@ -1,11 +1,11 @@
 //! A read of a permuted line, or a store to it: in the last-level cache, or after a way of the cache is reserved for
 //! the line.
 
-use super::chunk::{Group, chunk_of, group_of, placed};
 use super::locks::Room;
+use super::page_chunk::{Group, chunk_of, group_of, placed};
 use super::{MovingLines, set};
 use crate::meetings::{self, Mechanism};
-use crate::planted::ChunkBug;
+use crate::planted::PageChunkBug;
 use crate::release::Release;
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
 use sim::lock::Mode;
@@ -26,7 +26,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         verbs.come_in().await;
         loop {
             if lines.cache().stored(line, text) {
-                self.unlock_if(ChunkBug::StoreLeavesUnlocked);
+                self.unlock_if(PageChunkBug::StoreLeavesUnlocked);
                 return Ok(());
             }
             if self.has_reserved().await? {
@@ -55,7 +55,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         match self.fetch().await {
             Ok(text) => {
                 lines.cache().filled(line, &text);
-                self.unlock_if(ChunkBug::FillLeavesUnlocked);
+                self.unlock_if(PageChunkBug::FillLeavesUnlocked);
             }
             Err(fault) => {
                 lines.cache().give_back(line);
@@ -66,8 +66,8 @@ impl<V: Verbs> LineAccess<'_, V> {
         self.permute_in_advance().await
     }
 
-    /// Unlocks the chunk of the line, if this bug is planted. Has no effect without the bug.
-    fn unlock_if(&self, bug: ChunkBug) {
+    /// Unlocks the page chunk of the line, if this bug is planted. Has no effect without the bug.
+    fn unlock_if(&self, bug: PageChunkBug) {
         if self.lines.planted.has(bug) {
             self.lines.cache().unlock(chunk_of(self.line));
         }
@@ -129,7 +129,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         Some(self.verbs.lock(LockName::Tag(group[0].slot()), mode).await)
     }
 
-    /// Permutes a chunk if a line of the same set would need the last way.
+    /// Permutes a page chunk if a line of the same set would need the last way.
     async fn permute_in_advance(&self) -> Result<(), Fault> {
         if self.lines.cache().unlocked_ways(self.line) > 1 {
             return Ok(());

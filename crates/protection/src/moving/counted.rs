@@ -1,6 +1,6 @@
 //! Statistics on permutations and fills, and on slots that crossed the bus twice.
 
-use super::chunk::Group;
+use super::page_chunk::Group;
 use crate::placement::DataSlot;
 use crate::record::{Record, SLOTS};
 use crate::slot::Slot;
@@ -18,7 +18,7 @@ pub struct MovingCounts {
     pub fetched: u64,
     /// Records that were fetched from memory, each by a walk.
     pub records: u64,
-    /// Chunks that were permuted.
+    /// Page chunks that were permuted.
     pub permutations: u64,
     /// Slots that permutations have read.
     pub read: u64,
@@ -36,11 +36,12 @@ pub struct MovingCounts {
     pub contexts_out: u64,
     /// Contexts that were loaded from memory again.
     pub contexts_back: u64,
-    /// Permutations of chunks because their process had locked lines when its context left. They are among `permutations`.
+    /// Permutations of page chunks because their process had locked lines when its context left. They are among
+    /// `permutations`.
     pub chunks_for_contexts: u64,
 }
 
-/// Slots of a chunk that were read and written since its last permutation.
+/// Slots of a page chunk that were read and written since its last permutation.
 #[derive(Clone, Default)]
 struct Epoch {
     /// Slots of lines that were fetched for readers.
@@ -52,7 +53,7 @@ struct Epoch {
     written: Bits,
 }
 
-/// A bit for each slot of a chunk.
+/// A bit for each slot of a page chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Bits([u64; SLOTS / 64]);
 
@@ -77,7 +78,7 @@ impl Bits {
 pub(super) struct EpochCounts {
     sum: MovingCounts,
     epochs: FxHashMap<u64, Epoch>,
-    /// Number of permutations of each chunk, and its record since the last.
+    /// Number of permutations of each page chunk, and its record since the last.
     permuted: FxHashMap<u64, (u64, Rc<Record>)>,
 }
 
@@ -91,12 +92,12 @@ impl EpochCounts {
         &mut self.sum
     }
 
-    /// Number of permutations of a chunk.
+    /// Number of permutations of a page chunk.
     pub fn permutations_of(&self, chunk: u64) -> u64 {
         self.permuted.get(&chunk).map_or(0, |(times, _)| *times)
     }
 
-    /// Returns the record of a chunk, if it was ever permuted.
+    /// Returns the record of a page chunk, if it was ever permuted.
     pub fn record_of(&self, chunk: u64) -> Option<&Record> {
         self.permuted.get(&chunk).map(|(_, record)| &**record)
     }
@@ -140,7 +141,7 @@ impl EpochCounts {
         }
     }
 
-    /// Counts a permutation of a chunk that is over; the chunk has this record from now on.
+    /// Counts a permutation of a page chunk that is over; the page chunk has this record from now on.
     pub fn permuted(&mut self, chunk: u64, record: &Rc<Record>) {
         self.sum.permutations += 1;
         let times = self.permutations_of(chunk) + 1;

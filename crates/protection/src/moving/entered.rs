@@ -1,12 +1,12 @@
 //! The set of lines that memory holds. A line enters memory with its first read, as if at boot, or with the first
-//! permutation of its chunk. From the first permutation on, memory thus holds all lines of a chunk. An attacker's change
-//! of a slot does not alter this state.
+//! permutation of its page chunk. From the first permutation on, memory thus holds all lines of a page chunk. An
+//! attacker's change of a slot does not alter this state.
 
 use crate::record::SLOTS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::LineAddr;
 
-/// A bit for each line of a chunk.
+/// A bit for each line of a page chunk.
 type Lines = [u64; SLOTS / 64];
 
 /// Lines that memory has.
@@ -17,7 +17,7 @@ pub(super) struct Entered {
     boot_again: FxHashSet<LineAddr>,
 }
 
-/// Returns the chunk of a line, its word and its bit in that word.
+/// Returns the page chunk of a line, its word and its bit in that word.
 fn indices(LineAddr(line): LineAddr) -> (u64, usize, u64) {
     let in_chunk = line % SLOTS as u64;
     (line / SLOTS as u64, (in_chunk / 64) as usize, 1 << (in_chunk % 64))

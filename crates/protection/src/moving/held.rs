@@ -1,8 +1,8 @@
-//! The records of chunks on the chip: the records of pages in TLBs, and a small buffer of other records. An example of
-//! the latter is the record of a chunk that is permuted after its page has left the TLBs. Walks fetch records that the
-//! chip does not have.
+//! The records of page chunks on the chip: the records of pages in TLBs, and a small buffer of other records. An
+//! example of the latter is the record of a page chunk that is permuted after its page has left the TLBs. Walks fetch
+//! records that the chip does not have.
 
-use crate::planted::{ChunkBug, PlantedBug};
+use crate::planted::{PageChunkBug, PlantedBug};
 use crate::record::{Record, Records};
 use crate::verbs::{Fault, Verbs};
 use machine::cache::TagArray;
@@ -43,7 +43,7 @@ impl RecordBuffer {
     }
 }
 
-/// The record of a chunk with pages in TLBs.
+/// The record of a page chunk with pages in TLBs.
 #[derive(Clone)]
 struct TranslatedRecord {
     record: Rc<Record>,
@@ -52,7 +52,7 @@ struct TranslatedRecord {
 }
 
 /// All records in memory, and the records on the chip.
-pub(super) struct ChunkRecords {
+pub(super) struct PageChunkRecords {
     all: Records,
     translated: RefCell<FxHashMap<u64, TranslatedRecord>>,
     buffer: RefCell<RecordBuffer>,
@@ -60,10 +60,10 @@ pub(super) struct ChunkRecords {
     planted: PlantedBug,
 }
 
-impl ChunkRecords {
+impl PageChunkRecords {
     /// Returns a chip without records, with a buffer for `most` of them.
-    pub fn new(all: Records, most: usize, planted: PlantedBug) -> ChunkRecords {
-        ChunkRecords {
+    pub fn new(all: Records, most: usize, planted: PlantedBug) -> PageChunkRecords {
+        PageChunkRecords {
             all,
             translated: RefCell::default(),
             buffer: RefCell::new(RecordBuffer::new(most)),
@@ -73,8 +73,8 @@ impl ChunkRecords {
     }
 
     /// Returns a copy of the records, between two accesses.
-    pub fn twin(&self) -> ChunkRecords {
-        ChunkRecords {
+    pub fn twin(&self) -> PageChunkRecords {
+        PageChunkRecords {
             all: self.all.twin(),
             translated: self.translated.clone(),
             buffer: self.buffer.clone(),
@@ -88,7 +88,7 @@ impl ChunkRecords {
         &self.all
     }
 
-    /// Returns the record of a chunk, from the chip or by a walk into the buffer.
+    /// Returns the record of a page chunk, from the chip or by a walk into the buffer.
     ///
     /// # Errors
     /// Same errors as [`Records::bring`].
@@ -101,7 +101,7 @@ impl ChunkRecords {
         Ok(record)
     }
 
-    /// Keeps the record of a chunk on the chip for one more page in a TLB.
+    /// Keeps the record of a page chunk on the chip for one more page in a TLB.
     ///
     /// # Errors
     /// Same errors as [`Records::bring`].
@@ -111,7 +111,7 @@ impl ChunkRecords {
             None => self.walk_for_tlb(verbs, chunk).await?,
         };
         // The chip keeps one copy of a record, so that a later change needs one update.
-        if !self.planted.has(ChunkBug::BufferKeepsTranslated) {
+        if !self.planted.has(PageChunkBug::BufferKeepsTranslated) {
             self.buffer.borrow_mut().remove(chunk);
         }
         let mut translated = self.translated.borrow_mut();
@@ -119,7 +119,7 @@ impl ChunkRecords {
         Ok(())
     }
 
-    /// Notes that a TLB has given up a page of a chunk.
+    /// Notes that a TLB has given up a page of a page chunk.
     pub fn release(&self, chunk: u64) {
         let mut translated = self.translated.borrow_mut();
         let Some(of_chunk) = translated.get_mut(&chunk) else { return };
@@ -135,7 +135,8 @@ impl ChunkRecords {
         Ok(Rc::new(brought.unwrap_or_else(|| self.all.first(chunk))))
     }
 
-    /// Fetches the record of a chunk that a TLB misses. The operating system loads it, if the design requires that.
+    /// Fetches the record of a page chunk that a TLB misses. The operating system loads it, if the design requires
+    /// that.
     async fn walk_for_tlb<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Rc<Record>, Fault> {
         if !self.all.are_brought_by_system() {
             return self.walk(verbs, chunk).await;
@@ -157,12 +158,12 @@ impl ChunkRecords {
         self.translated.borrow().get(&chunk).map(|translated| translated.record.clone())
     }
 
-    /// Returns the record of a chunk, if the chip has it. Does not update replacement state.
+    /// Returns the record of a page chunk, if the chip has it. Does not update replacement state.
     pub fn held(&self, chunk: u64) -> Option<Rc<Record>> {
         self.translated(chunk).or_else(|| self.buffer.borrow().held(chunk))
     }
 
-    /// Sets the record that the chip has of a chunk from now on.
+    /// Sets the record that the chip has of a page chunk from now on.
     pub fn put(&self, chunk: u64, record: &Rc<Record>) {
         match self.translated.borrow_mut().get_mut(&chunk) {
             Some(translated) => translated.record = Rc::clone(record),
@@ -172,7 +173,7 @@ impl ChunkRecords {
 
     /// Drops the records and the nodes of a process from the chip, since another process runs.
     pub fn empty_for_switch(&self) {
-        if !self.planted.has(ChunkBug::SwitchKeepsRecords) {
+        if !self.planted.has(PageChunkBug::SwitchKeepsRecords) {
             self.give_up_held();
         }
         self.all.forget_nodes();

@@ -1,7 +1,7 @@
 //! Current slots of moving lines, as the judge of an attack knows them.
 
 use super::MovingLines;
-use super::chunk::{chunk_of, line_at, placed};
+use super::page_chunk::{chunk_of, line_at, placed};
 use crate::record::{Record, SLOTS};
 use crate::slot::Slot;
 use units::LineAddr;

@@ -1,5 +1,5 @@
-//! The lines of chunks in memory: decryption and verification of fetched lines, encryption and tags of stored lines.
-//! Lines of HIDE are stored as plaintext.
+//! The lines of page chunks in memory: decryption and verification of fetched lines, encryption and tags of stored
+//! lines. Lines of HIDE are stored as plaintext.
 //!
 //! ```text
 //! open:   pads and H(0) ─┬─ words ─ XOR ─ line
@@ -8,18 +8,18 @@
 //! One tag covers one slot, or two or four adjacent slots, and is stored behind the last of them. So a line is fetched together
 //! with all lines under its tag, in one burst ([`opening`](super::opening)).
 
-use super::chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use super::entered::Entered;
 use super::free::Free;
 use super::opening::{Contents, GroupOpening, begin, link};
+use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use crate::placement::DataSlot;
-use crate::planted::{ChunkBug, PlantedBug};
+use crate::planted::{PageChunkBug, PlantedBug};
 use crate::record::{Record, SLOTS};
 use crate::slot::{Role, Untrusted};
 use crate::untimed::Untimed;
 use crate::verbs::{Fault, Keystream, Known, Verbs};
 use arrayvec::ArrayVec;
-use crypto::{CHUNK_LINE_BLOCKS, CHUNK_LINE_BYTES, ChunkCipher, Key};
+use crypto::{Key, PAGE_CHUNK_LINE_BLOCKS, PAGE_CHUNK_LINE_BYTES, PageChunkCipher};
 use sim::{join, join_all};
 use std::cell::{Cell, RefCell};
 use units::{Line, LineAddr, ZERO_LINE};
@@ -28,9 +28,9 @@ use units::{Line, LineAddr, ZERO_LINE};
 pub(super) type Texts = ArrayVec<Option<Line>, SLOTS_PER_TAG_MAX>;
 
 /// Encryption and authentication of permuted lines, with their times.
-pub struct ChunkLines {
+pub struct PageChunkLines {
     /// Cipher of the lines; `None` for lines that are stored as plaintext.
-    cipher: Option<ChunkCipher>,
+    cipher: Option<PageChunkCipher>,
     /// Slots under one tag.
     slots_per_tag: usize,
     /// Numbers of lines encrypted or decrypted so far, and of tags computed; a tag over several lines counts once for
@@ -39,24 +39,29 @@ pub struct ChunkLines {
     planted: PlantedBug,
 }
 
-impl ChunkLines {
+impl PageChunkLines {
     /// Returns lines that are encrypted and authenticated under the keys Ke and Km, with `slots_per_tag` slots under one tag.
     ///
     /// # Panics
     /// If these are neither one, two nor four.
-    pub fn sealed(pads: &Key, codes: &Key, slots_per_tag: usize, planted: PlantedBug) -> ChunkLines {
+    pub fn sealed(pads: &Key, codes: &Key, slots_per_tag: usize, planted: PlantedBug) -> PageChunkLines {
         assert!(matches!(slots_per_tag, 1 | 2 | SLOTS_PER_TAG_MAX), "a tag over {slots_per_tag} slots");
-        ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), slots_per_tag, computed: Cell::default(), planted }
+        PageChunkLines {
+            cipher: Some(PageChunkCipher::new(pads, codes)),
+            slots_per_tag,
+            computed: Cell::default(),
+            planted,
+        }
     }
 
     /// Returns lines that are stored as plaintext and are not checked.
-    pub fn plain(planted: PlantedBug) -> ChunkLines {
-        ChunkLines { cipher: None, slots_per_tag: 1, computed: Cell::default(), planted }
+    pub fn plain(planted: PlantedBug) -> PageChunkLines {
+        PageChunkLines { cipher: None, slots_per_tag: 1, computed: Cell::default(), planted }
     }
 
     /// Returns a copy of the lines' state.
-    pub fn twin(&self) -> ChunkLines {
-        ChunkLines { cipher: self.cipher.clone(), computed: self.computed.clone(), ..*self }
+    pub fn twin(&self) -> PageChunkLines {
+        PageChunkLines { cipher: self.cipher.clone(), computed: self.computed.clone(), ..*self }
     }
 
     /// Returns the numbers of lines encrypted or decrypted so far, and of tags computed.
@@ -142,7 +147,7 @@ impl ChunkLines {
     /// Opens all lines of a group from their slots, except for those that memory does not have yet.
     ///
     /// # Errors
-    /// Same errors as [`ChunkLines::open_line`].
+    /// Same errors as [`PageChunkLines::open_line`].
     pub(super) async fn open_group<V: Verbs>(
         &self,
         verbs: &V,
@@ -179,7 +184,7 @@ impl ChunkLines {
     /// before the boot of a line lacks this line.
     fn has_all(&self, group: &Group, contents: &Contents, entered: &RefCell<Entered>) -> bool {
         let lacks = |(at, content): (&DataSlot, &Untrusted)| {
-            entered.borrow().has(at.line()) && narrowed(&content.examine()) == [0; CHUNK_LINE_BYTES]
+            entered.borrow().has(at.line()) && narrowed(&content.examine()) == [0; PAGE_CHUNK_LINE_BYTES]
         };
         self.cipher.is_none() || !group.iter().zip(contents).any(lacks)
     }
@@ -188,11 +193,12 @@ impl ChunkLines {
     fn code(&self, (group, record): (&Group, &Record), contents: &Contents) -> Option<u128> {
         let cipher = self.cipher.as_ref()?;
         self.count(0, group.len());
-        let mut stored = ArrayVec::<u8, { SLOTS_PER_TAG_MAX * CHUNK_LINE_BYTES }>::new();
+        let mut stored = ArrayVec::<u8, { SLOTS_PER_TAG_MAX * PAGE_CHUNK_LINE_BYTES }>::new();
         contents.iter().for_each(|content| stored.extend(narrowed(&content.examine())));
-        let number = if self.planted.has(ChunkBug::CodeWithoutRecord) { 0 } else { record.tag_number() };
-        let slot = if self.planted.has(ChunkBug::CodeWithoutSlot) { 0 } else { in_chunk(group[0]) };
-        let covered = if self.planted.has(ChunkBug::CodeOfFirstLine) { CHUNK_LINE_BYTES } else { stored.len() };
+        let number = if self.planted.has(PageChunkBug::CodeWithoutRecord) { 0 } else { record.tag_number() };
+        let slot = if self.planted.has(PageChunkBug::CodeWithoutSlot) { 0 } else { in_chunk(group[0]) };
+        let covered =
+            if self.planted.has(PageChunkBug::CodeOfFirstLine) { PAGE_CHUNK_LINE_BYTES } else { stored.len() };
         Some(cipher.code(number, slot, &stored[..covered]))
     }
 
@@ -214,7 +220,7 @@ impl ChunkLines {
 
     fn spend<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record, text: &Line) {
         let (chunk, slot) = (at.slot().0 / SLOTS as u64, in_chunk(at));
-        let pad = || Keystream::OfChunk { chunk, number: record.pad_number(), slot, text: *text };
+        let pad = || Keystream::OfPageChunk { chunk, number: record.pad_number(), slot, text: *text };
         verbs.spend(at.slot(), || self.cipher.as_ref().map(|_| pad()));
     }
 
@@ -227,12 +233,12 @@ impl ChunkLines {
     ) {
         if self.cipher.is_some() {
             verbs.await_blocks(begin(verbs, group.len())).await;
-            for _ in 0..group.len() * CHUNK_LINE_BLOCKS {
+            for _ in 0..group.len() * PAGE_CHUNK_LINE_BLOCKS {
                 link(verbs, Known::default()).await;
             }
         }
         let seal = |(at, text): (&DataSlot, &Line)| {
-            if self.planted.has(ChunkBug::UnusedLinesBlank) && !entered.borrow().has(at.line()) {
+            if self.planted.has(PageChunkBug::UnusedLinesBlank) && !entered.borrow().has(at.line()) {
                 return Untrusted::BLANK;
             }
             self.spend(verbs, *at, record, text);

@@ -1,8 +1,8 @@
-//! Requirements on the last-level cache: locked lines of chunks, and the choice of the chunk to permute (HIDE, section
-//! 2.2 of CryptoPage's paper).
+//! Requirements on the last-level cache: locked lines of page chunks, and the choice of the page chunk to permute
+//! (HIDE, section 2.2 of CryptoPage's paper).
 //!
-//! A read of a line from memory, and a store to a line, lock the line until its chunk is permuted. A locked line does
-//! not leave the cache. So an unlocked line in the cache is equal to memory.
+//! A read of a line from memory, and a store to a line, lock the line until its page chunk is permuted. A locked line
+//! does not leave the cache. So an unlocked line in the cache is equal to memory.
 
 use crate::record::SLOTS;
 use machine::cache::Replacement;
@@ -19,7 +19,7 @@ pub enum Room {
     Reserved,
     /// First, this line must enter the way that is reserved for it.
     After(LineAddr),
-    /// First, this chunk must be permuted.
+    /// First, this page chunk must be permuted.
     Permute(u64),
 }
 
@@ -27,10 +27,10 @@ pub enum Room {
 pub trait LockingCache {
     /// Returns the content of a line that the cache has; this counts as a use for the replacement policy.
     fn look_up(&self, line: LineAddr) -> Option<Line>;
-    /// Returns whether the cache has a line that was read from memory since its chunk was last permuted.
+    /// Returns whether the cache has a line that was read from memory since its page chunk was last permuted.
     fn was_read(&self, line: LineAddr) -> bool;
     /// Reserves a way for a line that the cache does not have; this may evict an unlocked line. If all ways are locked,
-    /// the chunk of one of the locked lines must be permuted first. If all ways are reserved, or a way is already
+    /// the page chunk of one of the locked lines must be permuted first. If all ways are reserved, or a way is already
     /// reserved for this line, another line must enter first.
     fn reserve(&self, line: LineAddr) -> Room;
     /// Gives back the way that was reserved for a line.
@@ -43,19 +43,20 @@ pub trait LockingCache {
     fn stored(&self, line: LineAddr, text: &Line) -> bool;
     /// Number of unlocked ways in the set of a line.
     fn unlocked_ways(&self, line: LineAddr) -> usize;
-    /// Returns the chunk to permute for room in the set of a line, among the chunks with a locked line in the set. It is the one with
-    /// most locked lines in the whole cache. Among equals, it is the one with the least recently used line in the set. `None` if all ways
-    /// are reserved.
+    /// Returns the page chunk to permute for room in the set of a line, among the page chunks with a locked line in the set. It is the
+    /// one with most locked lines in the whole cache. Among equals, it is the one with the least recently used line in the set. `None` if
+    /// all ways are reserved.
     fn chunk_to_permute(&self, line: LineAddr) -> Option<u64>;
-    /// Unlocks all lines of a chunk, since memory is about to receive their present content. Returns those in the cache, in order.
+    /// Unlocks all lines of a page chunk, since memory is about to receive their present content. Returns those in the cache, in
+    /// order.
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)>;
-    /// Locks the lines of some chunks that caches above have stored to.
+    /// Locks the lines of some page chunks that caches above have stored to.
     fn lock_stores_above(&self, is_one: &dyn Fn(u64) -> bool);
-    /// Drops all lines of these chunks; no line of the chunks may be locked.
+    /// Drops all lines of these page chunks; no line of the page chunks may be locked.
     fn drop_chunks(&self, is_one: &dyn Fn(u64) -> bool);
-    /// Chunks with stores that memory lacks, in order.
+    /// Page chunks with stores that memory lacks, in order.
     fn chunks_with_stores(&self) -> Vec<u64>;
-    /// Chunks with a locked line, in order.
+    /// Page chunks with a locked line, in order.
     fn chunks_with_locks(&self) -> Vec<u64>;
     /// Drops every line that is not locked.
     fn empty(&self);
@@ -73,13 +74,14 @@ pub struct SmallCache {
 }
 
 impl SmallCache {
-    /// Default sets and ways: few, so that chunks are permuted often.
+    /// Default sets and ways: few, so that page chunks are permuted often.
     pub const USUAL: (usize, usize) = (16, 4);
 
     /// Returns an empty cache.
     ///
     /// # Panics
-    /// If `sets` is no power of two, or with fewer than two ways: the requested line would have no way while its chunk is permuted.
+    /// If `sets` is no power of two, or with fewer than two ways: the requested line would have no way while its page chunk is
+    /// permuted.
     pub fn new(sets: usize, ways: usize) -> SmallCache {
         assert!(ways > 1, "a cache of {ways} ways");
         let tags = Llc::new(sets, ways, Replacement::Lru, Inclusion::Inclusive).locking(SLOTS as u64);

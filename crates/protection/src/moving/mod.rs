@@ -1,22 +1,23 @@
-//! Permuted lines: each chunk of memory is permuted before one of its addresses recurs on the bus (HIDE: Zhuang, Zhang
-//! and Pande, ASPLOS 2004). Each permutation encrypts and authenticates every slot anew, under a fresh record
+//! Permuted lines: each page chunk of memory is permuted before one of its addresses recurs on the bus (HIDE: Zhuang,
+//! Zhang and Pande, ASPLOS 2004). Each permutation encrypts and authenticates every slot anew, under a fresh record
 //! (CryptoPage: Duc and Keryell, ACSAC 2006).
 //!
 //! ```text
-//! read:    reserve a way ─ record of the chunk ─ slot ─ fetch ─┬─ pad ─ line ─┬─ into the cache, locked
-//!                                                              └─ code ───────┘
+//! read:    reserve a way ─ record of the page chunk ─ slot ─ fetch ─┬─ pad ─ line ─┬─ into the cache, locked
+//!                                                                   └─ code ───────┘
 //! write:   into the cache, locked
-//! no way:  permute the chunk that has most lines locked: read what was not read, draw the record anew, write all slots
+//! no way:  permute the page chunk that has most lines locked: read what was not read, draw the record anew, write all slots
 //! ```
-//! A line is locked in the cache from its fill or first store until its chunk is permuted; a permutation writes all lines of a
-//! chunk back together. So between two permutations a slot is written once and read once, and its pad is used once.
+//! A line is locked in the cache from its fill or first store until its page chunk is permuted; a permutation writes all
+//! lines of a page chunk back together. So between two permutations a slot is written once and read once, and its pad is
+//! used once.
 //!
-//! The last-level cache records which lines are locked ([`LockingCache`]). The [record](crate::record) of a chunk gives
-//! the slot of each line, and is on the chip while it is in use ([`held`]). The module [`lines`] opens and seals lines,
-//! and [`permutation`] permutes a chunk. The record of a chunk that was never permuted is derived from the chip's key.
+//! The last-level cache records which lines are locked ([`LockingCache`]). The [record](crate::record) of a page chunk
+//! gives the slot of each line, and is on the chip while it is in use ([`held`]). The module [`lines`] opens and seals
+//! lines, and [`permutation`] permutes a page chunk. The record of a page chunk that was never permuted is derived from
+//! the chip's key.
 
 mod access;
-mod chunk;
 mod contexts_design;
 mod counted;
 mod entered;
@@ -26,34 +27,35 @@ mod judge;
 mod lines;
 mod locks;
 mod opening;
+mod page_chunk;
 mod permutation;
 mod processes;
 mod switch;
 mod system;
 
-pub use chunk::SLOTS_PER_TAG_MAX;
 pub use context::ContextError;
 pub use contexts_design::ContextsDesign;
 pub use counted::MovingCounts;
 pub use free::PermutationTime;
 pub use judge::SlotsForJudge;
-pub use lines::ChunkLines;
+pub use lines::PageChunkLines;
 pub use locks::{LockingCache, Room, SmallCache};
+pub use page_chunk::SLOTS_PER_TAG_MAX;
 pub use processes::ProcessId;
-pub use switch::{ProcessChunks, ProcessPort};
+pub use switch::{ProcessPageChunks, ProcessPort};
 pub use system::SystemPort;
 
 use crate::meetings::Mechanism;
-use crate::planted::{ChunkBug, PlantedBug};
+use crate::planted::{PageChunkBug, PlantedBug};
 use crate::record::{Records, SLOTS};
 use crate::release::Release;
 use crate::slot::Slot;
 use crate::verbs::{Fault, LockName, Verbs};
 use access::LineAccess;
-use chunk::{chunk_of, group_of, groups, placed};
 use counted::EpochCounts;
 use entered::Entered;
-use held::ChunkRecords;
+use held::PageChunkRecords;
+use page_chunk::{chunk_of, group_of, groups, placed};
 use processes::Processes;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
@@ -61,13 +63,13 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// Number of lines in a chunk.
-pub const LINES_PER_CHUNK: u64 = SLOTS as u64;
+/// Number of lines in a page chunk.
+pub const LINES_PER_PAGE_CHUNK: u64 = SLOTS as u64;
 
 /// A memory with permuted lines, and its state on the chip.
 pub struct MovingLines {
-    records: ChunkRecords,
-    lines: ChunkLines,
+    records: PageChunkRecords,
+    lines: PageChunkLines,
     cache: RefCell<Rc<dyn LockingCache>>,
     counted: RefCell<EpochCounts>,
     entered: RefCell<Entered>,
@@ -85,13 +87,13 @@ impl MovingLines {
     /// `record_buffer` records, at least one.
     pub fn new(
         records: Records,
-        lines: ChunkLines,
+        lines: PageChunkLines,
         (cache, record_buffer): (Rc<dyn LockingCache>, usize),
         (release, time): (Release, PermutationTime),
         planted: PlantedBug,
     ) -> MovingLines {
         MovingLines {
-            records: ChunkRecords::new(records, record_buffer, planted),
+            records: PageChunkRecords::new(records, record_buffer, planted),
             lines,
             cache: RefCell::new(cache),
             counted: RefCell::default(),
@@ -143,7 +145,7 @@ impl MovingLines {
     /// Returns the slot of a line now.
     ///
     /// # Errors
-    /// Same errors as a read, if the record of the line's chunk is refused.
+    /// Same errors as a read, if the record of the line's page chunk is refused.
     pub async fn slot_of<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Slot, Fault> {
         Ok(placed(&*self.records.get(verbs, chunk_of(line)).await?, line).slot())
     }
@@ -188,9 +190,9 @@ impl MovingLines {
     /// [`MovingLines::release_record`]. Returns true if the record is on the chip; else tampering was reported.
     pub async fn acquire_record<V: Verbs>(&self, verbs: &V, line: LineAddr) -> bool {
         let chunk = chunk_of(line);
-        // A walk returns the tree's lock before it decrypts the record. A permutation of the chunk must not write a new
-        // record before the chip keeps this one.
-        let _shared = match self.planted.has(ChunkBug::TlbWalkUnlocked) {
+        // A walk returns the tree's lock before it decrypts the record. A permutation of the page chunk must not write
+        // a new record before the chip keeps this one.
+        let _shared = match self.planted.has(PageChunkBug::TlbWalkUnlocked) {
             false => Some(verbs.lock(LockName::Group(chunk), Mode::Shared).await),
             true => None,
         };
@@ -223,7 +225,7 @@ impl MovingLines {
         report(verbs, outcome);
     }
 
-    /// Permutes every chunk with locked lines, and drops all lines, records and nodes from the chip.
+    /// Permutes every page chunk with locked lines, and drops all lines, records and nodes from the chip.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         for chunk in self.cache().chunks_with_locks() {
             let outcome = self.permute(verbs, chunk, None).await;
@@ -234,12 +236,12 @@ impl MovingLines {
         self.records.all().forget_nodes();
     }
 
-    /// Number of chunks with locked lines in the cache.
+    /// Number of page chunks with locked lines in the cache.
     pub fn chunks_with_locks(&self) -> usize {
         self.cache().chunks_with_locks().len()
     }
 
-    /// Permutes the chunk of a line, however many of its lines are locked.
+    /// Permutes the page chunk of a line, however many of its lines are locked.
     pub async fn permute_chunk_of<V: Verbs>(&self, verbs: &V, line: LineAddr) {
         let outcome = self.permute(verbs, chunk_of(line), None).await;
         report(verbs, outcome);
@@ -257,7 +259,7 @@ impl MovingLines {
         }
     }
 
-    /// Permutes a chunk, unless another access has permuted it by the time this one has the lock.
+    /// Permutes a page chunk, unless another access has permuted it by the time this one has the lock.
     async fn permute_again<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
         let before = self.counted.borrow().permutations_of(chunk);
         self.permute(verbs, chunk, Some(before)).await
@@ -269,7 +271,11 @@ impl MovingLines {
     }
 
     fn refuse_if_halted(&self, line: LineAddr) -> Result<(), Fault> {
-        if self.halted.get() && !self.planted.has(ChunkBug::HaltIgnored) { Err(Fault::Halted(line)) } else { Ok(()) }
+        if self.halted.get() && !self.planted.has(PageChunkBug::HaltIgnored) {
+            Err(Fault::Halted(line))
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Fetch of a group of lines: the lines under one tag arrive one after the other, and the authentication code processes
 //! each block as it arrives.
 
-use super::chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
+use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use crate::record::Record;
 use crate::slot::{Role, Untrusted};
 use crate::verbs::{AesUnits, Arriving, Blocks, Known, Passing, Purpose, Verbs, Wanted};
 use arrayvec::ArrayVec;
-use crypto::{BLOCK_BYTES, BlockCipher, CHUNK_LINE_BLOCKS, CHUNK_LINE_BYTES, ChunkCipher};
+use crypto::{BLOCK_BYTES, BlockCipher, PAGE_CHUNK_LINE_BLOCKS, PAGE_CHUNK_LINE_BYTES, PageChunkCipher};
 use sim::join_all;
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -14,14 +14,14 @@ use std::task::Poll;
 use units::{Line, Word, Words};
 
 /// Bytes of a line with the tag behind it.
-const BURST_BYTES: usize = CHUNK_LINE_BYTES + BLOCK_BYTES;
+const BURST_BYTES: usize = PAGE_CHUNK_LINE_BYTES + BLOCK_BYTES;
 
 /// Contents of the slots of a group.
 pub(super) type Contents = ArrayVec<Untrusted, SLOTS_PER_TAG_MAX>;
 
 /// Begins the work that needs only the record: the pads of `lines` lines and the first block of a code.
 pub(super) fn begin<V: Verbs>(verbs: &V, lines: usize) -> Passing {
-    let blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Nonce, (lines * CHUNK_LINE_BLOCKS + 1) as u32);
+    let blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Nonce, (lines * PAGE_CHUNK_LINE_BLOCKS + 1) as u32);
     verbs.pad(AesUnits::Controller, blocks, Known::default())
 }
 
@@ -37,7 +37,7 @@ pub(super) struct GroupOpening<'a, V> {
     group: &'a Group,
     record: &'a Record,
     /// Cipher of the group, with pads and H(0) on their way; `None` for lines that are stored as plaintext.
-    cipher: Option<(&'a ChunkCipher, Passing)>,
+    cipher: Option<(&'a PageChunkCipher, Passing)>,
     /// Arrival of each slot, set when its first block has arrived.
     arrivals: [Cell<Option<Arriving>>; SLOTS_PER_TAG_MAX],
 }
@@ -47,7 +47,7 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
     pub fn begin(
         verbs: &'a V,
         (group, record): (&'a Group, &'a Record),
-        cipher: Option<&'a ChunkCipher>,
+        cipher: Option<&'a PageChunkCipher>,
         decrypted: usize,
     ) -> GroupOpening<'a, V> {
         let cipher = cipher.map(|cipher| (cipher, begin(verbs, decrypted)));
@@ -81,11 +81,11 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
     /// Returns a line of the group, when it has arrived and is decrypted.
     pub async fn text(&self, position: usize) -> Line {
         let Some((cipher, begun)) = self.cipher else {
-            return widened(&narrowed(&self.bytes(position, 0, CHUNK_LINE_BYTES).await.examine()));
+            return widened(&narrowed(&self.bytes(position, 0, PAGE_CHUNK_LINE_BYTES).await.examine()));
         };
         self.arrival(position).await;
         self.verbs.await_blocks(begun).await;
-        let mut text = narrowed(&self.bytes(position, 0, CHUNK_LINE_BYTES).await.examine());
+        let mut text = narrowed(&self.bytes(position, 0, PAGE_CHUNK_LINE_BYTES).await.examine());
         cipher.apply_pad(self.record.pad_number(), in_chunk(self.group[position]), &mut text);
         self.verbs.xor().await;
         widened(&text)
@@ -93,16 +93,16 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
 
     /// Returns whether the tag equals the code of the fetched content, once that is computed; `code` computes it. Lines that are stored
     /// as plaintext have no tag and are always genuine.
-    pub async fn is_genuine(&self, code: impl FnOnce(&ChunkCipher, &Contents) -> u128) -> bool {
+    pub async fn is_genuine(&self, code: impl FnOnce(&PageChunkCipher, &Contents) -> u128) -> bool {
         let Some((cipher, begun)) = self.cipher else { return true };
         for position in 0..self.group.len() {
-            for block in 0..CHUNK_LINE_BLOCKS {
+            for block in 0..PAGE_CHUNK_LINE_BLOCKS {
                 self.bytes(position, block * BLOCK_BYTES, BLOCK_BYTES).await;
                 link(self.verbs, begun.known()).await;
             }
         }
         let last = self.group.len() - 1;
-        let tag = self.bytes(last, CHUNK_LINE_BYTES, BURST_BYTES - CHUNK_LINE_BYTES).await.spare_bits();
+        let tag = self.bytes(last, PAGE_CHUNK_LINE_BYTES, BURST_BYTES - PAGE_CHUNK_LINE_BYTES).await.spare_bits();
         tag == code(cipher, &self.contents())
     }
 

@@ -1,22 +1,22 @@
-//! A permutation of the lines of a chunk.
+//! A permutation of the lines of a page chunk.
 //!
 //! ```text
 //! read every slot that no fill has read ─ check all ─ verdicts ─ unlock ─ draw anew ─ start up ─ write all slots ─ record and path
 //! ```
 //! A permutation reads the slots in order, and then writes them in order. It writes the first slot after it has read
-//! and verified the last one. A buffer of one chunk holds the lines in the meantime. If the cache has a line, the
+//! and verified the last one. A buffer of one page chunk holds the lines in the meantime. If the cache has a line, the
 //! permutation writes the content of the cache to memory, and the line stays in the cache.
 //!
 //! A line that memory still lacks gets its start-up content, or zeros if it has none, and is in memory from then on. So
-//! no slot of a permuted chunk is blank: a blank slot would show, at a fill, that no program had used the line before.
-//! The line must not boot again, since its pad would then hide two texts.
+//! no slot of a permuted page chunk is blank: a blank slot would show, at a fill, that no program had used the line
+//! before. The line must not boot again, since its pad would then hide two texts.
 
-use super::chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at, placed};
 use super::free::Free;
+use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at, placed};
 use super::{MovingLines, PermutationTime, set};
 use crate::meetings::{self, Mechanism};
 use crate::placement::DataSlot;
-use crate::planted::ChunkBug;
+use crate::planted::PageChunkBug;
 use crate::record::{Record, SLOTS};
 use crate::slot::Slot;
 use crate::verbs::{Fault, LockName, Verbs};
@@ -26,15 +26,15 @@ use sim::lock::Mode;
 use std::rc::Rc;
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// The lines of a chunk between reading and writing, by position; `None` for those that memory still lacks.
-struct ChunkBuffer {
+/// The lines of a page chunk between reading and writing, by position; `None` for those that memory still lacks.
+struct PageChunkBuffer {
     first: u64,
     texts: Box<[Option<Line>]>,
 }
 
-impl ChunkBuffer {
-    fn of(chunk: u64) -> ChunkBuffer {
-        ChunkBuffer { first: chunk * SLOTS as u64, texts: vec![None; SLOTS].into() }
+impl PageChunkBuffer {
+    fn of(chunk: u64) -> PageChunkBuffer {
+        PageChunkBuffer { first: chunk * SLOTS as u64, texts: vec![None; SLOTS].into() }
     }
 
     fn put(&mut self, line: LineAddr, text: Option<Line>) {
@@ -55,7 +55,8 @@ fn slots_of(group: &Group) -> ArrayVec<Slot, SLOTS_PER_TAG_MAX> {
 }
 
 impl MovingLines {
-    /// Permutes a chunk; with `unless_after`, only if the chunk was permuted exactly this number of times so far.
+    /// Permutes a page chunk; with `unless_after`, only if the page chunk was permuted exactly this number of times so
+    /// far.
     pub(super) async fn permute<V: Verbs>(
         &self,
         verbs: &V,
@@ -81,7 +82,7 @@ impl MovingLines {
     }
 }
 
-/// A permutation of a chunk without any other access to it.
+/// A permutation of a page chunk without any other access to it.
 struct Permutation<'a, V> {
     lines: &'a MovingLines,
     verbs: &'a V,
@@ -101,7 +102,7 @@ impl<V: Verbs> Permutation<'_, V> {
         }
         // From here on a store locks its line again.
         for (line, text) in lines.cache().unlock(chunk) {
-            if !lines.planted.has(ChunkBug::PermutationIgnoresCache) || !buffer.has(line) {
+            if !lines.planted.has(PageChunkBug::PermutationIgnoresCache) || !buffer.has(line) {
                 buffer.put(line, Some(text));
             }
             lines.entered.borrow_mut().note(line);
@@ -121,11 +122,11 @@ impl<V: Verbs> Permutation<'_, V> {
         Ok(())
     }
 
-    /// Reads and checks the slots of a chunk that no fill has read for their lines since its last permutation, each with all slots
-    /// under its tag.
-    async fn read_rest(&self, record: &Record) -> Result<ChunkBuffer, Fault> {
+    /// Reads and checks the slots of a page chunk that no fill has read for their lines since its last permutation, each with all
+    /// slots under its tag.
+    async fn read_rest(&self, record: &Record) -> Result<PageChunkBuffer, Fault> {
         let Permutation { lines, verbs, chunk } = *self;
-        let (cache, by_cache) = (lines.cache(), lines.planted.has(ChunkBug::CachedSlotsNotRead));
+        let (cache, by_cache) = (lines.cache(), lines.planted.has(PageChunkBug::CachedSlotsNotRead));
         let is_left = |at: &DataSlot| match by_cache {
             true => cache.look_up(at.line()).is_none(),
             false => !cache.was_read(at.line()),
@@ -137,10 +138,10 @@ impl<V: Verbs> Permutation<'_, V> {
             let texts = verbs.in_places(&slots_of(&group), open).await;
             (group, texts)
         };
-        let mut buffer = ChunkBuffer::of(chunk);
+        let mut buffer = PageChunkBuffer::of(chunk);
         for (group, texts) in join_all(left.map(read)).await {
             let texts = match texts {
-                Err(_) if lines.planted.has(ChunkBug::PermutationTrustsMemory) => continue,
+                Err(_) if lines.planted.has(PageChunkBug::PermutationTrustsMemory) => continue,
                 texts => texts?,
             };
             group.iter().zip(texts).for_each(|(at, text)| buffer.put(at.line(), text));
@@ -149,25 +150,25 @@ impl<V: Verbs> Permutation<'_, V> {
     }
 
     /// Gives each line that memory still lacks its start-up content, for the slot of the new record. No wait may separate
-    /// this from the unlocking of the chunk: a content that becomes known later must find the line in memory.
-    fn start_up(&self, record: &Record, buffer: &mut ChunkBuffer) {
+    /// this from the unlocking of the page chunk: a content that becomes known later must find the line in memory.
+    fn start_up(&self, record: &Record, buffer: &mut PageChunkBuffer) {
         let Permutation { lines, verbs, chunk } = *self;
         let mut entered = lines.entered.borrow_mut();
         for line in (0..=u8::MAX).map(|position| line_at(chunk, position)) {
-            if entered.has(line) || lines.planted.has(ChunkBug::UnusedLinesBlank) {
+            if entered.has(line) || lines.planted.has(PageChunkBug::UnusedLinesBlank) {
                 continue;
             }
             drop(meetings::begin(Mechanism::Boot, set(lines)));
             buffer.put(line, verbs.start_up(placed(record, line)));
             entered.note(line);
-            if lines.planted.has(ChunkBug::StartedUpLinesBoot) {
+            if lines.planted.has(PageChunkBug::StartedUpLinesBoot) {
                 entered.boot_again(line);
             }
         }
     }
 
-    /// Writes all slots of a chunk, in order.
-    async fn write_all(&self, record: &Record, buffer: &ChunkBuffer) {
+    /// Writes all slots of a page chunk, in order.
+    async fn write_all(&self, record: &Record, buffer: &PageChunkBuffer) {
         let Permutation { lines, verbs, chunk } = *self;
         let write = async |group: Group| {
             lines.counted.borrow_mut().written(&group);
@@ -176,7 +177,7 @@ impl<V: Verbs> Permutation<'_, V> {
             verbs.in_places(&slots_of(&group), store).await;
         };
         let mut tag_layout: Vec<Group> = groups(chunk, record, lines.lines.slots_per_tag()).collect();
-        if lines.planted.has(ChunkBug::SweepByLine) {
+        if lines.planted.has(PageChunkBug::SweepByLine) {
             tag_layout.sort_unstable_by_key(|group| group[0].line());
         }
         join_all(tag_layout.into_iter().map(write)).await;

@@ -103,8 +103,8 @@ impl Processes {
         in_buffers.into_iter().min().map(|(_, process)| process)
     }
 
-    /// Encrypts the context of a process for memory. `locked` is the number of its chunks that have locked lines. Returns its entry in
-    /// memory and its bytes.
+    /// Encrypts the context of a process for memory. `locked` is the number of its page chunks that have locked lines. Returns its
+    /// entry in memory and its bytes.
     ///
     /// # Errors
     /// Same errors as [`ContextUnit::export`].

@@ -3,14 +3,15 @@
 //! ```text
 //! switch:  context to a buffer ─ is the next one's in a buffer? ─ yes ──────────────────────────────┬ empty records, nodes, buffer ─ resume
 //!                                no ─ a buffer free? no: leave ─ load or admit the next one's ──────┘
-//! leave:   permute its chunks with locked lines ─ drop its lines from the cache ─ encrypt the context ─ store it
+//! leave:   permute its page chunks with locked lines ─ drop its lines from the cache ─ encrypt the context ─ store it
 //! ```
-//! A process with its context in memory has no keys on the chip, so its chunks must not have locked lines at that time.
+//! A process with its context in memory has no keys on the chip, so its page chunks must not have locked lines at that
+//! time.
 
 use super::processes::{ProcessId, Processes};
 use super::{MovingCounts, MovingLines, report, set};
 use crate::meetings::{self, Mechanism};
-use crate::planted::ChunkBug;
+use crate::planted::PageChunkBug;
 use crate::slot::{Role, Untrusted};
 use crate::verbs::{AesUnits, Blocks, Known, Purpose, Verbs, Wanted};
 use context::{CONTEXT_BYTES, ContextError, EXPORTED_BYTES};
@@ -25,11 +26,11 @@ use units::{LINE_BYTES, ZERO_LINE};
 const CONTEXT_BLOCKS: Blocks =
     Blocks::parallel(BlockCipher::Aes, Purpose::Sealing, CONTEXT_BYTES.div_ceil(BLOCK_BYTES) as u32);
 
-/// The chunks of all processes, by the pages that these have mapped.
-pub trait ProcessChunks {
-    /// Numbers of the chunks of a process. A chunk may belong to several processes.
+/// The page chunks of all processes, by the pages that these have mapped.
+pub trait ProcessPageChunks {
+    /// Numbers of the page chunks of a process. A page chunk may belong to several processes.
     fn chunks_of(&self, process: ProcessId) -> BTreeSet<u64>;
-    /// Numbers of the chunks that belong to any process.
+    /// Numbers of the page chunks that belong to any process.
     fn mapped(&self) -> BTreeSet<u64>;
 }
 
@@ -53,7 +54,7 @@ impl<'a> ProcessPort<'a> {
         self,
         verbs: &V,
         next: ProcessId,
-        owners: &impl ProcessChunks,
+        owners: &impl ProcessPageChunks,
     ) -> Result<(), ContextError> {
         let is_first = !self.processes.borrow().have_run();
         if self.processes.borrow().running() == Some(next) {
@@ -102,21 +103,21 @@ impl<'a> ProcessPort<'a> {
         self,
         verbs: &V,
         leaving: ProcessId,
-        owners: &impl ProcessChunks,
+        owners: &impl ProcessPageChunks,
     ) -> Result<(), ContextError> {
         let (lines, cache) = (self.lines, self.lines.cache());
         let (own, mapped) = (owners.chunks_of(leaving), owners.mapped());
         let leaves = |chunk: u64| own.contains(&chunk) || !mapped.contains(&chunk);
         let locked = || cache.chunks_with_locks().into_iter().filter(|chunk| leaves(*chunk));
         cache.lock_stores_above(&leaves);
-        let leaves_locks = lines.planted.has(ChunkBug::ContextLeavesLocks);
+        let leaves_locks = lines.planted.has(PageChunkBug::ContextLeavesLocks);
         for chunk in locked().filter(|_| !leaves_locks) {
             self.count(|counts| counts.chunks_for_contexts += 1);
             report(verbs, lines.permute(verbs, chunk, None).await);
         }
         let locked = if leaves_locks { 0 } else { locked().count() };
         let (entry, bytes) = self.processes.borrow_mut().export(leaving, locked)?;
-        if !lines.planted.has(ChunkBug::ContextLeavesLines) {
+        if !lines.planted.has(PageChunkBug::ContextLeavesLines) {
             cache.drop_chunks(&leaves);
         }
         verbs.await_blocks(verbs.pad(AesUnits::Controller, CONTEXT_BLOCKS, Known::default())).await;

@@ -4,9 +4,9 @@
 //! The processor's part is small: it reports the page that it misses, keeps a record that HashCheck has verified, and
 //! repeats the exception until the chip has the record.
 
-use super::chunk::chunk_of;
-use super::held::ChunkRecords;
-use crate::planted::{ChunkBug, PlantedBug};
+use super::held::PageChunkRecords;
+use super::page_chunk::chunk_of;
+use crate::planted::{PageChunkBug, PlantedBug};
 use crate::record::{HashCheck, LoadNode, NodeName};
 use crate::slot::Slot;
 use crate::verbs::{Fault, Verbs};
@@ -17,12 +17,12 @@ use units::LineAddr;
 /// The operating system's side of a memory, if it loads the records.
 #[derive(Clone, Copy)]
 pub struct SystemPort<'a> {
-    records: &'a ChunkRecords,
+    records: &'a PageChunkRecords,
     planted: PlantedBug,
 }
 
 impl<'a> SystemPort<'a> {
-    pub(super) fn new(records: &'a ChunkRecords, planted: PlantedBug) -> SystemPort<'a> {
+    pub(super) fn new(records: &'a PageChunkRecords, planted: PlantedBug) -> SystemPort<'a> {
         SystemPort { records, planted }
     }
 
@@ -62,7 +62,7 @@ impl<'a> SystemPort<'a> {
             HashCheck::Empty => HashCheck::Empty,
             HashCheck::Nodes => HashCheck::Nodes,
             HashCheck::Record(chunk, record) => {
-                let page = if self.planted.has(ChunkBug::RecordForMissedPage) { chunk_of(missed) } else { chunk };
+                let page = if self.planted.has(PageChunkBug::RecordForMissedPage) { chunk_of(missed) } else { chunk };
                 self.records.put(page, &Rc::new(record));
                 HashCheck::Record(chunk, ())
             }

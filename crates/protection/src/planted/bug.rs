@@ -1,12 +1,12 @@
 //! The weaknesses, grouped by the part that contains them.
 
 use super::chip_bug::ChipBug;
-use super::chunk_bug::ChunkBug;
+use super::page_chunk_bug::PageChunkBug;
 use super::session_bug::SessionBug;
 
 bugs! {
     /// One deliberate weakness of a part.
-    Bug(OfChunks(ChunkBug), OverSessions(SessionBug), OfChip(ChipBug)):
+    Bug(OfPageChunks(PageChunkBug), OverSessions(SessionBug), OfChip(ChipBug)):
     // In ciphers.
     /// The pad of a line does not depend on the address of the line.
     PadWithoutAddress,

@@ -1,6 +1,6 @@
 //! Planted bugs that only particular checks catch, and not every campaign.
 
-use super::{Bug, ChunkBug, SessionBug};
+use super::{Bug, PageChunkBug, SessionBug};
 
 impl Bug {
     /// Bugs that show only after a loss of power.
@@ -88,35 +88,35 @@ impl Bug {
         Bug::OneKeyForTagsAndTree,
         // Campaigns begin with new counters, which are zeros.
         Bug::BlankChildStaysZeros,
-        // In a memory under attack, other checks show first that a record or a line of a chunk is wrong.
-        Bug::OfChunks(ChunkBug::CodeOfFirstLine),
-        Bug::OfChunks(ChunkBug::BufferKeepsTranslated),
-        Bug::OfChunks(ChunkBug::RecordVectorRepeats),
-        Bug::OfChunks(ChunkBug::RecordVectorUnhashed),
-        Bug::OfChunks(ChunkBug::RecordSpareIgnored),
-        Bug::OfChunks(ChunkBug::RecordWalkALevelShort),
-        Bug::OfChunks(ChunkBug::MerkleCacheUnverified),
-        Bug::OfChunks(ChunkBug::MerkleCacheStale),
-        Bug::OfChunks(ChunkBug::CodeWithoutRecord),
-        Bug::OfChunks(ChunkBug::PermutationTrustsMemory),
-        Bug::OfChunks(ChunkBug::StoreLeavesUnlocked),
-        Bug::OfChunks(ChunkBug::PermutationIgnoresCache),
-        Bug::OfChunks(ChunkBug::CachedSlotsNotRead),
-        Bug::OfChunks(ChunkBug::HaltIgnored),
-        Bug::OfChunks(ChunkBug::StartedUpLinesBoot),
+        // In a memory under attack, other checks show first that a record or a line of a page chunk is wrong.
+        Bug::OfPageChunks(PageChunkBug::CodeOfFirstLine),
+        Bug::OfPageChunks(PageChunkBug::BufferKeepsTranslated),
+        Bug::OfPageChunks(PageChunkBug::RecordVectorRepeats),
+        Bug::OfPageChunks(PageChunkBug::RecordVectorUnhashed),
+        Bug::OfPageChunks(PageChunkBug::RecordSpareIgnored),
+        Bug::OfPageChunks(PageChunkBug::RecordWalkALevelShort),
+        Bug::OfPageChunks(PageChunkBug::MerkleCacheUnverified),
+        Bug::OfPageChunks(PageChunkBug::MerkleCacheStale),
+        Bug::OfPageChunks(PageChunkBug::CodeWithoutRecord),
+        Bug::OfPageChunks(PageChunkBug::PermutationTrustsMemory),
+        Bug::OfPageChunks(PageChunkBug::StoreLeavesUnlocked),
+        Bug::OfPageChunks(PageChunkBug::PermutationIgnoresCache),
+        Bug::OfPageChunks(PageChunkBug::CachedSlotsNotRead),
+        Bug::OfPageChunks(PageChunkBug::HaltIgnored),
+        Bug::OfPageChunks(PageChunkBug::StartedUpLinesBoot),
         // A campaign with one process meets no buffer or cache of another, and no permutation in the middle of its
         // walk.
-        Bug::OfChunks(ChunkBug::DepthUnchecked),
-        Bug::OfChunks(ChunkBug::VerificationBufferKept),
-        Bug::OfChunks(ChunkBug::MerkleCacheKept),
-        Bug::OfChunks(ChunkBug::VerificationBufferStale),
+        Bug::OfPageChunks(PageChunkBug::DepthUnchecked),
+        Bug::OfPageChunks(PageChunkBug::VerificationBufferKept),
+        Bug::OfPageChunks(PageChunkBug::MerkleCacheKept),
+        Bug::OfPageChunks(PageChunkBug::VerificationBufferStale),
         // Campaigns have no time, so that no walk is under way during a permutation.
-        Bug::OfChunks(ChunkBug::VerificationBufferEmptiedEarly),
-        Bug::OfChunks(ChunkBug::TlbWalkUnlocked),
-        Bug::OfChunks(ChunkBug::HardwareWalksEvict),
-        Bug::OfChunks(ChunkBug::ContextLeavesLocks),
-        Bug::OfChunks(ChunkBug::ContextLeavesLines),
-        Bug::OfChunks(ChunkBug::SwitchKeepsRecords),
+        Bug::OfPageChunks(PageChunkBug::VerificationBufferEmptiedEarly),
+        Bug::OfPageChunks(PageChunkBug::TlbWalkUnlocked),
+        Bug::OfPageChunks(PageChunkBug::HardwareWalksEvict),
+        Bug::OfPageChunks(PageChunkBug::ContextLeavesLocks),
+        Bug::OfPageChunks(PageChunkBug::ContextLeavesLines),
+        Bug::OfPageChunks(PageChunkBug::SwitchKeepsRecords),
         // Nodes of lines that were never written; a later write of these lines raises an alarm.
         Bug::RecoveryKeepsUnknownNodes,
     ];

@@ -1,19 +1,19 @@
-//! Content of a record: the slot of each line of its chunk, and two numbers. The chunk is encrypted and authenticated under these
-//! numbers until it is permuted again (Duc and Keryell, ACSAC 2006, section 2.3).
+//! Content of a record: the slot of each line of its page chunk, and two numbers. The page chunk is encrypted and authenticated
+//! under these numbers until it is permuted again (Duc and Keryell, ACSAC 2006, section 2.3).
 //!
 //! ```text
 //! byte 0           256                  271                 286   288
 //!     | slot of each | R': pads, 119 bit | R: tags, 120 bit | 0    |
 //! ```
-//! A chunk has 256 lines of 32 bytes, of two blocks each. R', the number of a slot and the number of one of its two
-//! blocks together fill an AES block. R and the number of a slot also fill an AES block.
+//! A page chunk has 256 lines of 32 bytes, of two blocks each. R', the number of a slot and the number of one of its
+//! two blocks together fill an AES block. R and the number of a slot also fill an AES block.
 
-use crate::planted::{ChunkBug, PlantedBug};
+use crate::planted::{PageChunkBug, PlantedBug};
 use crypto::BLOCK_BYTES;
 use std::array;
 use units::random::Random;
 
-/// Number of lines of a chunk, and of slots for them.
+/// Number of lines of a page chunk, and of slots for them.
 pub const SLOTS: usize = 256;
 /// Bits of R', from which pads are computed: an AES block minus the number of a slot and the number of one of its two
 /// blocks.
@@ -27,7 +27,7 @@ const END: usize = SLOTS + 2 * NUMBER_BYTES;
 /// Bytes of a record in whole blocks.
 pub(super) const TEXT_BYTES: usize = END.next_multiple_of(BLOCK_BYTES);
 
-/// The record of a chunk.
+/// The record of a page chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
     /// Slots by position of the line.
@@ -51,24 +51,24 @@ impl Record {
         Record { slots, pad_number, tag_number }
     }
 
-    /// Returns the slot of a line in its chunk, by the line's position in the chunk.
+    /// Returns the slot of a line in its page chunk, by the line's position in the page chunk.
     pub fn slot_of(&self, line: u8) -> u8 {
         self.slots[usize::from(line)]
     }
 
-    /// Returns the positions of the lines in the chunk, slot after slot.
+    /// Returns the positions of the lines in the page chunk, slot after slot.
     pub fn lines_by_slot(&self) -> [u8; SLOTS] {
         let mut lines = [0; SLOTS];
         (0..=u8::MAX).zip(self.slots).for_each(|(line, slot)| lines[usize::from(slot)] = line);
         lines
     }
 
-    /// R': the number that the chunk's pads are made from.
+    /// R': the number that the page chunk's pads are made from.
     pub fn pad_number(&self) -> u128 {
         self.pad_number
     }
 
-    /// R: the number that the chunk's tags are made from.
+    /// R: the number that the page chunk's tags are made from.
     pub fn tag_number(&self) -> u128 {
         self.tag_number
     }
@@ -102,19 +102,19 @@ impl Record {
 
     /// Returns the record with the parts that a planted bug keeps of the record before.
     pub(super) fn weakened(mut self, before: &Record, planted: PlantedBug) -> Record {
-        if planted.has(ChunkBug::RecordTableKept) {
+        if planted.has(PageChunkBug::RecordTableKept) {
             self.slots = before.slots;
         }
-        if planted.has(ChunkBug::TableTurned) {
+        if planted.has(PageChunkBug::TableTurned) {
             let turn = self.slots[0];
             self.slots = array::from_fn(|line| turn.wrapping_add(line as u8));
         }
-        if planted.has(ChunkBug::TableBarelyMixed) {
+        if planted.has(PageChunkBug::TableBarelyMixed) {
             let exchanges = self.slots;
             self.slots = array::from_fn(|line| line as u8);
             exchanges.chunks(2).take(SLOTS / 8).for_each(|pair| self.slots.swap(pair[0].into(), pair[1].into()));
         }
-        if planted.has(ChunkBug::PadNumberKept) {
+        if planted.has(PageChunkBug::PadNumberKept) {
             self.pad_number = before.pad_number;
         }
         self
@@ -127,7 +127,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn rule_5_a_chunk_record_has_286_bytes_with_numbers_of_119_and_120_bits() {
+    fn rule_5_a_page_chunk_record_has_286_bytes_with_numbers_of_119_and_120_bits() {
         assert_eq!((PAD_NUMBER_BITS, TAG_NUMBER_BITS), (119, 120));
         assert_eq!((8 * SLOTS as u32 + PAD_NUMBER_BITS + TAG_NUMBER_BITS).div_ceil(8), 286);
         assert_eq!((END, TEXT_BYTES / BLOCK_BYTES), (286, 18));
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_chunk_record_survives_encoding_and_its_slots_are_a_permutation(seed in any::<u64>()) {
+        fn a_page_chunk_record_survives_encoding_and_its_slots_are_a_permutation(seed in any::<u64>()) {
             let record = Record::draw(&mut Random::new(seed));
             prop_assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record.clone()));
             for (slot, line) in (0..=u8::MAX).zip(record.lines_by_slot()) {
@@ -149,7 +149,7 @@ mod tests {
         }
 
         #[test]
-        fn a_chunk_record_with_a_duplicate_slot_or_an_unused_bit_set_is_refused(seed in any::<u64>(), line in 0..SLOTS, other in 0..SLOTS) {
+        fn a_page_chunk_record_with_a_duplicate_slot_or_an_unused_bit_set_is_refused(seed in any::<u64>(), line in 0..SLOTS, other in 0..SLOTS) {
             let text = Record::draw(&mut Random::new(seed)).to_bytes();
             let with = |byte: usize, value| {
                 let mut changed = text;
@@ -166,7 +166,7 @@ mod tests {
 
     /// Each line should be in each slot equally often: chi-squared over the slots of one line, 255 degrees of freedom.
     #[test]
-    fn a_random_chunk_record_places_a_line_in_each_slot_equally_often() {
+    fn a_random_page_chunk_record_places_a_line_in_each_slot_equally_often() {
         let mut random = Random::new(11);
         let mut found = [0_u32; SLOTS];
         let draws = 25_600;

@@ -1,4 +1,4 @@
-//! The hashes of the tree over chunk records: their time in the hash unit, and their number.
+//! The hashes of the tree over page chunk records: their time in the hash unit, and their number.
 
 use crate::verbs::Verbs;
 use crypto::sha1_steps;

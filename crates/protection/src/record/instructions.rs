@@ -15,7 +15,7 @@ use super::leaf::Leaf;
 use super::node::HashNode;
 use super::tree::{PairTree, position};
 use super::verification::{HashCheck, LoadNode, Loaded, NodeName, Siblings, VerificationBuffer};
-use crate::planted::{ChunkBug, PlantedBug};
+use crate::planted::{PageChunkBug, PlantedBug};
 use crate::slot::Slot;
 use crate::verbs::{Fault, Verbs};
 use sim::lock::Mode;
@@ -80,7 +80,7 @@ impl RecordInstructions {
         self.executed.set((loads, checks + 1));
         let _shared = verbs.lock(tree.lock(), Mode::Shared).await;
         let Some(loaded) = self.buffer.borrow_mut().take(depth) else {
-            let raises = self.planted.has(ChunkBug::EmptyLineRaises);
+            let raises = self.planted.has(PageChunkBug::EmptyLineRaises);
             return if raises { Err(Fault::Tree(tree.slot_of(0))) } else { Ok(HashCheck::Empty) };
         };
         let node = tree.node_above(verbs, &loaded).await?;
@@ -111,7 +111,7 @@ impl RecordInstructions {
             ancestors.into_iter().any(|above| tree.vouched().node(above) == Some(node))
         };
         tree.vouched().node(parent) == Some(node)
-            || self.planted.has(ChunkBug::ParentFromBuffer) && is_in_buffer()
-            || self.planted.has(ChunkBug::DepthUnchecked) && is_any_above()
+            || self.planted.has(PageChunkBug::ParentFromBuffer) && is_in_buffer()
+            || self.planted.has(PageChunkBug::DepthUnchecked) && is_any_above()
     }
 }

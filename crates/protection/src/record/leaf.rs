@@ -1,5 +1,5 @@
-//! A chunk record in memory: encrypted by AES-CBC with a randomly drawn initial vector, in five lines (Duc and Keryell,
-//! ACSAC 2006, the end of section 2.4).
+//! A page chunk record in memory: encrypted by AES-CBC with a randomly drawn initial vector, in five lines (Duc and
+//! Keryell, ACSAC 2006, the end of section 2.4).
 //!
 //! ```text
 //! byte 0         16                          304          320
@@ -91,7 +91,7 @@ mod tests {
     use units::random::Random;
 
     #[test]
-    fn an_encrypted_chunk_record_has_304_bytes_and_decrypts_only_under_its_key() {
+    fn an_encrypted_page_chunk_record_has_304_bytes_and_decrypts_only_under_its_key() {
         assert_eq!((SEALED_BYTES, LEAF_LINES), (304, 5));
         let (cipher, mut random) = (RecordCipher::new(&Key([9; 16])), Random::new(5));
         let record = Record::draw(&mut random);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_chunk_records_under_different_initialisation_vectors_share_no_ciphertext_block() {
+    fn equal_page_chunk_records_under_different_initialisation_vectors_share_no_ciphertext_block() {
         let cipher = RecordCipher::new(&Key([9; 16]));
         let record = Record::draw(&mut Random::new(5));
         let [one, other] = [3, 4].map(|byte| cipher.seal(&record, &[byte; 16]));

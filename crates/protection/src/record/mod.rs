@@ -1,6 +1,6 @@
-//! Records of chunks: the slot of each line of a chunk, and the numbers under which the chunk is encrypted. Records are
-//! stored in memory, and a walk up a tree fetches and verifies them (the page information of CryptoPage, Duc and
-//! Keryell, ACSAC 2006, sections 2.3 and 2.4).
+//! Records of page chunks: the slot of each line of a page chunk, and the numbers under which the page chunk is
+//! encrypted. Records are stored in memory, and a walk up a tree fetches and verifies them (the page information of
+//! CryptoPage, Duc and Keryell, ACSAC 2006, sections 2.3 and 2.4).
 //!
 //! ```text
 //! bring:   fetch the record, its sibling and the pairs of nodes above ─┬ hash each ─ compare from the root down ─ the record
@@ -30,7 +30,7 @@ pub use tree::WalkDesign;
 pub use verification::{HashCheck, LoadNode, NodeName};
 
 use crate::layout::Layout;
-use crate::planted::{ChunkBug, PlantedBug};
+use crate::planted::{PageChunkBug, PlantedBug};
 use crate::slot::Slot;
 use crate::verbs::{AesUnits, Blocks, Fault, Known, Purpose, Verbs};
 use crypto::{BLOCK_BYTES, BlockCipher, Key};
@@ -87,7 +87,8 @@ impl Records {
         self.tree.hashed()
     }
 
-    /// Fetches the record of a chunk, by its number, and checks it up to the root. Returns `None` if the record was never written.
+    /// Fetches the record of a page chunk, by its number, and checks it up to the root. Returns `None` if the record was never
+    /// written.
     ///
     /// # Errors
     /// [`Fault::Tree`] if the record or the path above it is not as it was written.
@@ -125,28 +126,28 @@ impl Records {
         self.tree.alone(verbs).await
     }
 
-    /// Calls `name` with each slot that a walk to the record of a chunk would fetch now.
+    /// Calls `name` with each slot that a walk to the record of a page chunk would fetch now.
     pub fn name_fetched(&self, chunk: u64, name: impl FnMut(Slot)) {
         self.tree.name_fetched(chunk, name);
     }
 
     /// Empties the Merkle cache and the verification buffer, as for another process.
     pub fn forget_nodes(&self) {
-        if !self.planted.has(ChunkBug::MerkleCacheKept) {
+        if !self.planted.has(PageChunkBug::MerkleCacheKept) {
             self.tree.vouched().forget();
         }
-        if !self.planted.has(ChunkBug::VerificationBufferKept) {
+        if !self.planted.has(PageChunkBug::VerificationBufferKept) {
             self.instructions.forget();
         }
     }
 
-    /// Returns the record of a chunk that was never written, which the chip derives from its key.
+    /// Returns the record of a page chunk that was never written, which the chip derives from its key.
     pub fn first(&self, chunk: u64) -> Record {
         Record::draw(&mut Random::for_purpose(self.first, chunk))
     }
 
-    /// Draws a completely new record for a chunk, and stores it with the path above it. `before` is the record of the chunk until
-    /// now.
+    /// Draws a completely new record for a page chunk, and stores it with the path above it. `before` is the record of the page
+    /// chunk until now.
     ///
     /// # Errors
     /// Same errors as [`Records::store`].
@@ -156,19 +157,19 @@ impl Records {
         Ok(drawn.record)
     }
 
-    /// Stores the record of a chunk with the path above it.
+    /// Stores the record of a page chunk with the path above it.
     ///
     /// # Errors
     /// [`Fault::Tree`] if the path above it is not as it was written; then the record stays.
     pub async fn store<V: Verbs>(&self, verbs: &V, chunk: u64, drawn: &FreshRecord) -> Result<(), Fault> {
         let sealing = Blocks::chained(BlockCipher::Aes, Purpose::Sealing, RecordCipher::BLOCKS);
         verbs.await_blocks(verbs.pad(AesUnits::Controller, sealing, Known::default())).await;
-        let early = self.planted.has(ChunkBug::VerificationBufferEmptiedEarly);
+        let early = self.planted.has(PageChunkBug::VerificationBufferEmptiedEarly);
         if early {
             self.instructions.forget();
         }
         self.tree.write(verbs, chunk, self.cipher.seal(&drawn.record, &drawn.vector)).await?;
-        if !early && !self.planted.has(ChunkBug::VerificationBufferStale) {
+        if !early && !self.planted.has(PageChunkBug::VerificationBufferStale) {
             // The buffer is emptied at the moment of the write, and completely: a missing parent would raise the exception for its
             // children in the buffer.
             self.instructions.forget();
@@ -176,13 +177,13 @@ impl Records {
         Ok(())
     }
 
-    /// Draws a record and an initial vector. `before` is the record of the chunk until now.
+    /// Draws a record and an initial vector. `before` is the record of the page chunk until now.
     pub fn draw(&self, before: Option<&Record>) -> FreshRecord {
         let mut draws = self.draws.borrow_mut();
         let mut record = Record::draw(&mut draws);
         let mut vector = [0; BLOCK_BYTES];
         vector.chunks_exact_mut(8).for_each(|half| half.copy_from_slice(&draws.word().to_le_bytes()));
-        if self.planted.has(ChunkBug::RecordVectorRepeats) {
+        if self.planted.has(PageChunkBug::RecordVectorRepeats) {
             vector = [7; BLOCK_BYTES];
         }
         if let Some(before) = before {

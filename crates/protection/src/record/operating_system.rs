@@ -72,8 +72,8 @@ impl Records {
         self.instructions.lines() > 0
     }
 
-    /// Loads the record of a chunk as an honest operating system does, from one exception to the return that finds the
-    /// record.
+    /// Loads the record of a page chunk as an honest operating system does, from one exception to the return that finds
+    /// the record.
     ///
     /// # Errors
     /// The security exception, as for [`Records::hash_check`].

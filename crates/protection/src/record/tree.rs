@@ -21,7 +21,7 @@ use super::tree_slots::{TreeSlots, leaf_from};
 use super::verification::{Loaded, NodeName, Siblings};
 use super::vouched::VouchedNodes;
 use crate::layout::Layout;
-use crate::planted::{ChunkBug, PlantedBug};
+use crate::planted::{PageChunkBug, PlantedBug};
 use crate::slot::{Role, Slot};
 use crate::verbs::{Fault, LockName, Verbs, Wanted};
 use crypto::BLOCK_BYTES;
@@ -69,7 +69,7 @@ impl PairTree {
     /// If the layout has no records.
     pub fn new(layout: &Layout, walks: WalkDesign, planted: PlantedBug) -> PairTree {
         let slots = TreeSlots::new(layout);
-        let hardware_enters = walks.verification_buffer == 0 || planted.has(ChunkBug::HardwareWalksEvict);
+        let hardware_enters = walks.verification_buffer == 0 || planted.has(PageChunkBug::HardwareWalksEvict);
         let vouched = VouchedNodes::new(walks.merkle_cache, slots.levels(), hardware_enters);
         PairTree { slots, vouched, hashes: RecordHashes::new(walks.hash_charge), planted }
     }
@@ -127,7 +127,7 @@ impl PairTree {
         let of_pairs = of_pairs.map(|((slot, role), line)| (slot, role, line));
         join_all(of_record.chain(of_pairs).map(|(slot, role, line)| verbs.store(slot, role, line.into()))).await;
         self.vouched.set_root(root);
-        if !self.planted.has(ChunkBug::MerkleCacheStale) {
+        if !self.planted.has(PageChunkBug::MerkleCacheStale) {
             self.vouched.keep(record, &path.pairs);
         }
         Ok(())
@@ -148,7 +148,7 @@ impl PairTree {
         });
         let (pairs, leaves) = join!(join_all(pairs), self.bring_leaves(verbs, record, start));
         let path = RecordPath { leaves: leaves?, pairs: pairs.into_iter().collect::<Result<_, _>>()?, above };
-        if self.planted.has(ChunkBug::MerkleCacheUnverified) {
+        if self.planted.has(PageChunkBug::MerkleCacheUnverified) {
             self.vouched.keep(record, &path.pairs);
         }
         self.compare(record, &path)?;
@@ -180,7 +180,7 @@ impl PairTree {
     }
 
     fn unless_spare_is_used(&self, slot: Slot, is_zero: bool) -> Result<(), Fault> {
-        if is_zero || self.planted.has(ChunkBug::RecordSpareIgnored) { Ok(()) } else { Err(Fault::Tree(slot)) }
+        if is_zero || self.planted.has(PageChunkBug::RecordSpareIgnored) { Ok(()) } else { Err(Fault::Tree(slot)) }
     }
 
     /// Compares each pair that was fetched with the node above it, from the topmost down.
@@ -189,7 +189,7 @@ impl PairTree {
         let slots: Vec<_> = self.slots.above(record).collect();
         for (level, (pair, is_cached)) in path.pairs.iter().enumerate().rev() {
             let is_top = level + 1 == self.slots.levels();
-            let skipped = *is_cached || is_top && self.planted.has(ChunkBug::RecordWalkALevelShort);
+            let skipped = *is_cached || is_top && self.planted.has(PageChunkBug::RecordWalkALevelShort);
             if !skipped && pair.node() != expected {
                 return Err(Fault::Tree(slots[level].0));
             }
@@ -212,7 +212,7 @@ impl PairTree {
     }
 
     fn node_of_leaves(&self, [left, right]: &[Leaf; 2]) -> HashNode {
-        let start = if self.planted.has(ChunkBug::RecordVectorUnhashed) { BLOCK_BYTES } else { 0 };
+        let start = if self.planted.has(PageChunkBug::RecordVectorUnhashed) { BLOCK_BYTES } else { 0 };
         node_of(&left.sealed()[start..], &right.sealed()[start..])
     }
 

@@ -15,7 +15,7 @@
 
 use crate::timed;
 use casemate_runner::{Record, RunControl, RunError, RunOptions, run_together};
-use crypto::{CHUNK_LINE_BYTES, ChunkCipher, Key, SHA1_BYTES, sha1_of_pair};
+use crypto::{Key, PAGE_CHUNK_LINE_BYTES, PageChunkCipher, SHA1_BYTES, sha1_of_pair};
 use protection::design::Parts;
 use protection::layout::DataLines;
 use protection::scheme::Computed;
@@ -123,8 +123,8 @@ fn crypto_seconds(record: &Record, parts: &Parts, length: LineLength) -> Result<
 
 /// Returns the same seconds for a design that permutes lines.
 fn moving_seconds(Computed { lines, tags, hashes, .. }: Computed) -> f64 {
-    let cipher = ChunkCipher::new(&Key([1; 16]), &Key([2; 16]));
-    let text = |n| [n as u8; CHUNK_LINE_BYTES];
+    let cipher = PageChunkCipher::new(&Key([1; 16]), &Key([2; 16]));
+    let text = |n| [n as u8; PAGE_CHUNK_LINE_BYTES];
     let seconds = [
         seconds_of(lines, |n| {
             let mut line = text(n);

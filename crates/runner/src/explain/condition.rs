@@ -3,7 +3,7 @@
 use catalogue::Machine;
 use machine::memory::DeviceConfig;
 use protection::execution::{Timed, TimedMemory};
-use protection::moving::{LINES_PER_CHUNK, MovingLines};
+use protection::moving::{LINES_PER_PAGE_CHUNK, MovingLines};
 use protection::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
@@ -65,7 +65,7 @@ pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: L
 async fn records(moving: &MovingLines, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
     let before = match on_chip {
         OnChipMetadata::Nothing => return,
-        OnChipMetadata::Tree => target.0 ^ (2 * LINES_PER_CHUNK),
+        OnChipMetadata::Tree => target.0 ^ (2 * LINES_PER_PAGE_CHUNK),
         OnChipMetadata::LastLevel | OnChipMetadata::Counter | OnChipMetadata::All => target.0,
     };
     // Without an attacker, the walk cannot fail.

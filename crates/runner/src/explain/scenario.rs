@@ -24,8 +24,8 @@ pub enum Of {
     /// A TLB miss under a design that permutes lines: from the start of the tree walk that fetches the page's record
     /// until the record is on the chip.
     Page,
-    /// A permutation of a chunk without reads since the last permutation: from its beginning until the new record and
-    /// its path in the tree are stored.
+    /// A permutation of a page chunk without reads since the last permutation: from its beginning until the new record
+    /// and its path in the tree are stored.
     Permutation,
 }
 

@@ -3,7 +3,7 @@
 use super::bench::AssembledMachine;
 use crate::record::{CandidateCheck, Checks};
 use chip::counts::Meters;
-use chip::load_values::order::UnexecutedChunks;
+use chip::load_values::order::UnexecutedBatches;
 use chip::load_values::{LoadValues, Verdict};
 use workload::Source;
 
@@ -43,13 +43,13 @@ impl<S: Source + 'static> AssembledMachine<S> {
         Some(CandidateCheck { lines: counted.computed_lines, disagreeing: counted.disagreeing })
     }
 
-    /// The first chunk of each strand that the run has not executed to its end, because a limit has stopped the run.
-    fn unexecuted(&self) -> UnexecutedChunks {
-        let mut first = UnexecutedChunks::default();
+    /// The first batch of each strand that the run has not executed to its end, because a limit has stopped the run.
+    fn unexecuted(&self) -> UnexecutedBatches {
+        let mut first = UnexecutedBatches::default();
         for (index, team) in self.teams.iter().enumerate() {
             let waiting = team.dealer.borrow().waiting();
             let of_team = self.programs.iter().skip(index).step_by(self.teams.len());
-            let begun: Vec<_> = of_team.filter_map(|program| program.borrow().begun_chunk()).collect();
+            let begun: Vec<_> = of_team.filter_map(|program| program.borrow().begun_batch()).collect();
             for (strand, number) in waiting.into_iter().chain(begun) {
                 first.note(index as u32, strand, number);
             }

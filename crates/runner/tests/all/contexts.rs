@@ -24,7 +24,7 @@ fn with_contexts(contexts: Option<ContextsDesign>) -> Design {
     design
 }
 
-/// Programs with a small working set each; the core runs their chunks in turn.
+/// Programs with a small working set each; the core runs their batches in turn.
 fn processes() -> Box<dyn Source> {
     let settings = [("footprint", "256KB")];
     Threads::as_processes(["gups", "chase", "stream"].map(|name| kernel(name, &settings, 1)).into())
@@ -61,7 +61,7 @@ fn every_line_reads_right_with_any_number_of_context_buffers() {
 }
 
 #[test]
-fn context_switches_cause_more_chunk_record_walks() {
+fn context_switches_cause_more_page_chunk_record_walks() {
     let through = |contexts| counted(&ran(machine(), with_contexts(contexts), processes(), 60_000).unwrap());
     let (apart, switching) = through(Some(ContextsDesign { buffers: PROCESSES, outside: 0 }));
     let (shared, none) = through(None);
@@ -114,7 +114,7 @@ fn a_run_with_more_processes_than_contexts_names_the_key_to_change() {
 }
 
 /// Runs a program that leaves the chip while lines that it stored to are in the L1D. The last-level cache is so small that
-/// their chunks were permuted, so the cache does not lock them.
+/// their page chunks were permuted, so the cache does not lock them.
 fn ran_with_stores_above(planted: PlantedBug) -> Record {
     let mut machine = machine();
     (machine.llc.size, machine.llc.ways) = (Bytes(8 << 10), 2);

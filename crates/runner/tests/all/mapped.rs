@@ -10,7 +10,7 @@ use std::sync::Arc;
 use units::{Bytes, VirtAddr};
 use wire::word::{self, Control, MAPPED, TraceWord};
 use workload::shadow::ProcessShadow;
-use workload::stream::{AccessKind, Chunk};
+use workload::stream::{AccessKind, Batch};
 use workload::walker::{Event, Walker};
 use workload::{Origin, Persistent, Source, WorkloadError};
 
@@ -35,19 +35,19 @@ impl Mapping {
 }
 
 impl Source for Mapping {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        let Some(chunk) = self.program.next_chunk()? else { return Ok(None) };
-        let mut chunk = Arc::unwrap_or_clone(chunk);
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        let Some(batch) = self.program.next_batch()? else { return Ok(None) };
+        let mut batch = Arc::unwrap_or_clone(batch);
         let mut at = 0;
-        while let Some(count) = word::record_words(&chunk.words[at..]) {
-            if let TraceWord::Control { which: Some(Control::Line), detail, operand } = word::parse(chunk.words[at])
+        while let Some(count) = word::record_words(&batch.words[at..]) {
+            if let TraceWord::Control { which: Some(Control::Line), detail, operand } = word::parse(batch.words[at])
                 && (self.is_mapped)(VirtAddr(operand))
             {
-                chunk.words[at] = word::control(Control::Line, detail | MAPPED, operand);
+                batch.words[at] = word::control(Control::Line, detail | MAPPED, operand);
             }
             at += count;
         }
-        Ok(Some(Arc::new(chunk)))
+        Ok(Some(Arc::new(batch)))
     }
 
     fn origin(&self) -> &Origin {
@@ -55,22 +55,22 @@ impl Source for Mapping {
     }
 }
 
-/// A program that maps files over all its lines after some chunks, with the same content.
+/// A program that maps files over all its lines after some batches, with the same content.
 struct Late {
     program: Box<dyn Source>,
     origin: Origin,
     shadow: ProcessShadow,
     lines: BTreeSet<u64>,
-    chunks_before: u32,
+    batches_before: u32,
 }
 
 impl Late {
-    fn of(program: Box<dyn Source>, chunks_before: u32) -> Box<dyn Source> {
+    fn of(program: Box<dyn Source>, batches_before: u32) -> Box<dyn Source> {
         let origin = Origin { persistent: Persistent::Mapped, ..program.origin().clone() };
-        Box::new(Late { program, origin, shadow: ProcessShadow::default(), lines: BTreeSet::new(), chunks_before })
+        Box::new(Late { program, origin, shadow: ProcessShadow::default(), lines: BTreeSet::new(), batches_before })
     }
 
-    /// All lines so far, as words of a chunk.
+    /// All lines so far, as words of a batch.
     fn mapped(&mut self) -> Vec<u64> {
         let mut words = Vec::new();
         for line in &self.lines {
@@ -102,14 +102,14 @@ impl Late {
 }
 
 impl Source for Late {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        let Some(chunk) = self.program.next_chunk()? else { return Ok(None) };
-        let mut chunk = Arc::unwrap_or_clone(chunk);
-        let before = if self.chunks_before == 0 { self.mapped() } else { Vec::new() };
-        self.chunks_before = self.chunks_before.wrapping_sub(1);
-        self.follow(&chunk.words);
-        chunk.words.splice(..0, before);
-        Ok(Some(Arc::new(chunk)))
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        let Some(batch) = self.program.next_batch()? else { return Ok(None) };
+        let mut batch = Arc::unwrap_or_clone(batch);
+        let before = if self.batches_before == 0 { self.mapped() } else { Vec::new() };
+        self.batches_before = self.batches_before.wrapping_sub(1);
+        self.follow(&batch.words);
+        batch.words.splice(..0, before);
+        Ok(Some(Arc::new(batch)))
     }
 
     fn origin(&self) -> &Origin {

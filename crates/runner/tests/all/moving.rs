@@ -46,7 +46,7 @@ fn each_completed_permutation_epoch_reads_and_writes_every_slot_exactly_once() {
             let MovingCounts { fills, permutations, read, written, twice, incomplete, .. } = counted(&record);
             assert_eq!((twice, incomplete), (0, 0), "{workload} under {name}");
             assert_eq!(written, SLOTS * permutations);
-            // The total also includes chunks whose permutation is under way or will follow.
+            // The total also includes page chunks whose permutation is under way or will follow.
             assert!(read + fills >= SLOTS * permutations, "{workload} under {name}");
             assert!(permutations > 0 && fills > 0, "{workload} under {name}");
         }
@@ -105,7 +105,7 @@ fn zero_time_permutations_have_the_counts_of_charged_ones_and_take_less_time() {
 }
 
 #[test]
-fn chunk_record_walks_are_caused_only_by_tlb_misses_and_permutations() {
+fn page_chunk_record_walks_are_caused_only_by_tlb_misses_and_permutations() {
     let record = ran(machine(), design("hide").unwrap(), "gups", &[("footprint", "8MB")], 20_000);
     let (misses, MovingCounts { records, permutations, .. }) = (record.node.stlb.misses, counted(&record));
     assert!(misses > 1_000, "{misses}");
@@ -135,7 +135,7 @@ fn rule_6_cryptopage_decrypts_a_line_at_96_cycles_and_verifies_it_at_107() {
 /// A walk takes 115 cycles to the first pair, then 19 hashes of 80 cycles, or 28 if each block of 64 bytes counts. With the nodes above the
 /// record on the chip, it takes ten lines of two records and one hash.
 #[test]
-fn rule_8_a_chunk_record_walk_takes_19_hashes_or_stops_at_an_on_chip_node() {
+fn rule_8_a_page_chunk_record_walk_takes_19_hashes_or_stops_at_an_on_chip_node() {
     let cryptopage = design("cryptopage").unwrap();
     assert_eq!(explained(&cryptopage, Of::Page, OnChipMetadata::Nothing), (115 + 19 * 80, Until::OnChip, 19));
     let by_blocks =
@@ -203,7 +203,7 @@ fn each_fill_under_a_tag_over_several_slots_fetches_all_lines_of_the_tag() {
         let record = ran(machine(), design, workload, &[("footprint", "8MB")], instructions);
         let MovingCounts { fills, fetched, permutations, written, twice, incomplete, .. } = counted(&record);
         assert_eq!((twice, incomplete), (0, 0), "{workload}, {slots} slots");
-        // The total also includes chunks whose permutation is under way.
+        // The total also includes page chunks whose permutation is under way.
         assert!((0..8 * SLOTS).contains(&(written - SLOTS * permutations)), "{workload}: {written}");
         assert_eq!(fetched, fills * slots as u64);
         assert!(permutations > 0 || workload == "stream" && fills > 4_000, "{workload}: {fills} fills");
@@ -212,7 +212,7 @@ fn each_fill_under_a_tag_over_several_slots_fetches_all_lines_of_the_tag() {
 
 /// Cycles that a core loses to walks for its TLBs count only for the tree.
 #[test]
-fn waits_for_chunk_records_count_as_waiting_cycles_of_the_tree() {
+fn waits_for_page_chunk_records_count_as_waiting_cycles_of_the_tree() {
     let core_time = |name: &str, entries| {
         let mut machine = machine();
         machine.node.dtlb.entries = entries;

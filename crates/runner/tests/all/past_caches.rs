@@ -2,7 +2,7 @@
 
 use isa::{Instruction, PersistEffect};
 use std::sync::Arc;
-use workload::stream::{Block, Chunk};
+use workload::stream::{Batch, Block};
 use workload::{Origin, Source, WorkloadError};
 
 /// A program in which each plain store is a non-temporal store.
@@ -21,15 +21,15 @@ fn stores(instruction: &Instruction) -> bool {
 }
 
 impl Source for PastCaches {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        let Some(chunk) = self.0.next_chunk()? else { return Ok(None) };
-        let mut chunk = Arc::unwrap_or_clone(chunk);
-        for block in &mut chunk.new_blocks {
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        let Some(batch) = self.0.next_batch()? else { return Ok(None) };
+        let mut batch = Arc::unwrap_or_clone(batch);
+        for block in &mut batch.new_blocks {
             let Block { instructions, .. } = Arc::make_mut(block);
             let stores = instructions.iter_mut().filter(|instruction| stores(instruction));
             stores.for_each(|store| store.persist = PersistEffect::Store);
         }
-        Ok(Some(Arc::new(chunk)))
+        Ok(Some(Arc::new(batch)))
     }
 
     fn origin(&self) -> &Origin {

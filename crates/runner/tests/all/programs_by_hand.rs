@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{LINE_BYTES, Line, VirtAddr};
 use wire::word::{self, Control, LineCause, MAPPED};
-use workload::stream::{Block, BlockId, Chunk};
+use workload::stream::{Batch, Block, BlockId};
 use workload::{Finish, Medium, Origin, Persistent, Source, Values, WorkloadError};
 
 /// An instruction, or an event between two instructions.
@@ -98,7 +98,7 @@ fn blocks() -> Vec<Arc<Block>> {
 
 /// A program that executes a list of operations.
 pub struct ByHand {
-    chunks: VecDeque<Chunk>,
+    batches: VecDeque<Batch>,
     origin: Origin,
 }
 
@@ -110,11 +110,11 @@ impl ByHand {
             set = (set + u32::from(op.block().is_some())) % 2;
             op.words(set)
         };
-        let mut chunks: VecDeque<Chunk> = ops
+        let mut batches: VecDeque<Batch> = ops
             .chunks(256)
-            .map(|ops| Chunk { words: ops.iter().flat_map(&mut words).collect(), ..Chunk::default() })
+            .map(|ops| Batch { words: ops.iter().flat_map(&mut words).collect(), ..Batch::default() })
             .collect();
-        if let Some(first) = chunks.front_mut() {
+        if let Some(first) = batches.front_mut() {
             first.new_blocks = blocks();
         }
         let origin = Origin {
@@ -131,13 +131,13 @@ impl ByHand {
             finish: Finish::Exited(0),
             suspects: Vec::new(),
         };
-        Box::new(ByHand { chunks, origin })
+        Box::new(ByHand { batches, origin })
     }
 }
 
 impl Source for ByHand {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        Ok(self.chunks.pop_front().map(Arc::new))
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        Ok(self.batches.pop_front().map(Arc::new))
     }
 
     fn origin(&self) -> &Origin {

@@ -1,6 +1,6 @@
-//! The simulator's end of the ring: takes chunks, and detects when no more chunks will arrive.
+//! The simulator's end of the ring: takes batches, and detects when no more batches will arrive.
 
-use super::{CHUNK_WORDS, RawChunk, Ring, SLOTS};
+use super::{BATCH_WORDS, RawBatch, Ring, SLOTS};
 use crate::process::is_alive;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Ring {
-    /// Takes the next chunk, if it is published.
-    pub fn take(&mut self) -> Option<RawChunk> {
+    /// Takes the next batch, if it is published.
+    pub fn take(&mut self) -> Option<RawBatch> {
         loop {
             let slot = self.slot(self.head);
             if slot.turn.load(Acquire) == self.head + 1 {
@@ -25,14 +25,14 @@ impl Ring {
         }
         self.waiting_since = None;
         let slot = self.slot(self.head);
-        let count = (slot.words.load(Relaxed) as usize).min(CHUNK_WORDS);
-        let chunk = RawChunk {
+        let count = (slot.words.load(Relaxed) as usize).min(BATCH_WORDS);
+        let batch = RawBatch {
             process: slot.process.load(Relaxed),
             thread: slot.thread.load(Relaxed),
             words: slot.data[..count].iter().map(|word| word.load(Relaxed)).collect(),
         };
         self.release();
-        Some(chunk)
+        Some(batch)
     }
 
     /// Frees the slot at the head for the next round, and moves the head to the next slot.
@@ -80,7 +80,7 @@ impl Ring {
         self.header().limit_reached.load(Acquire) != 0
     }
 
-    /// Notifies the producers that the simulator wants no more chunks.
+    /// Notifies the producers that the simulator wants no more batches.
     pub fn stop(&self) {
         self.header().stop.store(1, Release);
     }

@@ -1,6 +1,6 @@
-//! The recorder's end of the ring: publishes chunks and draws instructions.
+//! The recorder's end of the ring: publishes batches and draws instructions.
 
-use super::{BetweenProcesses, CHUNK_WORDS, ClosedRing, Phase, Ring};
+use super::{BATCH_WORDS, BetweenProcesses, ClosedRing, Phase, Ring};
 use crate::process::is_alive;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -40,9 +40,9 @@ impl Ring {
         &self.header().between
     }
 
-    /// Publishes a chunk. Waits for a free slot, and fails if the ring is stopped.
+    /// Publishes a batch. Waits for a free slot, and fails if the ring is stopped.
     pub fn publish(&self, process: u32, thread: u32, words: &[u64]) -> Result<(), ClosedRing> {
-        debug_assert!(words.len() <= CHUNK_WORDS);
+        debug_assert!(words.len() <= BATCH_WORDS);
         if self.is_stopped() {
             return Err(ClosedRing);
         }
@@ -111,7 +111,7 @@ impl Ring {
         self.header().limit_reached.store(1, Release);
     }
 
-    /// Returns true if the simulator wants no more chunks, so that the program must end.
+    /// Returns true if the simulator wants no more batches, so that the program must end.
     pub fn is_stopped(&self) -> bool {
         self.header().stop.load(Acquire) != 0
     }

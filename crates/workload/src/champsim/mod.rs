@@ -157,7 +157,7 @@ mod tests {
         let records: Vec<InstructionRecord> = Synthetic::new("stream", 50, 1).unwrap().collect();
         let path = file("restarts", &records.iter().flat_map(InstructionRecord::to_bytes).collect::<Vec<u8>>());
         let restarts = |mut source: Box<dyn Source>| {
-            while source.next_chunk().unwrap().is_some() {}
+            while source.next_batch().unwrap().is_some() {}
             source.origin().restarts
         };
         for (limit, expected) in [(49, 0), (50, 0), (51, 1), (100, 1), (101, 2)] {

@@ -15,7 +15,7 @@ use super::record::{INSTRUCTION_POINTER, InstructionRecord, STACK_POINTER};
 use crate::drawn::SeededContent;
 use crate::error::WorkloadError;
 use crate::source::{Finish, Origin, Source};
-use crate::stream::{Block, BlockId, Chunk, Strand};
+use crate::stream::{Batch, Block, BlockId, Strand};
 use arrayvec::ArrayVec;
 use isa::{Class, Flow, Instruction, Reg};
 use rustc_hash::FxHashMap;
@@ -23,8 +23,8 @@ use std::sync::Arc;
 use units::VirtAddr;
 use wire::word::{self, Birth, Control};
 
-/// Words after which the source returns a chunk.
-const CHUNK_WORDS: usize = 8 << 10;
+/// Words after which the source returns a batch.
+const BATCH_WORDS: usize = 8 << 10;
 /// Length of the longest instruction of the architecture, in bytes.
 const LENGTH_MAX: u64 = 15;
 /// Length of an instruction if the trace does not determine it, in bytes.
@@ -46,7 +46,7 @@ pub trait Trace: Iterator<Item = Result<InstructionRecord, WorkloadError>> + Sen
     fn restarts(&self) -> u64;
 }
 
-/// A trace as a source of chunks.
+/// A trace as a source of batches.
 pub struct ChampsimSource<R> {
     records: R,
     origin: Origin,
@@ -78,21 +78,21 @@ impl<R: Trace> ChampsimSource<R> {
         }
     }
 
-    fn emit(&mut self, record: &InstructionRecord, next: Option<u64>, chunk: &mut Chunk) {
-        let id = self.block(record, next, chunk);
-        chunk.words.push(word::block(id, 1));
+    fn emit(&mut self, record: &InstructionRecord, next: Option<u64>, batch: &mut Batch) {
+        let id = self.block(record, next, batch);
+        batch.words.push(word::block(id, 1));
         for address in record.loads.into_iter().filter(|address| *address != 0) {
-            let address = self.drawn.touch(address, chunk);
-            chunk.words.push(word::access(false, 3, false, 0, address));
+            let address = self.drawn.touch(address, batch);
+            batch.words.push(word::access(false, 3, false, 0, address));
         }
         for address in record.stores.into_iter().filter(|address| *address != 0) {
-            let address = self.drawn.touch(address, chunk);
-            self.drawn.store(address, chunk);
+            let address = self.drawn.touch(address, batch);
+            self.drawn.store(address, batch);
         }
     }
 
     /// Returns the number of the record's block, and declares the block if it is new.
-    fn block(&mut self, record: &InstructionRecord, next: Option<u64>, chunk: &mut Chunk) -> u32 {
+    fn block(&mut self, record: &InstructionRecord, next: Option<u64>, batch: &mut Batch) -> u32 {
         let flow = record.flow();
         let shape = BlockShape {
             length: length(record, flow, next),
@@ -109,7 +109,7 @@ impl<R: Trace> ChampsimSource<R> {
         }
         self.declared += 1;
         let instructions = vec![self.names.instruction(record.pc, &shape)];
-        chunk.new_blocks.push(Arc::new(Block { id, instructions, code: Box::default() }));
+        batch.new_blocks.push(Arc::new(Block { id, instructions, code: Box::default() }));
         id.0
     }
 
@@ -125,26 +125,26 @@ impl<R: Trace> ChampsimSource<R> {
 }
 
 impl<R: Trace> Source for ChampsimSource<R> {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        let mut chunk = Chunk { strand: Strand::default(), ..Chunk::default() };
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        let mut batch = Batch { strand: Strand::default(), ..Batch::default() };
         if !std::mem::replace(&mut self.started, true) {
             let beginning =
                 [word::control(Control::Process, Birth::First as u8, 0), word::control(Control::Thread, 0, 0)];
-            chunk.words.extend(beginning);
+            batch.words.extend(beginning);
             self.next_record = self.records.next().transpose()?;
         }
-        while chunk.words.len() < CHUNK_WORDS {
+        while batch.words.len() < BATCH_WORDS {
             let Some(record) = self.next_record.take() else { break };
             self.next_record = self.records.next().transpose()?;
             let next = self.next_record.map(|next| next.pc);
-            self.emit(&record, next, &mut chunk);
+            self.emit(&record, next, &mut batch);
         }
         self.origin.restarts = self.records.restarts();
-        if chunk.words.is_empty() {
+        if batch.words.is_empty() {
             self.origin.finish = Finish::Exited(0);
             return Ok(None);
         }
-        Ok(Some(Arc::new(chunk)))
+        Ok(Some(Arc::new(batch)))
     }
 
     fn origin(&self) -> &Origin {

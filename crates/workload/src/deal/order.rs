@@ -1,54 +1,54 @@
-//! Order of a recording's chunks: the number of each chunk, and the chunk after which its execution began.
+//! Order of a recording's batches: the number of each batch, and the batch after which its execution began.
 //!
-//! A strand publishes a chunk before it begins the next one. A system call starts each thread, and the process
-//! publishes the call before it executes it. The first chunk of the n-th thread therefore began after the n-th call of
-//! this kind, or later. A process that is a copy began after the chunk that ends with the fork. A process that replaces
-//! another began after the last chunk of the replaced one. Recordings without forks do not show after which chunk a
+//! A strand publishes a batch before it begins the next one. A system call starts each thread, and the process
+//! publishes the call before it executes it. The first batch of the n-th thread therefore began after the n-th call of
+//! this kind, or later. A process that is a copy began after the batch that ends with the fork. A process that replaces
+//! another began after the last batch of the replaced one. Recordings without forks do not show after which batch a
 //! process began.
 
 use super::births::{birth_of, fork_of};
 use crate::source::Stretch;
-use crate::stream::{Chunk, Strand};
+use crate::stream::{Batch, Strand};
 use rustc_hash::FxHashMap;
 use wire::word::{self, Birth, Control, TraceWord};
 
 /// Calls that start threads, as Linux numbers them on x86-64: `clone` and `clone3`.
 const STARTS: [u64; 2] = [56, 435];
 
-/// State that numbers the chunks of a recording.
+/// State that numbers the batches of a recording.
 #[derive(Default)]
-pub(super) struct ChunkOrder {
-    chunks: u64,
-    /// Last chunk of each strand.
+pub(super) struct BatchOrder {
+    batches: u64,
+    /// Last batch of each strand.
     last: FxHashMap<Strand, u64>,
-    /// Chunks of each process that end with a call that starts a thread.
+    /// Batches of each process that end with a call that starts a thread.
     starts: FxHashMap<u32, Vec<u64>>,
-    /// Chunks that end with a fork, by process and number of the fork in that process, from one.
+    /// Batches that end with a fork, by process and number of the fork in that process, from one.
     forks: FxHashMap<(u32, u32), u64>,
 }
 
-impl ChunkOrder {
-    /// Numbers the next chunk.
-    pub fn number(&mut self, chunk: &Chunk) -> Stretch {
-        self.chunks += 1;
-        let (strand, number) = (chunk.strand, self.chunks);
-        let after = self.last.insert(strand, number).unwrap_or_else(|| self.start_of(chunk));
-        if let Some(fork) = fork_of(chunk) {
+impl BatchOrder {
+    /// Numbers the next batch.
+    pub fn number(&mut self, batch: &Batch) -> Stretch {
+        self.batches += 1;
+        let (strand, number) = (batch.strand, self.batches);
+        let after = self.last.insert(strand, number).unwrap_or_else(|| self.start_of(batch));
+        if let Some(fork) = fork_of(batch) {
             self.forks.insert(fork, number);
         }
-        if chunk.words.last().is_some_and(|last| starts_thread(*last)) {
+        if batch.words.last().is_some_and(|last| starts_thread(*last)) {
             self.starts.entry(strand.process).or_default().push(number);
         }
         Stretch { after, number }
     }
 
-    fn start_of(&self, chunk: &Chunk) -> u64 {
-        let Strand { process, thread } = chunk.strand;
+    fn start_of(&self, batch: &Batch) -> u64 {
+        let Strand { process, thread } = batch.strand;
         if let Some(nth) = (thread as usize).checked_sub(1) {
             let starts = self.starts.get(&process);
             return starts.and_then(|starts| starts.get(nth).copied()).unwrap_or(0);
         }
-        let Some((birth, parent, fork)) = birth_of(chunk) else { return 0 };
+        let Some((birth, parent, fork)) = birth_of(batch) else { return 0 };
         let after = match birth {
             Birth::First => None,
             Birth::Fork => self.forks.get(&(parent, fork)).copied(),
@@ -66,16 +66,16 @@ fn starts_thread(word: u64) -> bool {
 mod tests {
     use super::*;
 
-    fn chunk(process: u32, thread: u32, words: &[u64]) -> Chunk {
-        Chunk { strand: Strand { process, thread }, words: words.to_vec(), ..Chunk::default() }
+    fn batch(process: u32, thread: u32, words: &[u64]) -> Batch {
+        Batch { strand: Strand { process, thread }, words: words.to_vec(), ..Batch::default() }
     }
 
     #[test]
     fn a_thread_is_ordered_after_the_system_call_that_started_it() {
-        let mut order = ChunkOrder::default();
+        let mut order = BatchOrder::default();
         let start = [word::control(Control::Syscall, 0, STARTS[0])];
         let mut number = |process, thread, words: &[u64]| {
-            let Stretch { after, number } = order.number(&chunk(process, thread, words));
+            let Stretch { after, number } = order.number(&batch(process, thread, words));
             (after, number)
         };
         assert_eq!(number(0, 0, &[]), (0, 1));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn recorded_chunks_overlap_unless_one_was_published_before_the_other_began() {
+    fn recorded_batches_overlap_unless_one_was_published_before_the_other_began() {
         let stretch = |after, number| Stretch { after, number };
         assert!(stretch(1, 5).overlaps(&stretch(2, 3)) && stretch(2, 3).overlaps(&stretch(1, 5)));
         assert!(!stretch(1, 2).overlaps(&stretch(2, 3)) && !stretch(2, 3).overlaps(&stretch(1, 2)));

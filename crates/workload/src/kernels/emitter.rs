@@ -9,17 +9,17 @@
 
 use super::arena::{Arena, Array, Scalar, ValueAddress};
 use super::listing::{Effect, Listing, Operand};
-use crate::stream::{AccessKind, Block, BlockId, Chunk, Strand};
+use crate::stream::{AccessKind, Batch, Block, BlockId, Strand};
 use crossbeam_channel::Sender;
 use std::sync::Arc;
 use thiserror::Error;
 use units::VirtAddr;
 use wire::word::{self, Birth, Control, LineCause};
 
-/// Number of words after which a chunk is sent. The number is large enough that passing a chunk to the consumer costs
-/// little. It is small enough that the second-level cache of the host holds a few chunks.
-pub const CHUNK_WORDS: usize = 8 << 10;
-/// Words beyond [`CHUNK_WORDS`] that the last block of a chunk may need.
+/// Number of words after which a batch is sent. The number is large enough that passing a batch to the consumer costs
+/// little. It is small enough that the second-level cache of the host holds a few batches.
+pub const BATCH_WORDS: usize = 8 << 10;
+/// Words beyond [`BATCH_WORDS`] that the last block of a batch may need.
 const BLOCK_SLACK_WORDS: usize = 256;
 
 /// Error: the consumer has closed the stream, and the kernel must return at once.
@@ -55,7 +55,7 @@ pub struct Emitter {
     silent: bool,
     /// Number of instructions to skip before recording, without those of a silent phase.
     to_skip: u64,
-    chunks: Sender<Arc<Chunk>>,
+    batches: Sender<Arc<Batch>>,
 }
 
 /// Selection of the recorded instructions and values.
@@ -69,7 +69,7 @@ pub struct StreamSelection {
 
 impl Emitter {
     /// Creates an emitter for a program at `code` that works in `arena`.
-    pub fn new(arena: Arena, code: VirtAddr, extent: StreamSelection, chunks: Sender<Arc<Chunk>>) -> Emitter {
+    pub fn new(arena: Arena, code: VirtAddr, extent: StreamSelection, batches: Sender<Arc<Batch>>) -> Emitter {
         Emitter {
             sent: vec![0; arena.lines().div_ceil(64)],
             arena,
@@ -83,7 +83,7 @@ impl Emitter {
             load_values: extent.load_values,
             silent: extent.skip > 0,
             to_skip: extent.skip,
-            chunks,
+            batches,
         }
     }
 
@@ -140,7 +140,7 @@ impl Emitter {
         if self.silent && !self.begins_with(instructions) {
             return Ok(());
         }
-        if self.words.len() >= CHUNK_WORDS {
+        if self.words.len() >= BATCH_WORDS {
             self.send()?;
         }
         self.words.push(word);
@@ -245,7 +245,7 @@ impl Emitter {
     fn send(&mut self) -> Result<(), ClosedStream> {
         let words = std::mem::replace(&mut self.words, empty_words());
         let new_blocks = std::mem::take(&mut self.new_blocks);
-        self.chunks.send(Arc::new(Chunk { strand: Strand::default(), new_blocks, words })).map_err(|_| ClosedStream)
+        self.batches.send(Arc::new(Batch { strand: Strand::default(), new_blocks, words })).map_err(|_| ClosedStream)
     }
 
     #[inline]
@@ -294,7 +294,7 @@ fn first_words() -> Vec<u64> {
 }
 
 fn empty_words() -> Vec<u64> {
-    Vec::with_capacity(CHUNK_WORDS + BLOCK_SLACK_WORDS)
+    Vec::with_capacity(BATCH_WORDS + BLOCK_SLACK_WORDS)
 }
 
 /// Word of an effect in the stream, without its address.

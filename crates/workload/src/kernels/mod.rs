@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_chunks_and_another_seed_different_ones() {
+    fn the_same_seed_gives_the_same_batches_and_another_seed_different_ones() {
         for (name, settings) in SMALL {
             let words = |seed| record(kernel(name), settings, seed, false);
             assert!(words(1) == words(1), "{name}");
@@ -170,15 +170,15 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_source_returns_all_chunks_of_its_kernel_and_then_ends() {
+    fn a_kernel_source_returns_all_batches_of_its_kernel_and_then_ends() {
         for (name, settings) in SMALL {
             let mut source = open(name, &given(settings), 3).unwrap();
-            let mut chunks = Vec::new();
-            while let Some(chunk) = source.next_chunk().unwrap() {
-                chunks.push(chunk);
+            let mut batches = Vec::new();
+            while let Some(batch) = source.next_batch().unwrap() {
+                batches.push(batch);
             }
-            assert!(chunks == record(kernel(name), settings, 3, false).1, "{name}");
-            assert_eq!(source.next_chunk().unwrap(), None, "{name}");
+            assert!(batches == record(kernel(name), settings, 3, false).1, "{name}");
+            assert_eq!(source.next_batch().unwrap(), None, "{name}");
         }
     }
 
@@ -201,8 +201,8 @@ mod tests {
     /// Returns all blocks and accesses of a kernel's stream.
     fn executed(name: &str, settings: &[(&str, &str)]) -> Vec<u64> {
         let mut found = Vec::new();
-        for chunk in record(kernel(name), settings, 3, false).1 {
-            let mut rest = &chunk.words[..];
+        for batch in record(kernel(name), settings, 3, false).1 {
+            let mut rest = &batch.words[..];
             while let Some(count) = word::record_words(rest) {
                 if !matches!(word::parse(rest[0]), word::TraceWord::Control { .. }) {
                     found.extend_from_slice(&rest[..count]);
@@ -231,10 +231,10 @@ mod tests {
     #[test]
     fn load_values_are_recorded_only_on_request() {
         let loads_with_value = |load_values| {
-            let (_, chunks) = record(kernel("resident"), &[("rounds", "1")], 1, load_values);
+            let (_, batches) = record(kernel("resident"), &[("rounds", "1")], 1, load_values);
             // Sent lines and stored values of this kernel never look like a valued load: its numbers are in [0, 26).
             let valued_load = word::access(false, 3, true, 0, 0) >> 58;
-            chunks.iter().flat_map(|chunk| &chunk.words).filter(|word| **word >> 58 == valued_load).count()
+            batches.iter().flat_map(|batch| &batch.words).filter(|word| **word >> 58 == valued_load).count()
         };
         assert_eq!(loads_with_value(false), 0);
         assert!(loads_with_value(true) > 26 * 26 * 26);
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn dropping_a_source_ends_its_endless_kernel() {
         let mut source = open("resident", &given(&[("rounds", "18446744073709551615")]), 1).unwrap();
-        assert!(source.next_chunk().unwrap().is_some());
+        assert!(source.next_batch().unwrap().is_some());
         drop(source);
     }
 

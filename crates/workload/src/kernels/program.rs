@@ -1,14 +1,14 @@
-//! Runs a kernel as a plain function on a separate thread, and reads its chunks through a bounded channel.
+//! Runs a kernel as a plain function on a separate thread, and reads its batches through a bounded channel.
 //!
 //! A kernel is thus ordinary code with loops, not a state machine that can stop at any point. The channel keeps the
-//! kernel at most a few chunks ahead of its consumer. The chunks do not depend on thread scheduling, so two runs of a
+//! kernel at most a few batches ahead of its consumer. The batches do not depend on thread scheduling, so two runs of a
 //! kernel are identical. If the consumer drops the channel, the next send fails and the kernel returns.
 
 use super::arena::Arena;
 use super::durable::Recovery;
 use super::emitter::{ClosedStream, Emitter, StreamSelection};
 use super::parameters::Settings;
-use crate::stream::Chunk;
+use crate::stream::Batch;
 use crate::{Finish, Medium, Origin, Persistent, Source, Values, WorkloadError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::mem::replace;
@@ -18,8 +18,8 @@ use std::thread::{self, JoinHandle};
 use units::random::{Random, mix};
 use units::{Bytes, VirtAddr};
 
-/// Maximum chunks in the channel.
-const CHUNKS_IN_FLIGHT: usize = 4;
+/// Maximum batches in the channel.
+const BATCHES_IN_FLIGHT: usize = 4;
 /// Lowest address of position-independent executables on 64-bit Linux.
 const EXECUTABLES: u64 = 0x5555_5555_4000;
 
@@ -41,20 +41,20 @@ pub trait Program: Send + 'static {
     }
 }
 
-/// Runs `program`, sends its execution to `chunks`, and returns its result.
+/// Runs `program`, sends its execution to `batches`, and returns its result.
 ///
 /// # Errors
-/// [`ClosedStream`] if the receiver of `chunks` was dropped.
+/// [`ClosedStream`] if the receiver of `batches` was dropped.
 pub fn execute(
     program: &dyn Program,
     seed: u64,
     extent: StreamSelection,
-    chunks: Sender<Arc<Chunk>>,
+    batches: Sender<Arc<Batch>>,
 ) -> Result<u64, ClosedStream> {
     let arena = Arena::new(program.arena_bytes(), seed);
     // Draws 28 bits of the page number, as Linux does for address space layout randomisation.
     let code = VirtAddr(EXECUTABLES + (mix(seed) >> 36 << 12));
-    let mut emit = Emitter::new(arena, code, extent, chunks);
+    let mut emit = Emitter::new(arena, code, extent, batches);
     let result = program.run(&mut emit, &mut Random::new(seed))?;
     emit.finish()?;
     Ok(result)
@@ -74,7 +74,7 @@ enum KernelState {
         seed: u64,
     },
     Running {
-        chunks: Receiver<Arc<Chunk>>,
+        batches: Receiver<Arc<Batch>>,
         thread: JoinHandle<()>,
     },
     Ended,
@@ -82,7 +82,7 @@ enum KernelState {
 
 impl KernelSource {
     /// Returns a source for `program`, the kernel `name` with these settings. The kernel starts at the first request
-    /// for a chunk.
+    /// for a batch.
     pub fn new(name: &str, program: Box<dyn Program>, settings: &Settings, seed: u64) -> KernelSource {
         let origin = Origin {
             program: vec![name.to_owned()],
@@ -103,19 +103,19 @@ impl KernelSource {
     }
 
     fn start(program: Box<dyn Program>, seed: u64, extent: StreamSelection) -> KernelState {
-        let (sender, chunks) = bounded(CHUNKS_IN_FLIGHT);
+        let (sender, batches) = bounded(BATCHES_IN_FLIGHT);
         let thread = thread::spawn(move || {
             // The result is ignored: the kernel either completed, or stopped because its consumer was dropped.
             let _ = execute(&*program, seed, extent, sender);
         });
-        KernelState::Running { chunks, thread }
+        KernelState::Running { batches, thread }
     }
 
     /// Stops the kernel if it runs. Returns the kernel's panic as an error.
     fn end(&mut self) -> thread::Result<()> {
         match replace(&mut self.state, KernelState::Ended) {
-            KernelState::Running { chunks, thread } => {
-                drop(chunks);
+            KernelState::Running { batches, thread } => {
+                drop(batches);
                 thread.join()
             }
             KernelState::Prepared { .. } | KernelState::Ended => Ok(()),
@@ -126,7 +126,7 @@ impl KernelSource {
 impl Source for KernelSource {
     /// # Panics
     /// If the kernel panicked.
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
         self.state = match replace(&mut self.state, KernelState::Ended) {
             KernelState::Prepared { program, seed } => {
                 let Origin { skip, load_values, .. } = self.origin;
@@ -134,13 +134,13 @@ impl Source for KernelSource {
             }
             other => other,
         };
-        let KernelState::Running { chunks, .. } = &self.state else { return Ok(None) };
-        let chunk = chunks.recv().ok();
-        if chunk.is_none() {
+        let KernelState::Running { batches, .. } = &self.state else { return Ok(None) };
+        let batch = batches.recv().ok();
+        if batch.is_none() {
             self.end().unwrap_or_else(|panic| resume_unwind(panic));
             self.origin.finish = Finish::Exited(0);
         }
-        Ok(chunk)
+        Ok(batch)
     }
 
     fn origin(&self) -> &Origin {

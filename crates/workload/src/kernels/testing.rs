@@ -3,7 +3,7 @@
 use super::KernelInfo;
 use super::emitter::StreamSelection;
 use super::program::{Program, execute};
-use crate::stream::Chunk;
+use crate::stream::Batch;
 use isa::{Flow, Instruction};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,13 +34,13 @@ pub fn given(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
     settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
-/// Returns the kernel's result and all chunks that it sends.
-pub fn record(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64, load_values: bool) -> (u64, Vec<Arc<Chunk>>) {
+/// Returns the kernel's result and all batches that it sends.
+pub fn record(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64, load_values: bool) -> (u64, Vec<Arc<Batch>>) {
     let program = prepare(kernel, settings);
     let skip = kernel.settings(&given(settings)).unwrap().skip();
-    let (sender, chunks) = crossbeam_channel::unbounded();
+    let (sender, batches) = crossbeam_channel::unbounded();
     let answer = execute(&*program, seed, StreamSelection { skip, load_values }, sender).unwrap();
-    (answer, chunks.into_iter().collect())
+    (answer, batches.into_iter().collect())
 }
 
 fn prepare(kernel: &KernelInfo, settings: &[(&str, &str)]) -> Box<dyn Program> {
@@ -50,10 +50,10 @@ fn prepare(kernel: &KernelInfo, settings: &[(&str, &str)]) -> Box<dyn Program> {
 /// Runs the kernel with load values and checks its stream against a naive shadow of memory.
 pub fn run(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64) -> Checked {
     let arena = super::arena::Arena::new(prepare(kernel, settings).arena_bytes(), seed).range();
-    let (answer, chunks) = record(kernel, settings, seed, true);
+    let (answer, batches) = record(kernel, settings, seed, true);
     let mut reader = KernelReader { arena, ..KernelReader::default() };
-    for chunk in chunks {
-        reader.chunk(&chunk);
+    for batch in batches {
+        reader.batch(&batch);
     }
     assert!(reader.ended, "the end is sent");
     Checked { answer, ..reader.seen }
@@ -73,13 +73,13 @@ struct KernelReader {
 }
 
 impl KernelReader {
-    fn chunk(&mut self, chunk: &Chunk) {
-        for block in &chunk.new_blocks {
+    fn batch(&mut self, batch: &Batch) {
+        for block in &batch.new_blocks {
             assert_eq!(block.id.0 as usize, self.blocks.len(), "blocks are numbered in order");
             self.blocks.push(block.instructions.clone());
         }
         assert!(!self.ended, "no record follows the end");
-        let mut rest = &chunk.words[..];
+        let mut rest = &batch.words[..];
         while let Some(count) = record_words(rest) {
             let (record, after) = rest.split_at(count);
             rest = after;

@@ -5,7 +5,7 @@ use crate::drawn::{ACCESS_BYTES, SeededContent};
 use crate::error::WorkloadError;
 use crate::packed::Unpacked;
 use crate::source::{Finish, Origin, Source};
-use crate::stream::{Block, BlockId, Chunk, Strand};
+use crate::stream::{Batch, Block, BlockId, Strand};
 use arrayvec::ArrayVec;
 use isa::{Class, Flow, Instruction};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use units::{LINE_BYTES, VirtAddr, without_mark};
 use wire::word::{self, Birth, Control};
 
-/// Words after which the source returns a chunk.
-const CHUNK_WORDS: usize = 8 << 10;
+/// Words after which the source returns a batch.
+const BATCH_WORDS: usize = 8 << 10;
 
-/// A text trace as a source of chunks.
+/// A text trace as a source of batches.
 pub(super) struct RequestSource {
     path: PathBuf,
     bytes: Unpacked,
@@ -55,39 +55,39 @@ impl RequestSource {
         }
     }
 
-    fn emit(&mut self, TraceLine { read, write, due }: TraceLine, chunk: &mut Chunk) {
-        chunk.words.push(word::control(Control::Due, 0, due));
-        chunk.words.push(word::block(0, 1));
+    fn emit(&mut self, TraceLine { read, write, due }: TraceLine, batch: &mut Batch) {
+        batch.words.push(word::control(Control::Due, 0, due));
+        batch.words.push(word::block(0, 1));
         if let Some(address) = read {
-            let line = self.drawn.touch(address / LINE_BYTES as u64 * LINE_BYTES as u64, chunk);
-            chunk.words.push(word::access(false, 3, false, 0, line));
+            let line = self.drawn.touch(address / LINE_BYTES as u64 * LINE_BYTES as u64, batch);
+            batch.words.push(word::access(false, 3, false, 0, line));
         }
         if let Some(address) = write {
-            let line = self.drawn.touch(address / LINE_BYTES as u64 * LINE_BYTES as u64, chunk);
-            (0..LINE_BYTES as u64 / ACCESS_BYTES).for_each(|word| self.drawn.store(line + word * ACCESS_BYTES, chunk));
+            let line = self.drawn.touch(address / LINE_BYTES as u64 * LINE_BYTES as u64, batch);
+            (0..LINE_BYTES as u64 / ACCESS_BYTES).for_each(|word| self.drawn.store(line + word * ACCESS_BYTES, batch));
         }
     }
 }
 
 impl Source for RequestSource {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        let mut chunk = Chunk { strand: Strand::default(), ..Chunk::default() };
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        let mut batch = Batch { strand: Strand::default(), ..Batch::default() };
         if self.lines == 0 {
             let beginning =
                 [word::control(Control::Process, Birth::First as u8, 0), word::control(Control::Thread, 0, 0)];
-            chunk.words.extend(beginning);
+            batch.words.extend(beginning);
             let instructions = vec![request()];
-            chunk.new_blocks.push(Arc::new(Block { id: BlockId(0), instructions, code: Box::default() }));
+            batch.new_blocks.push(Arc::new(Block { id: BlockId(0), instructions, code: Box::default() }));
         }
-        while chunk.words.len() < CHUNK_WORDS {
+        while batch.words.len() < BATCH_WORDS {
             let Some(entry) = self.entry()? else { break };
-            self.emit(entry, &mut chunk);
+            self.emit(entry, &mut batch);
         }
-        if chunk.words.is_empty() {
+        if batch.words.is_empty() {
             self.origin.finish = Finish::Exited(0);
             return Ok(None);
         }
-        Ok(Some(Arc::new(chunk)))
+        Ok(Some(Arc::new(batch)))
     }
 
     fn origin(&self) -> &Origin {

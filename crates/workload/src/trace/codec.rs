@@ -1,4 +1,4 @@
-//! Encodes a chunk as bytes and decodes it.
+//! Encodes a batch as bytes and decodes it.
 //!
 //! The bytes have four sections: code, decisions, values, lines. Each decision is the number of consecutive words that
 //! were guessed correctly, followed by the next word, which was not.
@@ -6,7 +6,7 @@
 use super::bytes::{ByteReader, put_signed, put_varint};
 use super::predictor::{ADDRESS, WordPredictor};
 use crate::decode::BlockDecoder;
-use crate::stream::{BlockId, Chunk, Strand};
+use crate::stream::{Batch, BlockId, Strand};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use units::VirtAddr;
@@ -48,13 +48,13 @@ struct Sections {
 }
 
 impl Codec {
-    /// Encodes a chunk. Drops words after the last complete record: no recorder writes them.
-    pub fn encode(&mut self, chunk: &Chunk) -> Vec<u8> {
+    /// Encodes a batch. Drops words after the last complete record: no recorder writes them.
+    pub fn encode(&mut self, batch: &Batch) -> Vec<u8> {
         let mut sections = Sections::default();
-        put_varint(&mut sections.code, chunk.strand.process.into());
-        put_varint(&mut sections.code, chunk.strand.thread.into());
-        put_varint(&mut sections.code, chunk.new_blocks.len() as u64);
-        for block in &chunk.new_blocks {
+        put_varint(&mut sections.code, batch.strand.process.into());
+        put_varint(&mut sections.code, batch.strand.thread.into());
+        put_varint(&mut sections.code, batch.new_blocks.len() as u64);
+        for block in &batch.new_blocks {
             let start = block.instructions.first().map_or(0, |first| first.pc.0);
             put_varint(&mut sections.code, block.id.0.into());
             put_varint(&mut sections.code, start);
@@ -63,8 +63,8 @@ impl Codec {
             put_varint(&mut sections.code, block.code.len() as u64);
             sections.code.extend(&*block.code);
         }
-        let predictor = self.predictors.entry(chunk.strand).or_default();
-        encode_words(predictor, &chunk.words, &mut sections);
+        let predictor = self.predictors.entry(batch.strand).or_default();
+        encode_words(predictor, &batch.words, &mut sections);
         let mut out = Vec::new();
         for section in [&sections.code, &sections.decisions, &sections.values, &sections.lines] {
             put_varint(&mut out, section.len() as u64);
@@ -73,12 +73,12 @@ impl Codec {
         out
     }
 
-    /// Decodes a chunk; returns `None` if the bytes are not a chunk.
-    pub fn decode(&mut self, bytes: &[u8]) -> Option<Chunk> {
+    /// Decodes a batch; returns `None` if the bytes are not a batch.
+    pub fn decode(&mut self, bytes: &[u8]) -> Option<Batch> {
         let mut bytes = ByteReader(bytes);
         let mut code = bytes.section()?;
         let strand = Strand { process: code.varint()?.try_into().ok()?, thread: code.varint()?.try_into().ok()? };
-        let mut chunk = Chunk { strand, ..Chunk::default() };
+        let mut batch = Batch { strand, ..Batch::default() };
         for _ in 0..code.varint()? {
             let id = BlockId(code.varint()?.try_into().ok()?);
             let start = VirtAddr(code.varint()?);
@@ -86,12 +86,12 @@ impl Codec {
             // A block must not wrap around the end of the address space.
             start.0.checked_add(bytes.len() as u64)?;
             let block = self.decoder.block(id, start, lengths, bytes);
-            chunk.new_blocks.push(Arc::new(block));
+            batch.new_blocks.push(Arc::new(block));
         }
         let (decisions, values, lines) = (bytes.section()?, bytes.section()?, bytes.section()?);
         let predictor = self.predictors.entry(strand).or_default();
-        chunk.words = decode_words(predictor, decisions, values, lines)?;
-        Some(chunk)
+        batch.words = decode_words(predictor, decisions, values, lines)?;
+        Some(batch)
     }
 }
 
@@ -276,20 +276,20 @@ mod tests {
     fn the_trace_codec_refuses_code_beyond_the_end_of_the_address_space() {
         let reads_back = |pc| {
             let new_blocks = vec![crate::testing::block(0, pc, &[&[0x90], &[0x48, 0x87, 0xdb]])];
-            let chunk = Chunk { strand: Strand { process: 1, thread: 0 }, new_blocks, words: Vec::new() };
-            Codec::default().decode(&Codec::default().encode(&chunk)).is_some()
+            let batch = Batch { strand: Strand { process: 1, thread: 0 }, new_blocks, words: Vec::new() };
+            Codec::default().decode(&Codec::default().encode(&batch)).is_some()
         };
         assert_eq!([u64::MAX - 4, u64::MAX - 3, u64::MAX - 1].map(reads_back), [true, false, false]);
     }
 
     proptest! {
         #[test]
-        fn random_trace_chunks_survive_the_codec(chunks in prop::collection::vec((0..3_u32, prop::collection::vec(record(), 0..60)), 1..6)) {
+        fn random_trace_batches_survive_the_codec(batches in prop::collection::vec((0..3_u32, prop::collection::vec(record(), 0..60)), 1..6)) {
             let (mut encoder, mut decoder) = (Codec::default(), Codec::default());
-            for (thread, records) in chunks {
+            for (thread, records) in batches {
                 let new_blocks = vec![crate::testing::block(thread, 0x4000, &[&[0x90], &[0x48, 0x87, 0xdb]])];
-                let chunk = Chunk { strand: Strand { process: 1, thread }, new_blocks, words: records.concat() };
-                prop_assert_eq!(decoder.decode(&encoder.encode(&chunk)), Some(chunk));
+                let batch = Batch { strand: Strand { process: 1, thread }, new_blocks, words: records.concat() };
+                prop_assert_eq!(decoder.decode(&encoder.encode(&batch)), Some(batch));
             }
         }
 

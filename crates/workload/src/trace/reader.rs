@@ -2,12 +2,12 @@
 
 use super::codec::Codec;
 use super::{
-    KIND_CHUNK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, TraceCounter, TraceEnd, VERSION,
+    KIND_BATCH, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, TraceCounter, TraceEnd, VERSION,
     VERSIONS,
 };
 use crate::error::WorkloadError;
 use crate::source::{Medium, Origin, Persistent, Source};
-use crate::stream::Chunk;
+use crate::stream::Batch;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -76,31 +76,31 @@ impl TraceReader {
         self.whole.map(|whole| whole.instructions)
     }
 
-    /// Totals of the records read so far; after the last chunk, totals of the trace.
+    /// Totals of the records read so far; after the last batch, totals of the trace.
     pub fn totals(&self) -> Totals {
         self.counter.totals
     }
 
     /// Reads the next record: its kind, its bytes as stored, and its unpacked length.
     fn read_record(&mut self) -> Result<(u8, Vec<u8>, usize), WorkloadError> {
-        let chunk = self.totals().chunks;
+        let batch = self.totals().chunks;
         let head = read_up_to(&mut self.file, RECORD_HEADER_BYTES, &self.path)?;
-        let (kind, numbers) = head.split_first().ok_or_else(|| truncated(&self.path, chunk))?;
-        let [stored_bytes, plain_bytes, checksum] = numbers_of(numbers).ok_or_else(|| truncated(&self.path, chunk))?;
-        if !matches!(*kind, KIND_CHUNK | KIND_END) || stored_bytes.max(plain_bytes) as usize > PLAIN_BYTES_MAX {
-            return Err(damaged(&self.path, chunk, "no record begins here"));
+        let (kind, numbers) = head.split_first().ok_or_else(|| truncated(&self.path, batch))?;
+        let [stored_bytes, plain_bytes, checksum] = numbers_of(numbers).ok_or_else(|| truncated(&self.path, batch))?;
+        if !matches!(*kind, KIND_BATCH | KIND_END) || stored_bytes.max(plain_bytes) as usize > PLAIN_BYTES_MAX {
+            return Err(damaged(&self.path, batch, "no record begins here"));
         }
         let stored = read_up_to(&mut self.file, stored_bytes as usize, &self.path)?;
         if stored.len() < stored_bytes as usize {
-            return Err(truncated(&self.path, chunk));
+            return Err(truncated(&self.path, batch));
         }
         if crc32fast::hash(&stored) != checksum {
-            return Err(damaged(&self.path, chunk, "its checksum does not match"));
+            return Err(damaged(&self.path, batch, "its checksum does not match"));
         }
         Ok((*kind, stored, plain_bytes as usize))
     }
 
-    fn read_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+    fn read_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
         let (kind, stored, plain_bytes) = self.read_record()?;
         let number = self.totals().chunks;
         if kind == KIND_END {
@@ -117,16 +117,16 @@ impl TraceReader {
             return Ok(None);
         }
         let plain = zstd::bulk::decompress(&stored, plain_bytes).ok();
-        let chunk = plain.and_then(|plain| self.codec.decode(&plain));
-        let chunk = chunk.ok_or_else(|| damaged(&self.path, number, "its content is not a chunk"))?;
-        self.counter.add(&chunk);
-        Ok(Some(Arc::new(chunk)))
+        let batch = plain.and_then(|plain| self.codec.decode(&plain));
+        let batch = batch.ok_or_else(|| damaged(&self.path, number, "its content is not a chunk"))?;
+        self.counter.add(&batch);
+        Ok(Some(Arc::new(batch)))
     }
 }
 
 impl Source for TraceReader {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
-        if self.ended { Ok(None) } else { self.read_chunk() }
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+        if self.ended { Ok(None) } else { self.read_batch() }
     }
 
     fn origin(&self) -> &Origin {
@@ -174,10 +174,10 @@ fn numbers_of(bytes: &[u8]) -> Option<[u32; 3]> {
     rest.is_empty().then(|| numbers.map(u32::from_le_bytes))
 }
 
-fn truncated(path: &Path, chunks: u64) -> WorkloadError {
-    WorkloadError::TraceTruncated { path: path.to_owned(), chunks }
+fn truncated(path: &Path, batches: u64) -> WorkloadError {
+    WorkloadError::TraceTruncated { path: path.to_owned(), batches }
 }
 
-fn damaged(path: &Path, chunk: u64, found: &str) -> WorkloadError {
-    WorkloadError::TraceDamaged { path: path.to_owned(), chunk, found: found.to_owned() }
+fn damaged(path: &Path, batch: u64, found: &str) -> WorkloadError {
+    WorkloadError::TraceDamaged { path: path.to_owned(), batch, found: found.to_owned() }
 }

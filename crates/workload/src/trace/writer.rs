@@ -1,11 +1,11 @@
 //! Writes a trace. The file gets its name when it is complete.
 
 use super::codec::Codec;
-use super::{KIND_CHUNK, KIND_END, MAGIC, Totals, TraceCounter, TraceEnd, VERSION};
+use super::{KIND_BATCH, KIND_END, MAGIC, Totals, TraceCounter, TraceEnd, VERSION};
 use crate::error::WorkloadError;
 use crate::partial_file::PartialFile;
 use crate::source::{Finish, Origin, Source};
-use crate::stream::Chunk;
+use crate::stream::Batch;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ pub struct TraceWriter {
     counter: TraceCounter,
 }
 
-/// Stores all chunks of a source.
+/// Stores all batches of a source.
 pub fn record(mut source: impl Source, path: &Path) -> Result<Totals, WorkloadError> {
     let mut writer = TraceWriter::create(path, source.origin())?;
-    while let Some(chunk) = source.next_chunk()? {
-        writer.write(&chunk)?;
+    while let Some(batch) = source.next_batch()? {
+        writer.write(&batch)?;
     }
     writer.finish(source.origin().finish)
 }
@@ -49,15 +49,15 @@ impl TraceWriter {
         Ok(writer)
     }
 
-    /// Appends a chunk to the trace.
-    pub fn write(&mut self, chunk: &Chunk) -> Result<(), WorkloadError> {
-        let plain = self.codec.encode(chunk);
+    /// Appends a batch to the trace.
+    pub fn write(&mut self, batch: &Batch) -> Result<(), WorkloadError> {
+        let plain = self.codec.encode(batch);
         let stored = zstd::bulk::compress(&plain, LEVEL).map_err(WorkloadError::io("compressing for", &self.path))?;
-        self.counter.add(chunk);
-        self.put_record(KIND_CHUNK, &stored, plain.len())
+        self.counter.add(batch);
+        self.put_record(KIND_BATCH, &stored, plain.len())
     }
 
-    /// Totals of the chunks written so far.
+    /// Totals of the batches written so far.
     pub fn totals(&self) -> Totals {
         self.counter.totals
     }

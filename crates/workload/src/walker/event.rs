@@ -26,12 +26,12 @@ pub struct ShownPage {
 pub enum Event<'a> {
     /// An instruction was executed.
     Instruction(Step<'a>),
-    /// A chunk begins. The time span applies to the instructions after it, and to one of the same strand that the
+    /// A batch begins. The time span applies to the instructions after it, and to one of the same strand that the
     /// walker held back.
-    Chunk {
-        /// Strand of the chunk.
+    Batch {
+        /// Strand of the batch.
         strand: Strand,
-        /// Time span of the chunk in the recording.
+        /// Time span of the batch in the recording.
         stretch: Stretch,
     },
     /// Content of a line, sent before the step that touches it. It includes the bytes of a store that touches the line.
@@ -253,7 +253,7 @@ pub(super) fn must_run_before(which: Control, detail: u8, operand: u64, ran: usi
 }
 
 /// Returns true if these words show pages or lines for an access of a later instruction than the due one. If the words of
-/// that access are in the next chunk, returns false.
+/// that access are in the next batch, returns false.
 pub(super) fn is_for_a_later(due: usize, mut words: &[u64]) -> bool {
     while let Some(word) = words.first() {
         match word::parse(*word) {

@@ -35,7 +35,7 @@ impl StrandPosition {
         self.run(usize::from(instructions).min(block.instructions.len()));
     }
 
-    /// Begins the strand's next chunk. Accesses of a due instruction took place in the previous chunk.
+    /// Begins the strand's next batch. Accesses of a due instruction took place in the previous batch.
     pub fn go_on_in(&mut self, stretch: Stretch) {
         let after = if self.accesses.is_empty() { stretch.after } else { self.stretch.after };
         self.stretch = Stretch { after, ..stretch };

@@ -32,10 +32,10 @@ pub trait Skimmer {
     fn event(&mut self, event: Event<'_>) -> ControlFlow<()>;
 }
 
-/// Reason why skimming a chunk ended.
+/// Reason why skimming a batch ended.
 enum SkimEnd {
-    /// The chunk has no more words.
-    ChunkEnd,
+    /// The batch has no more words.
+    BatchEnd,
     /// Enough instructions were skimmed.
     Enough,
     /// The next word is a control word.
@@ -44,7 +44,7 @@ enum SkimEnd {
 
 impl<S: Supplier> Walker<S> {
     /// Skims whole blocks until one more would exceed `most` instructions or `to` breaks. Also stops if the source has
-    /// no chunk [for the moment](Walker::is_waiting), or if only the instruction remains that [`Walker::next_step`]
+    /// no batch [for the moment](Walker::is_waiting), or if only the instruction remains that [`Walker::next_step`]
     /// holds back to the end. Returns the number of skimmed instructions: zero if `most` is less than a block may have.
     ///
     /// # Errors
@@ -56,10 +56,10 @@ impl<S: Supplier> Walker<S> {
         }
         self.hand_over(to);
         loop {
-            match self.skim_chunk(most, &mut count, to)? {
-                SkimEnd::ChunkEnd if self.drained => return Ok(count),
-                SkimEnd::ChunkEnd => {
-                    if self.next_chunk()? && to.event(self.begun()).is_break() {
+            match self.skim_batch(most, &mut count, to)? {
+                SkimEnd::BatchEnd if self.drained => return Ok(count),
+                SkimEnd::BatchEnd => {
+                    if self.next_batch()? && to.event(self.begun()).is_break() {
                         return Ok(count);
                     }
                     if self.waiting {
@@ -93,8 +93,8 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    fn skim_chunk(&mut self, most: u64, count: &mut u64, to: &mut impl Skimmer) -> Result<SkimEnd, WorkloadError> {
-        let words = &self.chunk.words[..];
+    fn skim_batch(&mut self, most: u64, count: &mut u64, to: &mut impl Skimmer) -> Result<SkimEnd, WorkloadError> {
+        let words = &self.batch.words[..];
         let position = &mut self.positions[self.current];
         let (blocks, strand) = (&self.processes[position.process], position.strand);
         // The loop stores the block in its position only at its end: to store each entered block would cost more than
@@ -102,7 +102,7 @@ impl<S: Supplier> Walker<S> {
         let kept = position.block.take();
         let mut current = kept.as_ref();
         let stop = loop {
-            let Some(&word) = words.get(self.at) else { break Ok(SkimEnd::ChunkEnd) };
+            let Some(&word) = words.get(self.at) else { break Ok(SkimEnd::BatchEnd) };
             match word::parse(word) {
                 TraceWord::Access { store, log2_bytes, value, index, addr } => {
                     let index = usize::from(index);
@@ -171,8 +171,8 @@ impl<S: Supplier> Walker<S> {
         if which != Control::Line {
             return Ok(self.plain(which, detail, operand)?.map_or(ControlFlow::Continue(()), |event| to.event(event)));
         }
-        let strand = self.chunk.strand;
-        self.at += copy_line(&mut self.line, &self.chunk.words[self.at..], strand)?;
+        let strand = self.batch.strand;
+        self.at += copy_line(&mut self.line, &self.batch.words[self.at..], strand)?;
         Ok(to.event(Event::line(strand, operand, detail, &self.line)))
     }
 }

@@ -35,7 +35,7 @@ fn alive(word: &str) -> usize {
 }
 
 fn finish_of(mut live: Live) -> Result<Finish, WorkloadError> {
-    while live.next_chunk()?.is_some() {}
+    while live.next_batch()?.is_some() {}
     Ok(live.origin().finish)
 }
 
@@ -115,7 +115,7 @@ fn a_recording_window_ends_at_a_block_boundary_and_ends_the_program() {
     let totals = record(live, &path).unwrap();
     assert!((200_000..201_000).contains(&totals.instructions), "{totals:?}");
     let mut reader = TraceReader::open(&path).unwrap();
-    while reader.next_chunk().unwrap().is_some() {}
+    while reader.next_batch().unwrap().is_some() {}
     std::fs::remove_file(&path).unwrap();
     assert_eq!(reader.origin().finish, Finish::LimitReached);
 }
@@ -132,7 +132,7 @@ fn a_recording_states_the_exit_status_or_the_signal_of_the_program() {
 fn a_recording_that_is_dropped_leaves_no_process() {
     let Some(options) = options(&["sh", "-c", "while true; do : dropped-recording; done"]) else { return };
     let mut live = Live::start(options).unwrap();
-    assert!(live.next_chunk().unwrap().is_some());
+    assert!(live.next_batch().unwrap().is_some());
     // The two processes are the keeper and the program.
     assert_eq!(alive("dropped-recording"), 2);
     drop(live);
@@ -150,7 +150,7 @@ fn a_daemon_of_a_recorded_program_is_ended_with_the_program() {
         ender.end();
     });
     let started = Instant::now();
-    while live.next_chunk().unwrap().is_some() {}
+    while live.next_batch().unwrap().is_some() {}
     // The daemon did not end with its leader, but ended on request.
     assert!((2..8).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
     assert_eq!(live.origin().finish, Finish::Running);

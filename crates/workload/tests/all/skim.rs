@@ -1,7 +1,7 @@
 //! Compares skimming with stepping: any alternation of the two must yield the same execution.
 
 use crate::common::{Listed, block};
-use casemate_workload::stream::{Access, Block, Chunk, Strand};
+use casemate_workload::stream::{Access, Batch, Block, Strand};
 use casemate_workload::walker::{Event, Skimmer, Walker};
 use isa::{Flow, Instruction};
 use proptest::prelude::*;
@@ -50,8 +50,8 @@ fn blocks() -> Vec<Arc<Block>> {
     ]
 }
 
-/// Builds an execution of some blocks in chunks of `chunk_records` records; each string copy moves `copied` bytes.
-fn execution(script: &[(u8, u8)], chunk_records: usize) -> Vec<Chunk> {
+/// Builds an execution of some blocks in batches of `batch_records` records; each string copy moves `copied` bytes.
+fn execution(script: &[(u8, u8)], batch_records: usize) -> Vec<Batch> {
     let mut records: Vec<Vec<u64>> = Vec::new();
     let load = |index, addr| vec![word::access(false, 3, false, index, addr)];
     for (step, &(which, copied)) in script.iter().enumerate() {
@@ -76,9 +76,9 @@ fn execution(script: &[(u8, u8)], chunk_records: usize) -> Vec<Chunk> {
         }
     }
     let mut new_blocks = blocks();
-    let chunks = records.chunks(chunk_records);
-    chunks
-        .map(|records| Chunk {
+    let batches = records.chunks(batch_records);
+    batches
+        .map(|records| Batch {
             strand: Strand::default(),
             new_blocks: std::mem::take(&mut new_blocks),
             words: records.concat(),
@@ -88,8 +88,8 @@ fn execution(script: &[(u8, u8)], chunk_records: usize) -> Vec<Chunk> {
 
 /// Alternately steps and skims the given numbers of instructions, to the end. Returns the events and the number of
 /// instructions.
-fn go_through(chunks: Vec<Chunk>, turns: &[(u64, u64)]) -> (HandedOver, u64) {
-    let mut walker = Walker::new(Listed::new(chunks));
+fn go_through(batches: Vec<Batch>, turns: &[(u64, u64)]) -> (HandedOver, u64) {
+    let mut walker = Walker::new(Listed::new(batches));
     let (mut handed_over, mut count) = (HandedOver::default(), 0);
     for (step, skim) in turns.iter().cycle() {
         for _ in 0..*step {
@@ -111,11 +111,11 @@ proptest! {
     #[test]
     fn alternating_detailed_steps_and_skimming_of_a_trace_gives_equal_events(
         script in proptest::collection::vec((any::<u8>(), 0..40u8), 1..1500),
-        chunk_records in 1..300usize,
+        batch_records in 1..300usize,
         turns in proptest::collection::vec((1..90u64, BLOCK..2 * BLOCK), 1..6),
     ) {
-        let (stepped, steps) = go_through(execution(&script, chunk_records), &[(u64::MAX, 0)]);
-        let (mixed, count) = go_through(execution(&script, chunk_records), &turns);
+        let (stepped, steps) = go_through(execution(&script, batch_records), &[(u64::MAX, 0)]);
+        let (mixed, count) = go_through(execution(&script, batch_records), &turns);
         prop_assert_eq!(&mixed.accesses, &stepped.accesses);
         prop_assert_eq!(&mixed.branches, &stepped.branches);
         prop_assert_eq!(count, steps);
@@ -127,8 +127,8 @@ const BLOCK: u64 = word::BLOCK_INSTRUCTIONS as u64;
 
 #[test]
 fn skimming_a_trace_stops_before_the_block_that_exceeds_its_limit() {
-    let chunks = execution(&[(0, 0); 1000], 100);
-    let mut walker = Walker::new(Listed::new(chunks));
+    let batches = execution(&[(0, 0); 1000], 100);
+    let mut walker = Walker::new(Listed::new(batches));
     let mut handed_over = HandedOver::default();
     assert_eq!(walker.skim(BLOCK, &mut handed_over).unwrap(), BLOCK / 3 * 3, "blocks of three instructions");
     assert_eq!(handed_over.blocks as u64, BLOCK / 3);

@@ -1,7 +1,7 @@
 //! Tests of stored traces, complete and damaged.
 
 use crate::common::{Listed, block, origin};
-use casemate_workload::stream::Chunk;
+use casemate_workload::stream::Batch;
 use casemate_workload::trace::{TraceReader, TraceWriter, record};
 use casemate_workload::{Finish, Source, WorkloadError};
 use std::path::{Path, PathBuf};
@@ -11,27 +11,27 @@ fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("casemate-trace-{name}-{}", std::process::id()))
 }
 
-fn chunks() -> Vec<Chunk> {
+fn batches() -> Vec<Batch> {
     let first = vec![block(0, 0x100, &[&[0x48, 0x8b, 0x03], &[0xc3]])];
     let words = |n: u64| vec![word::block(0, 2), word::access(false, 3, false, 0, 0x8000 + 64 * n)];
     (0..3)
-        .map(|n| Chunk { new_blocks: if n == 0 { first.clone() } else { vec![] }, words: words(n), ..Chunk::default() })
+        .map(|n| Batch { new_blocks: if n == 0 { first.clone() } else { vec![] }, words: words(n), ..Batch::default() })
         .collect()
 }
 
-fn read_all(path: &Path) -> Result<(Vec<Chunk>, Finish), WorkloadError> {
+fn read_all(path: &Path) -> Result<(Vec<Batch>, Finish), WorkloadError> {
     let mut reader = TraceReader::open(path)?;
-    let mut chunks = Vec::new();
-    while let Some(chunk) = reader.next_chunk()? {
-        chunks.push((*chunk).clone());
+    let mut batches = Vec::new();
+    while let Some(batch) = reader.next_batch()? {
+        batches.push((*batch).clone());
     }
-    Ok((chunks, reader.origin().finish))
+    Ok((batches, reader.origin().finish))
 }
 
 /// Returns the error of reading a trace after `change` was applied to its bytes.
 fn complaint(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
     let path = scratch(name);
-    record(Listed::new(chunks()), &path).unwrap();
+    record(Listed::new(batches()), &path).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
     change(&mut bytes);
     std::fs::write(&path, bytes).unwrap();
@@ -44,9 +44,9 @@ fn complaint(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
 #[test]
 fn a_trace_reads_back_as_written_with_its_origin() {
     let path = scratch("whole");
-    let totals = record(Listed::new(chunks()), &path).unwrap();
+    let totals = record(Listed::new(batches()), &path).unwrap();
     assert_eq!((totals.chunks, totals.instructions, totals.loads), (3, 6, 3));
-    assert_eq!(read_all(&path).unwrap(), (chunks(), Finish::Exited(0)));
+    assert_eq!(read_all(&path).unwrap(), (batches(), Finish::Exited(0)));
     assert_eq!(TraceReader::open(&path).unwrap().origin().program, origin().program);
     std::fs::remove_file(&path).unwrap();
 }
@@ -61,7 +61,7 @@ fn a_device_is_not_replaced_by_a_trace() {
 fn a_trace_file_appears_under_its_name_only_when_complete() {
     let path = scratch("partial");
     let mut writer = TraceWriter::create(&path, &origin()).unwrap();
-    writer.write(&chunks()[0]).unwrap();
+    writer.write(&batches()[0]).unwrap();
     assert!(!path.exists());
     drop(writer);
     assert!(!path.exists() && !path.with_extension("partial").exists());
@@ -84,9 +84,9 @@ fn a_trace_with_bytes_after_its_end_record_is_refused() {
 }
 
 #[test]
-fn a_corrupted_byte_of_a_trace_is_reported_with_its_chunk() {
+fn a_corrupted_byte_of_a_trace_is_reported_with_its_batch() {
     let mut end = 0;
-    // The end record is JSON, and the byte before its header is the last byte of chunk 2.
+    // The end record is JSON, and the byte before its header is the last byte of batch 2.
     let said = complaint("changed", |bytes| {
         end = bytes.windows(9).rposition(|part| part == b"{\"totals\"").unwrap();
         bytes[end - 14] ^= 1;

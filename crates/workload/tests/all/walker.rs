@@ -1,7 +1,7 @@
 //! Tests the walker on hand-written words.
 
 use crate::common::{Listed, block};
-use casemate_workload::stream::{Block, Chunk, Strand};
+use casemate_workload::stream::{Batch, Block, Strand};
 use casemate_workload::walker::{Event, PIECE_ACCESSES, Walker};
 use std::sync::Arc;
 use wire::word::{self, Control};
@@ -11,8 +11,8 @@ const LOAD: &[u8] = &[0x48, 0x8b, 0x03];
 const RETURN: &[u8] = &[0xc3];
 const REP_MOVSB: &[u8] = &[0xf3, 0xa4];
 
-fn chunk(thread: u32, new_blocks: Vec<Arc<Block>>, words: Vec<u64>) -> Chunk {
-    Chunk { strand: Strand { process: 0, thread }, new_blocks, words }
+fn batch(thread: u32, new_blocks: Vec<Arc<Block>>, words: Vec<u64>) -> Batch {
+    Batch { strand: Strand { process: 0, thread }, new_blocks, words }
 }
 
 fn load(index: u16, addr: u64) -> u64 {
@@ -20,8 +20,8 @@ fn load(index: u16, addr: u64) -> u64 {
 }
 
 /// Returns the thread, address, number of accesses and successor of each step.
-fn steps(chunks: Vec<Chunk>) -> Vec<(u32, u64, usize, Option<u64>)> {
-    let mut walker = Walker::new(Listed::new(chunks));
+fn steps(batches: Vec<Batch>) -> Vec<(u32, u64, usize, Option<u64>)> {
+    let mut walker = Walker::new(Listed::new(batches));
     let mut steps = Vec::new();
     while let Some(event) = walker.next().unwrap() {
         if let Event::Instruction(step) = event {
@@ -37,20 +37,20 @@ fn each_trace_step_has_the_accesses_of_its_instruction_and_the_next_address() {
     let blocks = vec![block(0, 0x100, &[NOP, LOAD, RETURN]), block(1, 0x200, &[NOP])];
     let words = vec![word::block(0, 3), load(1, 0x8000), load(2, 0x9000), word::block(1, 1)];
     assert_eq!(
-        steps(vec![chunk(0, blocks, words)]),
+        steps(vec![batch(0, blocks, words)]),
         [(0, 0x100, 0, Some(0x101)), (0, 0x101, 1, Some(0x104)), (0, 0x104, 1, Some(0x200)), (0, 0x200, 0, None)]
     );
 }
 
 #[test]
-fn a_trace_step_continues_in_the_next_chunk_of_its_thread() {
+fn a_trace_step_continues_in_the_next_batch_of_its_thread() {
     let blocks = vec![block(0, 0x100, &[LOAD, RETURN])];
-    let chunks = vec![
-        chunk(0, blocks, vec![word::block(0, 2)]),
-        chunk(1, vec![], vec![word::block(0, 2), load(0, 0x8000), word::block(0, 2)]),
-        chunk(0, vec![], vec![load(0, 0x9000), load(0, 0x9008), word::block(0, 2)]),
+    let batches = vec![
+        batch(0, blocks, vec![word::block(0, 2)]),
+        batch(1, vec![], vec![word::block(0, 2), load(0, 0x8000), word::block(0, 2)]),
+        batch(0, vec![], vec![load(0, 0x9000), load(0, 0x9008), word::block(0, 2)]),
     ];
-    let steps = steps(chunks);
+    let steps = steps(batches);
     assert_eq!(steps[..2], [(1, 0x100, 1, Some(0x103)), (1, 0x103, 0, Some(0x100))]);
     assert_eq!(steps[2..4], [(0, 0x100, 2, Some(0x103)), (0, 0x103, 0, Some(0x100))]);
     assert_eq!(steps.len(), 8);
@@ -66,7 +66,7 @@ fn a_repeated_string_instruction_counts_as_one_instruction_of_a_trace() {
         words.extend([load(index, 0x8000 + n), word::access(true, 0, true, index, 0x9000 + n), 0, word::block(1, 1)]);
     }
     words.push(word::block(2, 1));
-    let steps = steps(vec![chunk(0, blocks, words)]);
+    let steps = steps(vec![batch(0, blocks, words)]);
     let pieces: Vec<_> = steps.iter().filter(|step| step.1 == 0x101).collect();
     assert_eq!(pieces.iter().map(|step| step.2).sum::<usize>(), 2 * iterations as usize);
     assert_eq!(pieces.len(), (2 * iterations as usize).div_ceil(PIECE_ACCESSES));
@@ -78,7 +78,7 @@ fn a_repeated_string_instruction_counts_as_one_instruction_of_a_trace() {
 fn a_recorded_block_cut_by_a_fault_ends_after_its_last_certain_instruction() {
     let blocks = vec![block(0, 0x100, &[LOAD, LOAD, RETURN]), block(1, 0x200, &[NOP])];
     let words = vec![word::block(0, 3), load(0, 0x8000), word::control(Control::Cut, 0, 1), word::block(1, 1)];
-    let pcs: Vec<_> = steps(vec![chunk(0, blocks, words)]).iter().map(|step| step.1).collect();
+    let pcs: Vec<_> = steps(vec![batch(0, blocks, words)]).iter().map(|step| step.1).collect();
     assert_eq!(pcs, [0x100, 0x200]);
 }
 
@@ -86,7 +86,7 @@ fn a_recorded_block_cut_by_a_fault_ends_after_its_last_certain_instruction() {
 fn a_recorded_block_ends_before_the_instruction_that_the_next_block_repeats() {
     let blocks = vec![block(0, 0x100, &[NOP, LOAD, NOP]), block(1, 0x101, &[LOAD]), block(2, 0x104, &[NOP])];
     let words = vec![word::block(0, 3), word::block(1, 1), load(0, 0x8000), word::block(2, 1)];
-    let pcs: Vec<_> = steps(vec![chunk(0, blocks, words)]).iter().map(|step| step.1).collect();
+    let pcs: Vec<_> = steps(vec![batch(0, blocks, words)]).iter().map(|step| step.1).collect();
     assert_eq!(pcs, [0x100, 0x101, 0x104]);
 }
 
@@ -94,8 +94,8 @@ fn a_recorded_block_ends_before_the_instruction_that_the_next_block_repeats() {
 fn a_system_call_is_reported_before_its_instruction() {
     let blocks = vec![block(0, 0x100, &[NOP, &[0x0f, 0x05]])];
     let words = vec![word::block(0, 2), word::control(Control::Syscall, 0, 231)];
-    let mut walker = Walker::new(Listed::new(vec![chunk(0, blocks, words)]));
-    assert!(matches!(walker.next().unwrap(), Some(Event::Chunk { .. })));
+    let mut walker = Walker::new(Listed::new(vec![batch(0, blocks, words)]));
+    assert!(matches!(walker.next().unwrap(), Some(Event::Batch { .. })));
     assert!(matches!(walker.next().unwrap(), Some(Event::Instruction(step)) if step.instruction.pc.0 == 0x100));
     assert!(matches!(walker.next().unwrap(), Some(Event::Syscall { number: 231, .. })));
     assert!(matches!(walker.next().unwrap(), Some(Event::Instruction(step)) if step.instruction.pc.0 == 0x101));
@@ -108,14 +108,14 @@ fn a_flush_and_a_fence_are_reported_just_before_their_instructions() {
     let control = |which, index, operand| word::control(which, index, operand);
     let words = [load(0, 0x8000), control(Control::Flush, 2, 0x8000), control(Control::Fence, 3, 0)];
     let words = [word::block(0, 4)].into_iter().chain(words).collect();
-    let mut walker = Walker::new(Listed::new(vec![chunk(0, blocks, words)]));
+    let mut walker = Walker::new(Listed::new(vec![batch(0, blocks, words)]));
     let mut events = Vec::new();
     while let Some(event) = walker.next().unwrap() {
         events.push(match event {
             Event::Instruction(step) => format!("{:#x}", step.instruction.pc.0),
             Event::Flush { addr, .. } => format!("flush {:#x}", addr.0),
             Event::Fence { .. } => "fence".to_owned(),
-            Event::Chunk { .. } => continue,
+            Event::Batch { .. } => continue,
             _ => unreachable!("nothing else was said"),
         });
     }
@@ -126,14 +126,14 @@ fn a_flush_and_a_fence_are_reported_just_before_their_instructions() {
 fn a_redefined_block_is_executed_in_its_latest_form_and_only_by_its_process() {
     let entered = || vec![word::block(0, 1)];
     let of_another =
-        Chunk { strand: Strand { process: 1, thread: 0 }, ..chunk(0, vec![block(0, 0x200, &[NOP])], entered()) };
-    let chunks = vec![
-        chunk(0, vec![block(0, 0x100, &[NOP])], entered()),
+        Batch { strand: Strand { process: 1, thread: 0 }, ..batch(0, vec![block(0, 0x200, &[NOP])], entered()) };
+    let batches = vec![
+        batch(0, vec![block(0, 0x100, &[NOP])], entered()),
         of_another,
-        chunk(0, vec![block(0, 0x300, &[LOAD, RETURN])], vec![word::block(0, 2), load(0, 0x8000)]),
-        chunk(0, vec![], vec![word::block(0, 2), load(0, 0x8000)]),
+        batch(0, vec![block(0, 0x300, &[LOAD, RETURN])], vec![word::block(0, 2), load(0, 0x8000)]),
+        batch(0, vec![], vec![word::block(0, 2), load(0, 0x8000)]),
     ];
-    let mut steps: Vec<_> = steps(chunks).iter().map(|step| (step.1, step.2)).collect();
+    let mut steps: Vec<_> = steps(batches).iter().map(|step| (step.1, step.2)).collect();
     steps.sort_unstable();
     assert_eq!(steps, [(0x100, 0), (0x200, 0), (0x300, 1), (0x300, 1), (0x303, 0), (0x303, 0)]);
 }
@@ -149,21 +149,21 @@ fn invalid_trace_words_are_an_error_and_not_a_panic() {
         vec![3 << 62 | 63 << 56],
         cut_off,
     ] {
-        let mut walker = Walker::new(Listed::new(vec![chunk(0, blocks(), words)]));
-        assert!(matches!(walker.next().unwrap(), Some(Event::Chunk { .. })));
+        let mut walker = Walker::new(Listed::new(vec![batch(0, blocks(), words)]));
+        assert!(matches!(walker.next().unwrap(), Some(Event::Batch { .. })));
         assert!(walker.next().unwrap_err().to_string().contains("damaged"));
     }
 }
 
 #[test]
-fn a_recorded_line_is_delivered_early_if_it_follows_soon_in_the_same_chunk() {
+fn a_recorded_line_is_delivered_early_if_it_follows_soon_in_the_same_batch() {
     let line = |addr| [word::control(Control::Line, 0, addr)].into_iter().chain([7; 8]);
     let loop_once = |times| (0..times).flat_map(|_| [word::block(0, 2), load(0, 0x8000)]);
     let first = line(0x8000).chain(loop_once(3)).chain(line(0x9000)).chain(loop_once(30)).chain(line(0xa000));
     let second = line(0xb000).chain(loop_once(1));
-    let chunks =
-        vec![chunk(0, vec![block(0, 0x100, &[LOAD, RETURN])], first.collect()), chunk(0, Vec::new(), second.collect())];
-    let (mut walker, mut heard) = (Walker::new(Listed::new(chunks)), Vec::new());
+    let batches =
+        vec![batch(0, vec![block(0, 0x100, &[LOAD, RETURN])], first.collect()), batch(0, Vec::new(), second.collect())];
+    let (mut walker, mut heard) = (Walker::new(Listed::new(batches)), Vec::new());
     let note = |event: Event<'_>, heard: &mut Vec<_>| match event {
         Event::Line { addr, .. } => heard.push(("line", addr.0)),
         Event::UpcomingLine { addr, .. } => heard.push(("ahead", addr.0)),

@@ -52,9 +52,10 @@ How to read the table:
   attacks stopped   kinds of attack that the design stops, of those that apply to it (see `casemate attack`)
   speculation       guesses of the content of lines: words from memory that the design's table contained, and chunks
                     with a candidate before they arrived, before decryption, after decryption, or without a candidate
-  lines that move   permutations of chunks (pages), and lines that readers fetched for each; lines that crossed the bus
+  lines that move   permutations of page chunks, and lines that readers fetched for each; lines that crossed the bus
                     for each fetched line, and records that walks of the tree fetched. Between two permutations of a
-                    chunk each of its slots crosses the bus once each way: the last two rows count violations of that
+                    page chunk each of its slots crosses the bus once each way: the last two rows count violations of
+                    that
   persist buffer    stores of the program that entered it in a thousand instructions (PPTI), and stores per entry that
                     they allocated (NWPE); the share of the cores' cycles in which a store found no free entry, or
                     awaited its early steps. Under strict persistency at the memory controller, as in plp-sp, each store

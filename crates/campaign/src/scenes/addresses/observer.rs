@@ -4,7 +4,7 @@ use crate::tap::Crossed;
 use crate::victim::Victim;
 use crypto::BLOCK_BYTES;
 use machine::dram::Kind;
-use protection::moving::LINES_PER_CHUNK;
+use protection::moving::LINES_PER_PAGE_CHUNK;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use units::{Line, LineAddr, ZERO_LINE};
@@ -20,9 +20,9 @@ pub struct AccessStep {
 
 /// Lines that were used before a sequence, as the observer knows.
 pub enum UsedLines {
-    /// Every line of the chunks.
+    /// Every line of the page chunks.
     All,
-    /// These lines, and no other line of the chunks.
+    /// These lines, and no other line of the page chunks.
     These(FxHashSet<LineAddr>),
 }
 
@@ -35,14 +35,15 @@ impl UsedLines {
     }
 }
 
-/// A fill: the index of its access, the epoch and the slot in its chunk.
+/// A fill: the index of its access, the epoch and the slot in its page chunk.
 #[derive(Clone, Copy)]
 struct Fill {
     step: usize,
-    /// Number of earlier permutations of its chunk.
+    /// Number of earlier permutations of its page chunk.
     epoch: usize,
     slot: u64,
-    /// Position of the slot in the last sweep of writes over its chunk, and whether this sweep wrote zeros to the slot.
+    /// Position of the slot in the last sweep of writes over its page chunk, and whether this sweep wrote zeros to the
+    /// slot.
     swept: Option<(u64, bool)>,
 }
 
@@ -64,11 +65,11 @@ fn first_block(line: &Line) -> Block {
 }
 
 fn chunk_of(line: LineAddr) -> u64 {
-    line.0 / LINES_PER_CHUNK
+    line.0 / LINES_PER_PAGE_CHUNK
 }
 
 fn in_chunk(line: LineAddr) -> u64 {
-    line.0 % LINES_PER_CHUNK
+    line.0 % LINES_PER_PAGE_CHUNK
 }
 
 /// Lets the victim run a sequence, and records the crossings.
@@ -93,13 +94,13 @@ pub fn watch(victim: &mut Victim, steps: &[AccessStep]) -> Observed {
         let is_fill =
             |index: usize| index == if crossed.last().is_some_and(|last| last.kind == Kind::Read) { fill } else { 0 };
         for (index, Crossed { slot, kind, content }) in crossed.iter().enumerate() {
-            let (chunk, slot) = (slot.0 / LINES_PER_CHUNK, slot.0 % LINES_PER_CHUNK);
+            let (chunk, slot) = (slot.0 / LINES_PER_PAGE_CHUNK, slot.0 % LINES_PER_PAGE_CHUNK);
             let sweep: &mut Vec<(u64, bool)> = sweeps.entry(chunk).or_default();
             if is_fill(index) && chunk == chunk_of(access.line) {
-                let last = &sweep[sweep.len().saturating_sub(LINES_PER_CHUNK as usize)..];
+                let last = &sweep[sweep.len().saturating_sub(LINES_PER_PAGE_CHUNK as usize)..];
                 let swept = last.iter().zip(0..).find(|((written, _), _)| *written == slot);
                 let swept = swept.map(|((_, is_blank), position)| (position, *is_blank));
-                let epoch = epochs.get(&chunk).copied().unwrap_or(0) / LINES_PER_CHUNK as usize;
+                let epoch = epochs.get(&chunk).copied().unwrap_or(0) / LINES_PER_PAGE_CHUNK as usize;
                 observed.fills.push(Fill { step, epoch, slot, swept });
             }
             if *kind == Kind::Write {
@@ -143,9 +144,9 @@ fn by_slot(observed: &Observed, (steps, _): Program<'_>) -> i64 {
     observed.fills.iter().filter(|fill| fill.slot == in_chunk(steps[fill.step].line)).count() as i64
 }
 
-/// Counts pairs of lines of a chunk that are as far apart as their slots: a rotation keeps the distance.
+/// Counts pairs of lines of a page chunk that are as far apart as their slots: a rotation keeps the distance.
 fn by_differences(observed: &Observed, (steps, _): Program<'_>) -> i64 {
-    let apart = |one: u64, other: u64| one.wrapping_sub(other) % LINES_PER_CHUNK;
+    let apart = |one: u64, other: u64| one.wrapping_sub(other) % LINES_PER_PAGE_CHUNK;
     let fits = |one: &Fill, other: &Fill| {
         let [first, second] = [one, other].map(|fill| in_chunk(steps[fill.step].line));
         apart(one.slot, other.slot) == apart(first, second)
@@ -212,7 +213,7 @@ fn alike<T, K: PartialEq>(ones: &[T], others: &[T], key: impl Fn(&T) -> K) -> us
     ones.iter().zip(others).filter(|(one, other)| key(one) == key(other)).count()
 }
 
-/// Returns all pairs of fills in one chunk.
+/// Returns all pairs of fills in one page chunk.
 fn pairs<'a>(fills: &'a [Fill], steps: &'a [AccessStep]) -> impl Iterator<Item = (&'a Fill, &'a Fill)> {
     let chunk = |fill: &Fill| chunk_of(steps[fill.step].line);
     let of_one_chunk = move |one: &&'a Fill, other: &&'a Fill| chunk(one) == chunk(other);

@@ -214,10 +214,10 @@ impl Recording {
         }
     }
 
-    /// Returns the chunks of the recording. The first chunk of each process declares its two blocks of code.
-    fn chunks(&mut self) -> VecDeque<Chunk> {
-        let chunks = std::mem::take(&mut self.words).into_iter();
-        chunks
+    /// Returns the batches of the recording. The first batch of each process declares its two blocks of code.
+    fn batches(&mut self) -> VecDeque<Batch> {
+        let batches = std::mem::take(&mut self.words).into_iter();
+        batches
             .map(|(process, words)| {
                 let block = |id| {
                     Arc::new(Block {
@@ -227,7 +227,7 @@ impl Recording {
                     })
                 };
                 let new_blocks = if self.born.insert(process) { vec![block(0), block(1)] } else { Vec::new() };
-                Chunk { strand: Strand { process, thread: 0 }, new_blocks, words }
+                Batch { strand: Strand { process, thread: 0 }, new_blocks, words }
             })
             .collect()
     }
@@ -235,13 +235,13 @@ impl Recording {
 
 /// Returns the number of compared and of wrong loads. `plant` may change the machine after each instruction; it
 /// receives their number.
-fn compared(chunks: VecDeque<Chunk>, page: u64, plant: impl Fn(u64, &mut PageTable, &mut Shadow)) -> (u64, u64) {
+fn compared(batches: VecDeque<Batch>, page: u64, plant: impl Fn(u64, &mut PageTable, &mut Shadow)) -> (u64, u64) {
     const SIZE: u64 = 64 << 20;
     let pages = Rc::new(RefCell::new(PageTable::new(Bytes(SIZE), Bytes(page), PagePlacement::Blocks, 1)));
     let shadow = Rc::new(RefCell::new(Shadow::new(SIZE / LINE_BYTES as u64).observing(&[], true)));
     let spaces = Spaces { programs: 1, program: 0, cores: 1 };
     let left = Rc::new(Cell::new(u64::MAX));
-    let mut program = ProgramFeed::new(Chunks(chunks), left, pages.clone(), spaces, (0, shadow.clone()));
+    let mut program = ProgramFeed::new(Batches(batches), left, pages.clone(), spaces, (0, shadow.clone()));
     while program.next().unwrap().is_some() {
         plant(program.counts().instructions, &mut pages.borrow_mut(), &mut shadow.borrow_mut());
     }
@@ -257,7 +257,7 @@ proptest! {
         all.iter().filter(moves).for_each(|said| recording.say(said));
         let loads = recording.loads;
         let page = if huge { 2 << 20 } else { PAGE_BYTES as u64 };
-        prop_assert_eq!(compared(recording.chunks(), page, |_, _, _| {}), (loads, 0));
+        prop_assert_eq!(compared(recording.batches(), page, |_, _, _| {}), (loads, 0));
     }
 }
 
@@ -273,18 +273,18 @@ fn two_views() -> Recording {
 
 #[test]
 fn comparing_load_values_finds_a_wrong_shadow_byte_and_a_wrong_page_mapping() {
-    assert_eq!(compared(two_views().chunks(), 4096, |_, _, _| {}), (1, 0));
+    assert_eq!(compared(two_views().batches(), 4096, |_, _, _| {}), (1, 0));
     let wrong_byte = |at, pages: &mut PageTable, shadow: &mut Shadow| {
         if at == 1 {
             let line = pages.locate(0, VirtAddr(DATA)).unwrap().line();
             shadow.store(line, 9..10, &[1]);
         }
     };
-    assert_eq!(compared(two_views().chunks(), 4096, wrong_byte), (1, 1));
+    assert_eq!(compared(two_views().batches(), 4096, wrong_byte), (1, 1));
     let wrong_page = |at, pages: &mut PageTable, _: &mut Shadow| {
         if at == 1 {
             pages.map_object(1, VirtAddr(DATA), (1, 1)).unwrap();
         }
     };
-    assert_eq!(compared(two_views().chunks(), 4096, wrong_page), (1, 1));
+    assert_eq!(compared(two_views().batches(), 4096, wrong_page), (1, 1));
 }

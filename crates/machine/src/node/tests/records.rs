@@ -111,7 +111,7 @@ fn chain(pages: &[u64]) -> Vec<Op> {
 }
 
 #[test]
-fn an_access_waits_for_the_page_walk_and_then_for_the_chunk_record() {
+fn an_access_waits_for_the_page_walk_and_then_for_the_page_chunk_record() {
     for ops in [chain(&[4]), chain(&[4, 5, 4, 6]), vec![store(1, 4 * 64, 0), load(2, &[2], 5 * 64, 0)]] {
         for latency in [0, 1, 500] {
             let seen = Recorded::with_code(&config(WALK), latency).run(&ops);
@@ -121,7 +121,7 @@ fn an_access_waits_for_the_page_walk_and_then_for_the_chunk_record() {
 }
 
 #[test]
-fn a_chunk_record_is_requested_once_after_the_page_walk_for_all_waiting_accesses() {
+fn a_page_chunk_record_is_requested_once_after_the_page_walk_for_all_waiting_accesses() {
     let ops = [load(1, &[], 4 * 64, 0), load(2, &[], 4 * 64 + 3, 0), store(3, 4 * 64 + 1, 0)];
     let seen = Recorded::new(&config(WALK), 200).run(&ops);
     assert_eq!(Seen::lines(&seen.brought), [CODE_LINE, 4 * 64]);
@@ -130,14 +130,14 @@ fn a_chunk_record_is_requested_once_after_the_page_walk_for_all_waiting_accesses
 }
 
 #[test]
-fn a_store_waits_for_the_chunk_record_of_its_page_before_it_retires() {
+fn a_store_waits_for_the_page_chunk_record_of_its_page_before_it_retires() {
     let mut recorded = Recorded::with_code(&config(WALK), 300);
     let seen = recorded.run(&[store(1, 4 * 64, 0), alu(&[2], &[])]);
     assert!(seen.cycles >= 300 + WALK, "{} cycles", seen.cycles);
 }
 
 #[test]
-fn stall_cycles_of_a_slower_chunk_record_are_charged_to_records() {
+fn stall_cycles_of_a_slower_page_chunk_record_are_charged_to_records() {
     let lost = |latency| {
         let mut recorded = Recorded::with_code(&config(WALK), latency);
         let seen = recorded.run(&chain(&[4, 5]));
@@ -178,7 +178,7 @@ impl NaiveTlbs {
 }
 
 #[test]
-fn chunk_records_are_on_chip_exactly_for_pages_in_a_tlb() {
+fn page_chunk_records_are_on_chip_exactly_for_pages_in_a_tlb() {
     let mut random = Random::new(3);
     for (data, second) in [(2, 1), (4, 1), (2, 4), (4, 2)] {
         let mut config = config(WALK);

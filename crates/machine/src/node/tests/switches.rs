@@ -48,7 +48,7 @@ fn a_core_without_context_switches_has_no_switching_time() {
 }
 
 #[test]
-fn a_flushed_tlb_misses_each_page_again_and_releases_its_chunk_records() {
+fn a_flushed_tlb_misses_each_page_again_and_releases_its_page_chunk_records() {
     let mut bench = Bench::new(&small());
     bench.node.keep_records();
     let clock = bench.node.clock;

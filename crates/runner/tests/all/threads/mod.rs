@@ -2,7 +2,7 @@
 
 use crate::common::kernel;
 use std::sync::Arc;
-use workload::stream::Chunk;
+use workload::stream::Batch;
 use workload::{Origin, Source, WorkloadError};
 
 /// Kernels as the threads of one process, which use the same memory almost at the same time, or as processes.
@@ -23,22 +23,22 @@ impl Threads {
         Box::new(Threads { are_processes: false, kernels, turn: 0 })
     }
 
-    /// Returns a source that runs these kernels as processes; their chunks take turns.
+    /// Returns a source that runs these kernels as processes; their batches take turns.
     pub fn as_processes(kernels: Vec<Box<dyn Source>>) -> Box<dyn Source> {
         Box::new(Threads { are_processes: true, kernels, turn: 0 })
     }
 }
 
 impl Source for Threads {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
         for _ in 0..self.kernels.len() {
             let thread = self.turn;
             self.turn = (thread + 1) % self.kernels.len();
-            if let Some(chunk) = self.kernels[thread].next_chunk()? {
-                let mut chunk = Arc::unwrap_or_clone(chunk);
-                *(if self.are_processes { &mut chunk.strand.process } else { &mut chunk.strand.thread }) =
+            if let Some(batch) = self.kernels[thread].next_batch()? {
+                let mut batch = Arc::unwrap_or_clone(batch);
+                *(if self.are_processes { &mut batch.strand.process } else { &mut batch.strand.thread }) =
                     thread as u32;
-                return Ok(Some(Arc::new(chunk)));
+                return Ok(Some(Arc::new(batch)));
             }
         }
         Ok(None)

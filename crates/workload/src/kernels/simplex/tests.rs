@@ -101,8 +101,8 @@ fn check_tree(emit: &Emitter, records: NetworkRecords) {
 
 fn solved(network: FlowNetwork, seed: u64) -> Solution {
     let (solutions, found) = channel();
-    let (chunks, _consumer) = crossbeam_channel::unbounded();
-    execute(&Given { network, solutions }, seed, StreamSelection { skip: u64::MAX, load_values: false }, chunks)
+    let (batches, _consumer) = crossbeam_channel::unbounded();
+    execute(&Given { network, solutions }, seed, StreamSelection { skip: u64::MAX, load_values: false }, batches)
         .unwrap();
     found.recv().unwrap()
 }

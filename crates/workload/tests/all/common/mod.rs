@@ -4,7 +4,7 @@ pub mod compiled;
 
 use casemate_workload::decode::BlockDecoder;
 use casemate_workload::live::recorder_from_environment;
-use casemate_workload::stream::{Block, BlockId, Chunk};
+use casemate_workload::stream::{Batch, Block, BlockId};
 use casemate_workload::{Finish, Medium, Origin, Persistent, Source, Values, WorkloadError};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -13,17 +13,17 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use units::VirtAddr;
 
-/// Source that returns the chunks of a list.
-pub struct Listed(VecDeque<Chunk>, Origin);
+/// Source that returns the batches of a list.
+pub struct Listed(VecDeque<Batch>, Origin);
 
 impl Listed {
-    pub fn new(chunks: Vec<Chunk>) -> Listed {
-        Listed(chunks.into(), origin())
+    pub fn new(batches: Vec<Batch>) -> Listed {
+        Listed(batches.into(), origin())
     }
 }
 
 impl Source for Listed {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+    fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
         Ok(self.0.pop_front().map(Arc::new))
     }
 

@@ -1,8 +1,8 @@
-//! The weaknesses of permuted chunks: in their records, and in their lines.
+//! The weaknesses of permuted page chunks: in their records, and in their lines.
 
 bugs! {
-    /// One deliberate weakness of chunks.
-    ChunkBug:
+    /// One deliberate weakness of page chunks.
+    PageChunkBug:
     // In records.
     /// Every record is encrypted from the same initial vector.
     RecordVectorRepeats,
@@ -41,7 +41,7 @@ bugs! {
     VerificationBufferStale,
     /// The verification buffer is emptied before a permutation writes a record, and not after it.
     VerificationBufferEmptiedEarly,
-    /// A TLB miss walks to a record without the lock of the record's chunk.
+    /// A TLB miss walks to a record without the lock of the record's page chunk.
     TlbWalkUnlocked,
     /// Nodes of a hardware walk evict the parent that the next HashCheck needs.
     HardwareWalksEvict,
@@ -79,7 +79,7 @@ bugs! {
     BufferKeepsTranslated,
 
     // In switches of processes.
-    /// A context leaves the chip although a chunk of its process has locked lines.
+    /// A context leaves the chip although a page chunk of its process has locked lines.
     ContextLeavesLocks,
     /// Lines of a process stay in the caches when its context leaves the chip.
     ContextLeavesLines,
@@ -87,8 +87,8 @@ bugs! {
     SwitchKeepsRecords,
 }
 
-impl From<ChunkBug> for super::Bug {
-    fn from(bug: ChunkBug) -> super::Bug {
-        super::Bug::OfChunks(bug)
+impl From<PageChunkBug> for super::Bug {
+    fn from(bug: PageChunkBug) -> super::Bug {
+        super::Bug::OfPageChunks(bug)
     }
 }
