@@ -8,6 +8,11 @@ BUILD: str
 PROCESSOR_FLAGS: list[str]
 """Flags of `/proc/cpuinfo` that a processor must have to execute this package."""
 
+KINDS: list[str]
+"""Names of the kinds of lines in memory, data first."""
+METADATA_CACHES: list[str]
+"""Names of the metadata caches, in the order of records."""
+
 class CasemateError(Exception): ...
 
 class BusFile:

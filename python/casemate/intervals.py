@@ -39,6 +39,9 @@ NOTHING = float("nan")
 
 SUFFIX = ".csv"
 
+_NAMED = {"nodes": "tree"}
+"""Names of metadata caches in columns, where they differ: tables of earlier versions have these columns."""
+
 UNITS = ("fs", "ns", "cycles")
 """Units that end the names of fields with a breakdown by cause, as in `parts_ns` and `lost_cycles`."""
 
@@ -98,8 +101,9 @@ def _columns() -> Iterator[tuple[str, Column]]:
         yield f"persist_buffer_{name}", _follow(("persist_buffer", name))
     yield from _causes(Interval)
     for index, kind in enumerate(METADATA):
-        yield f"{kind}_hit_rate", partial(_metadata_hit_rate, index)
-        yield f"{kind}_mpki", partial(_metadata_misses, index)
+        cache = _NAMED.get(kind, kind)
+        yield f"{cache}_hit_rate", partial(_metadata_hit_rate, index)
+        yield f"{cache}_mpki", partial(_metadata_misses, index)
     for done, by in (("read", "fetched"), ("written", "stored")):
         for kind in Traffic.model_fields:
             yield f"{kind}_lines_{done}", _follow(("protection", by, kind))

@@ -16,9 +16,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from casemate import BuiltIn, CasemateError, RunOptions, api, intervals
+from casemate import BuiltIn, CasemateError, RunOptions, _core, api, intervals
 from casemate.schemas import Interval
 from casemate.schemas.base import Result
+from casemate.schemas.counters import Traffic
+from casemate.schemas.figures import METADATA
 from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_run
 from hypothesis import given, settings
 from hypothesis import strategies as some
@@ -215,7 +217,7 @@ def test_a_single_interval_over_the_whole_run_has_the_figures_of_the_verbose_tab
         "queue of memory": f"{figures['reads_memory_queue_ns']:.1f} ns",
         "L1D: misses/1000 instr.": f"{figures['l1d_mpki']:.2f}",
         "LLC: misses/1000 instr.": f"{figures['llc_mpki']:.2f}",
-        "tree: hits, misses/1000 instr.": f"{100 * figures['tree_hit_rate']:.1f} %, {figures['tree_mpki']:.2f}",
+        "nodes: hits, misses/1000 instr.": f"{100 * figures['tree_hit_rate']:.1f} %, {figures['tree_mpki']:.2f}",
         "memory bandwidth": f"{figures['bandwidth_gb_per_s']:.2f} GB/s",
     }
     lines = {" ".join(line.split()) for line in said.out.splitlines()}
@@ -307,3 +309,8 @@ def test_ctrl_c_keeps_the_run_intervals_counted_until_then(interrupted: Casemate
     table = _table(tmp_path / "phases.csv")
     assert sum(int(row["instructions"]) for row in table) == record["instructions"]
     assert len(table) == len(record["intervals"]) >= 1
+
+
+def test_the_package_names_the_kinds_of_lines_and_the_caches_of_a_record() -> None:
+    assert list(Traffic.model_fields) == _core.KINDS
+    assert METADATA == ("counters", "tags", "nodes", "bitmaps")

@@ -5,32 +5,51 @@ use crate::predictability::Predictions;
 use crate::shadow::Shadow;
 use crate::waits::LostCycleTotals;
 use crate::word_counts::FrequentWord;
-use derive_more::{AddAssign, Sub};
+use enum_map::EnumMap;
 use machine::dram::DramCounts;
 use machine::memory::MemorySystem;
 use machine::node::{FenceCounts, NodeCounts, PersistCounts};
 use protection::execution::{TimedCounts, TimedMemory};
 use protection::on_chip::{ChipState, CopyCounts, MetadataCacheCounts};
 use protection::scheme::{Scheme, SchemeCounts};
-use protection::slot::Kind;
+use protection::slot::{Kind, MetadataCacheKind};
 use std::cell::RefCell;
+use std::ops::{AddAssign, Sub};
 use std::rc::Rc;
 
-/// Statistics of the metadata caches, by the kind of metadata.
-#[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
-pub struct CachesOfMetadata {
-    /// Cache of encryption counters, which also holds the owners of pages.
-    pub counters: MetadataCacheCounts,
-    /// Cache of MAC tags.
-    pub tags: MetadataCacheCounts,
-    /// Cache of tree nodes.
-    pub nodes: MetadataCacheCounts,
-    /// Cache of the bitmaps of re-ordered lines.
-    pub bitmaps: MetadataCacheCounts,
+/// Statistics of the metadata caches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MetadataCachesCounts(EnumMap<MetadataCacheKind, MetadataCacheCounts>);
+
+impl MetadataCachesCounts {
+    /// Adds up the statistics of the kinds in each cache.
+    fn of(seen: EnumMap<Kind, MetadataCacheCounts>) -> MetadataCachesCounts {
+        let mut caches = MetadataCachesCounts::default();
+        for (kind, seen) in seen {
+            if let Some(cache) = kind.cache() {
+                caches.0[cache] += seen;
+            }
+        }
+        caches
+    }
+}
+
+impl AddAssign for MetadataCachesCounts {
+    fn add_assign(&mut self, other: MetadataCachesCounts) {
+        self.0.iter_mut().for_each(|(cache, sum)| *sum += other.0[cache]);
+    }
+}
+
+impl Sub for MetadataCachesCounts {
+    type Output = MetadataCachesCounts;
+
+    fn sub(self, other: MetadataCachesCounts) -> MetadataCachesCounts {
+        MetadataCachesCounts(EnumMap::from_fn(|cache| self.0[cache] - other.0[cache]))
+    }
 }
 
 /// Statistics up to a moment, or of a part of a run.
-#[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
+#[derive(Clone, Copy, Debug, Default, derive_more::AddAssign, derive_more::Sub)]
 pub struct Counts {
     /// Statistics of the cores and their private caches.
     pub node: NodeCounts,
@@ -47,7 +66,7 @@ pub struct Counts {
     /// Statistics of the scheme that do not depend on its mode (functional or timed).
     pub scheme: SchemeCounts,
     /// Statistics of the metadata caches.
-    pub caches: CachesOfMetadata,
+    pub caches: MetadataCachesCounts,
     /// Look-ups of encryption counters in the last-level cache.
     pub last_level_counters: MetadataCacheCounts,
     /// Look-ups of tree nodes in the last-level cache.
@@ -64,10 +83,9 @@ impl Counts {
         self.protection.bytes_moved
     }
 
-    /// Statistics of the four metadata caches: encryption counters, tags, tree nodes and bitmaps.
-    pub fn metadata_caches(&self) -> [MetadataCacheCounts; Kind::CACHES] {
-        let CachesOfMetadata { counters, tags, nodes, bitmaps } = self.caches;
-        [counters, tags, nodes, bitmaps]
+    /// Statistics of the metadata caches, in the order of [`MetadataCacheKind`].
+    pub fn metadata_caches(&self) -> [MetadataCacheCounts; MetadataCacheKind::COUNT] {
+        self.caches.0.into_array()
     }
 }
 
@@ -120,12 +138,7 @@ impl Meters {
             waits: self.chip.waits(),
             protection: self.memory.counts(),
             scheme: self.scheme.counted(),
-            caches: CachesOfMetadata {
-                counters: caches[Kind::Counters] + caches[Kind::Owners],
-                tags: caches[Kind::Tags],
-                nodes: caches[Kind::Nodes],
-                bitmaps: caches[Kind::Bitmaps],
-            },
+            caches: MetadataCachesCounts::of(caches),
             last_level_counters: last_level[Kind::Counters],
             last_level_nodes: last_level[Kind::Nodes],
             copies: self.scheme.on_chip(ChipState::copy_counts).unwrap_or_default(),

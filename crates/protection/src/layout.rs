@@ -21,7 +21,7 @@ use crate::ownership::LINES_PER_TABLE_LINE;
 use crate::placement::{DataSlot, Placement};
 use crate::slot::{Kind, Role, Slot};
 use arrayvec::ArrayVec;
-use enum_map::EnumMap;
+use enum_map::{Enum, EnumMap};
 use units::{LINE_BYTES, LineAddr, LineLength};
 
 /// Maximum number of tree levels in a layout: the number that binary trees over 1 PB need.
@@ -79,7 +79,7 @@ impl From<u64> for DataLines {
 pub struct Layout {
     placement: Placement,
     length: LineLength,
-    regions: ArrayVec<Region, { LEVELS_MAX + 7 }>,
+    regions: ArrayVec<Region, { LEVELS_MAX + Kind::LENGTH - 1 }>,
     /// For each kind, the index of its first region and the number of its regions.
     of: EnumMap<Kind, (u8, u8)>,
     /// Kind of metadata that the tree covers.

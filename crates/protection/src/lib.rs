@@ -20,6 +20,7 @@ pub mod design;
 pub mod domain;
 pub mod execution;
 mod keystream;
+pub mod kind;
 pub mod layout;
 pub mod ledger;
 pub mod mac;

@@ -1,6 +1,7 @@
-//! Slots of memory, with their roles and contents.
+//! Slots of memory, with their contents.
 
-use enum_map::Enum;
+pub use crate::kind::{Kind, MetadataCacheKind, Role};
+
 use serde::Serialize;
 use std::fmt;
 use units::{Line, LineAddr, ZERO_LINE};
@@ -25,98 +26,6 @@ impl Slot {
 impl fmt::Display for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.0)
-    }
-}
-
-/// Role of a slot, with the level of a tree node.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// The program's data, encrypted or not.
-    Data,
-    /// Encryption counters of lines.
-    Counter,
-    /// Authentication tags of data lines.
-    Tag,
-    /// A node of the integrity tree; level 0 is directly above the counters.
-    Node(u8),
-    /// Owners of pages, as entries of a table.
-    Owner,
-    /// Bitmaps of lines with re-ordered words.
-    Bitmap,
-    /// Records of page chunks: the slot of each line of a page chunk, and the numbers under which its lines are
-    /// encrypted.
-    Record,
-    /// Encrypted contexts of secure processes that are outside the chip.
-    Context,
-}
-
-/// Kind of a slot: its role without the level in the tree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Enum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Data of the program.
-    Data,
-    /// Encryption counters of lines.
-    Counters,
-    /// Authentication tags of lines.
-    Tags,
-    /// Nodes of the integrity tree.
-    Nodes,
-    /// Owners of pages, as entries of a table.
-    Owners,
-    /// Bitmaps of re-ordered lines.
-    Bitmaps,
-    /// Records of page chunks that are permuted.
-    Records,
-    /// Encrypted contexts of processes.
-    Contexts,
-}
-
-impl Kind {
-    /// Number of metadata caches, if each kind has a separate one.
-    pub const CACHES: usize = 4;
-
-    /// Index of the cache for lines of this kind. Owners are looked up by page, like counters, and share their cache;
-    /// data, records and contexts use no cache.
-    pub fn cache(self) -> usize {
-        match self {
-            Kind::Data | Kind::Records | Kind::Contexts | Kind::Counters | Kind::Owners => 0,
-            Kind::Tags => 1,
-            Kind::Nodes => 2,
-            Kind::Bitmaps => 3,
-        }
-    }
-}
-
-impl Role {
-    /// Kind of this role.
-    pub fn kind(self) -> Kind {
-        match self {
-            Role::Data => Kind::Data,
-            Role::Counter => Kind::Counters,
-            Role::Tag => Kind::Tags,
-            Role::Node(_) => Kind::Nodes,
-            Role::Owner => Kind::Owners,
-            Role::Bitmap => Kind::Bitmaps,
-            Role::Record => Kind::Records,
-            Role::Context => Kind::Contexts,
-        }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Role::Data => f.write_str("data"),
-            Role::Counter => f.write_str("counter"),
-            Role::Tag => f.write_str("tag"),
-            Role::Node(level) => write!(f, "tree level {level}"),
-            Role::Owner => f.write_str("owner"),
-            Role::Bitmap => f.write_str("bitmap"),
-            Role::Record => f.write_str("record"),
-            Role::Context => f.write_str("context"),
-        }
     }
 }
 

@@ -294,6 +294,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("BUILD", package::BUILD)?;
     module.add("PROCESSOR_FLAGS", package::processor_flags())?;
+    module.add("KINDS", package::kinds())?;
+    module.add("METADATA_CACHES", package::metadata_caches())?;
     module.add_class::<bus::BusFile>()?;
     module.add_class::<gcm::GcmLines>()?;
     module.add_function(wrap_pyfunction!(gcm::ghash_product, module)?)?;

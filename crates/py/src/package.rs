@@ -1,4 +1,6 @@
-//! The identity of the package: the code that it was built from, and the processor that it needs.
+//! The package: the code that it was built from, the processor that it needs, and the names that Python takes from it.
+
+use protection::kind::{Kind, MetadataCacheKind};
 
 /// Digest of the source files that decide results, in hexadecimal (see `build.rs`).
 pub const BUILD: &str = env!("CASEMATE_BUILD");
@@ -9,6 +11,16 @@ macro_rules! enabled_flags {
     ($($feature:literal as $flag:literal),* $(,)?) => {
         [$((cfg!(target_feature = $feature), $flag)),*]
     };
+}
+
+/// Names of the kinds of lines in memory.
+pub fn kinds() -> Vec<&'static str> {
+    Kind::all().map(Kind::name).collect()
+}
+
+/// Names of the metadata caches, in the order of records.
+pub fn metadata_caches() -> Vec<&'static str> {
+    MetadataCacheKind::all().map(MetadataCacheKind::name).collect()
 }
 
 /// Flags in `/proc/cpuinfo` that a processor must have to execute this package.

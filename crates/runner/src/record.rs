@@ -18,7 +18,7 @@ use protection::execution::{Histogram, ReadCounts, ReadPart, TimedCounts, Window
 use protection::moving::MovingCounts;
 use protection::on_chip::{CopyCounts, MetadataCacheCounts};
 use protection::scheme::{Computed, CountersFound, Release, Renewals};
-use protection::slot::Kind;
+use protection::slot::MetadataCacheKind;
 use protection::speculation::SpeculationCounts;
 use protection::verbs::Fault;
 use serde::Serialize;
@@ -220,7 +220,7 @@ pub struct Interval {
     /// Statistics of the timed protection engine.
     pub protection: TimedCounts,
     /// Statistics of the metadata caches: encryption counters, tags, tree nodes, bitmaps.
-    pub metadata_caches: [MetadataCacheCounts; Kind::CACHES],
+    pub metadata_caches: [MetadataCacheCounts; MetadataCacheKind::COUNT],
     /// Work caused by overflows of encryption counters of data and of counters in the tree.
     pub renewals: Renewals,
     /// Predictability of lines and outcome of the design's speculation; absent if the design does not speculate.
@@ -336,7 +336,7 @@ pub struct Record {
     /// Statistics of the timed protection engine.
     pub protection: TimedCounts,
     /// Statistics of the metadata caches: encryption counters, tags, tree nodes, bitmaps.
-    pub metadata_caches: [MetadataCacheCounts; Kind::CACHES],
+    pub metadata_caches: [MetadataCacheCounts; MetadataCacheKind::COUNT],
     /// Places where the encryption counters for lines read from memory were found; absent if the design has no
     /// counters.
     pub counters_found: Option<CountersFound>,

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from casemate import _core
 from casemate._core import CasemateError
 from casemate.text.amounts import parse_size
 from casemate.text.nearest import hint
@@ -30,9 +31,6 @@ UNITS = {
     "seconds": "seconds of the host",
 }
 """Units, by the last word of a column's name. The other columns are numbers of things, ratios or text."""
-
-_METADATA = ("counters", "tags", "nodes", "bitmaps")
-"""Metadata caches in a record, in this order."""
 
 _NOT_FLAT = {"cores", "histogram", "intervals", "beside", "predicted", "conditions", "examples", "example"}
 """Fields that only the JSON of a record contains: their length differs between records."""
@@ -74,7 +72,7 @@ def _size(value: Value) -> int | None:
 
 def _of_list(values: Sequence[Any], path: tuple[str, ...]) -> Iterator[tuple[str, Value]]:
     if path[-1:] == ("metadata_caches",):
-        for kind, cache in zip(_METADATA, values, strict=True):
+        for kind, cache in zip(_core.METADATA_CACHES, values, strict=True):
             yield from _columns(cache, ("metadata_cache", kind))
     elif all(isinstance(value, Mapping) for value in values):
         for row in values:
@@ -118,7 +116,7 @@ def of_type(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[str]:
         inner = list(_models(described.annotation))
         for model in inner:
             if field == "metadata_caches":
-                for cache in _METADATA:
+                for cache in _core.METADATA_CACHES:
                     yield from of_type(model, ("metadata_cache", cache))
             else:
                 yield from of_type(model, (*path, field))

@@ -2,13 +2,14 @@
 
 from typing import Protocol
 
+from casemate import _core
 from casemate.schemas.counters import Hits, Llc, MetadataCache, Node
 
 LEVELS = ("l1i", "l1d", "l2", "llc")
 """Caches of instructions and data, from the core outwards."""
 
-METADATA = ("counters", "tags", "tree", "bitmaps")
-"""Kinds of metadata in the metadata caches of a record, in its order."""
+METADATA = tuple(_core.METADATA_CACHES)
+"""Names of the metadata caches of a record, in its order."""
 
 
 class Counted(Protocol):

@@ -11,7 +11,7 @@
 
 use crate::layout::Layout;
 use crate::on_chip::{Copies, Geometries, Geometry, GoesOn};
-use crate::slot::Kind;
+use crate::slot::{Kind, MetadataCacheKind};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
@@ -99,18 +99,32 @@ impl CacheDesign {
 
     /// Returns the caches that a design with this layout uses, with their sizes.
     pub fn used(&self, layout: &Layout) -> Vec<(&'static str, Bytes)> {
-        let kinds = [
-            (layout.region(Kind::Counters).or(layout.region(Kind::Owners)).is_some(), "counters", self.counters),
-            (layout.region(Kind::Tags).is_some(), "tags", self.tags),
-            (!layout.levels().is_empty(), "tree nodes", self.nodes),
-            (layout.region(Kind::Bitmaps).is_some(), "bitmaps", Some(self.bitmaps.unwrap_or(self.usual_of_bitmaps()))),
-        ];
-        let mut used =
-            kinds.into_iter().filter(|(used, ..)| *used).map(|(_, what, size)| (what, size.unwrap_or(USUAL)));
+        let is_used = |cache: &MetadataCacheKind| {
+            Kind::all().any(|kind| kind.cache() == Some(*cache) && layout.region(kind).is_some())
+        };
+        let mut used = MetadataCacheKind::all().filter(is_used);
         match self.unified {
             Some(size) => used.next().map(|_| ("all metadata", size)).into_iter().collect(),
-            None => used.collect(),
+            None => used.map(|cache| (cache.contents(), self.size(cache))).collect(),
         }
+    }
+
+    /// Size that the design gives for one of the separate caches.
+    fn given(&self, cache: MetadataCacheKind) -> Option<Bytes> {
+        match cache {
+            MetadataCacheKind::Counters => self.counters,
+            MetadataCacheKind::Tags => self.tags,
+            MetadataCacheKind::Nodes => self.nodes,
+            MetadataCacheKind::Bitmaps => self.bitmaps,
+        }
+    }
+
+    /// Size of one of the separate caches.
+    fn size(&self, cache: MetadataCacheKind) -> Bytes {
+        self.given(cache).unwrap_or_else(|| match cache {
+            MetadataCacheKind::Counters | MetadataCacheKind::Tags | MetadataCacheKind::Nodes => USUAL,
+            MetadataCacheKind::Bitmaps => self.usual_of_bitmaps(),
+        })
     }
 
     /// Returns the sizes and associativities of the caches to build.
@@ -118,24 +132,17 @@ impl CacheDesign {
     /// # Errors
     /// The rule that is broken, and a change that would mend it.
     pub(super) fn geometries(&self) -> Result<Geometries, String> {
-        let separate = [
-            ("counters", self.counters, USUAL),
-            ("tags", self.tags, USUAL),
-            ("nodes", self.nodes, USUAL),
-            ("bitmaps", self.bitmaps, self.usual_of_bitmaps()),
-        ];
         if let Some(size) = self.unified {
-            return match separate.into_iter().find(|(_, size, _)| size.is_some()) {
-                Some((name, ..)) => Err(format!(
-                    "caches.unified is one cache of all metadata, and caches.{name} is a separate one: leave one of \
-                     them out"
+            return match MetadataCacheKind::all().find(|cache| self.given(*cache).is_some()) {
+                Some(cache) => Err(format!(
+                    "caches.unified is one cache of all metadata, and caches.{} is a separate one: leave one of them out",
+                    cache.name()
                 )),
                 None => self.geometry("unified", size).map(Geometries::unified),
             };
         }
-        let [counters, tags, nodes, bitmaps] =
-            separate.map(|(name, size, usual)| self.geometry(name, size.unwrap_or(usual)));
-        Ok(Geometries::separate([counters?, tags?, nodes?, bitmaps?]))
+        let separate = MetadataCacheKind::all().map(|cache| self.geometry(cache.name(), self.size(cache)));
+        separate.collect::<Result<_, _>>().map(Geometries::separate)
     }
 
     /// Default size of the bitmap cache: the largest power of two of sets for which 8 KB have room.

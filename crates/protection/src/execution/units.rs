@@ -3,9 +3,10 @@
 use super::engines::CipherUnits;
 use super::private::{Patience, PrivateAes};
 use super::{CipherEngine, Engines, TimedCounts};
-use crate::slot::Kind;
+use crate::slot::{Kind, MetadataCacheKind};
 use crate::verbs::AesUnits;
 use crypto::BlockCipher;
+use enum_map::EnumMap;
 use sim::pipe::Pipe;
 use units::Duration;
 
@@ -25,7 +26,7 @@ pub(super) struct EngineUnits {
     hash: Pipe,
     /// True if metadata lines have tags with masks made by AES; the other work of these tags takes no time.
     pub hashes_by_aes: bool,
-    ports: [Pipe; Kind::CACHES],
+    ports: EnumMap<MetadataCacheKind, Pipe>,
     /// True if all metadata shares one cache with one port.
     pub one_port: bool,
 }
@@ -43,7 +44,7 @@ impl EngineUnits {
             mac: engines.mac.build(),
             hash: engines.hash.build(),
             hashes_by_aes: false,
-            ports: std::array::from_fn(|_| engines.metadata_cache.build()),
+            ports: EnumMap::from_fn(|_| engines.metadata_cache.build()),
             one_port: false,
         }
     }
@@ -81,9 +82,9 @@ impl EngineUnits {
         if self.hashes_by_aes { &self.aes.pipe } else { &self.hash }
     }
 
-    /// Returns the port of the cache of this kind of metadata.
+    /// Returns the port of the metadata cache for lines of a kind.
     pub fn port(&self, kind: Kind) -> &Pipe {
-        &self.ports[if self.one_port { 0 } else { kind.cache() }]
+        &self.ports[if self.one_port { MetadataCacheKind::Counters } else { kind.looked_up_in() }]
     }
 
     /// Sets the counts of items that passed through the units.

@@ -3,7 +3,7 @@
 use super::Metadata;
 use super::walk::{FoundIn, Sought};
 use crate::on_chip::ChipState;
-use crate::slot::{Role, Slot};
+use crate::slot::{Kind, Role, Slot};
 use crate::verbs::{Fault, Verbs};
 use units::Line;
 
@@ -52,9 +52,7 @@ impl Metadata {
 
     /// Writes all dirty lines back and drops the clean ones, as if other lines had taken all entries of the caches.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
-        let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
-        // From the leaves up, since the write-back of a level makes the level above dirty.
-        for role in [Role::Owner, Role::Bitmap, Role::Tag, Role::Counter].into_iter().chain(levels) {
+        for role in Kind::roles_to_flush(self.layout.levels().len()) {
             self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.role_and_index(slot).0 == role));
             self.write_back_leaving(verbs).await;
         }

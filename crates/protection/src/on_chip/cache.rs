@@ -1,7 +1,7 @@
 //! One metadata cache with its content: look-ups and evictions.
 
 use crate::slot::{Kind, Role, Slot};
-use enum_map::EnumMap;
+use enum_map::{Enum, EnumMap};
 use machine::cache::{EntryIndex, TagArray};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -28,19 +28,19 @@ impl Geometry {
 pub struct Geometries {
     /// Size of each cache.
     pub caches: Vec<Geometry>,
-    /// Index of the cache for each kind.
-    pub of: EnumMap<Kind, usize>,
+    /// Index of the cache for each kind, if a cache keeps it.
+    pub of: EnumMap<Kind, Option<usize>>,
 }
 
 impl Geometries {
     /// Returns one cache for all kinds.
     pub fn unified(all: Geometry) -> Geometries {
-        Geometries { caches: vec![all], of: EnumMap::default() }
+        Geometries { caches: vec![all], of: EnumMap::from_fn(|kind: Kind| kind.cache().map(|_| 0)) }
     }
 
-    /// Returns separate caches for counters, tags, nodes and bitmaps ([`Kind::cache`]).
-    pub fn separate(caches: [Geometry; Kind::CACHES]) -> Geometries {
-        Geometries { caches: caches.into(), of: EnumMap::from_fn(Kind::cache) }
+    /// Returns separate caches, in the order of [`MetadataCacheKind`].
+    pub fn separate(caches: Vec<Geometry>) -> Geometries {
+        Geometries { caches, of: EnumMap::from_fn(|kind: Kind| kind.cache().map(Enum::into_usize)) }
     }
 }
 

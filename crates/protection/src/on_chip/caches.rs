@@ -35,8 +35,8 @@ impl MetadataCacheCounts {
 /// All metadata caches of the controller.
 pub struct MetadataCaches {
     caches: Vec<MetadataCache>,
-    /// Index of the cache for each kind.
-    cache_of: EnumMap<Kind, usize>,
+    /// Index of the cache for each kind, if a cache keeps it.
+    cache_of: EnumMap<Kind, Option<usize>>,
     /// Statistics for each kind of metadata.
     pub seen: EnumMap<Kind, MetadataCacheCounts>,
     /// Lines in the last-level cache, if some kinds of metadata use it.
@@ -46,12 +46,20 @@ pub struct MetadataCaches {
     planted: PlantedBug,
 }
 
+/// Index of the cache for lines of a kind.
+///
+/// # Panics
+/// If no cache keeps such lines: no mechanism looks them up in a metadata cache.
+fn index_in(cache_of: &EnumMap<Kind, Option<usize>>, kind: Kind) -> usize {
+    cache_of[kind].unwrap_or_else(|| unreachable!("no metadata cache keeps {}", kind.name()))
+}
+
 impl MetadataCaches {
     /// Returns empty caches of these sizes. Lines of the kinds in `goes_on` also use a last-level cache. Until the
     /// last-level cache of a machine is set, this is a plain cache twice as large as the counter cache.
     pub(super) fn new(geometries: Geometries, goes_on: Option<GoesOn>, planted: PlantedBug) -> MetadataCaches {
         let Geometries { caches, of } = geometries;
-        let of_counters = caches[of[Kind::Counters]];
+        let of_counters = caches[index_in(&of, Kind::Counters)];
         MetadataCaches {
             caches: caches.into_iter().map(MetadataCache::new).collect(),
             cache_of: of,
@@ -80,7 +88,7 @@ impl MetadataCaches {
     }
 
     fn cache(&mut self, role: Role) -> &mut MetadataCache {
-        &mut self.caches[self.cache_of[role.kind()]]
+        &mut self.caches[index_in(&self.cache_of, role.kind())]
     }
 
     /// Returns the content of a line, if it is in its cache or leaving it. A leaving line returns to its cache.
@@ -100,7 +108,7 @@ impl MetadataCaches {
 
     /// Returns true if a line is in its cache or leaving it. Does not update replacement state.
     pub(super) fn holds(&self, role: Role, slot: Slot) -> bool {
-        self.departures.of(slot).is_some() || self.caches[self.cache_of[role.kind()]].holds(slot)
+        self.departures.of(slot).is_some() || self.caches[index_in(&self.cache_of, role.kind())].holds(slot)
     }
 
     /// Returns the content of a line, if it is on the chip.
@@ -228,7 +236,7 @@ impl MetadataCaches {
 
     /// Moves a counter line to the last-level cache, as if another line had needed its entry.
     pub fn hand_on_counters(&mut self, slot: Slot) {
-        let cache = &mut self.caches[self.cache_of[Kind::Counters]];
+        let cache = &mut self.caches[index_in(&self.cache_of, Kind::Counters)];
         let Some(shared) = self.shared.as_mut().filter(|shared| shared.is_for(Role::Counter)) else { return };
         let dirty = cache.dirty().contains(&slot);
         let entered = cache.take(slot).and_then(|content| shared.enter(Role::Counter, slot, content, dirty));

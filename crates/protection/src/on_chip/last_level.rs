@@ -40,7 +40,7 @@ impl GoesOn {
         match role.kind() {
             Kind::Counters => true,
             Kind::Nodes => self == GoesOn::CountersAndNodes,
-            _ => false,
+            Kind::Data | Kind::Tags | Kind::Owners | Kind::Bitmaps | Kind::Records | Kind::Contexts => false,
         }
     }
 }

@@ -5,7 +5,6 @@ use crate::record::Configuration;
 use machine::memory::{DeviceConfig, MemoryConfig, RefreshTime};
 use protection::execution::{Clip, Stops, Trip, Unit, UnitSpan, meet};
 use protection::media::Shape;
-use protection::slot::Kind;
 use protection::verbs::{AesUnits, BlockCipher, Cache, Leg, Slot};
 use serde::Serialize;
 use sim::span::{Cause, Verb};
@@ -155,8 +154,8 @@ impl UnitNames {
         match cache {
             Cache::Controller(_) if self.one_port => (TrackGroup::Chip, 0, "metadata cache".to_owned()),
             Cache::Controller(role) => {
-                let kind = role.kind().cache();
-                (TrackGroup::Chip, kind as u32, format!("cache of {}", NAMES_OF_CACHES[kind]))
+                let cache = role.kind().looked_up_in();
+                (TrackGroup::Chip, cache as u32, format!("cache of {}", cache.contents()))
             }
             Cache::LastLevel(_) => (TrackGroup::Chip, 10, "last-level cache".to_owned()),
             Cache::L2(_) => (TrackGroup::Chip, 11, "L2".to_owned()),
@@ -172,9 +171,6 @@ impl UnitNames {
         Some((name, Time::from_fs(end.as_fs() - self.burst.as_fs())..end))
     }
 }
-
-/// Contents of the metadata caches, in the order of [`Kind::cache`].
-const NAMES_OF_CACHES: [&str; Kind::CACHES] = ["counters", "tags", "tree nodes", "bitmaps"];
 
 fn order_of(leg: Leg) -> u32 {
     match leg {

@@ -4,7 +4,7 @@ use crate::common::kernel;
 use casemate_runner::{Record, RunControl, RunOptions, StartState, run, run_together};
 use catalogue::Design;
 use protection::scheme::Release;
-use protection::slot::Kind;
+use protection::slot::MetadataCacheKind;
 use protection::speculation::{Target, Tracking};
 use units::Bytes;
 
@@ -65,7 +65,7 @@ fn memory_that_begins_ordered_has_more_predictable_blocks() {
 
 /// Bitmap lines that were fetched.
 fn bitmaps_fetched(record: &Record) -> u64 {
-    record.metadata_caches[Kind::Bitmaps.cache()].misses
+    record.metadata_caches[MetadataCacheKind::Bitmaps as usize].misses
 }
 
 #[test]

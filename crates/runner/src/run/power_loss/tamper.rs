@@ -41,20 +41,6 @@ pub struct TamperOutcome {
     pub as_claimed: bool,
 }
 
-/// Name of a kind of lines in memory.
-fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Data => "data",
-        Kind::Counters => "counters",
-        Kind::Tags => "tags",
-        Kind::Nodes => "nodes",
-        Kind::Owners => "owners",
-        Kind::Bitmaps => "bitmaps",
-        Kind::Records => "records",
-        Kind::Contexts => "contexts",
-    }
-}
-
 /// Memory that an attacker has changed, and the changes.
 pub(super) struct Tampered {
     pub memory: SurvivingMemory,
@@ -86,7 +72,7 @@ impl Tampered {
             let kind = layout.role_and_index(slot).0.kind();
             let bit = random.below(bits(layout, kind)) as usize;
             memory.media.store(slot, flipped(memory.media.read(slot), bit));
-            *changed.entry(name(kind)).or_default() += 1;
+            *changed.entry(kind.name()).or_default() += 1;
         }
         Ok(Tampered { memory, lines: data, stored, changed })
     }
