@@ -14,8 +14,8 @@ impl Metadata {
         found.map(|(content, _)| content)
     }
 
-    /// Like [`Metadata::get`], but calls `start` as soon as the content is on the chip, or has arrived from memory and
-    /// is not yet verified. The caller must not use the result of `start` before this function returns, and must drop
+    /// Like [`Metadata::get`], but calls `arrived` as soon as the content is on the chip, or has arrived from memory and
+    /// is not yet verified. The caller must not use the result of `arrived` before this function returns, and must drop
     /// the result if the function fails. Returns the content, and the location where the first look-up found the line.
     pub async fn get_for<V: Verbs>(
         &self,
@@ -23,14 +23,14 @@ impl Metadata {
         slot: Slot,
         role: Role,
         sought: Sought,
-        start: impl Fn(&Line),
+        arrived: impl Fn(&Line),
     ) -> Result<(Line, FoundIn), Fault> {
-        let found = self.bring_sought(verbs, slot, role, sought, &start).await?;
+        let found = self.bring_sought(verbs, slot, role, sought, &arrived).await?;
         loop {
             if let Some(content) = self.on_chip(|chip| chip.get(role, slot).copied()) {
                 return Ok((content, found));
             }
-            self.bring_sought(verbs, slot, role, Sought::Nowhere, &start).await?;
+            self.bring_sought(verbs, slot, role, Sought::Nowhere, &arrived).await?;
         }
     }
 

@@ -73,7 +73,7 @@ impl Metadata {
         self.bring_sought(verbs, slot, role, Sought::Nowhere, |_| ()).await.map(|_| ())
     }
 
-    /// Like [`Metadata::bring`], but skips the look-ups in `sought`. Calls `start` as soon as the content is on the chip or
+    /// Like [`Metadata::bring`], but skips the look-ups in `sought`. Calls `arrived` as soon as the content is on the chip or
     /// has arrived from memory. Returns the place where the line was found.
     pub(super) async fn bring_sought<V: Verbs>(
         &self,
@@ -81,7 +81,7 @@ impl Metadata {
         slot: Slot,
         role: Role,
         sought: Sought,
-        start: impl Fn(&Line),
+        arrived: impl Fn(&Line),
     ) -> Result<FoundIn, Fault> {
         if sought == Sought::Nowhere {
             verbs.look_up(Cache::Controller(role)).await;
@@ -93,12 +93,12 @@ impl Metadata {
             found = self.on_chip(|chip| chip.caches.recall(role, slot)).map(|content| (content, FoundIn::LastLevel));
         }
         if let Some((content, found_in)) = found {
-            start(&content);
+            arrived(&content);
             return Ok(found_in);
         }
         // Boxed: the future of a walk is large and most accesses need no walk, but each would contain it.
         let walk = TreeWalk { metadata: self, verbs };
-        Box::pin(walk.bring((slot, role), in_last_level, start)).await.map(|()| FoundIn::Memory)
+        Box::pin(walk.bring((slot, role), in_last_level, arrived)).await.map(|()| FoundIn::Memory)
     }
 }
 
@@ -111,7 +111,7 @@ struct TreeWalk<'a, V> {
 impl<'a, V: Verbs> TreeWalk<'a, V> {
     /// Fetches a metadata line that is not on the chip, with its missing ancestors. `in_last_level` is true if the line was
     /// looked up in the last-level cache.
-    async fn bring(&self, leaf: (Slot, Role), in_last_level: bool, start: impl Fn(&Line)) -> Result<(), Fault> {
+    async fn bring(&self, leaf: (Slot, Role), in_last_level: bool, arrived: impl Fn(&Line)) -> Result<(), Fault> {
         if self.metadata.on_chip(|chip| chip.power.rootless) {
             return Err(Fault::Root);
         }
@@ -125,7 +125,7 @@ impl<'a, V: Verbs> TreeWalk<'a, V> {
                 _ => content,
             };
             if step.0 == leaf.0 {
-                start(&self.metadata.begun(step.0, step.1, &content));
+                arrived(&self.metadata.begun(step.0, step.1, &content));
             }
             if step.2 {
                 self.verbs.hash().await;
@@ -137,7 +137,7 @@ impl<'a, V: Verbs> TreeWalk<'a, V> {
         if path.is_empty() {
             // Another access has fetched the line meanwhile.
             let content = self.metadata.on_chip(|chip| chip.get(leaf.1, leaf.0).copied());
-            content.iter().for_each(&start);
+            content.iter().for_each(&arrived);
         }
         let fetched = fetches.all().await;
         let mut expected = anchor;

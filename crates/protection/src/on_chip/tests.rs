@@ -8,7 +8,13 @@ const LINES: [(Slot, Line); 3] = [(Slot(1), [1; 64]), (Slot(2), [2; 64]), (Slot(
 /// Returns a chip with caches of one line each after three dirty counter lines entered: two of them are leaving.
 fn crowded() -> ChipState {
     let one = Geometry { sets: 1, ways: 1 };
-    let mut chip = ChipState::new(Geometries::separate(vec![one; MetadataCacheKind::COUNT]), None, 1, Forest::default(), PlantedBug::NONE);
+    let mut chip = ChipState::new(
+        Geometries::separate(vec![one; MetadataCacheKind::COUNT]),
+        None,
+        1,
+        Forest::default(),
+        PlantedBug::NONE,
+    );
     LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, true));
     chip
 }
@@ -28,7 +34,13 @@ fn metadata_look_ups_count_as_hit_merge_or_miss_per_kind_of_metadata() {
 #[test]
 fn querying_a_metadata_cache_does_not_update_its_lru_order() {
     let two = Geometry { sets: 1, ways: 2 };
-    let mut chip = ChipState::new(Geometries::separate(vec![two; MetadataCacheKind::COUNT]), None, 1, Forest::default(), PlantedBug::NONE);
+    let mut chip = ChipState::new(
+        Geometries::separate(vec![two; MetadataCacheKind::COUNT]),
+        None,
+        1,
+        Forest::default(),
+        PlantedBug::NONE,
+    );
     LINES[..2].iter().for_each(|(slot, content)| chip.caches.admit(Role::Counter, *slot, content, false));
     assert!(chip.is_in_its_cache(Role::Counter, Slot(1)) && !chip.is_in_its_cache(Role::Counter, Slot(3)));
     chip.caches.admit(Role::Counter, Slot(3), &[3; 64], false);
@@ -60,7 +72,13 @@ fn an_evicted_dirty_metadata_line_is_dropped_once_memory_has_its_content() {
 #[test]
 fn a_first_read_updates_its_tag_in_an_evicted_tag_line() {
     let one = Geometry { sets: 1, ways: 1 };
-    let mut chip = ChipState::new(Geometries::separate(vec![one; MetadataCacheKind::COUNT]), None, 1, Forest::default(), PlantedBug::NONE);
+    let mut chip = ChipState::new(
+        Geometries::separate(vec![one; MetadataCacheKind::COUNT]),
+        None,
+        1,
+        Forest::default(),
+        PlantedBug::NONE,
+    );
     LINES.iter().for_each(|(slot, content)| chip.caches.admit(Role::Tag, *slot, content, true));
     for (slot, content) in LINES {
         chip.caches.amend(Role::Tag, slot, |line| line[5] = 77);

@@ -99,16 +99,16 @@ impl PairTree {
         self.slots.of_siblings(name)
     }
 
-    /// Fetches a record, and verifies it up to the root (Fig. 4a of the paper). Calls `start` when the record has
+    /// Fetches a record, and verifies it up to the root (Fig. 4a of the paper). Calls `arrived` when the record has
     /// arrived, before it is checked.
     ///
     /// # Errors
     /// The slot of a pair or record that does not fit the node above it, or of a line with spare bytes that are not zeros.
-    pub async fn read<V: Verbs>(&self, verbs: &V, record: u64, start: impl Fn(&Leaf)) -> Result<Leaf, Fault> {
+    pub async fn read<V: Verbs>(&self, verbs: &V, record: u64, arrived: impl Fn(&Leaf)) -> Result<Leaf, Fault> {
         let _shared = verbs.lock(self.lock(), Mode::Shared).await;
         let (known, above) = self.vouched.nearest(record);
         let sought = vec![None; known];
-        let path = self.bring(verbs, record, (sought, above), start).await?;
+        let path = self.bring(verbs, record, (sought, above), arrived).await?;
         self.vouched.keep(record, &path.pairs);
         Ok(path.leaves[position(record, 0)])
     }
@@ -140,13 +140,13 @@ impl PairTree {
         verbs: &V,
         record: u64,
         (cached, above): (Vec<Option<Pair>>, HashNode),
-        start: impl Fn(&Leaf),
+        arrived: impl Fn(&Leaf),
     ) -> Result<RecordPath, Fault> {
         let pairs = cached.into_iter().zip(self.slots.above(record)).map(async |(cached, (slot, role))| match cached {
             Some(pair) => Ok((pair, true)),
             None => Ok((self.bring_pair(verbs, slot, role).await?, false)),
         });
-        let (pairs, leaves) = join!(join_all(pairs), self.bring_leaves(verbs, record, start));
+        let (pairs, leaves) = join!(join_all(pairs), self.bring_leaves(verbs, record, arrived));
         let path = RecordPath { leaves: leaves?, pairs: pairs.into_iter().collect::<Result<_, _>>()?, above };
         if self.planted.has(PageChunkBug::MerkleCacheUnverified) {
             self.vouched.keep(record, &path.pairs);
@@ -162,11 +162,16 @@ impl PairTree {
     }
 
     /// Fetches a record and its sibling, in order.
-    async fn bring_leaves<V: Verbs>(&self, verbs: &V, record: u64, start: impl Fn(&Leaf)) -> Result<[Leaf; 2], Fault> {
+    async fn bring_leaves<V: Verbs>(
+        &self,
+        verbs: &V,
+        record: u64,
+        arrived: impl Fn(&Leaf),
+    ) -> Result<[Leaf; 2], Fault> {
         let bring_leaf = async |of: u64| {
             let leaf = fetch_leaf(verbs, self.slot_of(of)).await;
             if of == record {
-                start(&leaf);
+                arrived(&leaf);
             }
             leaf
         };

@@ -90,13 +90,13 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// Fetches all inputs for opening and checking the line. Passes the stored line and the counter line to the callbacks
     /// as soon as each arrives at the controller. The counters may not be verified yet at that moment.
-    async fn bring(&self, stored: impl Fn(&Untrusted), counters: impl Fn(&Line)) -> Result<Complete<'_, 'a, V>, Fault> {
+    async fn bring(&self, stored: impl Fn(&Untrusted), arrived: impl Fn(&Line)) -> Result<Complete<'_, 'a, V>, Fault> {
         let line = pin!(async {
             let line = self.ciphertext().await;
             stored(&line.content);
             line
         });
-        let version = pin!(self.version(counters));
+        let version = pin!(self.version(arrived));
         let arrivals = self.access.arrive(line, version).await;
         self.found.set(None);
         match &arrivals {
@@ -161,11 +161,11 @@ impl<'a, V: Verbs> Read<'a, V> {
         scheme.planted.has(Bug::BootsAfterRecovery) || !scheme.on_chip(|chip| chip.power.recovered)
     }
 
-    /// Returns the valid counter line, from the L2 that began the read if that L2 has it. Otherwise calls `seen` when the
+    /// Returns the valid counter line, from the L2 that began the read if that L2 has it. Otherwise calls `arrived` when the
     /// counters arrive at the controller, perhaps before they are verified.
-    async fn version(&self, seen: impl Fn(&Line)) -> Result<Version<'a, V>, Fault> {
+    async fn version(&self, arrived: impl Fn(&Line)) -> Result<Version<'a, V>, Fault> {
         let Some(slot) = self.access.counter_slot() else {
-            seen(&ZERO_LINE);
+            arrived(&ZERO_LINE);
             return Ok(Version { counters: ZERO_LINE, in_l2: None });
         };
         let sought = match self.begun {
@@ -187,16 +187,21 @@ impl<'a, V: Verbs> Read<'a, V> {
                 sought
             }
         };
-        let (counters, found_in) = self.counters_for(slot, sought, seen).await?;
+        let (counters, found_in) = self.counters_for(slot, sought, arrived).await?;
         self.found.set(Some(found_in));
         Ok(Version { counters, in_l2: None })
     }
 
     /// Returns a counter line from the controller's caches, the last-level cache or memory, and the location where
     /// it was found.
-    async fn counters_for(&self, slot: Slot, sought: Sought, seen: impl Fn(&Line)) -> Result<(Line, FoundIn), Fault> {
+    async fn counters_for(
+        &self,
+        slot: Slot,
+        sought: Sought,
+        arrived: impl Fn(&Line),
+    ) -> Result<(Line, FoundIn), Fault> {
         let DataAccess { scheme, verbs, .. } = self.access;
-        let found = scheme.metadata.get_for(verbs, slot, Role::Counter, sought, seen).await?;
+        let found = scheme.metadata.get_for(verbs, slot, Role::Counter, sought, arrived).await?;
         let goes_on = scheme.metadata.goes_on(Role::Counter);
         let looked_up = goes_on && found.1 != FoundIn::Controller && sought != Sought::Everywhere;
         if looked_up {
