@@ -88,7 +88,7 @@ impl Kind {
         self.cache().unwrap_or_else(|| unreachable!("no metadata cache keeps {}", self.name()))
     }
 
-    /// All kinds.
+    /// Returns all kinds, data first.
     pub fn all() -> impl Iterator<Item = Kind> {
         (0..Kind::LENGTH).map(Kind::from_usize)
     }
@@ -121,7 +121,7 @@ pub struct KindFacts {
 pub enum MetadataCacheKind {
     /// Encryption counters, and owners of pages.
     Counters,
-    /// Authentication tags.
+    /// Authentication tags of lines.
     Tags,
     /// Nodes of the integrity tree.
     Nodes,
@@ -148,7 +148,7 @@ impl MetadataCacheKind {
         }
     }
 
-    /// Contents in words.
+    /// Contents of the cache, in words of messages.
     pub fn contents(self) -> &'static str {
         match self {
             MetadataCacheKind::Nodes => "tree nodes",
