@@ -28,7 +28,7 @@ SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
 .PHONY: demo fast check test test-python test-crates test-hw test-long mutants bench sample campaign reproduce docs build \
-  lint-rust test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-synthesis hw-long clean help
+  lint-rust lint-crates test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-synthesis hw-long clean help
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -75,26 +75,37 @@ demo: build ## Run sqlite3 under four designs, compare them, and explain one rea
 	scripts/setup.sh $(VENV) sqlite3
 	CASEMATE=$(CASEMATE) scripts/demo.sh
 
+# Each step of `make test` is skipped if it passed with the same inputs before. `make test AGAIN=1` skips no step, and a step
+# such as `make hw-proofs` always runs.
+AGAIN :=
+STEP = $(ALONE) $(PYTHON) scripts/unchanged.py $(if $(AGAIN),--again)
+ONE = make --no-print-directory SEED=$(SEED)
+
 # Three chains run in parallel, because each has stretches that keep one processor busy. The tested package shares its crates
 # with the Rust tests; `make build` or `make demo` builds the package as it is released.
-test: ## Run every check
-	$(MAKE) --jobs=3 --output-sync=line --no-print-directory PROFILE=dev SEED=$(SEED) test-python test-crates test-hw
+test: ## Run every check whose inputs changed since it passed; AGAIN=1 runs every check
+	$(MAKE) --jobs=3 --output-sync=line --no-print-directory PROFILE=dev SEED=$(SEED) AGAIN=$(AGAIN) test-python test-crates test-hw
 
 $(VENV)/.ready-studies: scripts/setup.sh pyproject.toml $(VENV)/.ready
 	scripts/setup.sh $(VENV) studies
 	touch $@
 
-test-python: $(VENV)/.ready-studies build
-	$(MAKE) lint-python
-	$(ALONE) $(PYTHON) -m pytest --quiet python/tests tests
+# The packages of the hardware tools are installed first, because the versions of all packages are inputs of a step.
+test-python: $(VENV)/.ready-studies $(VENV)/.ready-hw build
+	$(STEP) lint-python $(ONE) lint-python
+	$(STEP) python-tests $(PYTHON) -m pytest --quiet python/tests
+	$(STEP) house-rules $(PYTHON) -m pytest --quiet tests
 
-test-hw: build
-	$(ALONE) $(MAKE) --no-print-directory SEED=$(SEED) hw
+test-hw: $(VENV)/.ready-hw build
+	$(foreach step,$(HARDWARE),$(STEP) $(step) $(ONE) $(step) &&) true
 
 # Make builds the package first: the other chains wait for the package, and cargo builds for one chain at a time.
-test-crates: lint-rust build
-	$(RUST_TESTS)
-	$(ALONE) cargo test --workspace --locked --quiet $(PLANTED) --doc
+test-crates: lint-crates build
+	$(STEP) rust-tests $(RUST_TESTS)
+	$(STEP) rust-examples cargo test --workspace --locked --quiet $(PLANTED) --doc
+
+lint-crates: $(VENV)/.ready
+	$(STEP) lint-rust $(ONE) lint-rust
 
 # Each sweep covers one design of each class. `make check` skips the tests of the package. It also skips the comparisons of
 # samples with runs in detail, because each takes half a minute without being a sweep.
@@ -121,9 +132,11 @@ $(VENV)/bin/ruff:
 
 # Checks of the hardware in rtl/: lint, simulation and bit flips (dv/), and proofs (formal/). The Python package contains the
 # golden model of the hardware.
-hw: hw-lint hw-simulation hw-faults hw-proofs hw-synthesis ## Lint, simulate, disturb, prove and price the hardware in rtl/: 4 minutes
+HARDWARE := hw-lint hw-simulation hw-faults hw-proofs hw-synthesis
+hw: $(HARDWARE) ## Lint, simulate, disturb, prove and price the hardware in rtl/: 4 minutes
 
-$(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready
+# One pip at a time changes the virtual environment.
+$(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready | $(if $(filter test-python,$(MAKECMDGOALS)),$(VENV)/.ready-studies)
 	scripts/setup.sh $(VENV) hw
 	touch $@
 
