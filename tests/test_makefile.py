@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from files import tracked
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "python/casemate/_core.abi3.so"
@@ -141,3 +142,20 @@ def test_the_demo_has_no_colours_without_a_terminal(here: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert "$ casemate explain sc64-bmt --against ctr-mac-version" in ended.stdout
     assert "\033" not in ended.stdout
+
+
+def test_rustdoc_runs_for_the_crates_with_an_example_in_their_documentation() -> None:
+    line = re.search(r"^WITHOUT_EXAMPLE := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert line
+    with_example = set()
+    for path in tracked("crates/*/src/**/*.rs"):
+        fences = re.findall(r"^ *//[/!] ```(\w*)", path.read_text(), re.MULTILINE)
+        # A fence without a language begins an example, or ends any fence.
+        if any(language in ("", "should_panic", "no_run") for language in fences[::2]):
+            with_example.add(path.relative_to(ROOT).parts[1])
+    # Cargo documents no library of these crates, and needs `campaign` for a feature.
+    without = (
+        {path.name for path in (ROOT / "crates").iterdir()} - {"bench", "py", "recorder", "campaign"} - with_example
+    )
+    assert {"crypto", "sim", "machine", "protection"} <= with_example
+    assert set(line[1].split()) == without

@@ -5,6 +5,23 @@
 //! its address and its counter, and the limits of these inputs. Tests compare every mode with published vectors.
 //!
 //! A mode of encryption is a [`LineCipher`], a code is a [`LineMac`]. One file holds one mode.
+//!
+//! # Example
+//!
+//! A new counter gives the same line a new ciphertext, and the tag refuses the ciphertext of the old counter:
+//!
+//! ```
+//! use casemate_crypto::{Aes128, Gcm, Key, LineCipher, LineMac, Nonce};
+//!
+//! let gcm = Gcm::<Aes128>::new(&Key([7; 16]));
+//! let (old, new) = (Nonce::new(0x40, 1), Nonce::new(0x40, 2));
+//! let line = [0x5a; 64];
+//!
+//! let sealed = gcm.seal(&old, &line);
+//! assert_eq!(gcm.open(&old, &sealed), line);
+//! assert_ne!(gcm.seal(&new, &line), sealed);
+//! assert_ne!(gcm.tag(&old, &sealed, 64), gcm.tag(&new, &sealed, 64));
+//! ```
 
 pub mod batch;
 mod blocks;

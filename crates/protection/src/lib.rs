@@ -8,6 +8,42 @@
 //! * [`execution::Explained`]: a wrapper around either, which records the operations with their times.
 //!
 //! The parts are folders: [`cipher`], [`counter`], [`mac`], [`tree`]; a [`design`] picks one of each.
+//!
+//! # Example
+//!
+//! An attacker restores the ciphertext of an old write, and the controller refuses the line:
+//!
+//! ```
+//! use casemate_protection::design::*;
+//! use casemate_protection::execution::{Functional, run_now};
+//! use casemate_protection::{ownership::Ownership, scheme::Release, verbs::Fault};
+//! use units::LineAddr;
+//!
+//! let parts = Parts {
+//!     cipher: CipherChoice::Aes128Counter,
+//!     counters: CounterChoice::Sc64,
+//!     mac: MacDesign { code: MacChoice::Gmac, ..MacDesign::default() },
+//!     tree: TreeKind::Bonsai.into(),
+//!     ownership: Ownership::None,
+//!     caches: CacheDesign::default(),
+//!     persistence: Persistence::default(),
+//!     release: Release::Verified,
+//!     speculation: SpeculationDesign::default(),
+//!     permutation: None,
+//! };
+//! let scheme = parts.build(1 << 10, 1)?;
+//! let memory = Functional::new(scheme.layout().total_lines());
+//! let line = LineAddr(3);
+//!
+//! run_now(scheme.write(&memory, line, &[1; 64]));
+//! let slot = scheme.layout().data_slot(line).slot();
+//! let old = memory.media.borrow().read(slot);
+//! run_now(scheme.write(&memory, line, &[2; 64]));
+//! memory.media.borrow_mut().store(slot, old);
+//! run_now(scheme.read(&memory, line));
+//! assert_eq!(memory.take_fault(), Some(Fault::Tag(line)));
+//! # Ok::<(), String>(())
+//! ```
 
 mod bitmaps;
 mod buffer;

@@ -16,6 +16,31 @@
 //!
 //! A task is a number. A resource that makes a task wait stores this number and calls [`Clock::wake_at`]; the wakers of
 //! `std` are not used. A woken task checks its condition again, so an extra wake-up is harmless.
+//!
+//! # Example
+//!
+//! Two reads share a unit that accepts one item every 10 ns, so the second read takes 10 ns longer:
+//!
+//! ```
+//! use casemate_sim::{Executor, pipe::Pipe};
+//! use std::{cell::RefCell, rc::Rc};
+//! use units::{Duration, Time};
+//!
+//! let mut simulation = Executor::new();
+//! let unit = Rc::new(Pipe::new(1, Duration::from_ns(30), Duration::from_ns(10)));
+//! let done = Rc::new(RefCell::new(Vec::new()));
+//! for _ in 0..2 {
+//!     let (clock, unit, done) = (simulation.clock().clone(), unit.clone(), done.clone());
+//!     simulation.clock().spawn(async move {
+//!         let passage = unit.pass(clock.now(), 1);
+//!         clock.sleep_until(passage.done).await;
+//!         done.borrow_mut().push(clock.now());
+//!     });
+//! }
+//! simulation.run();
+//! let after = |ns| Time::ZERO + Duration::from_ns(ns);
+//! assert_eq!(*done.borrow(), [after(30), after(40)]);
+//! ```
 
 mod executor;
 mod join;
