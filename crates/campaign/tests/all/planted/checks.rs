@@ -2,14 +2,18 @@
 
 use casemate_campaign::bus::{Bus, Structure};
 use casemate_campaign::victim::Victim;
-use casemate_campaign::{Finding, Options, ageing, attack, exhaustive_with, honest, overflow, tamper_before_overflow};
+use casemate_campaign::{
+    AttackOutcome, Finding, Options, ageing, attack, exhaustive_with, honest, overflow, tamper_before_overflow,
+};
 use catalogue::{Attack, Design, End, Verdict};
 use protection::counter::Age;
 use protection::planted::PlantedBug;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// A named check of a design.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Check {
     /// Row of a campaign, with this many trials, compared with its claim.
     Row(Attack, u64),
@@ -69,7 +73,7 @@ pub fn run(check: Check, design: &Design, planted: PlantedBug) -> Found {
     let parts = &design.parts;
     match check {
         Check::Row(row, trials) => {
-            let outcome = attack(design, row, &Options { trials, seed: 1, planted });
+            let outcome = attacked(design, row, &Options { trials, seed: 1, planted });
             if outcome.agrees { Found::Nothing } else { Found::Ended(outcome.worst, outcome.worst_by_level) }
         }
         Check::Honest => match honest(parts, HONEST_ACCESSES, 1, planted).unwrap().finding {
@@ -118,6 +122,26 @@ pub fn run(check: Check, design: &Design, planted: PlantedBug) -> Found {
         }),
         Check::ZeroCounters => zero_counters(design, planted),
         Check::ChosenCiphertext => chosen_ciphertext(design, planted),
+    }
+}
+
+/// Outcome of an attack.
+pub fn attacked(design: &Design, row: Attack, options: &Options) -> AttackOutcome {
+    static OUTCOMES: Shared<AttackOutcome> = Shared::new();
+    OUTCOMES.get(format!("{row:?} {options:?} {design:?}"), || attack(design, row, options))
+}
+
+/// Results by the text of their inputs. The tests of this process share one run of equal inputs.
+struct Shared<T>(Mutex<BTreeMap<String, Arc<OnceLock<T>>>>);
+
+impl<T: Clone> Shared<T> {
+    const fn new() -> Shared<T> {
+        Shared(Mutex::new(BTreeMap::new()))
+    }
+
+    fn get(&self, inputs: String, run: impl FnOnce() -> T) -> T {
+        let result = self.0.lock().unwrap().entry(inputs).or_default().clone();
+        result.get_or_init(run).clone()
     }
 }
 
@@ -207,13 +231,22 @@ fn chosen_ciphertext(design: &Design, planted: PlantedBug) -> Found {
 
 /// Counts the bits of a structure that affect no access, beyond those that serve no line in use.
 fn every_bit(design: &Design, structure: &str, planted: PlantedBug) -> Found {
-    let harmless = |planted| {
-        let report = exhaustive_with(design, planted, &mut |_, _| ());
-        let row = report.rows.into_iter().find(|row| row.structure == structure).unwrap();
-        (row.histogram.get(&Verdict::Harmless).copied().unwrap_or(0), row.worst().unwrap())
-    };
-    let (found, control) = (harmless(planted), harmless(PlantedBug::NONE));
+    let (found, control) = (harmless(design, structure, planted), harmless_without_a_bug(design, structure));
     if found == control { Found::Nothing } else { Found::Unnoticed(found.0 - control.0, found.1) }
+}
+
+/// Returns the number of bits of a structure that affect no access, and the worst verdict of a flip.
+fn harmless(design: &Design, structure: &str, planted: PlantedBug) -> (u64, Verdict) {
+    let report = exhaustive_with(design, planted, &mut |_, _| ());
+    let row = report.rows.into_iter().find(|row| row.structure == structure).unwrap();
+    (row.histogram.get(&Verdict::Harmless).copied().unwrap_or(0), row.worst().unwrap())
+}
+
+/// Like [`harmless`], without a bug.
+fn harmless_without_a_bug(design: &Design, structure: &str) -> (u64, Verdict) {
+    static COUNTED: Shared<(u64, Verdict)> = Shared::new();
+    let key = format!("{structure} {:?}", design.parts);
+    COUNTED.get(key, || harmless(design, structure, PlantedBug::NONE))
 }
 
 /// Two pages with one write each, to the same line of each, have equal neighbouring counter lines.

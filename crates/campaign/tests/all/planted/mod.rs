@@ -36,11 +36,11 @@ mod systems;
 mod trees;
 mod version_trees;
 
-use casemate_campaign::{Options, attack};
+use casemate_campaign::Options;
 use catalogue::Design;
-use checks::{Check, Found, run};
+use checks::{Check, Found, attacked, run};
 use protection::planted::{Bug, ChipBug, PlantedBug};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// A bug, the check that catches it, the finding, and a check that the bug passes.
 struct Case {
@@ -104,7 +104,7 @@ fn default_trials_of_an_attack_suffice_to_find_every_planted_bug_that_it_covers(
             && trials <= usual.trials
         {
             let planted = PlantedBug::new(case.bug);
-            let outcome = attack(&case.design(), row, &Options { trials, planted, ..usual });
+            let outcome = attacked(&case.design(), row, &Options { trials, planted, ..usual });
             assert!(outcome.complaint(case.design).is_some(), "{:?}: {row}", case.bug);
             caught += 1;
         }
@@ -122,9 +122,13 @@ fn each_planted_bug_remains_unnoticed_by_a_check_of_other_properties() {
 
 #[test]
 fn the_design_without_a_bug_passes_the_same_checks() {
+    let mut passed = HashSet::new();
     for case in cases() {
         for check in [case.check, case.passes] {
-            assert_eq!(run(check, &case.design(), PlantedBug::NONE), Found::Nothing, "{}: {check:?}", case.design);
+            // Many cases share a check of one design.
+            if passed.insert((case.design, check)) {
+                assert_eq!(run(check, &case.design(), PlantedBug::NONE), Found::Nothing, "{}: {check:?}", case.design);
+            }
         }
     }
 }
