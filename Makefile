@@ -94,10 +94,13 @@ $(VENV)/.ready-studies: scripts/setup.sh pyproject.toml $(VENV)/.ready
 	scripts/setup.sh $(VENV) studies
 	touch $@
 
+# The tests of one file run in one process, because they share its fixtures. python/tests/conftest.py puts the longest first.
+TWO_PROCESSES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
 # The packages of the hardware tools are installed first, because the versions of all packages are inputs of a step.
 test-python: $(VENV)/.ready-studies $(VENV)/.ready-hw build
 	$(STEP) lint-python $(ONE) lint-python
-	$(STEP) python-tests $(PYTHON) -m pytest --quiet python/tests
+	$(STEP) python-tests $(PYTHON) -m pytest --quiet $(TWO_PROCESSES) python/tests
 	$(STEP) house-rules $(PYTHON) -m pytest --quiet tests
 
 test-hw: $(VENV)/.ready-hw build

@@ -16,6 +16,11 @@ from casemate import api
 from casemate.cli.main import main
 from casemate.reproduce.study import Study, Trend
 from casemate.schemas.catalogue import STOPPED
+from hypothesis import settings
+
+# Tests never measure speed, and other chains of `make test` use the same processors.
+settings.register_profile("at-any-speed", deadline=None)
+settings.load_profile("at-any-speed")
 
 SECONDS_TO_CTRL_C = 2.5
 SECONDS_OF_SILENCE = 15.0
@@ -46,6 +51,27 @@ def claimed(design: str) -> tuple[int, int]:
     claims = api.design(design).claims.items()
     ends = [end for attack, end in claims if end != "not-applicable" and attack not in hypothetical]
     return sum(end in STOPPED for end in ends), len(ends)
+
+
+LONGEST_FIRST = (
+    "test_killed_study.py",
+    "test_explain_attack.py",
+    "test_run.py",
+    "test_recorded_memory.py",
+    "test_start_order.py",
+    "test_qemu.py",
+    "test_api.py",
+    "test_excerpt.py",
+    "test_killed.py",
+    "test_mappings.py",
+)
+"""Files with the longest tests: `make test` gives one file after the other to two processes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the longest files first, so that both processes end at about the same time."""
+    ranks = {name: rank for rank, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: ranks.get(item.path.name, len(ranks)))
 
 
 @pytest.fixture(scope="session")

@@ -210,15 +210,19 @@ class Cluster:
             found.bind(("127.0.0.1", 0))
             port = str(found.getsockname()[1])
         self.address = f"tcp://127.0.0.1:{port}"
-        self._started = [self._start("dask_scheduler", "--port", port, "--host", "127.0.0.1", "--no-dashboard")]
+        self._started: list[tuple[list[str], subprocess.Popen[bytes]]] = []
+        self._start("dask_scheduler", "--port", port, "--host", "127.0.0.1", "--no-dashboard")
 
-    def worker(self, first: str = "") -> Path:
-        """Starts `dask worker` with one thread, which loads the code `first`; returns the folder of its traces."""
+    def worker(self, first: str = "", *, nanny: bool = False) -> Path:
+        """Starts `dask worker` with one thread, which loads the code `first`; returns the folder of its traces. A nanny
+        is another process, which starts the worker again after it ended.
+        """
         own = self._folder / f"worker-{len(self._started)}"
         own.mkdir()
         (own / "first.py").write_text(first)
         arguments = (
             self.address,
+            "--nanny" if nanny else "--no-nanny",
             "--nthreads",
             "1",
             "--no-dashboard",
@@ -227,25 +231,26 @@ class Cluster:
             "--preload",
             "first.py",
         )
-        self._started.append(
-            self._start(
-                "dask_worker", *arguments, "--preload", "first.py", folder=own, CASEMATE_TRACES=str(own / "copies")
-            )
-        )
+        self._start("dask_worker", *arguments, folder=own, CASEMATE_TRACES=str(own / "copies"))
         with distributed.Client(self.address) as client:
             client.wait_for_workers(len(self._started) - 1, timeout=60)
         return own / "copies"
 
-    def _start(self, program: str, *arguments: str, folder: Path | None = None, **more: str) -> subprocess.Popen[bytes]:
+    def _start(self, program: str, *arguments: str, folder: Path | None = None, **more: str) -> None:
         command = [sys.executable, "-m", f"distributed.cli.{program}", *arguments]
         quiet = subprocess.DEVNULL
-        return subprocess.Popen(command, cwd=folder, stdout=quiet, stderr=quiet, env={**os.environ, **more})
+        process = subprocess.Popen(command, cwd=folder, stdout=quiet, stderr=quiet, env={**os.environ, **more})
+        self._started.append((command, process))
 
     def end(self) -> None:
         """Ends all processes."""
-        for process in reversed(self._started):
-            process.terminate()
-        for process in self._started:
+        for command, process in reversed(self._started):
+            # A nanny that is terminated ends its worker. A worker without one may wait for a long time.
+            if "--nanny" in command:
+                process.terminate()
+            else:
+                process.kill()
+        for _, process in self._started:
             process.wait(timeout=30)
 
 
@@ -304,7 +309,7 @@ worker.carry_out = ending
 
 
 def test_a_point_that_ends_each_worker_fails_and_the_other_points_are_done(tmp_path: Path, cluster: Cluster) -> None:
-    cluster.worker(ENDS_WORKERS)
+    cluster.worker(ENDS_WORKERS, nanny=True)
     arguments = ("--workload", "gups", "--limit", "10K", "--design", "none", "--design", "xts", "--seeds", "2")
     client = Client(tmp_path, *arguments, "--scheduler", cluster.address, "--output", "results")
     out, err = client.process.communicate(timeout=SECONDS)

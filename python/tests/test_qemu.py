@@ -4,6 +4,7 @@ import io
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -13,6 +14,9 @@ from casemate.schemas.origin import Killed, Unbacked
 from casemate.terminal import progress
 from conftest import Casemate
 from rich.console import Console
+
+PYTHON = str(Path(sys.executable).resolve())
+"""Interpreter without a script in front of it, which could start a shell first."""
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "concepts" / "qemu.md").read_text()
 
@@ -108,7 +112,7 @@ def test_calls_that_qemu_executes_wrongly_are_named_although_the_program_ends_we
     "command",
     [
         ("sh", "-c", "/bin/true; /bin/true"),
-        ("python3", "-c", "import subprocess; subprocess.run('true')"),
+        (PYTHON, "-I", "-S", "-c", "import subprocess; subprocess.run('true')"),
         ("make", "-f", "makefile"),
     ],
     ids=["shell", "subprocess", "make"],
