@@ -18,9 +18,10 @@ SHARED = $(if $(filter dev,$(PROFILE)),--features tested)
 ALONE := env -u MAKEFLAGS -u MFLAGS
 
 # cargo-nextest runs the tests of all programs in parallel; without cargo-nextest, cargo runs one program after the other.
-# Neither builds examples, which clippy has checked. Only cargo runs the tests in documentation.
-NEXTEST := $(shell cargo nextest --version 2>/dev/null)
-RUN_TESTS := $(ALONE) $(if $(NEXTEST),cargo nextest run --cargo-quiet --status-level fail,cargo test --quiet)
+# Neither builds examples, which clippy has checked. Only cargo runs the tests in documentation. `scripts/setup.sh .venv nextest`
+# installs cargo-nextest. CI does without: a process for each test takes more processor time, as no tests share a result.
+NEXTEST := $(or $(wildcard $(VENV)/bin/cargo-nextest),$(if $(shell cargo nextest --version 2>/dev/null),cargo))
+RUN_TESTS := $(ALONE) $(if $(NEXTEST),$(NEXTEST) nextest run --cargo-quiet --status-level fail,cargo test --quiet)
 RUST_TESTS = $(RUN_TESTS) --workspace --locked $(PLANTED) --tests
 
 # Property tests draw the same cases in each run; `make test SEED=7` draws different cases.

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Installs the programs and packages that Casemate needs. Without permission to install, prints the names of those that are
 # missing.
-# Usage: scripts/setup.sh VENV_DIRECTORY [studies | bench | fast | sqlite3 | hw | ecp5]
+# Usage: scripts/setup.sh VENV_DIRECTORY [studies | bench | fast | sqlite3 | hw | ecp5 | nextest]
 # `studies` adds the libraries of studies: 470 MB on disk.
 # `bench` adds the libraries for the comparison with other programs.
 # `fast` adds the tool that merges the compiler's profiles.
 # `sqlite3` adds this program.
 # `hw` adds the tools that lint, simulate, prove and synthesise the hardware: 300 MB.
 # `ecp5` adds the tool that places and routes the hardware in an FPGA.
+# `nextest` adds cargo-nextest, which runs the Rust tests of all programs in parallel: 35 MB.
 set -euo pipefail
 venv=$1
 
@@ -74,7 +75,7 @@ if [ "${2-}" = fast ] && ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-
 fi
 say "checking for maturin, which builds the package, in $venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
-if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ] || [ "${2-}" = studies ]; then
+if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ] || [ "${2-}" = studies ] || [ "${2-}" = nextest ]; then
     # The pins are the package's extra of this name; make builds the package itself.
     mapfile -t pins < <(sed -n "/^$2 = \[\$/,/^\]\$/s/^ *\"\(.*\)\",\$/\1/p" "$(dirname "$0")/../pyproject.toml")
     [ ${#pins[@]} -gt 0 ] || fail "pyproject.toml has no extra '$2'"
