@@ -63,6 +63,15 @@ def test_a_first_store_through_one_view_is_not_seen_too_early_in_another(
     run_right(build("first_stores"), shared, access)
 
 
+def test_stores_that_a_killed_process_had_not_sent_explain_later_loads(build: Build) -> None:
+    options = cm.RunOptions(check_values=True, limit="all", protection=False)
+    [record] = cm.run([build("killed_writer")], designs="none", options=options).records
+    assert str(record.configuration.workload.finish) == "exited=0"
+    values = record.checks.load_values
+    assert values
+    assert values.verdict in {"same", "other-order"}, values
+
+
 @pytest.mark.parametrize("kind", ["self", "read-only", "moved", "gathered", "child", "parent"])
 def test_loads_see_what_the_kernel_wrote_through_the_memory_file_of_a_process(build: Build, kind: str) -> None:
     run_right(build("process_memory"), kind)

@@ -11,12 +11,14 @@
 //! A copied process begins when its parent has reached the call that makes the copy (`deal/births.rs`).
 
 mod births;
+mod open;
 mod order;
 
 use crate::error::WorkloadError;
 use crate::source::{Origin, Source, Stretch, Supplier, Supply};
 use crate::stream::{Batch, Strand};
 use births::Births;
+use open::OpenStrands;
 use order::BatchOrder;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -33,6 +35,7 @@ pub const KEPT_WORDS_MAX: usize = 1 << 20;
 pub struct Dealer<S> {
     source: S,
     order: BatchOrder,
+    open: OpenStrands,
     births: Births,
     hands: Vec<VecDeque<(Arc<Batch>, Stretch)>>,
     kept_words: usize,
@@ -56,6 +59,7 @@ pub fn deal<S: Source>(source: S, cores: usize) -> (Rc<RefCell<Dealer<S>>>, Vec<
     let dealer = Dealer {
         source,
         order: BatchOrder::default(),
+        open: OpenStrands::default(),
         births: Births::new(cores),
         hands: vec![VecDeque::new(); cores],
         kept_words: 0,
@@ -79,6 +83,12 @@ impl<S: Source> Dealer<S> {
     pub fn waiting(&self) -> Vec<(Strand, u64)> {
         let batches = self.hands.iter().flatten().filter(|(batch, _)| !batch.words.is_empty());
         batches.map(|(batch, stretch)| (batch.strand, stretch.number)).collect()
+    }
+
+    /// Strands that a signal has ended, with the numbers of their last batches: the words after these batches are
+    /// missing from the recording. Empty as long as the recording goes on.
+    pub fn cut_short(&self) -> Vec<(Strand, u64)> {
+        if self.ended { self.open.all().collect() } else { Vec::new() }
     }
 
     /// Number of strands so far.
@@ -127,6 +137,7 @@ impl<S: Source> Dealer<S> {
     fn keep(&mut self, batch: Arc<Batch>) {
         let owner = self.core_of(batch.strand);
         let stretch = self.order.number(&batch);
+        self.open.keep(&batch, stretch.number);
         self.births.keep(&batch);
         self.progress += 1;
         if !batch.new_blocks.is_empty() && self.hands.len() > 1 {

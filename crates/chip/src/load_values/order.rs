@@ -187,8 +187,8 @@ impl LoadOrder {
         }
     }
 
-    /// Number of differences that the order of strands explains. A strand that a limit has stopped may have stored to any
-    /// line before the load, in the recording.
+    /// Number of differences that the order of strands explains. A strand that a limit has stopped, or
+    /// a signal has ended, may have stored to any line before the load.
     pub fn explained(&self, cut_off: &UnexecutedBatches) -> u64 {
         let waiting = self.lines.values().flat_map(|history| &history.unexplained);
         self.explained + waiting.filter(|difference| cut_off.may_explain(&difference.load)).count() as u64
