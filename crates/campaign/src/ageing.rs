@@ -94,7 +94,7 @@ fn one_write(
     {
         return Some(false_alarm(victim, fault));
     }
-    let reuse = victim.keystream_reuse().map(Finding::of);
+    let reuse = victim.memory().keystream_reuse().map(Finding::of);
     let read = if renewed || random.below(16) == 0 { group.clone() } else { line.0..line.0 + 1 };
     reuse.or_else(|| read.into_iter().find_map(|line| misread(victim, LineAddr(line))))
 }

@@ -122,7 +122,7 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
             fault
         }
     };
-    let reuse = victim.keystream_reuse().map(Finding::of);
+    let reuse = victim.memory().keystream_reuse().map(Finding::of);
     fault.map(|fault| false_alarm(victim, fault)).or(reuse)
 }
 
@@ -183,7 +183,7 @@ pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: PlantedBug) -> R
         if ciphertext(&victim) != before {
             report.renewals.push(write);
         }
-        report.pad_reuse = report.pad_reuse.or(victim.keystream_reuse().map(|_| write));
+        report.pad_reuse = report.pad_reuse.or(victim.memory().keystream_reuse().map(|_| write));
     }
     let reads_right = |line| victim.oracle().judge(line, &victim.read(line).0, None) == Verdict::Harmless;
     report.readable = victim.oracle().lines().into_iter().all(reads_right);

@@ -7,6 +7,7 @@
 
 use machine::dram::Kind;
 use protection::execution::{Functional, Untimed};
+use protection::ledger::Reuse;
 use protection::media::{Media, Shape};
 use protection::placement::DataSlot;
 use protection::probe::Crossing;
@@ -211,9 +212,25 @@ impl Tapped {
     /// Stops meddling; all writes that were held back arrive.
     pub fn let_go(&self) {
         self.tap.meddle(Meddling::Pass, None);
-        for (slot, content) in self.tap.held.borrow_mut().drain(..) {
-            self.memory.media.borrow_mut().store(self.tap.cell(slot), content);
+        for (slot, content) in self.tap.held.take() {
+            self.put(slot, content);
         }
+    }
+
+    /// Returns and forgets the plaintext that the last refused read had released to the core before its verdict, if any. This
+    /// plaintext is on the chip only.
+    pub fn take_refused(&self) -> Option<Line> {
+        self.memory.take_refused().map(|(_, plaintext)| plaintext.bytes)
+    }
+
+    /// First keystream that was used twice, if any.
+    pub fn keystream_reuse(&self) -> Option<Reuse> {
+        self.memory.ledger().reuse()
+    }
+
+    /// Reads a slot as software that uses no protection, such as a hypervisor with a separate mapping.
+    pub fn get(&self, slot: Slot) -> Untrusted {
+        self.memory.read(self.tap.cell(slot))
     }
 
     /// Writes a slot as software that uses no protection.
@@ -230,7 +247,7 @@ impl Untimed for Tapped {
     }
 
     fn read(&self, slot: Slot) -> Untrusted {
-        let stored = |slot| self.memory.read(self.tap.cell(slot));
+        let stored = |slot| self.get(slot);
         if let Some(heard) = &mut *self.tap.heard.borrow_mut() {
             heard.note(slot, Kind::Read, stored);
         }
@@ -239,14 +256,13 @@ impl Untimed for Tapped {
     }
 
     fn kept(&self, slot: Slot) -> Untrusted {
-        self.memory.read(self.tap.cell(slot))
+        self.get(slot)
     }
 
     fn write(&self, slot: Slot, role: Role, content: Untrusted) {
         self.memory.note_write(slot, role, &content);
         if let Some(heard) = &mut *self.tap.heard.borrow_mut() {
-            let other = |slot| self.memory.read(self.tap.cell(slot));
-            heard.note(slot, Kind::Write, |on_line| if on_line == slot { content } else { other(on_line) });
+            heard.note(slot, Kind::Write, |on_line| if on_line == slot { content } else { self.get(on_line) });
         }
         self.tap.follow(slot, Kind::Write, content);
         self.tap.hand_on(slot, content, |slot, content| self.put(slot, content));

@@ -19,11 +19,10 @@ mod tests;
 
 use crate::bus::{Bus, Map, Recording, SlotMap};
 use crate::oracle::{Oracle, ReadResult};
-use crate::tap::{Tap, Tapped};
+use crate::tap::Tapped;
 use protection::counter::Age;
 use protection::design::{DataLines, Parts, Point, Seeds, TreeKind};
-use protection::execution::{Untimed, run_now};
-use protection::ledger::Reuse;
+use protection::execution::run_now;
 use protection::media::Media;
 use protection::moving::{MovingCounts, MovingLines, SystemPort};
 use protection::ownership::Asker;
@@ -232,12 +231,6 @@ impl Victim {
         (ReadResult { released, words, reported: fault.is_some() }, fault)
     }
 
-    /// Returns and forgets the plaintext that the last refused read had released to the core before its verdict, if any. This
-    /// plaintext is on the chip only.
-    pub fn used_before_refusal(&self) -> Option<Line> {
-        self.memory.memory().take_refused().map(|(_, plaintext)| plaintext.bytes)
-    }
-
     /// Empties the metadata caches and returns the reported fault, if any.
     pub fn flush(&self) -> Option<Fault> {
         run_now(self.scheme.flush(&self.memory));
@@ -307,24 +300,9 @@ impl Victim {
         Victim { oracle: self.oracle.clone(), starts, ..fresh }
     }
 
-    /// The tap on the bus.
-    pub fn tap(&self) -> &Tap {
-        self.memory.tap()
-    }
-
-    /// Stops the tap from meddling with writes; writes that it held back arrive.
-    pub fn let_go(&self) {
-        self.memory.let_go();
-    }
-
-    /// Reads a slot as software that the design does not protect, such as a hypervisor with a separate mapping.
-    pub fn unprotected_read(&self, slot: Slot) -> Untrusted {
-        self.memory.read(slot)
-    }
-
-    /// Writes a slot as software that the design does not protect.
-    pub fn unprotected_write(&self, slot: Slot, content: Untrusted) {
-        self.memory.put(slot, content);
+    /// Memory of the victim, behind its tap.
+    pub fn memory(&self) -> &Tapped {
+        &self.memory
     }
 
     /// Parts with which the victim runs: those of the design, possibly with tiny caches.
@@ -367,11 +345,6 @@ impl Victim {
         let note = |line| moved.borrow_mut().note(line, moving.for_judge().slot_of(line));
         self.oracle.lines().into_iter().for_each(note);
         Map::with_moved(layout, moved)
-    }
-
-    /// First keystream that was used twice, if any.
-    pub fn keystream_reuse(&self) -> Option<Reuse> {
-        self.memory.memory().ledger().reuse()
     }
 
     /// Gives an attacker access to the memory while no access is under way.

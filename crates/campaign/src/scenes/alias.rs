@@ -21,7 +21,7 @@ const FOUND: &str = "found by a check at power-on";
 /// The module reports twice its size: the upper half are ghosts of the lower.
 fn badram(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = line_in_memory(&mut stage);
-    stage.victim.tap().connect(Alias::Ghost);
+    stage.victim.memory().tap().connect(Alias::Ghost);
     let found = check_at_power_on(&stage, target);
     if found && stage.alias_check {
         return Some(Ended::new(Verdict::Detected, target).counting(FOUND, 1));
@@ -29,11 +29,11 @@ fn badram(mut stage: SceneInput<'_>) -> Option<Ended> {
     let recorded = stage.victim.attacked(|bus| bus.record());
     let ghosts: Vec<(Slot, Untrusted)> = recorded
         .slots()
-        .map(|(slot, _)| stage.victim.tap().ghost(slot))
-        .map(|ghost| (ghost, stage.victim.unprotected_read(ghost)))
+        .map(|(slot, _)| stage.victim.memory().tap().ghost(slot))
+        .map(|ghost| (ghost, stage.victim.memory().get(ghost)))
         .collect();
     let quiet = stage.writes_through(target);
-    ghosts.iter().for_each(|(ghost, content)| stage.victim.unprotected_write(*ghost, *content));
+    ghosts.iter().for_each(|(ghost, content)| stage.victim.memory().put(*ghost, *content));
     Some(judged(&stage, target, quiet, found))
 }
 
@@ -47,11 +47,11 @@ fn battering_ram(mut stage: SceneInput<'_>) -> Option<Ended> {
     let recorded: Recording = stage.victim.attacked(|bus| bus.record());
     // The other cells begin as copies, so that the victim observes no change when it is diverted.
     recorded.slots().for_each(|(slot, content)| {
-        stage.victim.unprotected_write(stage.victim.tap().ghost(slot), content);
+        stage.victim.memory().put(stage.victim.memory().tap().ghost(slot), content);
     });
-    stage.victim.tap().connect(Alias::Diverted);
+    stage.victim.memory().tap().connect(Alias::Diverted);
     let quiet = stage.writes_through(target);
-    stage.victim.tap().connect(Alias::None);
+    stage.victim.memory().tap().connect(Alias::None);
     Some(judged(&stage, target, quiet, found))
 }
 
@@ -66,12 +66,12 @@ fn line_in_memory(stage: &mut SceneInput<'_>) -> LineAddr {
 /// content is restored.
 fn check_at_power_on(stage: &SceneInput<'_>, line: LineAddr) -> bool {
     let slot = stage.victim.data_slot(line);
-    let ghost = stage.victim.tap().ghost(slot);
-    let before = stage.victim.unprotected_read(slot);
+    let ghost = stage.victim.memory().tap().ghost(slot);
+    let before = stage.victim.memory().get(slot);
     let pattern = Untrusted::with(before.examine().map(|byte| !byte), before.spare_bits());
-    stage.victim.unprotected_write(slot, pattern);
-    let found = stage.victim.unprotected_read(ghost) == pattern;
-    stage.victim.unprotected_write(slot, before);
+    stage.victim.memory().put(slot, pattern);
+    let found = stage.victim.memory().get(ghost) == pattern;
+    stage.victim.memory().put(slot, before);
     found
 }
 

@@ -125,7 +125,7 @@ impl Splice<'_> {
         victim.write(target, new);
         victim.flush();
         let worst = first.max(self.strike(&victim, false)).max(self.judge(&victim, self.from.0, None));
-        End::from(worst).leaking(victim.keystream_reuse().is_some())
+        End::from(worst).leaking(victim.memory().keystream_reuse().is_some())
     }
 
     /// Copies the chunk and lets the victim read, unless the line would then equal an earlier version: that is a replay.

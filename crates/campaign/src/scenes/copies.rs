@@ -47,7 +47,7 @@ fn crossed_replies(mut stage: SceneInput<'_>) -> Option<Ended> {
     }
     stage.victim.give_lines_up();
     let slot = |line| stage.victim.map().slot_bytes(Structure::Data, line).map(|(slot, _)| slot);
-    stage.victim.tap().connect(Alias::Crossed(slot(target)?, slot(other)?));
+    stage.victim.memory().tap().connect(Alias::Crossed(slot(target)?, slot(other)?));
     let oracle = stage.victim.oracle();
     let judge = |(core, line, answered)| {
         oracle.judge(line, &stage.victim.read_from(core, line).0, oracle.wished_bytes(line, Wish::ContentOf(answered)))

@@ -152,7 +152,7 @@ impl SceneInput<'_> {
 
     /// Returns true if keystream was used twice: the difference of the two texts is then as good as known.
     fn reuses_keystream(&self) -> bool {
-        self.victim.keystream_reuse().is_some()
+        self.victim.memory().keystream_reuse().is_some()
     }
 
     /// Returns the end for a victim that stops at a report. A leak before the report remains a leak.

@@ -32,9 +32,9 @@ fn use_before_verify(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let (slot, bit) = any_bit(&mut stage, target)?;
     stage.victim.attacked(|bus| bus.flip(slot, bit));
-    stage.victim.used_before_refusal();
+    stage.victim.memory().take_refused();
     let (answer, _) = stage.victim.read(target);
-    let used = stage.victim.used_before_refusal();
+    let used = stage.victim.memory().take_refused();
     let early = answer.reported && (answer.released.is_some() || used.is_some());
     let followed = answer.released.or(used).filter(|_| early).map(|bytes| {
         let word = bytes[..8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));

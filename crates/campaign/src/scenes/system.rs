@@ -70,11 +70,11 @@ fn slots_of(handler: &Handler<'_>, name: NodeName) -> Vec<Slot> {
 }
 
 pub(super) fn image(victim: &Victim, slots: &[Slot]) -> Image {
-    slots.iter().map(|slot| (*slot, victim.unprotected_read(*slot))).collect()
+    slots.iter().map(|slot| (*slot, victim.memory().get(*slot))).collect()
 }
 
 pub(super) fn put(victim: &Victim, image: &Image) {
-    image.iter().for_each(|(slot, content)| victim.unprotected_write(*slot, *content));
+    image.iter().for_each(|(slot, content)| victim.memory().put(*slot, *content));
 }
 
 /// The process reads a line of a page without its record on the chip, under a malicious operating system. `honest` is the memory before
@@ -134,7 +134,7 @@ fn wrong_node(mut stage: SceneInput<'_>) -> Option<Ended> {
         0 => bytes[stage.random.below(40) as usize] ^= 1 << stage.random.below(8),
         _ => bytes = stage.random.line(),
     }
-    stage.victim.unprotected_write(slot, bytes.into());
+    stage.victim.memory().put(slot, bytes.into());
     judged(&stage, target, &honest, |handler| walk(handler, handler.record(), |_| None))
 }
 
@@ -236,7 +236,7 @@ fn wrong_address(mut stage: SceneInput<'_>) -> Option<Ended> {
         0 => data,
         1 => {
             for (offset, slot) in slots_of(&handler, name).into_iter().enumerate() {
-                stage.victim.unprotected_write(Slot(copied.0 + offset as u64), other.unprotected_read(slot));
+                stage.victim.memory().put(Slot(copied.0 + offset as u64), other.memory().get(slot));
             }
             copied
         }

@@ -25,7 +25,7 @@ fn drop_write(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let quiet = stage.writes_through(target);
     let only = any_slot(&mut stage, target);
-    stage.victim.tap().meddle(Meddling::Drop, only);
+    stage.victim.memory().tap().meddle(Meddling::Drop, only);
     let quiet = quiet & stage.writes_through(target);
     Some(judged(&stage, target, quiet))
 }
@@ -41,7 +41,7 @@ fn duplicate_write(stage: SceneInput<'_>) -> Option<Ended> {
 fn reorder_writes(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let only = any_slot(&mut stage, target);
-    stage.victim.tap().meddle(Meddling::Reorder, only);
+    stage.victim.memory().tap().meddle(Meddling::Reorder, only);
     let quiet = stage.writes_through(target) & stage.writes_through(target);
     Some(judged(&stage, target, quiet))
 }
@@ -50,9 +50,9 @@ fn reorder_writes(mut stage: SceneInput<'_>) -> Option<Ended> {
 fn meddled_once(mut stage: SceneInput<'_>, meddling: Meddling) -> Option<Ended> {
     let target = stage.any_line();
     let only = any_slot(&mut stage, target);
-    stage.victim.tap().meddle(meddling, only);
+    stage.victim.memory().tap().meddle(meddling, only);
     let first = stage.writes_through(target);
-    stage.victim.tap().meddle(Meddling::Pass, None);
+    stage.victim.memory().tap().meddle(Meddling::Pass, None);
     let quiet = first & stage.writes_through(target);
     Some(judged(&stage, target, quiet))
 }
@@ -74,7 +74,7 @@ fn any_slot(stage: &mut SceneInput<'_>, line: LineAddr) -> Option<Slot> {
 }
 
 fn judged(stage: &SceneInput<'_>, target: LineAddr, quiet: bool) -> Ended {
-    stage.victim.let_go();
+    stage.victim.memory().let_go();
     let end = if quiet { stage.worst_read(target, Wish::None) } else { stage.reported() };
     Ended::new(end, target)
 }

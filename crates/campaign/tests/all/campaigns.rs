@@ -279,5 +279,5 @@ fn a_sabotaged_re_encryption_loses_the_page_but_reuses_no_pad() {
     for _ in 0..200 {
         victim.write(hot, &random.line());
     }
-    assert_eq!(victim.keystream_reuse(), None);
+    assert_eq!(victim.memory().keystream_reuse(), None);
 }

@@ -74,7 +74,7 @@ fn a_suspended_process_reads_its_lines_after_a_thousand_forced_permutations() {
     processor.unit().resume(buffer, &RegisterFile::default()).unwrap();
     handler.set_root(*processor.unit().root_of(Location::Running).unwrap());
     reads_right(&victim, &lines);
-    assert_eq!(victim.keystream_reuse(), None);
+    assert_eq!(victim.memory().keystream_reuse(), None);
 }
 
 #[test]

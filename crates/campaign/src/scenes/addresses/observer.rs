@@ -78,14 +78,14 @@ pub fn watch(victim: &mut Victim, steps: &[AccessStep]) -> Observed {
     let data_lines = victim.map().data_lines();
     let slots_per_tag = victim.parts().permutation.map_or(1, |permutation| permutation.slots_per_tag);
     let is_data = |crossed: &Crossed| crossed.slot.0 < data_lines;
-    victim.tap().follow_slots();
+    victim.memory().tap().follow_slots();
     for (step, access) in steps.iter().enumerate() {
         // An observer ignores all reports.
         match &access.text {
             Some(text) => drop(victim.write(access.line, text)),
             None => drop(victim.read(access.line)),
         }
-        let crossed: Vec<Crossed> = victim.tap().take_followed().into_iter().filter(is_data).collect();
+        let crossed: Vec<Crossed> = victim.memory().tap().take_followed().into_iter().filter(is_data).collect();
         observed.blocks.extend(crossed.iter().map(|crossed| first_block(&crossed.content)));
         observed.crossed.extend(&crossed);
         // A fill is the first read of an access, or the last. It reads as many slots as are under one tag; the first of them identifies

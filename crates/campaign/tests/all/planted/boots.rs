@@ -31,7 +31,7 @@ fn first_read_under_forged_counters(planted: PlantedBug) -> (bool, bool) {
     let (data, _) = victim.map().slot_bytes(Structure::Data, target).unwrap();
     let left = victim.attacked(|bus| bus.record()).get(data).is_some();
     victim.write(target, &[2; 64]);
-    (left, victim.keystream_reuse().is_some())
+    (left, victim.memory().keystream_reuse().is_some())
 }
 
 #[test]

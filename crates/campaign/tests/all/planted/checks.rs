@@ -199,7 +199,7 @@ fn zero_counters(design: &Design, planted: PlantedBug) -> Found {
         bus.write(slot, &[0; 64]);
     });
     let refused = victim.write(WRITTEN[0], &[200; 64]).is_some();
-    match (refused, victim.keystream_reuse()) {
+    match (refused, victim.memory().keystream_reuse()) {
         (true, None) => Found::Nothing,
         (_, reuse) => Found::Overflowed(Vec::new(), reuse.map(|_| 1)),
     }

@@ -116,7 +116,7 @@ fn exchanged_before_a_write(distance: u64, planted: PlantedBug) -> (bool, bool) 
         bus.write(slots[1], &content[0]);
     });
     let refused = victim.write(target, &[9; 64]).is_some();
-    (refused, victim.keystream_reuse().is_some())
+    (refused, victim.memory().keystream_reuse().is_some())
 }
 
 #[test]
