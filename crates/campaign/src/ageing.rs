@@ -42,7 +42,7 @@ pub fn ageing(parts: &Parts, age: Age, writes: u64, seed: u64, planted: PlantedB
     let lines = group_of(&victim, 0).end;
     let groups = [0..lines, lines..2 * lines];
     for group in &groups {
-        victim.age(LineAddr(group.start), age);
+        victim.machine().age(LineAddr(group.start), age);
     }
     let mut report = AgeingReport { writes: 0, refused: 0, renewals: 0, finding: None };
     while report.writes < writes && report.finding.is_none() {
@@ -90,7 +90,7 @@ fn one_write(
         None => {}
     }
     if random.below(50) == 0
-        && let Some(fault) = victim.flush()
+        && let Some(fault) = victim.machine().flush()
     {
         return Some(false_alarm(victim, fault));
     }

@@ -87,7 +87,7 @@ fn small_memory(design: &Design, planted: PlantedBug) -> Victim {
             victim.write(LineAddr(line), &random.line());
         }
     }
-    victim.flush();
+    victim.machine().flush();
     victim
 }
 
@@ -98,7 +98,8 @@ fn tag_with(victim: &Victim, slot: Slot) -> Option<Range<usize>> {
 }
 
 fn flip_each_bit(victim: &Victim, stored: &Recording, (slot, bits): (Slot, Range<usize>), row: &mut ExhaustiveRow) {
-    let unused = victim.unused_line_in(slot);
+    let is_unused = |line: &LineAddr| victim.oracle().current(*line).is_none();
+    let unused = victim.machine().line_moved_to(slot).filter(is_unused);
     for bit in bits {
         let affected = victim.attacked(|bus| {
             bus.flip(slot, bit);
@@ -110,7 +111,7 @@ fn flip_each_bit(victim: &Victim, stored: &Recording, (slot, bits): (Slot, Range
         *row.histogram.entry(ended).or_default() += 1;
         row.flips += 1;
         victim.attacked(|bus| stored.get(slot).into_iter().for_each(|content| bus.put(slot, content)));
-        victim.flush();
+        victim.machine().flush();
     }
 }
 

@@ -106,7 +106,7 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
         }
     };
     let fault = match random.below(100) {
-        0 => victim.flush(),
+        0 => victim.machine().flush(),
         1..50 => {
             let content = content(random);
             victim.write(line, &content)
@@ -216,11 +216,11 @@ fn full_page(
 ) -> Result<Victim, String> {
     let mut victim = Victim::blank(parts, seed, planted)?;
     if let Some(age) = age {
-        victim.age(HOT, age);
+        victim.machine().age(HOT, age);
     }
     for line in 0..LINES_PER_PAGE as u64 {
         victim.write(LineAddr(line), &random.line());
     }
-    victim.flush();
+    victim.machine().flush();
     Ok(victim)
 }

@@ -2,6 +2,7 @@
 //! repeat their mistakes.
 
 use crate::bus::flip;
+use crate::tap::ReadOutcome;
 use catalogue::Verdict;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -84,6 +85,15 @@ impl Oracle {
         }
     }
 
+    /// Returns the result of a read of `line`. Words that were released before their line was refused are no answer, unless they
+    /// are wrong.
+    pub fn result(&self, line: LineAddr, outcome: &ReadOutcome) -> ReadResult {
+        let wrong_first = outcome.first.filter(|(bytes, words)| !self.holds(line, bytes, *words));
+        let output = outcome.released.map(|bytes| (bytes, Words::ALL)).or(wrong_first);
+        let (released, words) = output.map_or((None, Words::NONE), |(bytes, words)| (Some(bytes), words));
+        ReadResult { released, words, reported: outcome.fault.is_some() }
+    }
+
     /// Judges the result of a read of `line`. If the chip released content, this content decides the verdict: a report
     /// is too late for bytes already released. A read with neither bytes nor a report is as bad as garbage: the core
     /// waits for ever.
@@ -163,6 +173,20 @@ mod tests {
         assert_eq!(judge(None, true, Wish::None), Verdict::Detected);
         assert_eq!(judge(Some(flipped), true, Wish::Flipped(8)), Verdict::Forged, "the report came too late");
         assert_eq!(judge(None, false, Wish::None), Verdict::Garbled, "silence is no answer");
+    }
+
+    #[test]
+    fn only_wrong_words_before_a_refusal_are_a_result() {
+        let mut oracle = Oracle::default();
+        oracle.note(LineAddr(3), &[1; 64]);
+        let result = |first: u8, released: Option<Line>| {
+            let first = Some(([first; 64], Words::with_bytes(0, 16)));
+            let result = oracle.result(LineAddr(3), &ReadOutcome { released, first, fault: None });
+            (result.released, result.words)
+        };
+        assert_eq!(result(1, None), (None, Words::NONE));
+        assert_eq!(result(2, None), (Some([2; 64]), Words::with_bytes(0, 16)));
+        assert_eq!(result(2, Some([3; 64])), (Some([3; 64]), Words::ALL));
     }
 
     #[test]

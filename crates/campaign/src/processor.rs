@@ -1,13 +1,14 @@
 //! A processor that runs the victim's process from hardware contexts: registers, keys and root leave with the context, and return with it.
 
 use crate::system::Handler;
-use crate::victim::Victim;
+use crate::victim::TappedMachine;
 use context::planted::PlantedContextBug;
 use context::{
     ContextConfig, ContextError, ContextUnit, InitialContext, InterruptFrame, Location, ProcessorKey, RegisterFile,
     RegisterSet, seal_initial,
 };
 use protection::design::ContextsDesign;
+use protection::moving::MovingLines;
 use units::LineAddr;
 use units::random::Random;
 
@@ -51,17 +52,17 @@ impl Processor {
         self.0.interrupt()
     }
 
-    /// Exports the context of a buffer. The victim's page chunks with locked lines are permuted first, which changes its
+    /// Exports the context of a buffer. The machine's page chunks with locked lines are permuted first, which changes its
     /// root.
     ///
     /// # Errors
     /// The same as for [`ContextUnit::export`].
-    pub fn let_out(&mut self, victim: &Victim, line: LineAddr, buffer: usize) -> Result<Vec<u8>, ContextError> {
-        victim.flush();
-        if let Some(handler) = Handler::of(victim, line) {
+    pub fn let_out(&mut self, machine: &TappedMachine, line: LineAddr, buffer: usize) -> Result<Vec<u8>, ContextError> {
+        machine.flush();
+        if let Some(handler) = Handler::of(machine, line) {
             self.0.set_root(Location::Buffer(buffer), handler.root())?;
         }
-        self.0.export(buffer, victim.chunks_with_locks())
+        self.0.export(buffer, machine.moving().map_or(0, MovingLines::chunks_with_locks))
     }
 
     /// Imports a context and continues its process. The processor enforces the root of this context from then on.

@@ -7,7 +7,7 @@
 //! The operating system owns all of memory. It is an actor that receives a [`Handler`]; an honest one is [`Handler::serve`].
 
 use crate::tap::Tapped;
-use crate::victim::Victim;
+use crate::victim::TappedMachine;
 use context::Root;
 use protection::execution::run_now;
 use protection::moving::SystemPort;
@@ -39,11 +39,10 @@ pub struct Handler<'a> {
 }
 
 impl<'a> Handler<'a> {
-    /// Creates a handler of a victim's exceptions for the page of this line; `None` if the operating system does not load its
+    /// Creates a handler of a machine's exceptions for the page of this line; `None` if the operating system does not load its
     /// records.
-    pub fn of(victim: &'a Victim, missed: LineAddr) -> Option<Handler<'a>> {
-        let (port, memory) = victim.system()?;
-        Some(Handler { port, memory, missed })
+    pub fn of(machine: &'a TappedMachine, missed: LineAddr) -> Option<Handler<'a>> {
+        Some(Handler { port: machine.moving()?.system()?, memory: machine.memory(), missed })
     }
 
     /// Returns the node of the missing record.

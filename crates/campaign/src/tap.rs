@@ -11,10 +11,10 @@ use protection::ledger::Reuse;
 use protection::media::{Media, Shape};
 use protection::placement::DataSlot;
 use protection::probe::Crossing;
-use protection::verbs::{Role, Slot, Untrusted};
+use protection::verbs::{Fault, Role, Slot, Untrusted};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use units::Line;
+use units::{Line, LineAddr, Words};
 
 /// Treatment of a write on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,6 +167,17 @@ impl Tap {
     }
 }
 
+/// Outcome of a read, as the core sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadOutcome {
+    /// Content of the line, if the chip released all of it.
+    pub released: Option<Line>,
+    /// The line with the words that the chip released first, if it then did not release the remaining words.
+    pub first: Option<(Line, Words)>,
+    /// Fault that the chip reported, if any.
+    pub fault: Option<Fault>,
+}
+
 /// A functional memory behind a tap.
 #[derive(Clone)]
 pub struct Tapped {
@@ -215,6 +226,25 @@ impl Tapped {
         for (slot, content) in self.tap.held.take() {
             self.put(slot, content);
         }
+    }
+
+    /// Returns and forgets the fault that the last access reported, if any.
+    pub fn take_fault(&self) -> Option<Fault> {
+        self.memory.take_fault()
+    }
+
+    /// Returns and forgets the outcome of the last access, a read of this line.
+    ///
+    /// # Panics
+    /// If another line was released.
+    pub fn take_outcome(&self, line: LineAddr) -> ReadOutcome {
+        let fault = self.memory.take_fault();
+        let first = self.memory.take_released_first().map(|(_, plaintext, words)| (plaintext.bytes, words));
+        let released = self.memory.take_released().map(|(released, plaintext)| {
+            assert_eq!(released, line, "another line was released than was requested");
+            plaintext.bytes
+        });
+        ReadOutcome { released, first, fault }
     }
 
     /// Returns and forgets the plaintext that the last refused read had released to the core before its verdict, if any. This
@@ -285,7 +315,6 @@ impl Untimed for Tapped {
 mod tests {
     use super::*;
     use protection::placement::Placement;
-    use units::LineAddr;
 
     #[test]
     fn the_initial_content_of_a_line_is_written_to_the_aliased_slot() {

@@ -13,26 +13,24 @@
 //!
 //! A past takes longer than most attacks, so a victim can be copied together with the state of its chip ([`Victim::twin`]).
 
+mod machine;
 mod past;
 #[cfg(test)]
 mod tests;
 
+pub use machine::TappedMachine;
+
 use crate::bus::{Bus, Map, Recording, SlotMap};
 use crate::oracle::{Oracle, ReadResult};
-use crate::tap::Tapped;
-use protection::counter::Age;
+use crate::tap::{ReadOutcome, Tapped};
 use protection::design::{DataLines, Parts, Point, Seeds, TreeKind};
-use protection::execution::run_now;
 use protection::media::Media;
-use protection::moving::{MovingCounts, MovingLines, SystemPort};
 use protection::ownership::Asker;
 use protection::planted::{Bug, PlantedBug};
-use protection::scheme::{DurableCaches, Scheme};
-use protection::speculation::{Speculation, SpeculationCounts};
 use protection::verbs::{Fault, Slot, Untrusted};
 use std::cell::RefCell;
 use std::rc::Rc;
-use units::{Bytes, Line, LineAddr, LineLength, WORDS_PER_LINE, Words};
+use units::{Bytes, Line, LineAddr, LineLength};
 
 /// Lines of data in a victim's memory: 16 MB, so that an 8-ary tree over pages of counters stores three levels below a root that
 /// is full.
@@ -60,8 +58,7 @@ pub fn memory_of(parts: &Parts, count: u64) -> DataLines {
 /// A memory in use, with its scheme and its past.
 pub struct Victim {
     parts: Parts,
-    scheme: Scheme,
-    memory: Tapped,
+    machine: TappedMachine,
     oracle: Oracle,
     recordings: Rc<[Recording]>,
     /// Slots of its lines, if they move.
@@ -89,17 +86,8 @@ impl Victim {
     pub fn booting(parts: &Parts, lines: &[LineAddr], seed: u64, planted: PlantedBug) -> Result<Victim, String> {
         let mut victim = Victim::of(parts, data_lines(parts), seed.into(), planted, Some(seed))?;
         lines.iter().for_each(|line| victim.learn(*line));
-        victim.begin_ordered(lines);
+        victim.machine.begin_ordered(lines.iter().filter_map(|line| victim.oracle.current(*line)));
         Ok(victim)
-    }
-
-    /// Begins as if the chip had written these lines while some of their words were frequent. Has no effect on a design without
-    /// a table of frequent values.
-    fn begin_ordered(&mut self, lines: &[LineAddr]) {
-        let contents = lines.iter().filter_map(|line| self.oracle.current(*line));
-        let words = contents.zip(1..).map(|(content, word)| content.as_chunks().0[word % WORDS_PER_LINE]);
-        let values: Vec<(u64, u64)> = words.map(|word| (u64::from_le_bytes(word), 1)).collect();
-        self.scheme.begin_ordered(&values);
     }
 
     fn of(
@@ -109,13 +97,11 @@ impl Victim {
         planted: PlantedBug,
         start_up: Option<u64>,
     ) -> Result<Victim, String> {
-        let scheme = parts.build_with(memory_of(parts, data_lines), seeds, planted)?;
-        let memory = Tapped::new(scheme.layout().total_lines(), start_up);
+        let machine = TappedMachine::new(parts, memory_of(parts, data_lines), seeds, planted, start_up)?;
         Ok(Victim {
             parts: parts.clone(),
-            moved: scheme.moving().map(|_| RefCell::default()),
-            scheme,
-            memory,
+            moved: machine.moving().map(|_| RefCell::default()),
+            machine,
             oracle: Oracle::default(),
             recordings: Rc::default(),
             seed: seeds.keys,
@@ -125,14 +111,9 @@ impl Victim {
 
     /// Notifies the oracle of the start-up content of a line, if the line has one and the oracle does not know the line yet.
     pub fn learn(&mut self, line: LineAddr) {
-        if let (None, Some(content)) = (self.oracle.current(line), self.memory.memory().start_up_content(line)) {
-            self.oracle.note(line, &self.cut(&content));
+        if let (None, Some(content)) = (self.oracle.current(line), self.machine.start_up_content(line)) {
+            self.oracle.note(line, &content);
         }
-    }
-
-    /// Cuts a content to the length of a line.
-    fn cut(&self, content: &Line) -> Line {
-        self.scheme.layout().shape().length.cut(*content)
     }
 
     /// Like [`Victim::blank`], for parts that fit together.
@@ -156,8 +137,7 @@ impl Victim {
     pub fn twin(&self) -> Victim {
         Victim {
             parts: self.parts.clone(),
-            scheme: self.scheme.twin(),
-            memory: self.memory.clone(),
+            machine: self.machine.twin(),
             oracle: self.oracle.clone(),
             recordings: self.recordings.clone(),
             moved: self.moved.clone(),
@@ -166,17 +146,11 @@ impl Victim {
         }
     }
 
-    /// Advances the counters of a line and of its group to this age. No line of the group may have been written yet.
-    pub fn age(&self, line: LineAddr, age: Age) {
-        run_now(self.scheme.age(&self.memory, line, age));
-    }
-
     /// Writes a line and returns the reported fault, if any. A write that was refused as exhausted did not happen. After any other
     /// fault the oracle holds the write in doubt.
     pub fn write(&mut self, line: LineAddr, content: &Line) -> Option<Fault> {
-        let content = &self.cut(content);
-        run_now(self.scheme.write(&self.memory, line, content));
-        let fault = self.memory.memory().take_fault();
+        let content = &self.machine.cut(content);
+        let fault = self.machine.write(line, content);
         match fault {
             Some(Fault::Exhausted(_)) => {}
             Some(_) => self.oracle.note_in_doubt(line, content),
@@ -193,83 +167,23 @@ impl Victim {
     /// Reads a line on some core; returns the released content and the reported fault. The core's L2 begins the read if the design
     /// lets L2s do so.
     pub fn read_from(&self, core: usize, line: LineAddr) -> (ReadResult, Option<Fault>) {
-        run_now(self.scheme.read_by(&self.memory, line, core));
-        self.answer(line)
-    }
-
-    /// Assigns the page of a line to an owner, as the hypervisor does.
-    pub fn assign(&self, line: LineAddr, to: Asker) {
-        run_now(self.scheme.assign(&self.memory, line, to));
-    }
-
-    /// Writes a line as `asker`, through the controller, and returns the reported fault, if any. The oracle does not record the
-    /// write.
-    pub fn write_as(&self, line: LineAddr, content: &Line, asker: Asker) -> Option<Fault> {
-        run_now(self.scheme.write_as(&self.memory, line, content, asker));
-        self.memory.memory().take_fault()
+        self.answer(line, self.machine.read(line, core))
     }
 
     /// Reads a line as `asker`, through the controller; returns the released content and the reported fault.
     pub fn read_as(&self, line: LineAddr, asker: Asker) -> (ReadResult, Option<Fault>) {
-        run_now(self.scheme.read_as(&self.memory, line, asker));
-        self.answer(line)
+        self.answer(line, self.machine.read_as(line, asker))
     }
 
-    /// Collects the outcome of a read.
-    fn answer(&self, line: LineAddr) -> (ReadResult, Option<Fault>) {
-        let fault = self.memory.memory().take_fault();
-        let first = self.memory.memory().take_released_first();
-        let released = self.memory.memory().take_released().map(|(released, plaintext)| {
-            assert_eq!(released, line, "another line was released than was requested");
-            plaintext.bytes
-        });
-        // Words that were released before their line was refused are no answer, unless they are wrong.
-        let wrong_first = first.filter(|(_, plaintext, words)| !self.oracle.holds(line, &plaintext.bytes, *words));
-        let all = released.map(|bytes| (bytes, Words::ALL));
-        let output = all.or(wrong_first.map(|(_, plaintext, words)| (plaintext.bytes, words)));
-        let (released, words) = output.map_or((None, Words::NONE), |(bytes, words)| (Some(bytes), words));
-        (ReadResult { released, words, reported: fault.is_some() }, fault)
+    /// Compares the outcome of a read with the oracle.
+    fn answer(&self, line: LineAddr, outcome: ReadOutcome) -> (ReadResult, Option<Fault>) {
+        (self.oracle.result(line, &outcome), outcome.fault)
     }
 
-    /// Empties the metadata caches and returns the reported fault, if any.
-    pub fn flush(&self) -> Option<Fault> {
-        run_now(self.scheme.flush(&self.memory));
-        self.memory.memory().take_fault()
-    }
-
-    /// Returns the port of the operating system and its memory, if the operating system loads records.
-    pub fn system(&self) -> Option<(SystemPort<'_>, &Tapped)> {
-        Some((self.scheme.moving()?.system()?, &self.memory))
-    }
-
-    /// Number of page chunks with lines locked on the chip, if lines move.
-    pub fn chunks_with_locks(&self) -> usize {
-        self.scheme.moving().map_or(0, MovingLines::chunks_with_locks)
-    }
-
-    /// Permutes the page chunk of a line, as a fill of another process does.
-    pub fn permute_chunk_of(&self, line: LineAddr) -> Option<Fault> {
-        run_now(self.scheme.moving()?.permute_chunk_of(&self.memory, line));
-        self.memory.memory().take_fault()
-    }
-
-    /// Evicts the lines that the chip has locked, if lines move.
-    pub fn give_lines_up(&self) {
-        if self.scheme.moving().is_some() {
-            self.flush();
-        }
-    }
-
-    /// Counters of the moving lines, if lines move.
-    pub fn moved(&self) -> Option<MovingCounts> {
-        self.scheme.moving().map(MovingLines::counted)
-    }
-
-    /// Cuts the power: the battery of durable caches does its work. A victim's stores go to memory at once, so that only metadata
-    /// and the root remain for the battery.
+    /// Cuts the power: the battery of durable caches does its work.
     pub fn loses_power(&self) {
         if self.parts.persistence.point == Point::Caches {
-            run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory, Vec::new()));
+            self.machine.drain_on_battery();
         }
     }
 
@@ -290,19 +204,18 @@ impl Victim {
         let starts = if keeps_keys { self.starts + 1 } else { 0 };
         let seeds = if keeps_keys { Seeds::started_again(self.seed, starts) } else { seed.into() };
         let fresh = Victim::checked_blank(parts, seeds, planted);
-        if keeps_keys {
-            fresh.memory.memory().carry(self.memory.memory().ledger().clone());
-        }
-        image.into_iter().for_each(|(slot, content)| fresh.memory.put(slot, content));
-        let registers = self.memory.memory().registers();
-        fresh.memory.memory().go_on_with(registers.clone());
-        run_now(fresh.scheme.recover(&fresh.memory, &registers));
+        fresh.machine.recover(&self.machine, keeps_keys, image);
         Victim { oracle: self.oracle.clone(), starts, ..fresh }
+    }
+
+    /// Machine of the victim: its scheme and its memory.
+    pub fn machine(&self) -> &TappedMachine {
+        &self.machine
     }
 
     /// Memory of the victim, behind its tap.
     pub fn memory(&self) -> &Tapped {
-        &self.memory
+        self.machine.memory()
     }
 
     /// Parts with which the victim runs: those of the design, possibly with tiny caches.
@@ -315,42 +228,24 @@ impl Victim {
         &self.oracle
     }
 
-    /// Counters of the speculation on the content of lines, if the design speculates.
-    pub fn speculated(&self) -> Option<SpeculationCounts> {
-        self.scheme.cryptography().speculation().map(Speculation::counted)
-    }
-
-    /// Computes no more matches from the next line on: the permutation decides which candidates match, as in most of a timed run.
-    pub fn ask_the_permutation(&self) {
-        if let Some(speculation) = self.scheme.cryptography().speculation() {
-            speculation.compute_one_in(u64::MAX);
-        }
-    }
-
-    /// The slot of a line of data.
-    pub fn data_slot(&self, line: LineAddr) -> Slot {
-        self.map().data_slot(line)
-    }
-
-    /// Returns the line in a slot of moving lines, if no program has used the line.
-    pub fn unused_line_in(&self, slot: Slot) -> Option<LineAddr> {
-        let moving = self.scheme.moving().filter(|_| slot.0 < self.scheme.layout().data_lines())?;
-        Some(moving.for_judge().line_in(slot)).filter(|line| self.oracle.current(*line).is_none())
-    }
-
     /// Current map of the memory.
     pub fn map(&self) -> Map<'_> {
-        let layout = self.scheme.layout();
-        let (Some(moving), Some(moved)) = (self.scheme.moving(), &self.moved) else { return Map::new(layout) };
-        let note = |line| moved.borrow_mut().note(line, moving.for_judge().slot_of(line));
-        self.oracle.lines().into_iter().for_each(note);
+        let layout = self.machine.layout();
+        let (Some(moving), Some(moved)) = (self.machine.moving(), &self.moved) else { return Map::new(layout) };
+        for line in self.oracle.lines() {
+            let slot = moving.for_judge().slot_of(line);
+            moved.borrow_mut().note(line, slot);
+        }
         Map::with_moved(layout, moved)
     }
 
-    /// Gives an attacker access to the memory while no access is under way.
+    /// Gives an attacker access to the memory while no access is under way: the memory is borrowed until the attack ends.
+    ///
+    /// # Panics
+    /// If the victim accesses its memory during the attack.
     pub fn attacked<R>(&self, attack: impl FnOnce(&mut Bus<'_>) -> R) -> R {
         let (lines, map) = (self.oracle.lines(), self.map());
-        let media: &mut Media = &mut self.memory.media().borrow_mut();
+        let media: &mut Media = &mut self.memory().media().borrow_mut();
         attack(&mut Bus::new(media, map, &lines, &self.recordings))
     }
 }

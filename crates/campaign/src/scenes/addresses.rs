@@ -21,7 +21,7 @@ use machine::cache::Replacement;
 use machine::llc::{Inclusion, Llc, WayReservation};
 use observer::{AccessStep, Strategy, UsedLines, resemblances, strategies, watch};
 use protection::design::{Parts, Seeds};
-use protection::moving::{LINES_PER_PAGE_CHUNK, SmallCache};
+use protection::moving::{LINES_PER_PAGE_CHUNK, MovingLines, SmallCache};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use units::random::Random;
@@ -119,10 +119,11 @@ fn on_used_pages(
     let mut guesses = Guesses::new();
     let (mut fills, mut with_eight) = (0, 0);
     for _ in 0..GAMES {
-        victim.flush();
-        let before = victim.moved().unwrap_or_default();
+        victim.machine().flush();
+        let counted = |victim: &Victim| victim.machine().moving().map(MovingLines::counted).unwrap_or_default();
+        let before = counted(&victim);
         play_game(&mut victim, (first, &UsedLines::All), (&mut stage.random, strategies(with_data)), &mut guesses);
-        let done = victim.moved().unwrap_or_default() - before;
+        let done = counted(&victim) - before;
         fills += done.fills;
         with_eight += u64::from(done.permutations >= 8);
     }
@@ -161,7 +162,7 @@ fn on_pages_used_in_part(stage: &mut SceneInput<'_>, parts: &Parts) -> Option<Gu
         for line in &stored {
             victim.write(*line, &stage.random.line());
         }
-        victim.flush();
+        victim.machine().flush();
         let used = UsedLines::These(stored);
         play_game(&mut victim, (first, &used), (&mut stage.random, strategies(true)), &mut guesses);
     }
@@ -185,7 +186,7 @@ fn with_earlier_start(stage: &mut SceneInput<'_>, parts: &Parts, with_data: bool
         for (line, text) in &image {
             victim.write(*line, text);
         }
-        victim.flush();
+        victim.machine().flush();
         Some(watch(&mut victim, &sequences[program]))
     };
     let recorded = [start(0)?, start(1)?];

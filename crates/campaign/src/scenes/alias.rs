@@ -65,7 +65,7 @@ fn line_in_memory(stage: &mut SceneInput<'_>) -> LineAddr {
 /// Returns true if a write to an address appears at its ghost. Firmware would try this before memory is in use. The old
 /// content is restored.
 fn check_at_power_on(stage: &SceneInput<'_>, line: LineAddr) -> bool {
-    let slot = stage.victim.data_slot(line);
+    let slot = stage.victim.map().data_slot(line);
     let ghost = stage.victim.memory().tap().ghost(slot);
     let before = stage.victim.memory().get(slot);
     let pattern = Untrusted::with(before.examine().map(|byte| !byte), before.spare_bits());

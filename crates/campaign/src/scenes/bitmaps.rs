@@ -38,10 +38,10 @@ fn strike(mut stage: SceneInput<'_>, strike: impl Fn(&mut Bus<'_>, Slot, &mut Ra
     }
     let (one, other) = (stage.random.word(), stage.random.word());
     stage.victim.write(target, &alternating(frequent, one));
-    stage.victim.flush();
+    stage.victim.machine().flush();
     let before = stage.victim.attacked(|bus| bus.read(slot));
     stage.victim.write(target, &alternating(other, frequent));
-    stage.victim.flush();
+    stage.victim.machine().flush();
     let mut random = stage.random.clone();
     stage.victim.attacked(|bus| strike(bus, slot, &mut random, before));
     stage.random = random;

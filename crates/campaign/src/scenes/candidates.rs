@@ -75,7 +75,7 @@ fn candidate_splice(mut stage: SceneInput<'_>) -> Option<Ended> {
         for line in [donor, target] {
             stage.victim.write(line, &frequent::line_of(&values, &mut stage.random));
         }
-        stage.victim.flush();
+        stage.victim.machine().flush();
         let content = |line| stage.victim.oracle().current(line).copied();
         moments.push((stage.victim.attacked(|bus| bus.record()), content(target)?, content(donor)?));
     }
@@ -106,10 +106,10 @@ fn candidate_splice(mut stage: SceneInput<'_>) -> Option<Ended> {
 impl SceneInput<'_> {
     /// Counts the chunks of a line that match candidates now.
     fn hits_of(&self, line: LineAddr) -> u64 {
-        let hits = || self.victim.speculated().map_or(0, |counted| counted.chunks.hits);
+        let hits = || self.victim.machine().speculation().map_or(0, |speculation| speculation.counted().chunks.hits);
         let before = hits();
         self.victim.read(line);
-        self.victim.flush();
+        self.victim.machine().flush();
         hits() - before
     }
 }
@@ -120,10 +120,10 @@ impl Splice<'_> {
         let target = self.to.0;
         let counters = victim.attacked(|bus| bus.read_structure(Structure::Counter, target));
         let first = self.strike(&victim, self.origin == TimeWithCounters);
-        victim.flush();
+        victim.machine().flush();
         victim.attacked(|bus| put_back(bus, target, counters.as_ref()));
         victim.write(target, new);
-        victim.flush();
+        victim.machine().flush();
         let worst = first.max(self.strike(&victim, false)).max(self.judge(&victim, self.from.0, None));
         End::from(worst).leaking(victim.memory().keystream_reuse().is_some())
     }

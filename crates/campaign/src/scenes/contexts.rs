@@ -25,7 +25,7 @@ type Act = fn(&mut SceneInput<'_>, &mut Processor, LineAddr) -> Option<End>;
 /// Runs an attack on a processor, if the design has an operating system that could attack and lets contexts leave the chip.
 fn played(mut stage: SceneInput<'_>, planted: PlantedContextBug, act: Act) -> Option<Ended> {
     let target = stage.any_line();
-    Handler::of(&stage.victim, target)?;
+    Handler::of(stage.victim.machine(), target)?;
     let contexts = stage.parts.permutation?.contexts.filter(|contexts| contexts.outside > 0)?;
     let processor = Processor::boot(contexts, stage.seed, planted);
     let end = processor.ok().and_then(|mut processor| act(&mut stage, &mut processor, target));
@@ -34,19 +34,19 @@ fn played(mut stage: SceneInput<'_>, planted: PlantedContextBug, act: Act) -> Op
 
 /// Starts the process and returns its registers.
 fn start(stage: &mut SceneInput<'_>, processor: &mut Processor, target: LineAddr) -> Option<RegisterFile> {
-    processor.start(&Handler::of(&stage.victim, target)?, &mut stage.random).ok()
+    processor.start(&Handler::of(stage.victim.machine(), target)?, &mut stage.random).ok()
 }
 
 /// Interrupts the process, exports its context and returns the bytes.
 fn let_out(stage: &SceneInput<'_>, processor: &mut Processor, target: LineAddr) -> Option<Vec<u8>> {
-    let handler = Handler::of(&stage.victim, target)?;
+    let handler = Handler::of(stage.victim.machine(), target)?;
     let frame = processor.interrupt(&handler, RegisterSet::NONE).ok()?;
-    processor.let_out(&stage.victim, target, frame.buffer).ok()
+    processor.let_out(stage.victim.machine(), target, frame.buffer).ok()
 }
 
 /// Imports a context; returns true if the processor accepts it.
 fn comes_back(stage: &SceneInput<'_>, processor: &mut Processor, target: LineAddr, exported: &[u8]) -> bool {
-    Handler::of(&stage.victim, target).is_some_and(|handler| processor.bring_back(&handler, exported).is_ok())
+    Handler::of(stage.victim.machine(), target).is_some_and(|handler| processor.bring_back(&handler, exported).is_ok())
 }
 
 /// Continues the process under an honest operating system; returns the end.
@@ -57,8 +57,8 @@ fn goes_on(stage: &SceneInput<'_>, target: LineAddr, honest: &Image) -> Option<E
 fn spy(stage: &mut SceneInput<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
     let registers = start(stage, processor, target)?;
     let visible = RegisterSet::from_bits(stage.random.word());
-    let frame = processor.interrupt(&Handler::of(&stage.victim, target)?, visible).ok()?;
-    let exported = processor.let_out(&stage.victim, target, frame.buffer).ok()?;
+    let frame = processor.interrupt(&Handler::of(stage.victim.machine(), target)?, visible).ok()?;
+    let exported = processor.let_out(stage.victim.machine(), target, frame.buffer).ok()?;
     let seen = [&frame.registers.as_bytes()[..], &exported].concat();
     let hidden = Register::all().filter(|register| !visible.contains(*register));
     let mut words = hidden.flat_map(|register| registers.get(register).chunks(8));
@@ -115,7 +115,7 @@ fn swap(stage: &mut SceneInput<'_>, processor: &mut Processor, target: LineAddr)
     // Another process has written the same page under other keys.
     let mut other = stage.blank(stage.seed ^ 1);
     other.write(target, &stage.random.line());
-    other.flush();
+    other.machine().flush();
     let page = whole_page(&stage.victim, target)?;
     let slots: Vec<_> = page.iter().map(|(slot, _)| *slot).collect();
     put(&stage.victim, &image(&other, &slots));

@@ -45,7 +45,7 @@ fn crossed_replies(mut stage: SceneInput<'_>) -> Option<Ended> {
     for (core, line, _) in reads {
         stage.victim.read_from(core, line);
     }
-    stage.victim.give_lines_up();
+    stage.victim.machine().give_lines_up();
     let slot = |line| stage.victim.map().slot_bytes(Structure::Data, line).map(|(slot, _)| slot);
     stage.victim.memory().tap().connect(Alias::Crossed(slot(target)?, slot(other)?));
     let oracle = stage.victim.oracle();

@@ -36,7 +36,7 @@ fn ciphertext_histogram(mut stage: SceneInput<'_>) -> Option<Ended> {
         let content = if zeros { ZERO_LINE } else { frequent::line_of(&frequent::VALUES, &mut stage.random) };
         stage.victim.write(*line, &content);
     }
-    stage.victim.flush();
+    stage.victim.machine().flush();
     let image = image_of(&stage.victim, &lines);
     let (uneven, repeated) = (is_uneven(&image), repeated_words(&image));
     let verdict = if passes_for_random(&image) { Verdict::Hidden } else { Verdict::Leaked };

@@ -42,7 +42,7 @@ fn rollback_then_overflow(mut stage: SceneInput<'_>) -> Option<Ended> {
     let lines: Vec<LineAddr> = [0, 1, 2, 9, 40].map(|line| LineAddr(group + line)).into();
     let victim = Victim::booting(stage.victim.parts(), &lines, stage.seed, stage.planted).ok()?;
     stage.victim = victim;
-    stage.victim.age(lines[0], Age::BeforeRenewal);
+    stage.victim.machine().age(lines[0], Age::BeforeRenewal);
     let (target, hot) = (stage.random.pick(&lines)?, lines[stage.random.below(2) as usize]);
     let mut recordings = Vec::new();
     for _ in 0..2 {
@@ -50,11 +50,11 @@ fn rollback_then_overflow(mut stage: SceneInput<'_>) -> Option<Ended> {
         for line in &lines[..4] {
             stage.writes_or_reads(*line);
         }
-        stage.victim.flush();
+        stage.victim.machine().flush();
         recordings.push(stage.victim.attacked(|bus| bus.record()));
     }
     stage.writes_or_reads(target);
-    stage.victim.flush();
+    stage.victim.machine().flush();
     let recording = one_of(&mut stage.random, &recordings)?;
     bring_back(&mut stage, recording, target);
     Some(goes_on(stage, hot, 2 * WRITES_LEFT))
@@ -67,7 +67,7 @@ fn rollback_then_reboot(mut stage: SceneInput<'_>) -> Option<Ended> {
     for line in stage.victim.oracle().lines() {
         stage.victim.read(line);
     }
-    stage.victim.flush();
+    stage.victim.machine().flush();
     stage.victim.loses_power();
     bring_back_part(&mut stage, target)?;
     let image = stage.victim.attacked(|bus| bus.record());
@@ -92,7 +92,7 @@ fn forged_boot(mut stage: SceneInput<'_>) -> Option<Ended> {
     let before = stage.victim.attacked(|bus| bus.record());
     tamper_with_counter(&mut stage, target, later)?;
     let first = stage.judged_read(target);
-    stage.victim.flush();
+    stage.victim.machine().flush();
     let booted = stage.victim.attacked(|bus| bus.record());
     put_back(&stage, &before, &[Structure::Counter], target);
     let mut worst = first;
@@ -102,7 +102,7 @@ fn forged_boot(mut stage: SceneInput<'_>) -> Option<Ended> {
     }
     let moved = [Structure::Data, Structure::Tag, Structure::Counter];
     let parts = &moved[..1 + stage.random.below(moved.len() as u64) as usize];
-    stage.victim.flush();
+    stage.victim.machine().flush();
     put_back(&stage, &booted, parts, target);
     worst = worst.max(stage.judged_read(target));
     Some(ended(&mut stage, worst, target))
@@ -118,7 +118,7 @@ fn tampered_history(mut stage: SceneInput<'_>) -> Option<Ended> {
         let line = if stage.random.below(2) == 0 { target } else { stage.random.pick(&lines)? };
         match stage.random.below(8) {
             0 => {
-                stage.victim.flush();
+                stage.victim.machine().flush();
                 let attack = stage.random.pick(&STRIKES)?;
                 let mut random = Random::new(stage.random.word());
                 stage.victim.attacked(|bus| attacker::strike(attack, 0, bus, &mut random));
@@ -129,7 +129,7 @@ fn tampered_history(mut stage: SceneInput<'_>) -> Option<Ended> {
             }
             2 => recordings.push(stage.victim.attacked(|bus| bus.record())),
             3 => {
-                stage.victim.flush();
+                stage.victim.machine().flush();
             }
             4 | 5 => worst = worst.max(stage.judged_read(line)),
             _ => {
@@ -187,7 +187,7 @@ fn goes_on(mut stage: SceneInput<'_>, target: LineAddr, writes: u64) -> Ended {
 
 /// Ends a history: the victim reads all lines that it ever wrote.
 fn ended(stage: &mut SceneInput<'_>, worst: Verdict, target: LineAddr) -> Ended {
-    stage.victim.flush();
+    stage.victim.machine().flush();
     let last = stage.worst_read(target, crate::oracle::Wish::None);
     Ended::new(last.worst(worst.into()), target)
 }

@@ -127,7 +127,7 @@ fn dictionary(mut stage: SceneInput<'_>, look: Look) -> Ended {
 
 fn write_and_look(victim: &mut Victim, line: LineAddr, content: &Line, look: Look) -> VisibleLine {
     victim.write(line, content);
-    victim.flush();
+    victim.machine().flush();
     look(victim, line)
 }
 

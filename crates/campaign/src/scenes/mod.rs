@@ -138,7 +138,7 @@ impl SceneInput<'_> {
     /// Writes a line and evicts its metadata from the chip; returns true if neither was reported.
     fn writes_through(&mut self, line: LineAddr) -> bool {
         let content = self.random.line();
-        self.victim.write(line, &content).is_none() & self.victim.flush().is_none()
+        self.victim.write(line, &content).is_none() & self.victim.machine().flush().is_none()
     }
 
     /// Writes all lines of a page chunk that moves.
@@ -147,7 +147,7 @@ impl SceneInput<'_> {
             let content = self.random.line();
             self.victim.write(line, &content);
         }
-        self.victim.flush();
+        self.victim.machine().flush();
     }
 
     /// Returns true if keystream was used twice: the difference of the two texts is then as good as known.

@@ -56,7 +56,7 @@ fn forbidden_attack(mut stage: SceneInput<'_>) -> Option<Ended> {
 fn after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Victim {
     let mut victim = boot.twin();
     victim.write(target, content);
-    victim.flush();
+    victim.machine().flush();
     victim
 }
 

@@ -24,7 +24,7 @@ fn cross_key_splice(mut stage: SceneInput<'_>) -> Option<Ended> {
     for line in stage.victim.oracle().lines() {
         neighbour.write(line, &stage.random.line());
     }
-    neighbour.flush();
+    neighbour.machine().flush();
     let wish = neighbour.oracle().current(target).map_or(Wish::None, |content| Wish::Bytes(*content));
     let parts = [Structure::Data, Structure::Tag, Structure::Counter];
     let moved = &parts[..=stage.random.below(parts.len() as u64) as usize];

@@ -26,7 +26,7 @@ pub(super) const SCENES: Scenes = &[
 fn foreign_read(mut stage: SceneInput<'_>) -> Option<Ended> {
     let (target, asker) = other_owner(&mut stage)?;
     if stage.random.below(2) == 1 {
-        stage.victim.assign(target, asker);
+        stage.victim.machine().assign(target, asker);
     }
     Some(Ended::new(read_by(&stage, target, asker).0, target))
 }
@@ -35,8 +35,8 @@ fn foreign_read(mut stage: SceneInput<'_>) -> Option<Ended> {
 fn foreign_write(mut stage: SceneInput<'_>) -> Option<Ended> {
     let (target, asker) = other_owner(&mut stage)?;
     let forgery = stage.random.line();
-    let refused = stage.victim.write_as(target, &forgery, asker).map(judge_fault);
-    stage.victim.flush();
+    let refused = stage.victim.machine().write_as(target, &forgery, asker).map(judge_fault);
+    stage.victim.machine().flush();
     let read = stage.worst_read(target, Wish::Bytes(forgery));
     Some(Ended::new(refused.map_or(read, |refused| End::from(refused).worst(read)), target))
 }
@@ -46,7 +46,7 @@ fn remap_page(mut stage: SceneInput<'_>) -> Option<Ended> {
     let (target, _) = other_owner(&mut stage)?;
     let frame = page_elsewhere(&mut stage, target)?;
     if stage.random.below(2) == 1 {
-        stage.victim.assign(frame, Asker::of(Owner::TENANT, target));
+        stage.victim.machine().assign(frame, Asker::of(Owner::TENANT, target));
     }
     Some(Ended::new(remapped_read(&stage, target, frame), target))
 }
@@ -55,7 +55,7 @@ fn remap_page(mut stage: SceneInput<'_>) -> Option<Ended> {
 /// in designs with both.
 fn spoof_owner(mut stage: SceneInput<'_>) -> Option<Ended> {
     let (target, asker) = other_owner(&mut stage)?;
-    stage.victim.flush();
+    stage.victim.machine().flush();
     if stage.random.below(2) == 1 {
         return replayed_as_owner(stage, target, asker);
     }
@@ -87,7 +87,9 @@ fn replayed_as_owner(mut stage: SceneInput<'_>, target: LineAddr, asker: Asker) 
     let (read, old) = with_entry(&stage, target, asker, || read_by(&stage, target, asker))?;
     let quiet = stage.writes_through(target);
     let refused = match old {
-        Some(old) => with_entry(&stage, target, asker, || stage.victim.write_as(target, &old, asker))?.map(judge_fault),
+        Some(old) => {
+            with_entry(&stage, target, asker, || stage.victim.machine().write_as(target, &old, asker))?.map(judge_fault)
+        }
         None => None,
     };
     let after = if quiet { stage.worst_read(target, Wish::None) } else { stage.reported() };
@@ -103,7 +105,7 @@ fn with_entry<R>(stage: &SceneInput<'_>, line: LineAddr, asker: Asker, act: impl
     let entry = [u64::from(asker.owner.0), distance].map(u64::to_le_bytes).concat();
     stage.victim.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &entry));
     let done = act();
-    stage.victim.flush();
+    stage.victim.machine().flush();
     stage.victim.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &before[bytes]));
     Some(done)
 }

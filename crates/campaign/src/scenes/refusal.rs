@@ -40,7 +40,7 @@ fn use_before_verify(mut stage: SceneInput<'_>) -> Option<Ended> {
         let word = bytes[..8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
         stage.victim.read(LineAddr(word % DATA_LINES))
     });
-    let in_data = slot == stage.victim.data_slot(target);
+    let in_data = slot == stage.victim.map().data_slot(target);
     let wish = if in_data && bit < LINE_BYTES * 8 { Wish::Flipped(bit) } else { Wish::None };
     let wished = stage.victim.oracle().wished_bytes(target, wish);
     let verdict = stage.victim.oracle().judge(target, &answer, wished);
@@ -68,7 +68,7 @@ fn blinded_corruption(mut stage: SceneInput<'_>) -> Option<Ended> {
     let mut content = stage.random.line();
     content[WORD].fill(0);
     stage.victim.write(target, &content);
-    stage.victim.flush();
+    stage.victim.machine().flush();
     let bit = stage.random.below(WORD.len() as u64 * 8) as usize;
     stage.victim.attacked(|bus| bus.flip_bit_of(Structure::Data, target, bit));
     let (answer, _) = stage.victim.read(target);

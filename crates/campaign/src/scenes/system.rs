@@ -86,7 +86,7 @@ pub(super) fn judged(
     lie: impl FnMut(&Handler<'_>) -> Result<(), Fault>,
 ) -> Option<Ended> {
     let victim = &stage.victim;
-    let handler = Handler::of(victim, target)?;
+    let handler = Handler::of(victim.machine(), target)?;
     let verdict = match handler.access(lie, || victim.read(target).0) {
         Service::Done(answer) => victim.oracle().judge(target, &answer, None),
         // A processor that also raises the exception for an honest system has not detected the attack.
@@ -113,8 +113,8 @@ fn serves_honestly(victim: &Victim, handler: &Handler<'_>, target: LineAddr, hon
 /// Stops the process, so that its records are only in memory.
 fn stopped(stage: &mut SceneInput<'_>) -> Option<LineAddr> {
     let target = stage.any_line();
-    stage.victim.flush();
-    Handler::of(&stage.victim, target)?.switch_process();
+    stage.victim.machine().flush();
+    Handler::of(stage.victim.machine(), target)?.switch_process();
     Some(target)
 }
 
@@ -125,7 +125,7 @@ fn any_name(handler: &Handler<'_>, random: &mut Random) -> NodeName {
 
 fn wrong_node(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
-    let handler = Handler::of(&stage.victim, target)?;
+    let handler = Handler::of(stage.victim.machine(), target)?;
     let name = any_name(&handler, &mut stage.random);
     let honest = image(&stage.victim, &slots_of(&handler, name));
     let (slot, content) = *honest.first()?;
@@ -140,7 +140,7 @@ fn wrong_node(mut stage: SceneInput<'_>) -> Option<Ended> {
 
 fn wrong_position(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
-    let handler = Handler::of(&stage.victim, target)?;
+    let handler = Handler::of(stage.victim.machine(), target)?;
     let name = any_name(&handler, &mut stage.random);
     let elsewhere = NodeName { position: stage.random.below(1 << name.depth), ..name };
     let deeper = NodeName { depth: name.depth + 1, position: name.position * 2 };
@@ -155,7 +155,7 @@ fn wrong_position(mut stage: SceneInput<'_>) -> Option<Ended> {
 
 fn swapped_siblings(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
-    let handler = Handler::of(&stage.victim, target)?;
+    let handler = Handler::of(stage.victim.machine(), target)?;
     let name = any_name(&handler, &mut stage.random);
     let honest = image(&stage.victim, &slots_of(&handler, name));
     let swapped: Image = match &honest[..] {
@@ -179,7 +179,7 @@ fn parent_in_buffer(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let before = whole_page(&stage.victim, target)?;
     stage.fill_chunk(target);
-    let handler = Handler::of(&stage.victim, target)?;
+    let handler = Handler::of(stage.victim.machine(), target)?;
     handler.switch_process();
     let honest = whole_page(&stage.victim, target)?;
     put(&stage.victim, &before);
@@ -194,7 +194,7 @@ fn stale_path(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let (before, whole) = (whole_path(&stage.victim, target)?, whole_page(&stage.victim, target)?);
     stage.fill_chunk(target);
-    Handler::of(&stage.victim, target)?.switch_process();
+    Handler::of(stage.victim.machine(), target)?.switch_process();
     let honest = whole_page(&stage.victim, target)?;
     // One line, the lines up to some depth with the record, or all lines with the data.
     let all = before.len();
@@ -219,15 +219,15 @@ pub(super) fn whole_page(victim: &Victim, target: LineAddr) -> Option<Image> {
 
 /// Returns the stored content of the path of a page, from the record upwards.
 fn whole_path(victim: &Victim, target: LineAddr) -> Option<Image> {
-    let handler = Handler::of(victim, target)?;
+    let handler = Handler::of(victim.machine(), target)?;
     Some(handler.record().path().flat_map(|name| image(victim, &slots_of(&handler, name))).collect())
 }
 
 fn wrong_address(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
-    let handler = Handler::of(&stage.victim, target)?;
+    let handler = Handler::of(stage.victim.machine(), target)?;
     let name = any_name(&handler, &mut stage.random);
-    let data = stage.victim.data_slot(target);
+    let data = stage.victim.map().data_slot(target);
     // The same node of a process with other keys, copied to an unused slot.
     let other = stage.blank(stage.seed ^ 1);
     let free = LineAddr(stage.victim.map().data_lines() - LINES_PER_PAGE_CHUNK);
@@ -266,7 +266,7 @@ fn no_service(mut stage: SceneInput<'_>) -> Option<Ended> {
 fn replay_over_switch(mut stage: SceneInput<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let before = whole_page(&stage.victim, target)?;
-    let handler = Handler::of(&stage.victim, target)?;
+    let handler = Handler::of(stage.victim.machine(), target)?;
     // The system loads the path, and perhaps checks it, while it is right.
     load_path(&handler);
     if stage.random.below(2) == 0 && (1..handler.record().depth).any(|depth| handler.hash_check(depth).is_err()) {
@@ -274,7 +274,7 @@ fn replay_over_switch(mut stage: SceneInput<'_>) -> Option<Ended> {
     }
     handler.switch_process();
     stage.fill_chunk(target);
-    let handler = Handler::of(&stage.victim, target)?;
+    let handler = Handler::of(stage.victim.machine(), target)?;
     handler.switch_process();
     let honest = whole_page(&stage.victim, target)?;
     let replays = stage.random.below(2) == 0;

@@ -61,14 +61,14 @@ fn guess(stage: &mut SceneInput<'_>, target: LineAddr, tag_bits: u32) -> u64 {
     let parts = Parts { mac, ..with_tiny_caches(stage.parts) };
     let mut victim = Victim::checked_blank(&parts, stage.seed, stage.planted);
     victim.write(target, &stage.random.line());
-    victim.flush();
-    let slot = victim.data_slot(target);
+    victim.machine().flush();
+    let slot = victim.map().data_slot(target);
     let mut passed = 0;
     for _ in 0..GUESSES {
         let data = stage.random.line();
         victim.attacked(|bus| bus.write(slot, &data));
         passed += u64::from(victim.read(target).0.released.is_some());
-        victim.flush();
+        victim.machine().flush();
     }
     passed
 }

@@ -62,7 +62,7 @@ fn any_slot(stage: &mut SceneInput<'_>, line: LineAddr) -> Option<Slot> {
     if stage.parts.permutation.is_some() && stage.random.below(2) == 0 {
         // After this the oracle knows every line that can move to the slot.
         stage.fill_chunk(line);
-        return Some(stage.victim.data_slot(line));
+        return Some(stage.victim.map().data_slot(line));
     }
     let map = stage.victim.map();
     let slots: Vec<Option<Slot>> = map

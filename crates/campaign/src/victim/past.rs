@@ -57,7 +57,7 @@ impl Victim {
         let mut victim =
             if boots { Victim::booting(&parts, &lines, seed, planted)? } else { Victim::blank(&parts, seed, planted)? };
         if boots && random.below(2) == 0 {
-            victim.age(lines[0], Age::BeforeRenewal);
+            victim.machine.age(lines[0], Age::BeforeRenewal);
         }
         let pasts: Vec<Past> = lines.iter().map(|_| Past::drawn(boots, &mut random)).collect();
         let mut recordings = Vec::new();
@@ -65,7 +65,7 @@ impl Victim {
             for (line, past) in lines.iter().zip(&pasts) {
                 victim.live(*line, *past, &mut random);
             }
-            victim.flush();
+            victim.machine.flush();
             if round < ROUNDS {
                 recordings.push(victim.attacked(|bus| bus.record()));
             }

@@ -17,7 +17,7 @@ fn a_victim_that_boots_begins_ordered_under_a_design_that_re_orders_lines() {
             assert_eq!(victim.read(line).0.released.as_ref(), victim.oracle().current(line));
         }
         // No write has changed a bitmap: the reads have put the bitmaps of re-ordered lines into memory.
-        let bitmaps = victim.scheme.layout().region(Kind::Bitmaps).unwrap();
-        assert!(!victim.memory.get(bitmaps.slot(0)).is_blank(), "{:?}", parts.release);
+        let bitmaps = victim.machine().layout().region(Kind::Bitmaps).unwrap();
+        assert!(!victim.memory().get(bitmaps.slot(0)).is_blank(), "{:?}", parts.release);
     }
 }

@@ -269,11 +269,11 @@ fn a_sabotaged_re_encryption_loses_the_page_but_reuses_no_pad() {
     for _ in 1..127 {
         assert_eq!(victim.write(hot, &random.line()), None);
     }
-    victim.flush();
+    victim.machine().flush();
     let before = victim.attacked(|bus| bus.record());
     victim.attacked(|bus| bus.flip_bit_of(Structure::Data, LineAddr(40), 0));
     assert!(victim.write(hot, &random.line()).is_some(), "the 128th write finds the flip");
-    victim.flush();
+    victim.machine().flush();
     victim.attacked(|bus| before.slots().for_each(|(slot, content)| bus.put(slot, content)));
     victim.write(bait, &random.line());
     for _ in 0..200 {

@@ -14,7 +14,7 @@ fn two_reboots_without_tampering_keep_every_line_of_a_durable_design() {
             for line in victim.oracle().lines() {
                 victim.read(line);
             }
-            victim.flush();
+            victim.machine().flush();
             for _ in 0..2 {
                 victim.loses_power();
                 let image = victim.attacked(|bus| bus.record());
@@ -25,7 +25,7 @@ fn two_reboots_without_tampering_keep_every_line_of_a_durable_design() {
                 }
                 let line = victim.oracle().lines()[0];
                 assert_eq!(victim.write(line, &[reboots as u8; 64]), None);
-                victim.flush();
+                victim.machine().flush();
                 reboots += 1;
             }
         }

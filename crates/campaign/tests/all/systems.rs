@@ -45,7 +45,7 @@ fn used(victim: &mut Victim, random: &mut Random) -> Vec<LineAddr> {
 
 fn reads_right(victim: &Victim, lines: &[LineAddr]) {
     for line in lines {
-        let handler = Handler::of(victim, *line).unwrap();
+        let handler = Handler::of(victim.machine(), *line).unwrap();
         let Service::Done((answer, fault)) = handler.access(|handler| handler.serve(), || victim.read(*line)) else {
             panic!("{line} is not served")
         };
@@ -61,12 +61,12 @@ fn a_suspended_process_reads_its_lines_after_a_thousand_forced_permutations() {
     let mut victim = Victim::blank(&parts, 3, PlantedBug::NONE).unwrap();
     let lines = used(&mut victim, &mut random);
     let mut processor = Processor::boot(CONTEXTS, 1, PlantedContextBug::NONE).unwrap();
-    let handler = Handler::of(&victim, lines[0]).unwrap();
+    let handler = Handler::of(victim.machine(), lines[0]).unwrap();
     processor.start(&handler, &mut random).unwrap();
     let buffer = processor.interrupt(&handler, RegisterSet::NONE).unwrap().buffer;
     for _ in 0..1_000 {
         let line = random.pick(&lines).unwrap();
-        assert_eq!(victim.permute_chunk_of(line), None);
+        assert_eq!(victim.machine().permute_chunk_of(line), None);
         let root = handler.root();
         processor.unit().set_root(Location::Buffer(buffer), root).unwrap();
     }
@@ -83,15 +83,15 @@ fn a_context_is_not_exported_while_cache_lines_of_its_process_are_locked() {
     let mut random = Random::new(5);
     let mut victim = Victim::blank(&parts, 3, PlantedBug::NONE).unwrap();
     let lines = used(&mut victim, &mut random);
-    let handler = Handler::of(&victim, lines[0]).unwrap();
+    let handler = Handler::of(victim.machine(), lines[0]).unwrap();
     let mut processor = Processor::boot(CONTEXTS, 1, PlantedContextBug::NONE).unwrap();
     processor.start(&handler, &mut random).unwrap();
     let buffer = processor.interrupt(&handler, RegisterSet::NONE).unwrap().buffer;
-    let locked = victim.chunks_with_locks();
+    let locked = victim.machine().moving().unwrap().chunks_with_locks();
     assert!(locked > 0);
     let refused = processor.unit().export(buffer, locked);
     assert!(matches!(refused, Err(ContextError::LockedLines { .. })), "{refused:?}");
-    let exported = processor.let_out(&victim, lines[0], buffer).unwrap();
+    let exported = processor.let_out(victim.machine(), lines[0], buffer).unwrap();
     processor.bring_back(&handler, &exported).unwrap();
     reads_right(&victim, &lines);
 }

@@ -18,10 +18,10 @@ fn memory(victim: &Victim) -> Recording {
 fn does(victim: &mut Victim, action: u64, line: LineAddr, content: &Line) -> (Option<ReadResult>, Option<Fault>) {
     match action {
         0 => (None, victim.write(line, content)),
-        1 => (None, victim.flush()),
+        1 => (None, victim.machine().flush()),
         2 => {
             let bit = usize::from(content[0]) * 2 % (LINE_BYTES * 8);
-            victim.attacked(|bus| bus.flip(victim.data_slot(line), bit));
+            victim.attacked(|bus| bus.flip(victim.map().data_slot(line), bit));
             (None, None)
         }
         _ => {

@@ -164,7 +164,7 @@ impl Search {
             for line in search.lines.clone() {
                 search.victim.write(line, &frequent::line_of(&VALUES[..4], &mut search.random));
             }
-            search.victim.flush();
+            search.victim.machine().flush();
             let chunks = search.lines.iter().flat_map(|line| (0..64 / chunk_bytes).map(|number| (*line, number)));
             let known: Vec<Chunk> = search.victim.attacked(|bus| chunks.map(|at| search.stored(bus, at)).collect());
             search.known.extend(known);
@@ -239,7 +239,7 @@ impl Search {
             let (answer, _) = self.victim.read(line);
             released += u64::from(answer.released.is_some() || !answer.reported);
             self.victim.attacked(|bus| self.put(bus, at, &stored));
-            self.victim.flush();
+            self.victim.machine().flush();
         }
         released
     }
@@ -257,7 +257,7 @@ fn no_forged_chunk_is_released(tries: u64) {
     for name in DESIGNS.into_iter().chain(["fvs-aes"]) {
         let mut search = Search::new(name, PlantedBug::NONE);
         assert_eq!(search.released(tries), 0, "{name}");
-        let speculated = search.victim.speculated().unwrap();
+        let speculated = search.victim.machine().speculation().unwrap().counted();
         assert!(speculated.chunks.hits > tries, "{name}: the other chunks are matched: {speculated:?}");
     }
 }

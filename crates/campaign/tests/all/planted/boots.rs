@@ -19,14 +19,14 @@ fn first_read_under_forged_counters(planted: PlantedBug) -> (bool, bool) {
     let mut victim = Victim::booting(&parts, &[target, next_group], 1, planted).unwrap();
     // The neighbour has counters in the same line, so that memory has a counter line to restore.
     [LineAddr(6), next_group].into_iter().for_each(|line| assert_eq!(victim.write(line, &[1; 64]), None));
-    victim.flush();
+    victim.machine().flush();
     let (slot, _) = victim.map().slot_bytes(Structure::Counter, target).unwrap();
     let counters = |line| victim.attacked(|bus| bus.read_structure(Structure::Counter, line)).unwrap();
     let (right, forged) = (counters(target), counters(next_group));
     victim.attacked(|bus| bus.write(slot, &forged));
     let (answer, _) = victim.read(target);
     assert!(answer.reported && answer.released.is_none());
-    victim.flush();
+    victim.machine().flush();
     victim.attacked(|bus| bus.write(slot, &right));
     let (data, _) = victim.map().slot_bytes(Structure::Data, target).unwrap();
     let left = victim.attacked(|bus| bus.record()).get(data).is_some();
@@ -71,7 +71,7 @@ fn tampered_during_a_boot(lines: u64, planted: PlantedBug) -> Verdict {
     parts.mac.lines = lines;
     let (target, neighbour) = (LineAddr(4), LineAddr(5));
     let mut victim = Victim::booting(&parts, &[target, neighbour], 1, planted).unwrap();
-    assert_eq!((victim.write(target, &[1; 64]), victim.flush()), (None, None));
+    assert_eq!((victim.write(target, &[1; 64]), victim.machine().flush()), (None, None));
     victim.attacked(|bus| bus.flip_bit_of(Structure::Data, target, BIT));
     victim.read(neighbour);
     let oracle = victim.oracle();

@@ -153,7 +153,7 @@ fn written_once(design: &Design, planted: PlantedBug) -> Victim {
     for line in WRITTEN {
         victim.write(line, &[line.0 as u8; 64]);
     }
-    victim.flush();
+    victim.machine().flush();
     victim
 }
 
@@ -210,7 +210,7 @@ fn zero_counters(design: &Design, planted: PlantedBug) -> Found {
 fn chosen_ciphertext(design: &Design, planted: PlantedBug) -> Found {
     let (target, victim) = (WRITTEN[0], written_once(design, planted));
     let read_as = |content: Line| {
-        victim.attacked(|bus| bus.write(victim.data_slot(target), &content));
+        victim.attacked(|bus| bus.write(victim.map().data_slot(target), &content));
         victim.read(target).0
     };
     let block = |line: &Line| line.first_chunk().map_or(0, |block| u128::from_le_bytes(*block));
@@ -256,7 +256,7 @@ fn equal_nodes(design: &Design, planted: PlantedBug) -> Found {
     for line in lines {
         victim.write(line, &[line.0 as u8; 64]);
     }
-    victim.flush();
+    victim.machine().flush();
     let [first, second] = lines.map(|line| victim.attacked(|bus| bus.read_structure(Structure::Counter, line)));
     assert!(first.is_some() && first == second, "the scene is set: equal counters");
     let node = victim.attacked(|bus| bus.read_structure(Structure::Node(0), lines[0])).unwrap();

@@ -25,7 +25,7 @@ fn tampered_during_a_write(planted: PlantedBug) -> Verdict {
     let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
     let (target, neighbour) = (LineAddr(4), LineAddr(6));
     victim.write(target, &[1; 64]);
-    victim.flush();
+    victim.machine().flush();
     victim.attacked(|bus| bus.flip_bit_of(Structure::Data, target, BIT));
     victim.write(neighbour, &[2; 64]);
     let oracle = victim.oracle();

@@ -38,10 +38,10 @@ fn replay_before_a_renewal(planted: PlantedBug) -> Verdict {
     let (target, neighbour) = (LineAddr(0), LineAddr(64));
     let old = [Structure::Data, Structure::Tag, Structure::Counter, Structure::Node(0)];
     victim.write(target, &[1; 64]);
-    victim.flush();
+    victim.machine().flush();
     let recorded = victim.attacked(|bus| old.map(|structure| bus.read_structure(structure, target)));
     victim.write(target, &[2; 64]);
-    victim.flush();
+    victim.machine().flush();
     victim.attacked(|bus| {
         for (structure, content) in old.into_iter().zip(recorded) {
             let (slot, _) = bus.map().slot_bytes(structure, target).unwrap();
@@ -49,7 +49,7 @@ fn replay_before_a_renewal(planted: PlantedBug) -> Verdict {
         }
     });
     for write in 0..10 {
-        if victim.write(neighbour, &[write; 64]).or(victim.flush()).is_some() {
+        if victim.write(neighbour, &[write; 64]).or(victim.machine().flush()).is_some() {
             return Verdict::Detected;
         }
     }
@@ -108,7 +108,7 @@ fn exchanged_before_a_write(distance: u64, planted: PlantedBug) -> (bool, bool) 
     for (line, byte) in [(target, 1), (target, 2), (target, 3), (other, 4)] {
         victim.write(line, &[byte; 64]);
     }
-    victim.flush();
+    victim.machine().flush();
     victim.attacked(|bus| {
         let slots = [target, other].map(|line| bus.map().slot_bytes(Structure::Counter, line).unwrap().0);
         let content = slots.map(|slot| bus.read(slot));
