@@ -15,6 +15,7 @@
 
 mod machine;
 mod past;
+mod starts;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use protection::media::Media;
 use protection::ownership::Asker;
 use protection::planted::{Bug, PlantedBug};
 use protection::verbs::{Fault, Slot, Untrusted};
+use starts::LastStart;
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Bytes, Line, LineAddr, LineLength};
@@ -63,10 +65,7 @@ pub struct Victim {
     recordings: Rc<[Recording]>,
     /// Slots of its lines, if they move.
     moved: Option<RefCell<SlotMap>>,
-    /// Seed of its keys.
-    seed: u64,
-    /// Number of earlier starts with these keys.
-    starts: u64,
+    start: LastStart,
 }
 
 impl Victim {
@@ -104,8 +103,7 @@ impl Victim {
             machine,
             oracle: Oracle::default(),
             recordings: Rc::default(),
-            seed: seeds.keys,
-            starts: 0,
+            start: LastStart::first(seeds),
         })
     }
 
@@ -141,8 +139,7 @@ impl Victim {
             oracle: self.oracle.clone(),
             recordings: self.recordings.clone(),
             moved: self.moved.clone(),
-            seed: self.seed,
-            starts: self.starts,
+            start: self.start,
         }
     }
 
@@ -201,11 +198,10 @@ impl Victim {
         image: impl IntoIterator<Item = (Slot, Untrusted)>,
     ) -> Victim {
         let keeps_keys = parts.persistence.exists() || planted.has(Bug::KeysSurviveReset);
-        let starts = if keeps_keys { self.starts + 1 } else { 0 };
-        let seeds = if keeps_keys { Seeds::started_again(self.seed, starts) } else { seed.into() };
-        let fresh = Victim::checked_blank(parts, seeds, planted);
+        let start = if keeps_keys { self.start.next() } else { LastStart::first(seed.into()) };
+        let fresh = Victim::checked_blank(parts, start.seeds(), planted);
         fresh.machine.recover(&self.machine, keeps_keys, image);
-        Victim { oracle: self.oracle.clone(), starts, ..fresh }
+        Victim { oracle: self.oracle.clone(), start, ..fresh }
     }
 
     /// Machine of the victim: its scheme and its memory.
