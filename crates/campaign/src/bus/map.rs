@@ -3,7 +3,6 @@
 use super::Recording;
 use protection::counter::CounterOrganisation;
 use protection::layout::{Layout, Region};
-use protection::slot::Kind;
 use protection::verbs::{Role, Slot};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,6 +28,21 @@ pub enum Structure {
     Bitmap,
     /// Encrypted contexts of processes. No data line depends on them.
     Context,
+}
+
+impl Structure {
+    /// Returns the structure of slots with this role: every role has one, so that the map misses no region.
+    fn of(role: Role) -> Structure {
+        match role {
+            Role::Data => Structure::Data,
+            Role::Tag => Structure::Tag,
+            Role::Counter | Role::Record => Structure::Counter,
+            Role::Node(level) => Structure::Node(level.into()),
+            Role::Owner => Structure::Owner,
+            Role::Bitmap => Structure::Bitmap,
+            Role::Context => Structure::Context,
+        }
+    }
 }
 
 impl fmt::Display for Structure {
@@ -233,12 +247,8 @@ impl<'a> Map<'a> {
     /// # Panics
     /// If the slot is outside the memory.
     pub fn structure(&self, slot: Slot) -> Structure {
-        let nodes = (0..self.levels()).map(Structure::Node);
-        [Structure::Data, Structure::Tag, Structure::Counter, Structure::Owner, Structure::Bitmap, Structure::Context]
-            .into_iter()
-            .chain(nodes)
-            .find(|structure| self.region(*structure).is_some_and(|region| contains(region, slot)))
-            .unwrap_or_else(|| panic!("slot {slot} is outside the memory"))
+        let region = self.0.regions().iter().find(|region| contains(region, slot));
+        region.map_or_else(|| panic!("slot {slot} is outside the memory"), |region| Structure::of(region.role))
     }
 
     /// Returns true if a slot is inside the memory.
@@ -278,15 +288,7 @@ impl<'a> Map<'a> {
     }
 
     fn region(&self, structure: Structure) -> Option<Region> {
-        match structure {
-            Structure::Data => self.0.regions().first().copied(),
-            Structure::Tag => self.0.region(Kind::Tags),
-            Structure::Counter => self.0.region(Kind::Counters).or(self.0.region(Kind::Records)),
-            Structure::Node(level) => self.0.levels().get(level).copied(),
-            Structure::Owner => self.0.region(Kind::Owners),
-            Structure::Bitmap => self.0.region(Kind::Bitmaps),
-            Structure::Context => self.0.region(Kind::Contexts),
-        }
+        self.0.regions().iter().find(|region| Structure::of(region.role) == structure).copied()
     }
 
     /// Number of data lines that each slot of a region serves; for levels of a tree, the lines below the node.
@@ -298,6 +300,6 @@ impl<'a> Map<'a> {
     }
 }
 
-fn contains(region: Region, slot: Slot) -> bool {
+fn contains(region: &Region, slot: Slot) -> bool {
     (region.base..region.base + region.lines).contains(&slot.0)
 }

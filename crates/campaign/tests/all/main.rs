@@ -19,6 +19,7 @@ mod locked;
 mod logged;
 mod losses;
 mod losses_in_crowds;
+mod maps;
 mod meetings;
 mod merged;
 mod named;
