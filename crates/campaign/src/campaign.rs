@@ -63,13 +63,14 @@ pub fn tallies(
     options: &Options,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Vec<Tally> {
-    tallies_of(design, (attacks, &|_, _| true), options, go_on)
+    tallies_of(design, attacks, &|_, _| true, options, go_on)
 }
 
 /// Like [`tallies`], for the trials that `has` selects for each row.
 fn tallies_of(
     design: &Design,
-    (attacks, has): (&[Attack], &dyn Fn(Attack, u64) -> bool),
+    attacks: &[Attack],
+    has: &dyn Fn(Attack, u64) -> bool,
     options: &Options,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Vec<Tally> {
@@ -114,7 +115,7 @@ pub fn attack_rows(
 ) -> DesignReport {
     let is_alone = attacks.len() == 1;
     let has = |attack, trial| is_alone || has_trial(attack, trial);
-    let tallies = tallies_of(design, (attacks, &has), options, &mut |done| {
+    let tallies = tallies_of(design, attacks, &has, options, &mut |done| {
         progress(done as usize, options.trials as usize);
         true
     });

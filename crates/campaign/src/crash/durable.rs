@@ -9,7 +9,7 @@
 
 use super::history::History;
 use super::revival::Contents;
-use super::states::DeadMemory;
+use super::states::{DeadMemory, WritesInMemory};
 use protection::execution::Operation;
 use protection::verbs::Role;
 use std::collections::BTreeSet;
@@ -20,8 +20,8 @@ pub fn contents(history: &History, dead: &DeadMemory) -> Contents {
     if let Some(accepted) = &dead.accepted {
         return history.content_with(accepted.iter().copied());
     }
-    let (returned, begun) = dead.progress;
-    let durable = in_tuples(&history.changes.operations[..dead.point]).clamp(returned, begun);
+    let WritesInMemory { least, most } = dead.progress;
+    let durable = in_tuples(&history.changes.operations[..dead.point]).clamp(least, most);
     history.content_with(history.writes[..durable].iter().map(|write| (write.line, write.content)))
 }
 
@@ -60,9 +60,9 @@ mod tests {
                     let found = Revival::of(&history, &dead).contents(&history);
                     assert_eq!(found, Some(contents(&history, &dead)), "{name}, {workload}, at {}", dead.point);
                     let durable = in_tuples(&history.changes.operations[..dead.point]);
-                    assert!((dead.progress.0..=dead.progress.1).contains(&durable), "{name}, {workload}");
-                    lost += usize::from(durable < dead.progress.1);
-                    later += usize::from(durable > dead.progress.0);
+                    assert!((dead.progress.least..=dead.progress.most).contains(&durable), "{name}, {workload}");
+                    lost += usize::from(durable < dead.progress.most);
+                    later += usize::from(durable > dead.progress.least);
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::bench::{Bench, Meddling, Power};
 use super::history::History;
 use super::sessions::Beginning;
 use super::shown::{Changes, changes_memory};
-use super::states::DeadMemory;
+use super::states::{DeadMemory, WritesInMemory};
 use super::storing;
 use super::workload::{CORES, Workload};
 use crate::bus::Recording;
@@ -97,7 +97,7 @@ impl Rerun {
         let shown = changes.shown(&history.shown, WritePendingQueue::Inside).pop().unwrap_or_default();
         let image = Recording::of(&self.bench.memory.media().borrow());
         let registers = self.bench.memory.registers();
-        let progress = (self.accepted.len(), self.accepted.len());
+        let progress = WritesInMemory::exactly(self.accepted.len());
         let dead = DeadMemory {
             point,
             progress,

@@ -9,7 +9,7 @@ pub use super::bench::WorkloadWrite;
 use super::bench::{Bench, Power};
 use super::sessions::{Beginning, Session};
 use super::shown::{Changes, changes_memory};
-use super::states::{self, Arrivals, DeadMemory, InitialState};
+use super::states::{self, Arrivals, DeadMemory, InitialState, WritesInMemory};
 use super::storing;
 use super::workload::Workload;
 use crate::bus::Recording;
@@ -110,20 +110,20 @@ impl History {
     /// Returns every different state that a loss of power leaves, point by point: before the first change to memory and after each.
     pub fn left(&self, arrivals: Arrivals) -> Vec<DeadMemory> {
         let progress = |point| self.progress(point);
-        states::states_of(&self.changes, &self.start(), WritePendingQueue::Inside, (arrivals, self.seed), &progress)
+        states::states_of(&self.changes, &self.start(), WritePendingQueue::Inside, arrivals, self.seed, &progress)
     }
 
     /// Like [`History::left`], on a machine without stored energy: the queue does not drain and is lost.
     pub fn left_without_energy(&self, arrivals: Arrivals) -> Vec<DeadMemory> {
         let progress = |point| self.progress(point);
-        states::states_of(&self.changes, &self.start(), WritePendingQueue::Outside, (arrivals, self.seed), &progress)
+        states::states_of(&self.changes, &self.start(), WritePendingQueue::Outside, arrivals, self.seed, &progress)
     }
 
     /// Returns how many writes had returned and how many had begun after `point` changes to memory.
-    fn progress(&self, point: usize) -> (usize, usize) {
+    fn progress(&self, point: usize) -> WritesInMemory {
         let returned = self.writes.iter().rposition(|write| write.returned <= point).map_or(0, |last| last + 1);
         let begun = self.writes.iter().filter(|write| write.issued <= point).count();
-        (returned, begun.max(returned))
+        WritesInMemory { least: returned, most: begun.max(returned) }
     }
 
     /// Returns the contents that memory may hold after a loss of power. With a buffer or durable caches this is the state after all
@@ -132,9 +132,9 @@ impl History {
         if let Some(accepted) = &dead.accepted {
             return vec![self.content_with(accepted.iter().copied())];
         }
-        let (returned, begun) = dead.progress;
+        let WritesInMemory { least, most } = dead.progress;
         let so_many = |writes| self.writes[..writes].iter().map(|write| (write.line, write.content));
-        (returned..=begun).map(|writes| self.content_with(so_many(writes))).collect()
+        (least..=most).map(|writes| self.content_with(so_many(writes))).collect()
     }
 
     /// Returns true if a line ever had this content, in this session or in an earlier one.

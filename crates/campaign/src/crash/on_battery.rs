@@ -125,16 +125,16 @@ pub struct Died {
 }
 
 /// Lets batteries die in a history and in the sessions after it, and puts earlier memories back.
-pub fn died(history: &History, (tries, arrivals): (Tries, Arrivals), random: &mut Random) -> Died {
+pub fn died(history: &History, tries: Tries, arrivals: Arrivals, random: &mut Random) -> Died {
     let mut died = Died::default();
-    died.in_session(history, (tries, arrivals), random);
+    died.in_session(history, tries, arrivals, random);
     let mut last: Option<History> = None;
     for _ in 0..tries.sessions {
         let before = last.as_ref().unwrap_or(history);
         let Some(event) = points(before, tries, random).pop() else { break };
         let left = Rerun::to(before, event, None).left(before, event as usize);
         let Some(next) = before.goes_on_after(&left) else { break };
-        died.in_session(&next, (tries, arrivals), random);
+        died.in_session(&next, tries, arrivals, random);
         last = Some(next);
     }
     died
@@ -142,7 +142,7 @@ pub fn died(history: &History, (tries, arrivals): (Tries, Arrivals), random: &mu
 
 impl Died {
     /// Lets batteries die at the end of this session.
-    fn in_session(&mut self, history: &History, (tries, arrivals): (Tries, Arrivals), random: &mut Random) {
+    fn in_session(&mut self, history: &History, tries: Tries, arrivals: Arrivals, random: &mut Random) {
         for event in points(history, tries, random) {
             let (dead, before) = Rerun::to(history, event, None).left_with_drain(history, event as usize);
             let Some(changes) = &dead.changes else { continue };
@@ -150,11 +150,11 @@ impl Died {
             let mut points: Vec<usize> = (before..changes.operations.len()).collect();
             random.shuffle(&mut points);
             for point in points.into_iter().take(tries.deaths) {
-                let prefix = (&**changes, point);
+                let issued = &changes.operations[..point];
                 let mut states =
-                    states::states_at(prefix, &history.start(), &shown[point], dead.progress, arrivals, random);
+                    states::states_at(issued, &history.start(), &shown[point], dead.progress, arrivals, random);
                 states.sort_by_key(|state| !state.in_order);
-                let memories = earlier_memories(history, &changes.operations[..point], tries, random);
+                let memories = earlier_memories(history, issued, tries, random);
                 for state in states.into_iter().take(tries.torn) {
                     let (accepted, resident) = (dead.accepted.clone(), dead.resident.clone());
                     let left = DeadMemory { accepted, resident, point: event as usize, ..state };

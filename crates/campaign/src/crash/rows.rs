@@ -134,8 +134,9 @@ impl<'a> Aftermath<'a> {
     }
 
     fn died(&self) -> &Died {
-        let tries = (self.extent.on_battery, self.extent.arrivals);
-        self.died.get_or_init(|| on_battery::died(self.history, tries, &mut Random::new(self.history.seed ^ SALT)))
+        let (tries, arrivals) = (self.extent.on_battery, self.extent.arrivals);
+        let mut random = Random::new(self.history.seed ^ SALT);
+        self.died.get_or_init(|| on_battery::died(self.history, tries, arrivals, &mut random))
     }
 
     fn plain(&self) -> &[RestartResult] {
@@ -261,7 +262,7 @@ fn left_by_recovery(history: &History, before: &DeadMemory, arrivals: Arrivals) 
     let changes = changes_of_recovery(history, before);
     let start = history.start_from(before);
     let left =
-        states::states_of(&changes, &start, WritePendingQueue::Inside, (arrivals, history.seed), &|_| before.progress);
+        states::states_of(&changes, &start, WritePendingQueue::Inside, arrivals, history.seed, &|_| before.progress);
     let has_battery = history.parts.persistence.has_battery();
     let left = left.into_iter().filter(|left| !has_battery || left.point < changes.operations.len());
     let left = left.map(|left| DeadMemory { accepted: before.accepted.clone(), ..left });

@@ -32,13 +32,29 @@ pub enum Arrivals {
     Any(u64),
 }
 
+/// Numbers of writes of the program that memory may contain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WritesInMemory {
+    /// Number of writes that had returned or were accepted: memory contains them.
+    pub least: usize,
+    /// Number of writes that had begun.
+    pub most: usize,
+}
+
+impl WritesInMemory {
+    /// Memory contains exactly this many writes.
+    pub fn exactly(writes: usize) -> WritesInMemory {
+        WritesInMemory { least: writes, most: writes }
+    }
+}
+
 /// A memory that a loss of power left behind.
 #[derive(Clone)]
 pub struct DeadMemory {
     /// Number of operations issued to memory until the loss, or of events.
     pub point: usize,
-    /// Least and greatest number of writes of the program that memory contains.
-    pub progress: (usize, usize),
+    /// Writes of the program that memory contains.
+    pub progress: WritesInMemory,
     /// True if all lines that were sent had arrived, whole.
     pub in_order: bool,
     /// Content of the memory.
@@ -73,56 +89,64 @@ pub fn states_of(
     changes: &Changes,
     start: &InitialState,
     queue: WritePendingQueue,
-    (arrivals, seed): (Arrivals, u64),
-    progress: &dyn Fn(usize) -> (usize, usize),
+    arrivals: Arrivals,
+    seed: u64,
+    progress: &dyn Fn(usize) -> WritesInMemory,
 ) -> Vec<DeadMemory> {
     let mut random = Random::new(seed);
     let at = |(point, shown)| {
         let left = left_at(&changes.operations[..point], start, queue, arrivals, &mut random);
-        left.into_iter().map(move |left| dead_memory(point, progress(point), left, &shown)).collect::<Vec<_>>()
+        left.into_iter().map(move |left| left.at(point, progress(point), &shown)).collect::<Vec<_>>()
     };
     changes.shown(&start.shown, queue).into_iter().enumerate().flat_map(at).collect()
 }
 
-/// Returns every different state that the first `point` of these changes can leave, given the keystream shown until then.
+/// Returns every different state that these changes to memory can leave, given the keystream shown until then.
 pub fn states_at(
-    (changes, point): (&Changes, usize),
+    changes: &[Operation],
     start: &InitialState,
     shown: &Rc<Ledger>,
-    progress: (usize, usize),
+    progress: WritesInMemory,
     arrivals: Arrivals,
     random: &mut Random,
 ) -> Vec<DeadMemory> {
-    let left = left_at(&changes.operations[..point], start, WritePendingQueue::Inside, arrivals, random);
-    left.into_iter().map(|left| dead_memory(point, progress, left, shown)).collect()
+    let left = left_at(changes, start, WritePendingQueue::Inside, arrivals, random);
+    left.into_iter().map(|left| left.at(changes.len(), progress, shown)).collect()
 }
 
-/// Returns the different memories and registers that these operations can leave, and whether all lines sent have arrived.
+/// Memory and registers that some operations can leave.
+struct LeftState {
+    image: Recording,
+    registers: Registers,
+    /// True if all lines that were sent had arrived, whole.
+    in_order: bool,
+}
+
+impl LeftState {
+    /// Returns the memory that power leaves if it fails in this state, after `point` operations.
+    fn at(self, point: usize, progress: WritesInMemory, shown: &Rc<Ledger>) -> DeadMemory {
+        let LeftState { image, registers, in_order } = self;
+        let (shown, changes, accepted, resident) = (shown.clone(), None, None, Vec::new());
+        DeadMemory { point, progress, in_order, image, registers, shown, changes, accepted, resident }
+    }
+}
+
+/// Returns the different states that these operations can leave.
 fn left_at(
     operations: &[Operation],
     start: &InitialState,
     queue: WritePendingQueue,
     arrivals: Arrivals,
     random: &mut Random,
-) -> BTreeMap<(Recording, Registers), bool> {
+) -> Vec<LeftState> {
     let on_its_way = on_its_way(operations, queue);
-    let mut seen = BTreeMap::new();
+    let mut seen: BTreeMap<(Recording, Registers), bool> = BTreeMap::new();
     for fates in fates(on_its_way.len(), arrivals, random) {
         let in_order = fates.iter().all(|fate| *fate == WHOLE);
         let left = replay(operations, &on_its_way, &fates, start, queue);
         *seen.entry(left).or_insert(false) |= in_order;
     }
-    seen
-}
-
-fn dead_memory(
-    point: usize,
-    progress: (usize, usize),
-    ((image, registers), in_order): ((Recording, Registers), bool),
-    shown: &Rc<Ledger>,
-) -> DeadMemory {
-    let (shown, changes, accepted, resident) = (shown.clone(), None, None, Vec::new());
-    DeadMemory { point, progress, in_order, image, registers, shown, changes, accepted, resident }
+    seen.into_iter().map(|((image, registers), in_order)| LeftState { image, registers, in_order }).collect()
 }
 
 /// Returns the different memories that these changes go through, if all lines arrive in order.
@@ -261,6 +285,7 @@ mod tests {
 
     const OLD: [u8; 64] = [1; 64];
     const NEW: [u8; 64] = [2; 64];
+    const NO_WRITES: WritesInMemory = WritesInMemory { least: 0, most: 0 };
 
     #[test]
     fn each_of_forty_lines_in_flight_at_a_power_loss_may_arrive_absent_whole_or_torn() {
@@ -275,7 +300,7 @@ mod tests {
         };
         let sent = (0..lines).map(|slot| Operation::Store(Role::Node(0), Slot(slot), NEW.into())).collect();
         let states =
-            states_of(&Changes::among(sent), &start, WritePendingQueue::Inside, (Arrivals::Any(64), 1), &|_| (0, 0));
+            states_of(&Changes::among(sent), &start, WritePendingQueue::Inside, Arrivals::Any(64), 1, &|_| NO_WRITES);
         let fares: [fn(usize) -> bool; 4] = [|_| false, |_| true, |byte| byte < 32, |byte| byte / 8 % 2 == 0];
         let last: Vec<&DeadMemory> = states.iter().filter(|dead| dead.point == lines as usize).collect();
         for slot in 0..lines {
@@ -300,7 +325,7 @@ mod tests {
             let mut sent: Vec<_> =
                 (0..2).map(|slot| Operation::Persist(Role::Data, Slot(slot), content.into())).collect();
             sent.extend(fenced.then_some(Operation::Fence));
-            let states = states_of(&Changes::among(sent), &start, queue, (Arrivals::Any(64), 1), &|_| (0, 0));
+            let states = states_of(&Changes::among(sent), &start, queue, Arrivals::Any(64), 1, &|_| NO_WRITES);
             let at_the_end = states.iter().map(|dead| dead.point).max();
             states.iter().filter(|dead| Some(dead.point) == at_the_end).count()
         };

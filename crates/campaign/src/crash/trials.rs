@@ -74,7 +74,7 @@ fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
     let list = |lines: &[LineAddr]| lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut story = "power failed".to_owned();
     if history.parts.persistence.has_battery() {
-        let (accepted, all) = (dead.progress.0, history.writes.len());
+        let (accepted, all) = (dead.progress.least, history.writes.len());
         let holder = if history.parts.persistence.has_buffer() { "buffer" } else { "caches" };
         story += &format!(" when {accepted} of {all} stores had been accepted");
         if !dead.resident.is_empty() {

@@ -47,10 +47,10 @@ fn a_power_loss_leaves_exactly_the_stores_that_the_persist_buffer_has_accepted()
         let history =
             History::of(&design(name).unwrap(), &Workload::of_one_core(writes, true, true), seed, PlantedBug::NONE);
         let left = dying::left(&history, 60);
-        let accepted: Vec<usize> = left.iter().map(|dead| dead.progress.0).collect();
+        let accepted: Vec<usize> = left.iter().map(|dead| dead.progress.least).collect();
         assert!(accepted.contains(&STORES) && accepted[0] < 2 && accepted.is_sorted(), "{name}: {accepted:?}");
         for dead in &left {
-            assert_eq!(dead.progress.0, dead.progress.1);
+            assert_eq!(dead.progress.least, dead.progress.most);
             assert_eq!(
                 Revival::of(&history, dead).judge(&history, &history.allowed(dead), false),
                 Verdict::Harmless,
@@ -72,7 +72,7 @@ fn a_power_loss_leaves_exactly_the_accepted_stores_of_two_cores() {
         let workload = Workload { turns_from: Some(seed as usize % 2), ..Workload::of_one_core(writes, true, true) };
         let history = History::of(&design(name).unwrap(), &workload, seed, PlantedBug::NONE);
         let left = dying::left(&history, 60);
-        assert_eq!(left.iter().map(|dead| dead.progress.0).max(), Some(STORES), "{name}");
+        assert_eq!(left.iter().map(|dead| dead.progress.least).max(), Some(STORES), "{name}");
         for dead in &left {
             let verdict = Revival::of(&history, dead).judge(&history, &history.allowed(dead), false);
             assert_eq!(verdict, Verdict::Harmless, "{name} at {}", dead.point);
@@ -93,7 +93,7 @@ fn a_store_during_another_cores_overflow_gets_a_renewed_counter() {
             let workload = Workload { turns_from: Some(1), ..of_one_core };
             let history = History::of(&design(name).unwrap(), &workload, 1, PlantedBug::NONE);
             let ended = dying::left(&history, 1).pop().unwrap();
-            assert_eq!(ended.progress.0, writes.len());
+            assert_eq!(ended.progress.least, writes.len());
             let revival = Revival::of(&history, &ended);
             let found = revival.judge(&history, &history.allowed(&ended), false);
             let (later, leaked) = revival.goes_on(&history, &mut Random::new(1));

@@ -42,7 +42,7 @@ fn a_power_loss_leaves_exactly_the_stores_that_durable_caches_have_accepted() {
         let workload = Workload::of_one_core(writes, true, true);
         let history = History::of(&design(name).unwrap(), &workload, seed, PlantedBug::NONE);
         let left = dying::left(&history, 60);
-        let stored: Vec<usize> = left.iter().map(|dead| dead.progress.0).collect();
+        let stored: Vec<usize> = left.iter().map(|dead| dead.progress.least).collect();
         assert!(stored.contains(&STORES) && stored[0] < 2 && stored.is_sorted(), "{name}: {stored:?}");
         assert!(left.iter().any(|dead| dead.resident.len() == LINES.len() - 1), "{name}: most lines are dirty");
         for dead in &left {
