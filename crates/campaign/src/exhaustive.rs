@@ -54,10 +54,10 @@ pub fn exhaustive_with(
         progress(done, slots.len());
         let structure = victim.map().structure(*slot);
         let bits = if structure == Structure::Data { 8 * victim.map().line_bytes() } else { BITS_PER_LINE };
-        flip_each_bit(&victim, &stored, (*slot, 0..bits), row_of(&mut rows, design, structure));
+        flip_each_bit(&victim, &stored, *slot, 0..bits, row_of(&mut rows, design, structure));
         if let Some(bytes) = tag_with(&victim, *slot).filter(|_| structure == Structure::Data) {
             let row = row_of(&mut rows, design, Structure::Tag);
-            flip_each_bit(&victim, &stored, (*slot, 8 * bytes.start..8 * bytes.end), row);
+            flip_each_bit(&victim, &stored, *slot, 8 * bytes.start..8 * bytes.end, row);
         }
     }
     progress(slots.len(), slots.len());
@@ -97,7 +97,7 @@ fn tag_with(victim: &Victim, slot: Slot) -> Option<Range<usize>> {
     victim.map().slot_bytes(Structure::Tag, line).filter(|(of_tag, _)| *of_tag == slot).map(|(_, bytes)| bytes)
 }
 
-fn flip_each_bit(victim: &Victim, stored: &Recording, (slot, bits): (Slot, Range<usize>), row: &mut ExhaustiveRow) {
+fn flip_each_bit(victim: &Victim, stored: &Recording, slot: Slot, bits: Range<usize>, row: &mut ExhaustiveRow) {
     let is_unused = |line: &LineAddr| victim.oracle().current(*line).is_none();
     let unused = victim.machine().line_moved_to(slot).filter(is_unused);
     for bit in bits {

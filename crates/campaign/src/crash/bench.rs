@@ -102,18 +102,19 @@ pub(super) struct Bench {
 impl Bench {
     /// Creates a bench with memory that may be tampered with: its faults are no errors.
     pub fn under_attack(parts: &Parts, seed: u64, planted: PlantedBug) -> Bench {
-        Bench::facing(Rc::new(Unread { attacked: true }), parts, (DATA_LINES, false), seed, planted)
+        Bench::facing(Rc::new(Unread { attacked: true }), parts, DATA_LINES, false, seed, planted)
     }
 
     pub fn new(parts: &Parts, seed: u64, planted: PlantedBug) -> Bench {
-        Bench::facing(Rc::new(Unread { attacked: false }), parts, (DATA_LINES, false), seed, planted)
+        Bench::facing(Rc::new(Unread { attacked: false }), parts, DATA_LINES, false, seed, planted)
     }
 
     /// Creates a bench with this many lines of data and this receiver, with or without a ledger of keystream.
     pub fn facing(
         other: OtherSide,
         parts: &Parts,
-        (lines, ledger): (u64, bool),
+        lines: u64,
+        ledger: bool,
         seeds: impl Into<Seeds>,
         planted: PlantedBug,
     ) -> Bench {

@@ -192,7 +192,7 @@ impl<'a> Aftermath<'a> {
                 }
             }
             if dead.registers.renewal.is_some() {
-                trials.extend(self.struck_again(&struck, &allowed, (&seen, &how), &mut random));
+                trials.extend(self.struck_again(&struck, &allowed, &seen, &how, &mut random));
             }
         }
         trials
@@ -216,7 +216,8 @@ impl<'a> Aftermath<'a> {
         &self,
         struck: &DeadMemory,
         allowed: &[Contents],
-        (seen, how): (&[&Recording], &str),
+        seen: &[&Recording],
+        how: &str,
         random: &mut Random,
     ) -> Vec<RestartResult> {
         let history = self.history;

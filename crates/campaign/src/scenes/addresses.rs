@@ -122,7 +122,7 @@ fn on_used_pages(
         victim.machine().flush();
         let counted = |victim: &Victim| victim.machine().moving().map(MovingLines::counted).unwrap_or_default();
         let before = counted(&victim);
-        play_game(&mut victim, (first, &UsedLines::All), (&mut stage.random, strategies(with_data)), &mut guesses);
+        play_game(&mut victim, first, &UsedLines::All, &mut stage.random, strategies(with_data), &mut guesses);
         let done = counted(&victim) - before;
         fills += done.fills;
         with_eight += u64::from(done.permutations >= 8);
@@ -133,8 +133,10 @@ fn on_used_pages(
 /// Plays one game on the page chunks from `first` on, and counts the strategies that guess the program.
 fn play_game(
     victim: &mut Victim,
-    (first, used): (u64, &UsedLines),
-    (random, strategies): (&mut Random, &[Strategy]),
+    first: u64,
+    used: &UsedLines,
+    random: &mut Random,
+    strategies: &[Strategy],
     guesses: &mut Guesses,
 ) {
     let sequences = two_sequences(first, random);
@@ -164,7 +166,7 @@ fn on_pages_used_in_part(stage: &mut SceneInput<'_>, parts: &Parts) -> Option<Gu
         }
         victim.machine().flush();
         let used = UsedLines::These(stored);
-        play_game(&mut victim, (first, &used), (&mut stage.random, strategies(true)), &mut guesses);
+        play_game(&mut victim, first, &used, &mut stage.random, strategies(true), &mut guesses);
     }
     Some(guesses)
 }

@@ -251,7 +251,7 @@ fn wrong_among(
 impl PoweredMachine {
     /// Creates a machine that reports its faults to this alarm.
     fn new(parts: &Parts, seeds: impl Into<Seeds>, planted: PlantedBug, alarm: Rc<Alarm>) -> PoweredMachine {
-        PoweredMachine { bench: Bench::facing(alarm.clone(), parts, (PROGRAM_LINES, true), seeds, planted), alarm }
+        PoweredMachine { bench: Bench::facing(alarm.clone(), parts, PROGRAM_LINES, true, seeds, planted), alarm }
     }
 
     fn at_once(&self) -> AtOnce {
