@@ -10,10 +10,9 @@ mod counts;
 mod direct;
 mod flushes;
 mod left_behind;
+mod llc;
 mod past_caches;
 mod power;
-mod prediction;
-mod prefetch_host;
 mod receiver;
 mod room;
 #[cfg(test)]
@@ -27,11 +26,11 @@ use crate::shadow::Shadow;
 use crate::shadow::persisted::keeps;
 use crate::waits::LostCycleTotals;
 use buffers::Buffers;
-use catalogue::{LlcConfig, Machine};
+use catalogue::Machine;
 use flushes::Flushes;
+use llc::LastLevelCache;
 use machine::coherence::CoherenceDomain;
-use machine::llc::{Inclusion, Llc};
-use machine::miss_prediction::MissPredictor;
+use machine::llc::Inclusion;
 use machine::noc::Network;
 use machine::observer::ObserverCounts;
 use past_caches::PastCaches;
@@ -58,7 +57,8 @@ pub struct Chip {
     pub(crate) ports: Box<[Port]>,
     /// Misses of the cores, each due at the end of its look-up in the last-level cache.
     pub misses: WorkQueue<Miss>,
-    pub(crate) llc: RefCell<Llc>,
+    /// Last-level cache, with its statistics.
+    pub llc: LastLevelCache,
     pub(crate) under_way: RefCell<LinesInFlight>,
     /// Lines that were passed to the writers and that have not arrived in memory, with the number of pending writes of
     /// each.
@@ -68,9 +68,7 @@ pub struct Chip {
     /// Lines that writers carry to memory and that memory has not accepted yet.
     carried: RefCell<Vec<LineAddr>>,
     pub(crate) shadow: Rc<RefCell<Shadow>>,
-    distances: Distances,
-    /// Miss predictors for the last-level cache, one per L2, if the machine has them.
-    predictors: Option<RefCell<Vec<MissPredictor>>>,
+    pub(crate) distances: Distances,
     /// Persist buffers of the cores, if the machine has them.
     buffers: Option<Buffers>,
     /// Flushes (CLWB) of the programs.
@@ -79,13 +77,10 @@ pub struct Chip {
     past_caches: PastCaches,
     /// State of the power supply, and the data that a simulated loss of power needs.
     power: PowerSupply,
-    /// Number of data lines; addresses from this number on are metadata.
-    data_lines: u64,
     /// Scheme that the controller runs; the chip notifies it of metadata lines that data displaces.
     scheme: RefCell<Weak<Scheme>>,
     writers_waiting: RefCell<VecDeque<TaskId>>,
     fault: Cell<Option<Fault>>,
-    counts: Cell<LlcCounts>,
     /// Time that the cores lost, by cause.
     pub(crate) lost: RefCell<ReadPartTimes>,
     /// Excerpt of the run, if one is kept.
@@ -95,44 +90,31 @@ pub struct Chip {
 impl Chip {
     /// Creates a chip at power-on.
     pub fn new(clock: &Clock, machine: &Machine, shadow: Rc<RefCell<Shadow>>) -> Rc<Chip> {
-        let lines = machine.data_lines().count;
-        let LlcConfig { ways, replacement, inclusion, writeback_is_use, .. } = machine.llc;
-        let sets = machine.llc.sets(machine.line_length());
-        let cores = CoherenceDomain::new(&machine.node, machine.cores, lines);
+        let cores = CoherenceDomain::new(&machine.node, machine.cores, machine.data_lines().count);
+        let sends_clean = machine.llc.inclusion == Inclusion::Victim;
         Rc::new_cyclic(|chip| Chip {
             clock: clock.clone(),
-            cores: if inclusion == Inclusion::Victim { cores.sending_clean_victims() } else { cores },
+            cores: if sends_clean { cores.sending_clean_victims() } else { cores },
             network: machine.network(),
             ports: (0..machine.cores).map(|_| Port::default()).collect(),
             misses: WorkQueue::new(clock),
-            llc: RefCell::new(Llc::new(sets, ways, replacement, inclusion).using_writebacks(writeback_is_use)),
+            llc: LastLevelCache::new(machine),
             under_way: RefCell::new(LinesInFlight::new(chip.clone())),
             leaving: RefCell::default(),
             victims: RefCell::default(),
             carried: RefCell::default(),
             shadow,
             distances: Distances::of(machine),
-            predictors: machine
-                .llc
-                .miss_prediction
-                .map(|_| RefCell::new(vec![MissPredictor::default(); machine.cores])),
             buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, &config, machine.cores)),
             flushes: Flushes::default(),
             past_caches: PastCaches::default(),
             power: PowerSupply::of(clock, machine),
-            data_lines: lines,
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),
             fault: Cell::new(None),
-            counts: Cell::default(),
             lost: RefCell::default(),
             excerpt: OnceCell::new(),
         })
-    }
-
-    /// True if a line of the last-level cache is metadata.
-    fn is_metadata(&self, line: LineAddr) -> bool {
-        line.0 >= self.data_lines
     }
 
     /// Keeps an excerpt of the run. Call it before readers and writers start.
@@ -148,11 +130,11 @@ impl Chip {
     /// Looks a line up in the last-level cache and among the lines on their way out of it. A line that is present only
     /// as ciphertext does not count as a hit: memory has the same ciphertext, and the controller decrypts the line.
     pub fn look_up(&self, line: LineAddr) -> bool {
-        let stranded = self.llc.borrow().is_unverified(line);
-        let hit = self.llc.borrow_mut().look_up(line) && !stranded;
+        let stranded = self.llc.is_unverified(line);
+        let hit = self.llc.look_up(line) && !stranded;
         // In a cache that locks lines, a line on its way in waits for room in the cache, and its requester waits too.
-        let on_the_way_out = !hit && !self.locks_lines() && self.is_leaving(line);
-        self.count(|counts| {
+        let on_the_way_out = !hit && !self.llc.locks_lines() && self.is_leaving(line);
+        self.llc.count(|counts| {
             counts.hits += u64::from(hit);
             counts.hits_on_the_way_out += u64::from(on_the_way_out);
             counts.misses += u64::from(!hit && !on_the_way_out);
@@ -179,7 +161,7 @@ impl Chip {
 
     /// Passes a fill through the last-level cache on its way up.
     pub fn pass_by(&self, line: LineAddr) {
-        let displaced = self.llc.borrow_mut().fetched(line);
+        let displaced = self.llc.fetched(line);
         self.make_room(displaced);
     }
 
@@ -194,14 +176,14 @@ impl Chip {
         self.dropped(line, dirty);
         // Changes that wait for a persist buffer enter it in program order.
         if in_memory && !keeps(&self.shadow.borrow(), line) {
-            self.count(|counts| counts.foreign_writes += 1);
+            self.llc.count(|counts| counts.foreign_writes += 1);
             self.send_out(line);
         }
     }
 
     /// Removes a line from all caches. Returns true if one of them had the line dirty.
     fn give_up(&self, line: LineAddr) -> bool {
-        self.cores.recall(line).is_some() | self.llc.borrow_mut().invalidate(line)
+        self.cores.recall(line).is_some() | self.llc.invalidate(line)
     }
 
     /// Passes a line that left the checker through the shadow, which compares its content, and through the last-level
@@ -245,7 +227,7 @@ impl Chip {
             carried.swap_remove(index);
         }
         drop(carried);
-        if self.locks_lines() { self.text_of(line) } else { self.to_memory(line) }
+        if self.llc.locks_lines() { self.text_of(line) } else { self.to_memory(line) }
     }
 
     /// Returns the content of a line that goes to memory; memory must return it from here on.
@@ -278,11 +260,6 @@ impl Chip {
         self.fault.get()
     }
 
-    /// Statistics of the last-level cache.
-    pub fn counts(&self) -> LlcCounts {
-        self.counts.get()
-    }
-
     /// Time that the cores have lost, by cause (statistics of the whole run).
     pub fn waits(&self) -> LostCycleTotals {
         LostCycleTotals::of(&self.cores, *self.lost.borrow())
@@ -298,7 +275,7 @@ impl Chip {
     pub fn lost_lines(&self) -> u64 {
         let mut dirty = FxHashSet::default();
         dirty.extend(self.cores.dirty_lines());
-        dirty.extend(self.llc.borrow().dirty_lines());
+        dirty.extend(self.llc.dirty_lines());
         dirty.retain(|line| !self.comes_by_buffer(*line));
         dirty.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
         self.shadow.borrow().newer_than_memory().filter(|line| !dirty.contains(line)).count() as u64
@@ -319,16 +296,10 @@ impl Chip {
 
     /// True if a line is in a cache or between the caches and memory.
     fn holds(&self, line: LineAddr) -> bool {
-        self.llc.borrow().holds(line)
+        self.llc.holds(line)
             || self.cores.nodes().iter().any(|node| node.borrow().holds(line))
             || self.is_leaving(line)
             || self.under_way.borrow_mut().of(line).is_some()
             || self.is_read_directly(line)
-    }
-
-    pub(crate) fn count(&self, change: impl FnOnce(&mut LlcCounts)) {
-        let mut counts = self.counts.get();
-        change(&mut counts);
-        self.counts.set(counts);
     }
 }

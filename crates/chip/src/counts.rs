@@ -134,7 +134,7 @@ impl Meters {
             node: self.cores().into_iter().reduce(NodeCounts::with_core).unwrap_or_default(),
             persist: sum(nodes.iter().filter_map(|node| node.borrow().persist_counts())),
             epochs: sum(nodes.iter().filter_map(|node| node.borrow().fence_counts())),
-            llc: self.chip.counts(),
+            llc: self.chip.llc.counts(),
             waits: self.chip.waits(),
             protection: self.memory.counts(),
             scheme: self.scheme.counted(),

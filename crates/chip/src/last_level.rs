@@ -17,14 +17,13 @@ struct MetadataEntries(Weak<Chip>);
 impl LastLevel for MetadataEntries {
     fn take(&self, slot: Slot) -> bool {
         let Some(chip) = self.0.upgrade() else { return false };
-        let mut llc = chip.llc.borrow_mut();
-        let found = llc.holds(slot.on_chip());
-        llc.invalidate(slot.on_chip());
+        let found = chip.llc.holds(slot.on_chip());
+        chip.llc.invalidate(slot.on_chip());
         found
     }
 
     fn look_up(&self, slot: Slot) -> bool {
-        self.0.upgrade().is_some_and(|chip| chip.llc.borrow_mut().look_up(slot.on_chip()))
+        self.0.upgrade().is_some_and(|chip| chip.llc.look_up(slot.on_chip()))
     }
 
     fn enter(&self, slot: Slot) -> Option<Slot> {

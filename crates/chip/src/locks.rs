@@ -55,56 +55,58 @@ impl ChipLocks {
 impl LockingCache for ChipLocks {
     fn look_up(&self, line: LineAddr) -> Option<Line> {
         let chip = self.chip();
-        let is_there = chip.llc.borrow_mut().look_up(line);
+        let is_there = chip.llc.look_up(line);
         is_there.then(|| chip.text_of(line))
     }
 
     fn was_read(&self, line: LineAddr) -> bool {
         let counts_as_read = || self.counted_as_read.borrow().contains(&line);
-        self.chip().llc.borrow_mut().locked_lines().was_read(line)
+        self.chip().llc.with_locks(|locked| locked.was_read(line))
             || self.planted.has(ChipBug::StoredAboveCountsAsRead) && counts_as_read()
     }
 
     fn reserve(&self, line: LineAddr) -> Room {
         let chip = self.chip();
-        let mut llc = chip.llc.borrow_mut();
-        let mut locked = llc.locked_lines();
-        match locked.reserve(line, |leaving| self.must_be_locked(leaving)) {
+        chip.llc.with_locks(|locked| match locked.reserve(line, |leaving| self.must_be_locked(leaving)) {
             WayReservation::Reserved(_) => Room::Reserved,
             WayReservation::Coming => Room::After(line),
             WayReservation::Full => locked.to_come_first(line).map_or_else(Room::After, Room::Permute),
-        }
+        })
     }
 
     fn give_back(&self, line: LineAddr) {
-        self.chip().llc.borrow_mut().locked_lines().give_back(line);
+        self.chip().llc.with_locks(|locked| locked.give_back(line));
     }
 
     fn filled(&self, line: LineAddr, _: &Line) {
-        self.chip().llc.borrow_mut().locked_lines().enter(line, false);
+        self.chip().llc.with_locks(|locked| locked.enter(line, false));
     }
 
     fn enter_stored(&self, line: LineAddr, _: &Line) {
-        self.chip().llc.borrow_mut().locked_lines().enter(line, true);
+        self.chip().llc.with_locks(|locked| locked.enter(line, true));
     }
 
     fn stored(&self, line: LineAddr, _: &Line) -> bool {
-        self.chip().llc.borrow_mut().locked_lines().store(line)
+        self.chip().llc.with_locks(|locked| locked.store(line))
     }
 
     fn unlocked_ways(&self, line: LineAddr) -> usize {
-        self.chip().llc.borrow_mut().locked_lines().unlocked_ways(line)
+        self.chip().llc.with_locks(|locked| locked.unlocked_ways(line))
     }
 
     fn chunk_to_permute(&self, line: LineAddr) -> Option<u64> {
-        self.chip().llc.borrow_mut().locked_lines().chunk_with_most(line)
+        self.chip().llc.with_locks(|locked| locked.chunk_with_most(line))
     }
 
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)> {
         let chip = self.chip();
-        let lines = chip.llc.borrow_mut().locked_lines().unlock(chunk);
+        let lines = chip.llc.with_locks(|locked| locked.unlock(chunk));
         self.counted_as_read.borrow_mut().retain(|line| line.0 / LINES_PER_PAGE_CHUNK != chunk);
-        lines.into_iter().map(|line| (line, chip.goes_with_its_chunk(line))).collect()
+        let go_with_their_chunk = lines.into_iter().map(|line| {
+            chip.cores.clean(line);
+            (line, chip.to_memory(line))
+        });
+        go_with_their_chunk.collect()
     }
 
     fn lock_stores_above(&self, is_one: &dyn Fn(u64) -> bool) {
@@ -116,32 +118,30 @@ impl LockingCache for ChipLocks {
         for line in
             dirty.into_iter().filter(|line| is_one(line.0 / LINES_PER_PAGE_CHUNK) && self.has_stores_above(*line))
         {
-            let is_there = chip.llc.borrow_mut().locked_lines().store(line);
+            let is_there = chip.llc.with_locks(|locked| locked.store(line));
             debug_assert!(is_there, "an inclusive cache has each line that is above it");
         }
     }
 
     fn drop_chunks(&self, is_one: &dyn Fn(u64) -> bool) {
         let chip = self.chip();
-        let lines: Vec<LineAddr> =
-            chip.llc.borrow().lines().filter(|line| is_one(line.0 / LINES_PER_PAGE_CHUNK)).collect();
-        for line in lines {
+        for line in chip.llc.lines(|line| is_one(line.0 / LINES_PER_PAGE_CHUNK)) {
             let written = chip.cores.recall(line);
             debug_assert!(
                 written.is_none() || self.planted.has(ChipBug::StoresAboveUnlocked),
                 "a store above was not locked before its page chunk was permuted"
             );
-            chip.llc.borrow_mut().invalidate(line);
-            debug_assert!(!chip.llc.borrow().holds(line), "a locked line stays when its context leaves");
+            chip.llc.invalidate(line);
+            debug_assert!(!chip.llc.holds(line), "a locked line stays when its context leaves");
         }
     }
 
     fn chunks_with_stores(&self) -> Vec<u64> {
-        self.chip().llc.borrow_mut().locked_lines().chunks_with_stores()
+        self.chip().llc.with_locks(|locked| locked.chunks_with_stores())
     }
 
     fn chunks_with_locks(&self) -> Vec<u64> {
-        self.chip().llc.borrow_mut().locked_lines().chunks_with_locks()
+        self.chip().llc.with_locks(|locked| locked.chunks_with_locks())
     }
 
     /// The chip has no caches to empty for a scheme.
@@ -157,23 +157,11 @@ impl LockingCache for ChipLocks {
 pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
     let Some(moving) = scheme.moving() else { return };
     chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
-    chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_PAGE_CHUNK));
+    chip.llc.lock(LINES_PER_PAGE_CHUNK);
     moving.lock_in(Rc::new(ChipLocks::new(chip, scheme.planted)));
 }
 
 impl Chip {
-    /// True if the last-level cache locks lines until the permutation of their page chunk, so that lines are written to
-    /// memory only with their page chunk.
-    pub fn locks_lines(&self) -> bool {
-        self.llc.borrow().locks_lines()
-    }
-
-    /// Content of a line that is written to memory with its page chunk; memory must return it from here on.
-    fn goes_with_its_chunk(&self, line: LineAddr) -> Line {
-        self.cores.clean(line);
-        self.to_memory(line)
-    }
-
     /// Present content of a line.
     pub(crate) fn text_of(&self, line: LineAddr) -> Line {
         self.shadow.borrow().content(line).unwrap_or(ZERO_LINE)

@@ -128,7 +128,7 @@ impl Uncore {
             if kind.is_answered() {
                 // The core already has the line and requests only the right to write it, so there is no data to read.
                 let in_l2 = kind != RequestKind::Upgrade
-                    && (self.scheme.on_chip(|chip| chip.copies.is_some()) || self.chip.predicts());
+                    && (self.scheme.on_chip(|chip| chip.copies.is_some()) || self.chip.llc.predicts());
                 if let Some(excerpt) = self.chip.excerpt.get() {
                     excerpt.requested(core, line, at);
                 }
@@ -152,7 +152,8 @@ impl Uncore {
     /// Returns the time at which the read of a line begins that an L2 misses at `missed`: earlier if the L2's prediction
     /// reaches the controller before.
     fn begins(&self, missed: Time) -> Time {
-        let predicted = Time::ZERO + missed.since(Time::ZERO + self.chip.prediction_lead());
+        let lead = if self.chip.llc.predicts() { self.chip.distances.prediction_lead() } else { Duration::ZERO };
+        let predicted = Time::ZERO + missed.since(Time::ZERO + lead);
         predicted.max(self.clock.now()).min(missed)
     }
 
@@ -160,7 +161,9 @@ impl Uncore {
     /// [`Uncore::take_up`] find no request.
     #[inline(never)]
     fn prefetch_host(&self, line: LineAddr) {
-        self.chip.prefetch_host(line);
+        self.chip.cores.prefetch_host(line);
+        self.chip.llc.prefetch_host(line);
+        self.chip.shadow.borrow().prefetch_host(line);
         self.scheme.name_fetched(line, |slot| self.memory.prefetch_host(slot));
     }
 
@@ -200,7 +203,7 @@ impl Uncore {
             verbs.reads(miss.core, miss.line);
             let outcome = Cell::new(None);
             self.sample(miss.core);
-            let predicted = miss.in_l2 && self.chip.expects_memory(miss);
+            let predicted = miss.in_l2 && self.chip.llc.expects_memory(miss.core);
             let missed = self.clock.sleep_until(miss.left);
             let request = pin!(async {
                 if miss.in_l2 {
@@ -208,7 +211,7 @@ impl Uncore {
                 }
                 outcome.set(self.request(miss).await);
                 if miss.in_l2 {
-                    self.chip.learn(miss, outcome.get() == Some(Responder::Memory), predicted);
+                    self.chip.llc.learn(miss.core, outcome.get() == Some(Responder::Memory), predicted);
                 }
                 outcome.get() == Some(Responder::Memory)
             });
@@ -266,11 +269,11 @@ impl Uncore {
     /// Delays a read of a line. The read waits until earlier writes of the line, from outside or past the caches, have
     /// ended. In a last-level cache that locks lines, the read also waits for an entry of the cache.
     async fn not_before_it_is_locked(&self, line: LineAddr) {
-        if !self.chip.locks_lines() {
+        if !self.chip.llc.locks_lines() {
             return;
         }
         poll_fn(|_| {
-            if !self.chip.is_leaving(line) || self.chip.llc.borrow().holds(line) {
+            if !self.chip.is_leaving(line) || self.chip.llc.holds(line) {
                 return Poll::Ready(());
             }
             let waits = (line, self.clock.current_task());

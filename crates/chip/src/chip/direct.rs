@@ -42,7 +42,7 @@ impl Chip {
     /// Begins a read with a unique number. Returns false if a pending write of the line answers the read at once.
     pub fn read_directly(&self, line: LineAddr, number: u64) -> bool {
         let is_leaving = self.is_leaving(line);
-        self.count(|counts| {
+        self.llc.count(|counts| {
             counts.hits_on_the_way_out += u64::from(is_leaving);
             counts.misses += u64::from(!is_leaving);
         });
@@ -89,7 +89,7 @@ impl Chip {
     /// Releases a line to a request that reads it. Returns false if no direct read waits for the line.
     pub(super) fn released_directly(&self, line: LineAddr, plaintext: &Plaintext) -> bool {
         let Some(began) = self.under_way.borrow_mut().direct.end(line) else { return false };
-        self.count(|counts| counts.miss_latency_fs += self.clock.now().since(began).as_fs());
+        self.llc.count(|counts| counts.miss_latency_fs += self.clock.now().since(began).as_fs());
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);
         self.wake_issuer();
         true

@@ -30,10 +30,10 @@ impl Chip {
     fn take_flush(&self, core: usize, line: LineAddr, evicts: bool) {
         self.take_back_everything();
         let in_private = self.cores.clean(line);
-        if in_private && self.locks_lines() {
+        if in_private && self.llc.locks_lines() {
             self.take_back(line, true);
         }
-        if self.llc.borrow_mut().clean(line) | in_private | self.has_left_behind(line) {
+        if self.llc.clean(line) | in_private | self.has_left_behind(line) {
             self.write_back(line);
         }
         // A line on its way up to a core was just requested again.

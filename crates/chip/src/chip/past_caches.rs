@@ -40,7 +40,7 @@ impl Chip {
     pub(super) fn send_past_caches(&self, line: LineAddr) {
         self.take_back_everything();
         self.give_up(line);
-        self.count(|counts| counts.past_caches += 1);
+        self.llc.count(|counts| counts.past_caches += 1);
         self.leaves_past_caches(line);
         self.write_back(line);
     }

@@ -149,7 +149,7 @@ impl Chip {
     /// a store. Their content includes all stores that the caches have accepted.
     pub fn take_dirty(&self) -> Vec<(LineAddr, Line)> {
         let mut lines = self.cores.dirty_lines();
-        lines.extend(self.llc.borrow().dirty_lines());
+        lines.extend(self.llc.dirty_lines());
         if !self.has_planted(ChipBug::CombiningLinesForgotten) {
             lines.extend(self.cores.nodes().iter().flat_map(|node| node.borrow().combining_lines()));
         }

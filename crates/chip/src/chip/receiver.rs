@@ -13,7 +13,7 @@ impl Receiver for Chip {
         let Some(journey) = under_way.of(line) else { return };
         journey.trip.read(parts);
         if let Some(requested_at) = journey.requested_at.take() {
-            self.count(|counts| counts.miss_latency_fs += self.clock.now().since(requested_at).as_fs());
+            self.llc.count(|counts| counts.miss_latency_fs += self.clock.now().since(requested_at).as_fs());
         }
     }
 
@@ -31,7 +31,7 @@ impl Receiver for Chip {
 
     fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);
-        let displaced = self.llc.borrow_mut().fetched_unverified(line);
+        let displaced = self.llc.fetched_unverified(line);
         self.make_room(displaced);
         self.arrived(line);
     }

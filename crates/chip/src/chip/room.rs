@@ -5,7 +5,7 @@
 //! instead.
 
 use super::Chip;
-use machine::llc::{Displaced, Inclusion};
+use machine::llc::Displaced;
 use protection::verbs::Slot;
 use units::LineAddr;
 
@@ -27,10 +27,10 @@ impl Chip {
     /// memory through a persist buffer. Returns displaced metadata for the protection.
     fn see_out(&self, displaced: Option<Displaced>) -> Option<Slot> {
         let Displaced { line, mut dirty } = displaced?;
-        if self.is_metadata(line) {
+        if self.llc.is_metadata(line) {
             return Some(Slot::of_metadata(line));
         }
-        if self.llc.borrow().inclusion() == Inclusion::Inclusive {
+        if self.llc.is_inclusive() {
             dirty |= self.cores.recall(line).is_some();
         }
         if dirty && !self.comes_by_buffer(line) {
@@ -41,17 +41,14 @@ impl Chip {
 
     /// Passes the dirty content of a line to the writers.
     pub(super) fn write_back(&self, line: LineAddr) {
-        self.count(|counts| counts.writebacks += 1);
+        self.llc.count(|counts| counts.writebacks += 1);
         self.send_out(line);
     }
 
     /// Enters a line from an L2 into the last-level cache and returns displaced metadata, if any. This function does
     /// not notify the protection, because its caller may be the protection.
     pub fn take_down(&self, line: LineAddr, dirty: bool) -> Option<Slot> {
-        if !dirty && self.llc.borrow().is_unverified(line) {
-            self.count(|counts| counts.clean_writebacks += 1);
-        }
-        let displaced = self.llc.borrow_mut().taken_back(line, dirty);
+        let displaced = self.llc.taken_back(line, dirty);
         self.see_out(displaced)
     }
 }

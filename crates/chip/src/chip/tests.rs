@@ -22,11 +22,11 @@ fn chip(executor: &sim::Executor, inclusion: Inclusion) -> Rc<Chip> {
 fn an_unverified_llc_line_without_a_decrypted_copy_in_an_l2_is_fetched_again() {
     let executor = sim::Executor::new();
     let chip = chip(&executor, Inclusion::Inclusive);
-    chip.llc.borrow_mut().fetched_unverified(LINE);
+    chip.llc.fetched_unverified(LINE);
     assert!(!chip.look_up(LINE));
     chip.pass_by(LINE);
     assert!(chip.look_up(LINE), "memory gave it again, and the controller decrypted it");
-    let LlcCounts { hits, misses, stranded, .. } = chip.counts();
+    let LlcCounts { hits, misses, stranded, .. } = chip.llc.counts();
     assert_eq!((hits, misses, stranded), (1, 1, 1));
 }
 
@@ -124,7 +124,7 @@ fn a_flush_writes_back_the_dirty_line_of_any_core_and_keeps_it_cached() {
         let chip = chip(&executor, Inclusion::Victim);
         store(&mut executor, &chip, writer);
         flush(&mut executor, &chip, flusher);
-        assert_eq!((chip.counts().writebacks, ends(&chip, flusher)), (1, Time::NEVER), "{flusher} of {writer}");
+        assert_eq!((chip.llc.counts().writebacks, ends(&chip, flusher)), (1, Time::NEVER), "{flusher} of {writer}");
         let nodes = chip.cores.nodes();
         assert!(nodes[writer].borrow().dirty_lines().is_empty() && nodes[writer].borrow().holds(LINE));
         carry(&chip);
@@ -139,8 +139,8 @@ fn an_evicting_flush_removes_the_line_from_every_cache() {
         let chip = with_line_in_caches(&mut executor);
         let flush = Orders { flushes: vec![LINE], evicts, ..Orders::default() };
         execute(&mut executor, &chip, 0, vec![(Vec::new(), Some(flush))]);
-        assert_eq!(chip.counts().writebacks, 1);
-        let is_kept = chip.cores.nodes()[1].borrow().holds(LINE) && chip.llc.borrow().holds(LINE);
+        assert_eq!(chip.llc.counts().writebacks, 1);
+        let is_kept = chip.cores.nodes()[1].borrow().holds(LINE) && chip.llc.holds(LINE);
         assert_eq!(is_kept, !evicts);
     }
 }
@@ -174,12 +174,12 @@ fn a_non_temporal_store_invalidates_the_line_in_every_cache_and_writes_it_once()
         let halves = [0, 32].map(|offset| Touch { offset, bytes: 32, past_caches: true, ..touch(LINE, true) });
         execute(&mut executor, &chip, 0, vec![(halves.to_vec(), None)]);
         if requested.is_some() {
-            assert_eq!(chip.counts().past_caches, 0, "a line on its way arrives first");
+            assert_eq!(chip.llc.counts().past_caches, 0, "a line on its way arrives first");
             chip.deliver(LINE, Duration::ZERO);
             executor.run();
         }
-        assert!(!chip.llc.borrow().holds(LINE) && chip.cores.nodes().iter().all(|node| !node.borrow().holds(LINE)));
-        assert_eq!((chip.counts().past_caches, chip.counts().writebacks), (1, 1));
+        assert!(!chip.llc.holds(LINE) && chip.cores.nodes().iter().all(|node| !node.borrow().holds(LINE)));
+        assert_eq!((chip.llc.counts().past_caches, chip.llc.counts().writebacks), (1, 1));
         assert_eq!(chip.cores.nodes()[0].borrow().outstanding(), 1, "its buffer is taken until a writer has the line");
         carry(&chip);
         assert_eq!(chip.cores.nodes()[0].borrow().outstanding(), 0);

@@ -10,7 +10,6 @@ use super::Chip;
 use super::direct::DirectReads;
 use crate::waits::RequestTrip;
 use machine::coherence::{Claim, LineSupplier};
-use machine::llc::Inclusion;
 use machine::node::{PageKey, Permission, Request, RequestKind};
 use protection::execution::ReadPart;
 use rustc_hash::FxHashMap;
@@ -125,7 +124,7 @@ impl Chip {
             return None;
         }
         self.take_back_everything();
-        let unverified = self.llc.borrow().is_unverified(line);
+        let unverified = self.llc.is_unverified(line);
         let claim = self.cores.claim(core, line, kind);
         self.flush_entries(core, line, kind);
         let Claim { permission, .. } = claim;
@@ -143,7 +142,7 @@ impl Chip {
             LineSupplier::Core { dirty: false, .. } => self.pass_by(line),
             LineSupplier::Itself | LineSupplier::Below => {}
         }
-        self.count(|counts| {
+        self.llc.count(|counts| {
             counts.upgrades += u64::from(claim.supplier == LineSupplier::Itself);
             let from_core = matches!(claim.supplier, LineSupplier::Core { .. });
             counts.from_cores += u64::from(from_core);
@@ -232,7 +231,7 @@ impl Chip {
     /// Sends a line up to its core, where it arrives after `rest`. Other misses for the line are handled again after
     /// `delay`.
     fn arrive(&self, line: LineAddr, rest: Duration, delay: Duration) {
-        if self.llc.borrow().inclusion() == Inclusion::Inclusive {
+        if self.llc.is_inclusive() {
             // Another line may have displaced this line from the last-level cache while it waited for another core or
             // for a link.
             self.pass_by(line);
@@ -244,7 +243,7 @@ impl Chip {
     /// plaintext later, even if it evicts the line clean.
     pub fn arrived(&self, line: LineAddr) {
         let core = self.under_way.borrow_mut().of(line).map(|journey| journey.core);
-        if let Some(core) = core.filter(|_| self.llc.borrow().is_unverified(line)) {
+        if let Some(core) = core.filter(|_| self.llc.is_unverified(line)) {
             self.cores.nodes()[core].borrow_mut().owe(line);
         }
         self.come_up(line, Duration::ZERO, Duration::ZERO);

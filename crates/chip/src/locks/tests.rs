@@ -4,7 +4,7 @@ use super::*;
 use crate::shadow::Shadow;
 use machine::node::{PageKey, Request, RequestKind, Touch};
 use std::cell::RefCell;
-use units::{Bytes, Time, Word};
+use units::{Bytes, Time, Word, ZERO_LINE};
 
 const WAYS: usize = 2;
 const LINE: LineAddr = LineAddr(3);
@@ -29,7 +29,7 @@ impl Bench {
         (machine.llc.size, machine.llc.ways) = (Bytes((WAYS * line) as u64), WAYS);
         let shadow = Rc::new(RefCell::new(Shadow::new(machine.memory.size.0 / line as u64)));
         let chip = Chip::new(sim::Executor::new().clock(), &machine, shadow);
-        chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_PAGE_CHUNK));
+        chip.llc.lock(LINES_PER_PAGE_CHUNK);
         let bench = Bench { locks: ChipLocks::new(&chip, planted), chip };
         bench.fill(LINE);
         bench.locks.unlock(CHUNK);
@@ -89,7 +89,7 @@ fn stays_while_its_store_comes_down(planted: PlantedBug) -> bool {
     let bench = Bench::new(planted);
     bench.send_down();
     let room = bench.crowd();
-    let is_held = bench.chip.llc.borrow().holds(LINE);
+    let is_held = bench.chip.llc.holds(LINE);
     assert_eq!(is_held, matches!(room, Room::Permute(_)), "{room:?}");
     is_held
 }

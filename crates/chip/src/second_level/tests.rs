@@ -77,7 +77,7 @@ fn a_copy_of_counters_evicts_data_from_its_l2() {
     assert_eq!(bench.data(0..8).len(), 8);
     bench.enter(0);
     assert_eq!(bench.data(0..8), (1..8).collect::<Vec<_>>());
-    assert!(bench.chip.llc.borrow().holds(LineAddr(0)), "it goes where data goes that data displaces");
+    assert!(bench.chip.llc.holds(LineAddr(0)), "it goes where data goes that data displaces");
     bench.copies.drop_all(Slot(bench.first));
     bench.touch(8, false);
     assert_eq!(bench.data(0..9), (1..9).collect::<Vec<_>>(), "a copy that goes leaves its place");
@@ -88,7 +88,7 @@ fn dirty_data_evicted_by_a_counter_copy_becomes_dirty_in_the_last_level_cache() 
     let mut bench = Bench::new();
     (0..7).for_each(|line| bench.touch(line, true));
     (0..3).for_each(|copy| bench.enter(copy));
-    let dirty: Vec<LineAddr> = bench.chip.llc.borrow().dirty_lines().collect();
+    let dirty: Vec<LineAddr> = bench.chip.llc.dirty_lines();
     assert_eq!(dirty, [LineAddr(0), LineAddr(1)], "one place was free");
 }
 
@@ -96,12 +96,12 @@ fn dirty_data_evicted_by_a_counter_copy_becomes_dirty_in_the_last_level_cache() 
 fn a_clean_line_evicted_by_a_counter_copy_is_written_back_if_unverified_in_the_llc() {
     let mut bench = Bench::over(Inclusion::Inclusive);
     let line = LineAddr(0);
-    bench.chip.llc.borrow_mut().fetched_unverified(line);
+    bench.chip.llc.fetched_unverified(line);
     bench.chip.cores.nodes()[0].borrow_mut().owe(line);
     (0..8).for_each(|line| bench.touch(line, false));
     bench.enter(0);
-    assert!(!bench.chip.llc.borrow().is_unverified(line));
-    assert_eq!(bench.chip.counts().clean_writebacks, 1);
+    assert!(!bench.chip.llc.is_unverified(line));
+    assert_eq!(bench.chip.llc.counts().clean_writebacks, 1);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn data_may_evict_a_counter_copy_and_the_copy_may_be_cached_again() {
     (0..8).for_each(|line| bench.touch(line, false));
     let CopyCounts { displaced, useless, .. } = bench.copies.counts();
     assert_eq!((displaced, useless), (1, 1), "it served no read from memory");
-    assert!(!bench.finds(0) && bench.chip.llc.borrow().dirty_lines().next().is_none());
+    assert!(!bench.finds(0) && bench.chip.llc.dirty_lines().is_empty());
     bench.enter(0);
     assert!(bench.finds(0));
 }

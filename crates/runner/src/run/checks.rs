@@ -15,7 +15,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
         let pad_reused = memory.ledger_is_on().then(|| memory.keystream_reuse().is_some());
         // A run that ended in an alarm may have stores under way.
         let lines_lost = if false_alarm.is_some() { 0 } else { chip.lost_lines() };
-        let lines_stranded = chip.counts().stranded;
+        let lines_stranded = chip.llc.counts().stranded;
         let load_values = self.load_values();
         let values_wrong = load_values.as_ref().is_some_and(|values| values.verdict == Verdict::Wrong);
         let nothing_wrong = lines.lines_wrong + lines_lost + lines_stranded == 0 && false_alarm.is_none();
