@@ -15,6 +15,8 @@ mod past_caches;
 mod power;
 mod receiver;
 mod room;
+mod served_scheme;
+mod shadow_handle;
 #[cfg(test)]
 mod tests;
 pub mod upward;
@@ -23,7 +25,6 @@ pub use counts::LlcCounts;
 
 use crate::distances::Distances;
 use crate::shadow::Shadow;
-use crate::shadow::persisted::keeps;
 use crate::waits::LostCycleTotals;
 use buffers::Buffers;
 use catalogue::Machine;
@@ -32,18 +33,17 @@ use llc::LastLevelCache;
 use machine::coherence::CoherenceDomain;
 use machine::llc::Inclusion;
 use machine::noc::Network;
-use machine::observer::ObserverCounts;
 use past_caches::PastCaches;
 use power::PowerSupply;
 use protection::execution::{Excerpt, ReadPartTimes};
-use protection::scheme::Scheme;
-use protection::verbs::{Fault, Plaintext};
 use rustc_hash::{FxHashMap, FxHashSet};
+use served_scheme::ServedScheme;
+use shadow_handle::ShadowHandle;
 use sim::resource::WorkQueue;
 use sim::{Clock, TaskId};
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use units::LineAddr;
 use upward::{LinesInFlight, Miss, Port};
 
@@ -67,7 +67,8 @@ pub struct Chip {
     victims: RefCell<VecDeque<LineAddr>>,
     /// Lines that writers carry to memory and that memory has not accepted yet.
     carried: RefCell<Vec<LineAddr>>,
-    pub(crate) shadow: Rc<RefCell<Shadow>>,
+    /// Content of the lines on the chip.
+    pub shadow: ShadowHandle,
     pub(crate) distances: Distances,
     /// Persist buffers of the cores, if the machine has them.
     buffers: Option<Buffers>,
@@ -76,11 +77,10 @@ pub struct Chip {
     /// Stores that bypass the caches.
     past_caches: PastCaches,
     /// State of the power supply, and the data that a simulated loss of power needs.
-    power: PowerSupply,
+    pub power: PowerSupply,
     /// Scheme that the controller runs; the chip notifies it of metadata lines that data displaces.
-    scheme: RefCell<Weak<Scheme>>,
+    pub scheme: ServedScheme,
     writers_waiting: RefCell<VecDeque<TaskId>>,
-    fault: Cell<Option<Fault>>,
     /// Time that the cores lost, by cause.
     pub(crate) lost: RefCell<ReadPartTimes>,
     /// Excerpt of the run, if one is kept.
@@ -103,15 +103,14 @@ impl Chip {
             leaving: RefCell::default(),
             victims: RefCell::default(),
             carried: RefCell::default(),
-            shadow,
+            shadow: ShadowHandle::new(shadow),
             distances: Distances::of(machine),
             buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, &config, machine.cores)),
             flushes: Flushes::default(),
             past_caches: PastCaches::default(),
             power: PowerSupply::of(clock, machine),
-            scheme: RefCell::default(),
+            scheme: ServedScheme::default(),
             writers_waiting: RefCell::default(),
-            fault: Cell::new(None),
             lost: RefCell::default(),
             excerpt: OnceCell::new(),
         })
@@ -120,11 +119,6 @@ impl Chip {
     /// Keeps an excerpt of the run. Call it before readers and writers start.
     pub fn keep(&self, excerpt: &Rc<Excerpt>) {
         let _ = self.excerpt.set(excerpt.clone());
-    }
-
-    /// Names the scheme to notify when data displaces a metadata line.
-    pub fn serve(&self, scheme: &Rc<Scheme>) {
-        self.scheme.replace(Rc::downgrade(scheme));
     }
 
     /// Looks a line up in the last-level cache and among the lines on their way out of it. A line that is present only
@@ -156,7 +150,7 @@ impl Chip {
     /// Enters a line that a core's private caches evict into the last-level cache.
     pub fn take_back(&self, line: LineAddr, dirty: bool) {
         let metadata = self.take_down(line, dirty);
-        self.notify_displaced(metadata);
+        self.scheme.displaced(metadata);
     }
 
     /// Passes a fill through the last-level cache on its way up.
@@ -173,9 +167,9 @@ impl Chip {
             return;
         }
         let dirty = self.give_up(line);
-        self.dropped(line, dirty);
+        self.power.dropped(line, dirty, &self.scheme);
         // Changes that wait for a persist buffer enter it in program order.
-        if in_memory && !keeps(&self.shadow.borrow(), line) {
+        if in_memory && !self.shadow.keeps(line) {
             self.llc.count(|counts| counts.foreign_writes += 1);
             self.send_out(line);
         }
@@ -186,15 +180,8 @@ impl Chip {
         self.cores.recall(line).is_some() | self.llc.invalidate(line)
     }
 
-    /// Passes a line that left the checker through the shadow, which compares its content, and through the last-level
-    /// cache.
-    pub fn brought(&self, line: LineAddr, plaintext: &Plaintext) {
-        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
-        self.pass_by(line);
-    }
-
     fn send_out(&self, line: LineAddr) {
-        self.leaves_caches(line);
+        self.power.leaves_caches(line);
         *self.leaving.borrow_mut().entry(line).or_default() += 1;
         self.victims.borrow_mut().push_back(line);
         if let Some(task) = self.writers_waiting.borrow_mut().pop_front() {
@@ -227,13 +214,13 @@ impl Chip {
             carried.swap_remove(index);
         }
         drop(carried);
-        if self.llc.locks_lines() { self.text_of(line) } else { self.to_memory(line) }
+        if self.llc.locks_lines() { self.shadow.text_of(line) } else { self.to_memory(line) }
     }
 
     /// Returns the content of a line that goes to memory; memory must return it from here on.
     pub(crate) fn to_memory(&self, line: LineAddr) -> units::Line {
-        self.goes_to_memory(line);
-        self.shadow.borrow_mut().put(line)
+        self.power.goes_to_memory(line);
+        self.shadow.put(line)
     }
 
     /// Notes that a line has arrived in memory.
@@ -255,19 +242,9 @@ impl Chip {
         self.leaving.borrow().len()
     }
 
-    /// Tampering that was reported, if any.
-    pub fn fault_reported(&self) -> Option<Fault> {
-        self.fault.get()
-    }
-
     /// Time that the cores have lost, by cause (statistics of the whole run).
     pub fn waits(&self) -> LostCycleTotals {
         LostCycleTotals::of(&self.cores, *self.lost.borrow())
-    }
-
-    /// Statistics of the observer.
-    pub fn observed(&self) -> ObserverCounts {
-        self.shadow.borrow().observed()
     }
 
     /// Counts lost writes: the latest content of a line is neither in memory nor dirty on the chip. Call it when every
@@ -278,19 +255,14 @@ impl Chip {
         dirty.extend(self.llc.dirty_lines());
         dirty.retain(|line| !self.comes_by_buffer(*line));
         dirty.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
-        self.shadow.borrow().newer_than_memory().filter(|line| !dirty.contains(line)).count() as u64
-    }
-
-    /// Bytes of host memory that the shadow, the observer and the directory use.
-    pub fn footprint_bytes(&self) -> u64 {
-        self.shadow.borrow().footprint_bytes() + self.cores.footprint_bytes()
+        self.shadow.lines_lost(|line| dirty.contains(&line))
     }
 
     /// Lets the shadow drop lines that are not on the chip, if the shadow has grown large.
     pub fn forget_what_left(&self) {
-        if self.shadow.borrow().is_crowded() {
+        if self.shadow.is_crowded() {
             self.take_back_everything();
-            self.shadow.borrow_mut().forget(|line| self.holds(line));
+            self.shadow.forget(|line| self.holds(line));
         }
     }
 

@@ -42,5 +42,5 @@ pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
         metadata.copies_lie_in(second_level);
     });
     locks::share(chip, scheme);
-    chip.serve(scheme);
+    chip.scheme.serve(scheme);
 }

@@ -15,7 +15,7 @@ use protection::scheme::Scheme;
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
-use units::{Line, LineAddr, ZERO_LINE};
+use units::{Line, LineAddr};
 
 /// Chip that locks lines.
 struct ChipLocks {
@@ -56,7 +56,7 @@ impl LockingCache for ChipLocks {
     fn look_up(&self, line: LineAddr) -> Option<Line> {
         let chip = self.chip();
         let is_there = chip.llc.look_up(line);
-        is_there.then(|| chip.text_of(line))
+        is_there.then(|| chip.shadow.text_of(line))
     }
 
     fn was_read(&self, line: LineAddr) -> bool {
@@ -159,11 +159,4 @@ pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
     chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
     chip.llc.lock(LINES_PER_PAGE_CHUNK);
     moving.lock_in(Rc::new(ChipLocks::new(chip, scheme.planted)));
-}
-
-impl Chip {
-    /// Present content of a line.
-    pub(crate) fn text_of(&self, line: LineAddr) -> Line {
-        self.shadow.borrow().content(line).unwrap_or(ZERO_LINE)
-    }
 }

@@ -55,22 +55,22 @@ pub(crate) async fn write_from_outside<V: Verbs>(
 /// turn at the line: the content of the line is determined at the instant when the entry receives it.
 pub(crate) async fn write_changes_from_outside<V: Verbs>(scheme: &Scheme, verbs: &V, chip: &Chip, core: usize) {
     let mut goes_on = true;
-    while goes_on && let Some(line) = chip.next_from_outside(core) {
+    while goes_on && let Some(line) = chip.shadow.next_from_outside(core) {
         // A chip without power accepts no change.
         goes_on = false;
         let mut stores = 0;
         let mut content = || {
             goes_on = true;
-            let content = chip.changes_from_outside(core);
-            stores = chip.stores_had(line);
+            let content = chip.shadow.changes_in_buffer(core);
+            stores = chip.shadow.stores_had(line);
             content
         };
-        if chip.has_planted(ChipBug::KernelChangesNotWritten) {
+        if chip.scheme.has_planted(ChipBug::KernelChangesNotWritten) {
             content();
             continue;
         }
         write_from_outside(scheme, verbs, line, content).await;
-        chip.note(|log| log.change_arrived(line, stores));
+        chip.shadow.note(|log| log.change_arrived(line, stores));
     }
 }
 
@@ -156,7 +156,9 @@ impl Persisting {
         if holds {
             self.clock.sleep(self.path).await;
         }
-        PersistBufferHandle::of(&self.scheme).accept_when_taken(verbs, line, || self.chip.accept(core, line)).await;
+        PersistBufferHandle::of(&self.scheme)
+            .accept_when_taken(verbs, line, || self.chip.shadow.accept(core, line))
+            .await;
         self.chip.entry_turn_over(line);
         if holds {
             self.clock.sleep(self.path).await;
@@ -176,7 +178,7 @@ impl Persisting {
             self.chip.entry_turn(line, turn).await;
             self.clock.sleep(self.path).await;
             PersistBufferHandle::of(&self.scheme).drain(&verbs, line).await;
-            self.chip.left_buffer(line);
+            self.chip.shadow.left_buffer(line);
             self.chip.entry_turn_over(line);
             let lost = self.chip.cores.nodes()[core].borrow_mut().drained(line, self.clock.now());
             self.went_on(core, lost);

@@ -163,7 +163,7 @@ impl Uncore {
     fn prefetch_host(&self, line: LineAddr) {
         self.chip.cores.prefetch_host(line);
         self.chip.llc.prefetch_host(line);
-        self.chip.shadow.borrow().prefetch_host(line);
+        self.chip.shadow.prefetch_host(line);
         self.scheme.name_fetched(line, |slot| self.memory.prefetch_host(slot));
     }
 
@@ -300,9 +300,9 @@ impl Uncore {
             if self.chip.has_buffers() {
                 write_from_outside(&self.scheme, &verbs, line, || self.chip.put(line)).await;
             } else {
-                let (content, stores) = (self.chip.put(line), self.chip.stores_had(line));
+                let (content, stores) = (self.chip.put(line), self.chip.shadow.stores_had(line));
                 self.scheme.write(&verbs, line, &content).await;
-                self.chip.note(|log| log.change_arrived(line, stores));
+                self.chip.shadow.note(|log| log.change_arrived(line, stores));
                 if let Some(moving) = self.scheme.moving().filter(|_| self.chip.is_flushed(line)) {
                     moving.permute_chunk_of(&verbs, line).await;
                 }

@@ -80,12 +80,12 @@ impl Warmer {
             self.write_changes_from_outside();
             match request {
                 PersistRequest::Persist { line, .. } => {
-                    run_now(buffer.accept_when_taken(&self.verbs, line, || self.chip.accept(CORE, line)));
+                    run_now(buffer.accept_when_taken(&self.verbs, line, || self.chip.shadow.accept(CORE, line)));
                     run_now(buffer.write_back(&self.verbs));
                 }
                 PersistRequest::Drain { line, .. } => {
                     run_now(buffer.drain(&self.verbs, line));
-                    self.chip.left_buffer(line);
+                    self.chip.shadow.left_buffer(line);
                 }
             }
         }
@@ -99,7 +99,8 @@ impl Warmer {
         run_now(self.scheme.read(&self.verbs, line));
         // After reported tampering the scheme releases no line; the run checks for this separately.
         if let Some(plaintext) = self.verbs.take_released() {
-            self.chip.brought(line, &plaintext);
+            self.chip.shadow.returned(line, &plaintext);
+            self.chip.pass_by(line);
         }
     }
 

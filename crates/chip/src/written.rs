@@ -12,7 +12,10 @@ pub fn start(clock: &Clock, chip: &Rc<Chip>) {
 
 async fn take_forever(chip: Rc<Chip>, core: usize) {
     loop {
-        let line = chip.next_written(core).await;
-        chip.accept_in_caches(core, line);
+        let line = chip.power.next_written(core).await;
+        chip.let_changes_in(core);
+        chip.shadow.next_store(core, line);
+        chip.power.taken_up(line);
+        chip.let_changes_in(core);
     }
 }

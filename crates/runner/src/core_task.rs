@@ -123,7 +123,7 @@ impl<S: Source + 'static> CoreTask<S> {
 
     /// Runs the core as far as possible. Returns true if the program has ended.
     fn go_on(&self, progress: &mut CoreTaskState) -> bool {
-        if !self.chip.has_power() {
+        if self.chip.power.has_failed() {
             return false;
         }
         let mut program = self.program.borrow_mut();

@@ -114,7 +114,7 @@ fn run_on<S: Source + 'static>(
             stop = watch(instructions) == RunControl::Stop || bus.has_failed() || counting.error().is_some();
         }
         counting.look(&meters);
-        stop || meters.chip.fault_reported().is_some() || ends.is_over()
+        stop || meters.chip.scheme.fault_reported().is_some() || ends.is_over()
     });
     if stop {
         return Err(bus.take_error().map(RunError::Bus).or_else(|| counting.error()).unwrap_or(RunError::Stopped));
@@ -213,7 +213,9 @@ impl<S: Source + 'static> AssembledMachine<S> {
             host: HostFigures {
                 seconds,
                 instructions_per_second: feed.instructions as f64 / seconds,
-                simulated_memory_bytes: memory.media().borrow().footprint_bytes() + chip.footprint_bytes(),
+                simulated_memory_bytes: memory.media().borrow().footprint_bytes()
+                    + chip.shadow.footprint_bytes()
+                    + chip.cores.footprint_bytes(),
                 computed: scheme.cryptography().computed(),
             },
             configuration,
@@ -227,7 +229,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
     /// [`RunError::NothingCounted`] if no instruction of a program is left to count.
     fn counted(&self, options: &RunOptions, before: &BaselineCounts, executed: u64) -> Result<u64, RunError> {
         let warm_up = options.warm_up;
-        if warm_up > 0 && self.meters.chip.fault_reported().is_none() {
+        if warm_up > 0 && self.meters.chip.scheme.fault_reported().is_none() {
             let fed = self.fed().map(|fed| fed.instructions);
             let is_over = executed == before.counts.node.instructions;
             warm_up::check_left(&self.origins().into_iter().zip(fed).collect::<Vec<_>>(), warm_up, is_over)?;

@@ -9,14 +9,13 @@
 //! that is leaving stays in its buffer, and the store waits for it ([`LineTurns`]).
 
 use super::Chip;
-use crate::shadow::persisted::{changes_from_outside, is_persistent, left_buffer};
 use crate::turns::LineTurns;
 use machine::node::{PersistConfig, PersistRequest, RequestKind, StoreHold};
 use protection::execution::ReadPart;
 use sim::Clock;
 use sim::resource::WorkQueue;
 use std::cell::Cell;
-use units::{Line, LineAddr, Time};
+use units::{LineAddr, Time};
 
 /// Work items of a core's buffer, in program order. Stores and drains have a turn at their line ([`LineTurns`]).
 pub(crate) enum BufferWork {
@@ -82,7 +81,7 @@ impl Chip {
     /// True if stores to a line pass through persist buffers. The line then counts as written as soon as a buffer has
     /// the store, and the caches drop its dirty data.
     pub(super) fn comes_by_buffer(&self, line: LineAddr) -> bool {
-        self.has_buffers() && is_persistent(&self.shadow.borrow(), line)
+        self.has_buffers() && self.shadow.is_persistent(line)
     }
 
     /// True if a store to a line is on its way to memory, where each store goes to memory separately.
@@ -97,7 +96,7 @@ impl Chip {
     /// other core, and that store may take an entry over, also from this core. Later stores of this core then queue
     /// behind its earlier stores.
     pub fn settle_entries(&self, core: usize) {
-        self.settle_written(core);
+        self.power.settle_written(core, &self.cores.nodes()[core], &self.shadow);
         let Some(buffers) = &self.buffers else { return };
         let requests: Vec<_> = self.cores.nodes()[core].borrow_mut().persist_requests().collect();
         let mut allocated = Vec::new();
@@ -105,7 +104,7 @@ impl Chip {
             buffers.take_up(core, request);
             if let PersistRequest::Persist { at, line, allocates } = request {
                 let goes_on = !buffers.waits.hold(allocates);
-                self.note(|log| log.reached_acceptance(core, at, goes_on));
+                self.shadow.note(|log| log.reached_acceptance(core, at, goes_on));
                 allocated.extend(allocates.then_some(line));
             }
         }
@@ -164,7 +163,7 @@ impl Chip {
     /// Waits for the next work item of a core's buffer; never returns if the machine has no buffers.
     pub(crate) async fn next_for_buffer(&self, core: usize) -> BufferWork {
         let Some(buffers) = &self.buffers else { return std::future::pending().await };
-        self.next_with_power(&buffers.cores[core].work).await
+        self.power.next(&buffers.cores[core].work).await
     }
 
     /// Ends a work item of a core's buffer and wakes the core, which may wait for the item.
@@ -187,41 +186,5 @@ impl Chip {
         if let Some(buffers) = &self.buffers {
             buffers.turns.over(line);
         }
-    }
-
-    /// Lets a persist buffer accept the next store of its core, which must be to this line. Returns the new content of
-    /// the line. From here on, memory must return this content.
-    pub(crate) fn accept(&self, core: usize, line: LineAddr) -> Line {
-        let content = self.next_store(core, line);
-        self.shadow.borrow_mut().taken(line, &content);
-        content
-    }
-
-    /// Applies the next store of a core, which must be to this line, at its point of acceptance, and returns the new
-    /// content of the line.
-    pub(super) fn next_store(&self, core: usize, line: LineAddr) -> Line {
-        self.note(|log| log.accept(core, line));
-        self.shadow.borrow_mut().accept(core, line)
-    }
-
-    /// Line of the next change from outside in a core's program order, once all stores before it are accepted.
-    pub(crate) fn next_from_outside(&self, core: usize) -> Option<LineAddr> {
-        self.shadow.borrow().persisted.as_ref()?.next_from_outside(core)
-    }
-
-    /// Applies this change and returns the new content, which memory must return from here on.
-    pub(crate) fn changes_from_outside(&self, core: usize) -> Line {
-        let mut shadow = self.shadow.borrow_mut();
-        let (line, content) = changes_from_outside(&mut shadow, core);
-        shadow.taken(line, &content);
-        drop(shadow);
-        self.note(|log| log.change_accepted(core, line));
-        content
-    }
-
-    /// Notes that the entry of a line has left its persist buffer for memory.
-    pub fn left_buffer(&self, line: LineAddr) {
-        left_buffer(&mut self.shadow.borrow_mut(), line);
-        self.note(|log| log.arrived(line, log.accepted_of(line)));
     }
 }

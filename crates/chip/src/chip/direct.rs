@@ -90,7 +90,7 @@ impl Chip {
     pub(super) fn released_directly(&self, line: LineAddr, plaintext: &Plaintext) -> bool {
         let Some(began) = self.under_way.borrow_mut().direct.end(line) else { return false };
         self.llc.count(|counts| counts.miss_latency_fs += self.clock.now().since(began).as_fs());
-        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
+        self.shadow.returned(line, plaintext);
         self.wake_issuer();
         true
     }

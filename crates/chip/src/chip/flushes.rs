@@ -33,7 +33,7 @@ impl Chip {
         if in_private && self.llc.locks_lines() {
             self.take_back(line, true);
         }
-        if self.llc.clean(line) | in_private | self.has_left_behind(line) {
+        if self.llc.clean(line) | in_private | self.power.has_left_behind(line) {
             self.write_back(line);
         }
         // A line on its way up to a core was just requested again.
@@ -41,9 +41,9 @@ impl Chip {
             self.give_up(line);
         }
         if self.leaving.borrow().contains_key(&line) || self.comes_past_caches(line) {
-            self.flushes.0.borrow_mut().entry(line).or_default().push((core, self.stores_had(line)));
+            self.flushes.0.borrow_mut().entry(line).or_default().push((core, self.shadow.stores_had(line)));
         } else {
-            self.flushed((core, self.stores_had(line)), line, Duration::ZERO);
+            self.flushed((core, self.shadow.stores_had(line)), line, Duration::ZERO);
         }
     }
 
@@ -58,15 +58,10 @@ impl Chip {
         waiting.into_iter().for_each(|flush| self.flushed(flush, line, self.distances.path));
     }
 
-    /// Number of stores to a line that were accepted; zero if a run does not record this number.
-    pub(crate) fn stores_had(&self, line: LineAddr) -> u64 {
-        self.shadow.borrow().log().map_or(0, |log| log.accepted_of(line))
-    }
-
     /// Answers a core's flush: memory has the line, with this number of stores. The answer arrives after `delay` plus
     /// the latency from the last-level cache to the core.
     fn flushed(&self, (core, stores): (usize, u64), line: LineAddr, delay: Duration) {
-        self.note(|log| log.arrived(line, stores));
+        self.shadow.note(|log| log.arrived(line, stores));
         let at = self.clock.now() + delay + self.network.way(core, line);
         let lost = self.cores.nodes()[core].borrow_mut().flushed(line, at, &mut self.outbox(core).borrow_mut());
         self.lost.borrow_mut().add(ReadPart::Fence, lost);

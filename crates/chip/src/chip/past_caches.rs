@@ -20,7 +20,7 @@ impl Chip {
         let chip = self.clone();
         self.clock.spawn(async move {
             chip.clock.sleep_until(at).await;
-            if !chip.has_power() && chip.has_planted(ChipBug::PastCachesDropped) {
+            if chip.power.has_failed() && chip.scheme.has_planted(ChipBug::PastCachesDropped) {
                 return;
             }
             chip.past_caches.0.borrow_mut().entry(line).or_default().push(core);
@@ -41,7 +41,7 @@ impl Chip {
         self.take_back_everything();
         self.give_up(line);
         self.llc.count(|counts| counts.past_caches += 1);
-        self.leaves_past_caches(line);
+        self.power.leaves_past_caches(line);
         self.write_back(line);
     }
 

@@ -25,12 +25,13 @@ impl Receiver for Chip {
         if self.released_directly(line, plaintext) {
             return;
         }
-        self.brought(line, plaintext);
+        self.shadow.returned(line, plaintext);
+        self.pass_by(line);
         self.deliver(line, self.distances.path);
     }
 
     fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
-        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
+        self.shadow.returned(line, plaintext);
         let displaced = self.llc.fetched_unverified(line);
         self.make_room(displaced);
         self.arrived(line);
@@ -41,7 +42,7 @@ impl Receiver for Chip {
     }
 
     fn fault(&self, fault: Fault) {
-        self.fault.set(self.fault.get().or(Some(fault)));
+        self.scheme.report(fault);
     }
 
     fn last_level_look_up(&self, _: Slot) -> Duration {
@@ -75,6 +76,6 @@ impl Receiver for Chip {
     }
 
     fn start_up_content(&self, line: LineAddr) -> units::Line {
-        self.shadow.borrow_mut().start_up(line)
+        self.shadow.start_up(line)
     }
 }

@@ -13,14 +13,7 @@ impl Chip {
     /// Handles a line displaced from the last-level cache, and notifies the protection of displaced metadata.
     pub(super) fn make_room(&self, displaced: Option<Displaced>) {
         let metadata = self.see_out(displaced);
-        self.notify_displaced(metadata);
-    }
-
-    /// Notifies the protection of displaced metadata, if there is any.
-    pub(super) fn notify_displaced(&self, metadata: Option<Slot>) {
-        if let Some((slot, scheme)) = metadata.zip(self.scheme.borrow().upgrade()) {
-            scheme.on_chip(|chip| chip.caches.displaced(slot));
-        }
+        self.scheme.displaced(metadata);
     }
 
     /// Passes a dirty line of data that was displaced from the last-level cache to the writers, unless the line reaches

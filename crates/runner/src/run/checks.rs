@@ -10,8 +10,8 @@ use workload::Source;
 impl<S: Source + 'static> AssembledMachine<S> {
     pub(super) fn checks(&self) -> Checks {
         let Meters { chip, memory, .. } = &self.meters;
-        let lines = chip.observed();
-        let false_alarm = chip.fault_reported();
+        let lines = chip.shadow.observed();
+        let false_alarm = chip.scheme.fault_reported();
         let pad_reused = memory.ledger_is_on().then(|| memory.keystream_reuse().is_some());
         // A run that ended in an alarm may have stores under way.
         let lines_lost = if false_alarm.is_some() { 0 } else { chip.lost_lines() };

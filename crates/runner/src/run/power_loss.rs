@@ -214,7 +214,7 @@ pub fn lose_power<S: Source + 'static>(
     };
     let began = Instant::now();
     let meters = bench.meters.clone();
-    meters.chip.lose_power();
+    meters.chip.power.fail(&meters.chip.scheme);
     if options.design.parts.persistence.point != Point::Controller {
         // Operations that have begun run to their end; the executor then has no event left.
         bench.executor.run_until(|| false);
@@ -226,7 +226,7 @@ pub fn lose_power<S: Source + 'static>(
     let recover = |memory: &SurvivingMemory| Recovered::of(options, memory, loss.planted);
     let recovered = recover(&memory)?;
     let mut judge = Judge::new(&options.design.parts, log, persistent);
-    judge.alarm(meters.chip.fault_reported());
+    judge.alarm(meters.chip.scheme.fault_reported());
     judge.acceptance(at);
     judge.first_session(&recovered);
     let tamper = match loss.tamper {
@@ -285,7 +285,7 @@ fn run_to<S: Source + 'static>(
             At::Events(count) => clock.event_count() >= count,
         };
         // An alarm ends the run and is a result.
-        stop || is_then || chip.fault_reported().is_some() || ends.is_over()
+        stop || is_then || chip.scheme.fault_reported().is_some() || ends.is_over()
     });
     if stop {
         return Err(RunError::Stopped);
