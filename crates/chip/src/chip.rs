@@ -10,6 +10,7 @@ mod counts;
 mod direct;
 mod flushes;
 mod left_behind;
+mod lines_out;
 mod llc;
 mod past_caches;
 mod power;
@@ -28,21 +29,19 @@ use crate::shadow::Shadow;
 use crate::waits::LostCycleTotals;
 use buffers::Buffers;
 use catalogue::Machine;
-use flushes::Flushes;
+use lines_out::LinesOut;
 use llc::LastLevelCache;
 use machine::coherence::CoherenceDomain;
 use machine::llc::Inclusion;
 use machine::noc::Network;
-use past_caches::PastCaches;
 use power::PowerSupply;
 use protection::execution::{Excerpt, ReadPartTimes};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use served_scheme::ServedScheme;
 use shadow_handle::ShadowHandle;
+use sim::Clock;
 use sim::resource::WorkQueue;
-use sim::{Clock, TaskId};
 use std::cell::{OnceCell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 use units::LineAddr;
 use upward::{LinesInFlight, Miss, Port};
@@ -60,27 +59,17 @@ pub struct Chip {
     /// Last-level cache, with its statistics.
     pub llc: LastLevelCache,
     pub(crate) under_way: RefCell<LinesInFlight>,
-    /// Lines that were passed to the writers and that have not arrived in memory, with the number of pending writes of
-    /// each.
-    leaving: RefCell<FxHashMap<LineAddr, u32>>,
-    /// Lines to be written, oldest first; emptied by the writers.
-    victims: RefCell<VecDeque<LineAddr>>,
-    /// Lines that writers carry to memory and that memory has not accepted yet.
-    carried: RefCell<Vec<LineAddr>>,
+    /// Lines on their way to memory.
+    pub out: LinesOut,
     /// Content of the lines on the chip.
     pub shadow: ShadowHandle,
     pub(crate) distances: Distances,
     /// Persist buffers of the cores, if the machine has them.
     buffers: Option<Buffers>,
-    /// Flushes (CLWB) of the programs.
-    flushes: Flushes,
-    /// Stores that bypass the caches.
-    past_caches: PastCaches,
     /// State of the power supply, and the data that a simulated loss of power needs.
     pub power: PowerSupply,
     /// Scheme that the controller runs; the chip notifies it of metadata lines that data displaces.
     pub scheme: ServedScheme,
-    writers_waiting: RefCell<VecDeque<TaskId>>,
     /// Time that the cores lost, by cause.
     pub(crate) lost: RefCell<ReadPartTimes>,
     /// Excerpt of the run, if one is kept.
@@ -100,17 +89,12 @@ impl Chip {
             misses: WorkQueue::new(clock),
             llc: LastLevelCache::new(machine),
             under_way: RefCell::new(LinesInFlight::new(chip.clone())),
-            leaving: RefCell::default(),
-            victims: RefCell::default(),
-            carried: RefCell::default(),
+            out: LinesOut::new(clock),
             shadow: ShadowHandle::new(shadow),
             distances: Distances::of(machine),
             buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, &config, machine.cores)),
-            flushes: Flushes::default(),
-            past_caches: PastCaches::default(),
             power: PowerSupply::of(clock, machine),
             scheme: ServedScheme::default(),
-            writers_waiting: RefCell::default(),
             lost: RefCell::default(),
             excerpt: OnceCell::new(),
         })
@@ -182,38 +166,25 @@ impl Chip {
 
     fn send_out(&self, line: LineAddr) {
         self.power.leaves_caches(line);
-        *self.leaving.borrow_mut().entry(line).or_default() += 1;
-        self.victims.borrow_mut().push_back(line);
-        if let Some(task) = self.writers_waiting.borrow_mut().pop_front() {
-            self.clock.wake(task);
-        }
+        self.out.send(line);
     }
 
-    /// Registers an idle writer, to be woken at the next victim.
-    pub fn wait_for_victims(&self) {
-        let task = self.clock.current_task();
-        let mut waiting = self.writers_waiting.borrow_mut();
-        if !waiting.contains(&task) {
-            waiting.push_back(task);
-        }
-    }
-
-    /// Passes the oldest waiting line to a writer, which carries it to memory.
+    /// Passes the oldest waiting line to a writer, which carries it to memory. The combining buffers of cores that
+    /// stored the line past the caches are free again.
     pub fn next_victim(&self) -> Option<LineAddr> {
-        let line = self.victims.borrow_mut().pop_front()?;
-        self.carried.borrow_mut().push(line);
-        self.answer_stores_past_caches(line);
+        let line = self.out.next()?;
+        for core in self.out.past_caches.take(line) {
+            let at = self.clock.now() + self.distances.path + self.network.way(core, line);
+            self.cores.nodes()[core].borrow_mut().taken_past_caches(at, &mut self.outbox(core).borrow_mut());
+            self.wake_core(core);
+        }
         Some(line)
     }
 
     /// Returns the plaintext of a line that a writer carried to memory or to a last-level cache that locks it. Memory
     /// must return this content from here on.
     pub fn put(&self, line: LineAddr) -> units::Line {
-        let mut carried = self.carried.borrow_mut();
-        if let Some(index) = carried.iter().position(|carried| *carried == line) {
-            carried.swap_remove(index);
-        }
-        drop(carried);
+        self.out.accepted(line);
         if self.llc.locks_lines() { self.shadow.text_of(line) } else { self.to_memory(line) }
     }
 
@@ -223,23 +194,13 @@ impl Chip {
         self.shadow.put(line)
     }
 
-    /// Notes that a line has arrived in memory.
+    /// Notes that a line has arrived in memory, and answers its flushes when no other write of the line is under way.
     pub fn written(&self, line: LineAddr) {
-        let mut leaving = self.leaving.borrow_mut();
-        if let Some(times) = leaving.get_mut(&line) {
-            *times -= 1;
-            if *times > 0 {
-                return;
+        if self.out.arrived(line) {
+            for flush in self.out.flushes.end(line) {
+                self.flushed(&flush, line, self.distances.path);
             }
-            leaving.remove(&line);
         }
-        drop(leaving);
-        self.answer_flushes(line);
-    }
-
-    /// Number of lines that the writers received and that are not yet in memory.
-    pub fn backlog(&self) -> usize {
-        self.leaving.borrow().len()
     }
 
     /// Time that the cores have lost, by cause (statistics of the whole run).
@@ -254,7 +215,7 @@ impl Chip {
         dirty.extend(self.cores.dirty_lines());
         dirty.extend(self.llc.dirty_lines());
         dirty.retain(|line| !self.comes_by_buffer(*line));
-        dirty.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
+        dirty.extend(self.out.not_accepted());
         self.shadow.lines_lost(|line| dirty.contains(&line))
     }
 

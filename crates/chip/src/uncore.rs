@@ -178,7 +178,7 @@ impl Uncore {
 
     /// True if no line is under way between the private caches and memory.
     pub fn is_at_rest(&self) -> bool {
-        self.reads.get() == 0 && self.chip.backlog() == 0
+        self.reads.get() == 0 && self.chip.out.backlog() == 0
     }
 
     /// Wakes the current task when no line is under way.
@@ -303,7 +303,7 @@ impl Uncore {
                 let (content, stores) = (self.chip.put(line), self.chip.shadow.stores_had(line));
                 self.scheme.write(&verbs, line, &content).await;
                 self.chip.shadow.note(|log| log.change_arrived(line, stores));
-                if let Some(moving) = self.scheme.moving().filter(|_| self.chip.is_flushed(line)) {
+                if let Some(moving) = self.scheme.moving().filter(|_| self.chip.out.flushes.has(line)) {
                     moving.permute_chunk_of(&verbs, line).await;
                 }
             }
@@ -321,7 +321,7 @@ impl Uncore {
         poll_fn(|_| match self.chip.next_victim() {
             Some(line) => Poll::Ready(line),
             None => {
-                self.chip.wait_for_victims();
+                self.chip.out.wait_for_line();
                 Poll::Pending
             }
         })
@@ -340,7 +340,7 @@ impl Uncore {
     /// waiting reader.
     async fn writeback_buffer(&self) {
         poll_fn(|_| {
-            if self.chip.backlog() < self.writeback_buffers {
+            if self.chip.out.backlog() < self.writeback_buffers {
                 self.let_one_go_on();
                 return Poll::Ready(());
             }

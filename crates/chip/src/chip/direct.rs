@@ -56,12 +56,7 @@ impl Chip {
 
     /// True if a line is on its way to memory.
     pub fn is_leaving(&self, line: LineAddr) -> bool {
-        self.leaving.borrow().contains_key(&line) || self.passes_through(line)
-    }
-
-    /// Passes a line to the writers.
-    pub fn write_directly(&self, line: LineAddr) {
-        self.write_back(line);
+        self.out.has(line) || self.passes_through(line)
     }
 
     /// True if a read of the line is under way: a write of the line must wait for it.

@@ -11,10 +11,33 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Duration, LineAddr, Time};
 
-/// Flushes that wait for lines on their way to memory. For each line, the list contains the flushing cores, each with
-/// the number of stores to the line that caches had accepted at its flush.
+/// Flush of a line that a core waits for.
+pub(super) struct PendingFlush {
+    core: usize,
+    /// Number of stores to the line that caches had accepted at the flush.
+    stores: u64,
+}
+
+/// Flushes that wait for lines on their way to memory, by line.
 #[derive(Default)]
-pub(super) struct Flushes(RefCell<FxHashMap<LineAddr, Vec<(usize, u64)>>>);
+pub struct Flushes(RefCell<FxHashMap<LineAddr, Vec<PendingFlush>>>);
+
+impl Flushes {
+    /// Lets a flush wait until memory has the line.
+    fn wait(&self, line: LineAddr, flush: PendingFlush) {
+        self.0.borrow_mut().entry(line).or_default().push(flush);
+    }
+
+    /// True if a core waits until memory has a line.
+    pub fn has(&self, line: LineAddr) -> bool {
+        self.0.borrow().contains_key(&line)
+    }
+
+    /// Removes the flushes of a line, which memory has now.
+    pub(super) fn end(&self, line: LineAddr) -> Vec<PendingFlush> {
+        self.0.borrow_mut().remove(&line).unwrap_or_default()
+    }
+}
 
 impl Chip {
     /// Flushes a line for a core; the last-level cache's controller handles the flush at `at`. If it `evicts`, no cache
@@ -40,30 +63,22 @@ impl Chip {
         if evicts && self.under_way.borrow_mut().of(line).is_none() {
             self.give_up(line);
         }
-        if self.leaving.borrow().contains_key(&line) || self.comes_past_caches(line) {
-            self.flushes.0.borrow_mut().entry(line).or_default().push((core, self.shadow.stores_had(line)));
+        let flush = PendingFlush { core, stores: self.shadow.stores_had(line) };
+        if self.out.has(line) || self.out.past_caches.has(line) {
+            self.out.flushes.wait(line, flush);
         } else {
-            self.flushed((core, self.shadow.stores_had(line)), line, Duration::ZERO);
+            self.flushed(&flush, line, Duration::ZERO);
         }
     }
 
-    /// True if a core waits until memory has a line.
-    pub fn is_flushed(&self, line: LineAddr) -> bool {
-        self.flushes.0.borrow().contains_key(&line)
-    }
-
-    /// Answers the flushes of a line when no write of it is under way.
-    pub(super) fn answer_flushes(&self, line: LineAddr) {
-        let waiting = self.flushes.0.borrow_mut().remove(&line).unwrap_or_default();
-        waiting.into_iter().for_each(|flush| self.flushed(flush, line, self.distances.path));
-    }
-
-    /// Answers a core's flush: memory has the line, with this number of stores. The answer arrives after `delay` plus
+    /// Answers a core's flush: memory has the line, with the stores of the flush. The answer arrives after `delay` plus
     /// the latency from the last-level cache to the core.
-    fn flushed(&self, (core, stores): (usize, u64), line: LineAddr, delay: Duration) {
+    pub(super) fn flushed(&self, flush: &PendingFlush, line: LineAddr, delay: Duration) {
+        let PendingFlush { core, stores } = *flush;
         self.shadow.note(|log| log.arrived(line, stores));
         let at = self.clock.now() + delay + self.network.way(core, line);
-        let lost = self.cores.nodes()[core].borrow_mut().flushed(line, at, &mut self.outbox(core).borrow_mut());
+        let node = &self.cores.nodes()[core];
+        let lost = node.borrow_mut().flushed(line, at, &mut self.outbox(core).borrow_mut());
         self.lost.borrow_mut().add(ReadPart::Fence, lost);
         self.wake_core(core);
     }

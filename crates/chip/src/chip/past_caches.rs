@@ -14,6 +14,24 @@ use units::{LineAddr, Time};
 #[derive(Default)]
 pub(super) struct PastCaches(RefCell<FxHashMap<LineAddr, Vec<usize>>>);
 
+impl PastCaches {
+    /// Adds a line in a combining buffer of a core.
+    fn add(&self, line: LineAddr, core: usize) {
+        self.0.borrow_mut().entry(line).or_default().push(core);
+    }
+
+    /// True if a line was stored past the caches and no writer has taken it, for example because the line is on its way
+    /// up to a core.
+    pub fn has(&self, line: LineAddr) -> bool {
+        self.0.borrow().contains_key(&line)
+    }
+
+    /// Removes a line that a writer has taken. Returns the cores that have it in a combining buffer.
+    pub fn take(&self, line: LineAddr) -> Vec<usize> {
+        self.0.borrow_mut().remove(&line).unwrap_or_default()
+    }
+}
+
 impl Chip {
     /// Sends a line of a core past the caches; the last-level cache's controller handles it at `at`.
     pub fn store_past_caches(self: &Rc<Chip>, at: Time, core: usize, line: LineAddr) {
@@ -23,17 +41,11 @@ impl Chip {
             if chip.power.has_failed() && chip.scheme.has_planted(ChipBug::PastCachesDropped) {
                 return;
             }
-            chip.past_caches.0.borrow_mut().entry(line).or_default().push(core);
+            chip.out.past_caches.add(line, core);
             if chip.under_way.borrow_mut().of(line).is_none() {
                 chip.send_past_caches(line);
             }
         });
-    }
-
-    /// True if a line was stored past the caches and no writer has taken it, for example because the line is on its way
-    /// up to a core.
-    pub(super) fn comes_past_caches(&self, line: LineAddr) -> bool {
-        self.past_caches.0.borrow().contains_key(&line)
     }
 
     /// Removes a line from the caches and sends it to memory.
@@ -43,15 +55,5 @@ impl Chip {
         self.llc.count(|counts| counts.past_caches += 1);
         self.power.leaves_past_caches(line);
         self.write_back(line);
-    }
-
-    /// Frees the combining buffers of cores that stored a line past the caches, after a writer has taken the line.
-    pub(super) fn answer_stores_past_caches(&self, line: LineAddr) {
-        let waiting = self.past_caches.0.borrow_mut().remove(&line).unwrap_or_default();
-        for core in waiting {
-            let at = self.clock.now() + self.distances.path + self.network.way(core, line);
-            self.cores.nodes()[core].borrow_mut().taken_past_caches(at, &mut self.outbox(core).borrow_mut());
-            self.wake_core(core);
-        }
     }
 }

@@ -148,7 +148,7 @@ impl Chip {
         if !self.scheme.has_planted(ChipBug::LinesOnTheWayForgotten) {
             lines.extend(self.ports.iter().flat_map(Port::stored));
         }
-        lines.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
+        lines.extend(self.out.not_accepted());
         self.power.with_left_behind(|left_behind| lines.extend(left_behind.lines()));
         lines.sort_unstable();
         lines.dedup();

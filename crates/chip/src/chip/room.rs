@@ -33,7 +33,7 @@ impl Chip {
     }
 
     /// Passes the dirty content of a line to the writers.
-    pub(super) fn write_back(&self, line: LineAddr) {
+    pub fn write_back(&self, line: LineAddr) {
         self.llc.count(|counts| counts.writebacks += 1);
         self.send_out(line);
     }

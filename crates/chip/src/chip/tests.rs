@@ -4,6 +4,7 @@ use super::*;
 use crate::testing::nop;
 use isa::Instruction;
 use machine::node::{Feed, NodeStep, Orders, PageKey, Request, RequestKind, Touch};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use units::{Duration, Time};
 

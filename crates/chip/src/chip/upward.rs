@@ -272,7 +272,7 @@ impl Chip {
         if changed {
             self.changed_from_outside(line, true);
         }
-        if self.comes_past_caches(line) {
+        if self.out.past_caches.has(line) {
             self.send_past_caches(line);
         }
     }

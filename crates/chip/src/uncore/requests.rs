@@ -53,7 +53,7 @@ impl Requests {
     /// Writes a line, as soon as a buffer is free.
     pub async fn write(&self, line: LineAddr) {
         self.uncore.writeback_buffer().await;
-        self.uncore.chip.write_directly(line);
+        self.uncore.chip.write_back(line);
     }
 
     async fn read_forever<V: Attended>(self: Rc<Requests>, verbs: V) {
