@@ -5,10 +5,12 @@
 //! line, the shadow checks the line, the last-level cache may keep it, and its core receives it (`chip/receiver.rs`,
 //! `chip/upward.rs`).
 
+mod account;
 pub(crate) mod buffers;
 mod counts;
 mod direct;
 mod flushes;
+mod latencies;
 mod left_behind;
 mod lines_out;
 mod llc;
@@ -24,24 +26,22 @@ pub mod upward;
 
 pub use counts::LlcCounts;
 
-use crate::distances::Distances;
 use crate::shadow::Shadow;
-use crate::waits::LostCycleTotals;
+use account::RunAccount;
 use buffers::Buffers;
 use catalogue::Machine;
+use latencies::ChipLatencies;
 use lines_out::LinesOut;
 use llc::LastLevelCache;
 use machine::coherence::CoherenceDomain;
 use machine::llc::Inclusion;
-use machine::noc::Network;
 use power::PowerSupply;
-use protection::execution::{Excerpt, ReadPartTimes};
 use rustc_hash::FxHashSet;
 use served_scheme::ServedScheme;
 use shadow_handle::ShadowHandle;
 use sim::Clock;
 use sim::resource::WorkQueue;
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use units::LineAddr;
 use upward::{LinesInFlight, Miss, Port};
@@ -51,8 +51,8 @@ pub struct Chip {
     pub(crate) clock: Clock,
     /// The cores and their private caches.
     pub cores: CoherenceDomain,
-    /// Links between the cores and the last-level cache.
-    pub network: Network,
+    /// Latencies between the components of the chip.
+    pub latencies: ChipLatencies,
     pub(crate) ports: Box<[Port]>,
     /// Misses of the cores, each due at the end of its look-up in the last-level cache.
     pub misses: WorkQueue<Miss>,
@@ -63,17 +63,14 @@ pub struct Chip {
     pub out: LinesOut,
     /// Content of the lines on the chip.
     pub shadow: ShadowHandle,
-    pub(crate) distances: Distances,
     /// Persist buffers of the cores, if the machine has them.
     buffers: Option<Buffers>,
     /// State of the power supply, and the data that a simulated loss of power needs.
     pub power: PowerSupply,
     /// Scheme that the controller runs; the chip notifies it of metadata lines that data displaces.
     pub scheme: ServedScheme,
-    /// Time that the cores lost, by cause.
-    pub(crate) lost: RefCell<ReadPartTimes>,
-    /// Excerpt of the run, if one is kept.
-    pub(crate) excerpt: OnceCell<Rc<Excerpt>>,
+    /// Account of the run.
+    pub account: RunAccount,
 }
 
 impl Chip {
@@ -84,25 +81,18 @@ impl Chip {
         Rc::new_cyclic(|chip| Chip {
             clock: clock.clone(),
             cores: if sends_clean { cores.sending_clean_victims() } else { cores },
-            network: machine.network(),
+            latencies: ChipLatencies::of(clock, machine),
             ports: (0..machine.cores).map(|_| Port::default()).collect(),
             misses: WorkQueue::new(clock),
             llc: LastLevelCache::new(machine),
             under_way: RefCell::new(LinesInFlight::new(chip.clone())),
             out: LinesOut::new(clock),
             shadow: ShadowHandle::new(shadow),
-            distances: Distances::of(machine),
             buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, &config, machine.cores)),
             power: PowerSupply::of(clock, machine),
             scheme: ServedScheme::default(),
-            lost: RefCell::default(),
-            excerpt: OnceCell::new(),
+            account: RunAccount::default(),
         })
-    }
-
-    /// Keeps an excerpt of the run. Call it before readers and writers start.
-    pub fn keep(&self, excerpt: &Rc<Excerpt>) {
-        let _ = self.excerpt.set(excerpt.clone());
     }
 
     /// Looks a line up in the last-level cache and among the lines on their way out of it. A line that is present only
@@ -174,7 +164,7 @@ impl Chip {
     pub fn next_victim(&self) -> Option<LineAddr> {
         let line = self.out.next()?;
         for core in self.out.past_caches.take(line) {
-            let at = self.clock.now() + self.distances.path + self.network.way(core, line);
+            let at = self.clock.now() + self.latencies.of_reply(core, line);
             self.cores.nodes()[core].borrow_mut().taken_past_caches(at, &mut self.outbox(core).borrow_mut());
             self.wake_core(core);
         }
@@ -198,14 +188,9 @@ impl Chip {
     pub fn written(&self, line: LineAddr) {
         if self.out.arrived(line) {
             for flush in self.out.flushes.end(line) {
-                self.flushed(&flush, line, self.distances.path);
+                self.flushed(&flush, line, self.latencies.distances.path);
             }
         }
-    }
-
-    /// Time that the cores have lost, by cause (statistics of the whole run).
-    pub fn waits(&self) -> LostCycleTotals {
-        LostCycleTotals::of(&self.cores, *self.lost.borrow())
     }
 
     /// Counts lost writes: the latest content of a line is neither in memory nor dirty on the chip. Call it when every

@@ -135,7 +135,7 @@ impl Meters {
             persist: sum(nodes.iter().filter_map(|node| node.borrow().persist_counts())),
             epochs: sum(nodes.iter().filter_map(|node| node.borrow().fence_counts())),
             llc: self.chip.llc.counts(),
-            waits: self.chip.waits(),
+            waits: self.chip.account.waits(&self.chip.cores),
             protection: self.memory.counts(),
             scheme: self.scheme.counted(),
             caches: MetadataCachesCounts::of(caches),

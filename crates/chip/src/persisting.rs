@@ -189,7 +189,7 @@ impl Persisting {
     /// Adds the time that a core lost while it waited to the account, and resumes the core's node.
     fn went_on(&self, core: usize, lost: Duration) {
         self.chip.settle_entries(core);
-        self.chip.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);
+        self.chip.account.lose(ReadPart::PersistBuffer, lost);
         self.chip.wake_core(core);
     }
 }

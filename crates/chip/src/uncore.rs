@@ -97,7 +97,7 @@ impl Uncore {
             wait_for_rest: RefCell::default(),
         });
         let plain = || Timed::new(&uncore.memory);
-        match uncore.chip.excerpt.get() {
+        match uncore.chip.account.excerpt() {
             None => uncore.employ(machine, plain),
             Some(excerpt) => uncore.employ(machine, || Explained::keeping(plain(), Clipper::new(excerpt))),
         }
@@ -129,7 +129,7 @@ impl Uncore {
                 // The core already has the line and requests only the right to write it, so there is no data to read.
                 let in_l2 = kind != RequestKind::Upgrade
                     && (self.scheme.on_chip(|chip| chip.copies.is_some()) || self.chip.llc.predicts());
-                if let Some(excerpt) = self.chip.excerpt.get() {
+                if let Some(excerpt) = self.chip.account.excerpt() {
                     excerpt.requested(core, line, at);
                 }
                 let left = at;
@@ -152,7 +152,8 @@ impl Uncore {
     /// Returns the time at which the read of a line begins that an L2 misses at `missed`: earlier if the L2's prediction
     /// reaches the controller before.
     fn begins(&self, missed: Time) -> Time {
-        let lead = if self.chip.llc.predicts() { self.chip.distances.prediction_lead() } else { Duration::ZERO };
+        let lead =
+            if self.chip.llc.predicts() { self.chip.latencies.distances.prediction_lead() } else { Duration::ZERO };
         let predicted = Time::ZERO + missed.since(Time::ZERO + lead);
         predicted.max(self.clock.now()).min(missed)
     }
@@ -169,9 +170,9 @@ impl Uncore {
 
     /// Time from a request leaving a core's private caches at `at` to the end of the last-level cache's look-up.
     fn request_takes(&self, core: usize, line: LineAddr, at: Time) -> Duration {
-        let request = self.chip.network.request(core, line);
+        let request = self.chip.latencies.network.request(core, line);
         let Some(lookups) = &self.lookups else { return request };
-        let cycle = self.core_clock.cycle_at_or_after(at + self.chip.network.way(core, line)).0;
+        let cycle = self.core_clock.cycle_at_or_after(at + self.chip.latencies.network.way(core, line)).0;
         let entered = lookups.borrow_mut().enter(cycle);
         request + self.core_clock.span(Cycles(entered - cycle))
     }
@@ -251,7 +252,7 @@ impl Uncore {
         }
         self.chip.asking(miss.line);
         self.intensities.iter().for_each(|intensities| intensities.borrow_mut()[miss.core].served_by_memory());
-        if let Some(excerpt) = self.chip.excerpt.get() {
+        if let Some(excerpt) = self.chip.account.excerpt() {
             excerpt.missed(miss.core, miss.line, self.clock.now());
         }
         let sent_at = self.clock.now();
@@ -259,7 +260,7 @@ impl Uncore {
         if self.clock.now() > sent_at {
             self.chip.waited(miss.line, ReadPart::WriteBack, self.clock.now().since(sent_at));
         }
-        if let Some(excerpt) = self.chip.excerpt.get() {
+        if let Some(excerpt) = self.chip.account.excerpt() {
             excerpt.went_on(miss.core, miss.line, self.clock.now());
         }
         self.clock.sleep(self.path).await;
@@ -288,7 +289,7 @@ impl Uncore {
 
     /// Time until the last probed core has answered. The answer includes the core's dirty data.
     fn probes(&self, line: LineAddr, probed: CoreSet) -> Duration {
-        let answers = probed.iter().map(|core| self.chip.network.way(core, line) * 2 + self.probe);
+        let answers = probed.iter().map(|core| self.chip.latencies.network.way(core, line) * 2 + self.probe);
         answers.max().unwrap_or(Duration::ZERO)
     }
 

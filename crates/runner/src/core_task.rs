@@ -29,7 +29,7 @@ const LEAD_MAX: Duration = Duration::from_ns(500);
 
 /// Time by which the cores of a chip may be ahead of the clock.
 fn lead(chip: &Chip) -> Duration {
-    if chip.cores.nodes().len() == 1 { LEAD_MAX } else { chip.network.shortest() }
+    if chip.cores.nodes().len() == 1 { LEAD_MAX } else { chip.latencies.network.shortest() }
 }
 
 /// State of the programs: the number of cores that still run, and the first error.

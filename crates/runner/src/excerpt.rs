@@ -108,7 +108,7 @@ impl ExcerptFile {
     /// Makes the chip record its events within the window, and the memory its refreshes.
     pub fn attach(&self, chip: &Chip, channels: &MemorySystem) {
         if let Some((excerpt, _)) = &self.0 {
-            chip.keep(excerpt);
+            chip.account.keep(excerpt);
             channels.keep_refreshes();
         }
     }

@@ -151,7 +151,7 @@ impl Chip {
 
     fn take_entry_from(&self, core: usize, line: LineAddr) {
         let lost = self.cores.nodes()[core].borrow_mut().give_up_entry(line, self.clock.now());
-        self.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);
+        self.account.lose(ReadPart::PersistBuffer, lost);
         self.settle_entries(core);
         self.wake_core(core);
     }

@@ -76,10 +76,10 @@ impl Chip {
     pub(super) fn flushed(&self, flush: &PendingFlush, line: LineAddr, delay: Duration) {
         let PendingFlush { core, stores } = *flush;
         self.shadow.note(|log| log.arrived(line, stores));
-        let at = self.clock.now() + delay + self.network.way(core, line);
+        let at = self.clock.now() + delay + self.latencies.network.way(core, line);
         let node = &self.cores.nodes()[core];
         let lost = node.borrow_mut().flushed(line, at, &mut self.outbox(core).borrow_mut());
-        self.lost.borrow_mut().add(ReadPart::Fence, lost);
+        self.account.lose(ReadPart::Fence, lost);
         self.wake_core(core);
     }
 }

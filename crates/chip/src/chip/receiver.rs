@@ -18,7 +18,7 @@ impl Receiver for Chip {
     }
 
     fn released_first(&self, line: LineAddr, _: &Plaintext, words: Words) {
-        self.deliver_first(line, words, self.distances.path);
+        self.deliver_first(line, words, self.latencies.distances.path);
     }
 
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
@@ -27,7 +27,7 @@ impl Receiver for Chip {
         }
         self.shadow.returned(line, plaintext);
         self.pass_by(line);
-        self.deliver(line, self.distances.path);
+        self.deliver(line, self.latencies.distances.path);
     }
 
     fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
@@ -38,7 +38,7 @@ impl Receiver for Chip {
     }
 
     fn found(&self, line: LineAddr, _: &Plaintext) {
-        self.deliver(line, self.distances.path);
+        self.deliver(line, self.latencies.distances.path);
     }
 
     fn fault(&self, fault: Fault) {
@@ -46,33 +46,27 @@ impl Receiver for Chip {
     }
 
     fn last_level_look_up(&self, _: Slot) -> Duration {
-        self.distances.last_level_look_up
+        self.latencies.distances.last_level_look_up
     }
 
     fn way(&self, leg: Leg) -> Duration {
-        match leg {
-            Leg::Request(core, line) => self.network.request(core, line),
-            Leg::Answer(core, line) => self.network.to_last_stretch(core, line, self.clock.now()),
-            Leg::ToController | Leg::FromController => self.distances.path,
-            Leg::Predicted => self.distances.prediction_in_read(),
-        }
+        self.latencies.of_leg(leg)
     }
 
     fn last_stretch(&self, leg: Leg) -> Option<Duration> {
-        let Leg::Answer(core, _) = leg else { return None };
-        self.network.has_links().then(|| self.network.last_stretch(core, self.clock.now()))
+        self.latencies.of_last_stretch(leg)
     }
 
     fn private_look_up(&self, role: Role) -> Duration {
-        self.distances.private_look_up(role)
+        self.latencies.distances.private_look_up(role)
     }
 
     fn exception_time(&self) -> Duration {
-        self.distances.exception
+        self.latencies.distances.exception
     }
 
     fn hit_time(&self, core: usize, line: LineAddr) -> Duration {
-        self.network.request(core, line) + self.network.way(core, line)
+        self.latencies.of_hit(core, line)
     }
 
     fn start_up_content(&self, line: LineAddr) -> units::Line {

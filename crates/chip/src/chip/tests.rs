@@ -214,8 +214,8 @@ fn the_acknowledgement_of_a_flush_travels_from_memory_or_from_the_last_level_cac
         if from_memory {
             carry(&chip);
         }
-        let behind = if from_memory { chip.distances.path } else { Duration::ZERO };
-        let comes = chip.clock.now() + behind + chip.network.way(0, LINE);
+        let behind = if from_memory { chip.latencies.distances.path } else { Duration::ZERO };
+        let comes = chip.clock.now() + behind + chip.latencies.network.way(0, LINE);
         // Cycles from the end of the fence, which is the cycle of the answer, to the retirement of the fence.
         let cycles = chip.cores.nodes()[0].borrow().start_of(2).since(Time::ZERO);
         assert!((comes..=comes + cycles).contains(&ends(&chip, 0)), "{from_memory}: {comes:?}, {:?}", ends(&chip, 0));

@@ -179,19 +179,19 @@ impl Chip {
     /// free.
     pub fn deliver(&self, line: LineAddr, delay: Duration) {
         let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
-        if let Some(excerpt) = self.excerpt.get() {
+        if let Some(excerpt) = self.account.excerpt() {
             excerpt.set_off(core, line, self.clock.now());
         }
-        if !self.network.has_links() {
-            self.arrive(line, delay + self.network.way(core, line), delay);
+        if !self.latencies.network.has_links() {
+            self.arrive(line, delay + self.latencies.network.way(core, line), delay);
             return;
         }
         let (clock, chip) = (self.clock.clone(), self.under_way.borrow().chip.clone());
         self.clock.spawn(async move {
             clock.sleep(delay).await;
             let Some(chip) = chip.upgrade() else { return };
-            chip.network.carry(&clock, core, line).await;
-            chip.arrive(line, chip.network.shortest(), Duration::ZERO);
+            chip.latencies.network.carry(&clock, core, line).await;
+            chip.arrive(line, chip.latencies.network.shortest(), Duration::ZERO);
         });
     }
 
@@ -199,16 +199,16 @@ impl Chip {
     /// before the remaining words. If the network has links, the words wait for the whole line, since links carry whole
     /// lines.
     pub fn deliver_first(&self, line: LineAddr, words: Words, delay: Duration) {
-        if self.network.has_links() {
+        if self.latencies.network.has_links() {
             return;
         }
         let mut under_way = self.under_way.borrow_mut();
         let Some(Journey { core, trip, .. }) = under_way.of(line) else { return };
-        let (at, port) = (self.clock.now() + delay + self.network.way(*core, line), &self.ports[*core]);
+        let (at, port) = (self.clock.now() + delay + self.latencies.network.way(*core, line), &self.ports[*core]);
         let mut node = self.cores.nodes()[*core].borrow_mut();
         let lost = node.arrived_in_part(line, words, at, &mut port.outbox.borrow_mut());
         drop(node);
-        *self.lost.borrow_mut() += trip.lost(lost, at);
+        self.account.lose_parts(trip.lost(lost, at));
         if let Some(task) = port.task.get() {
             self.clock.wake(task);
         }
@@ -223,7 +223,7 @@ impl Chip {
         let lost = self.cores.nodes()[core].borrow_mut().record_arrived(page, now, &mut port.outbox.borrow_mut());
         let mut trip = RequestTrip::begin(requested);
         trip.waited(ReadPart::Tree, now.since(requested));
-        *self.lost.borrow_mut() += trip.lost(lost, now);
+        self.account.lose_parts(trip.lost(lost, now));
         self.settle_entries(core);
         self.wake_core(core);
     }
@@ -255,12 +255,12 @@ impl Chip {
         let Journey { core, permission, trip, changed, waiting, .. } = journey;
         let port = &self.ports[core];
         let at = self.clock.now() + rest;
-        if let Some(excerpt) = self.excerpt.get() {
+        if let Some(excerpt) = self.account.excerpt() {
             excerpt.arrived(core, line, at);
         }
         let lost = self.cores.answer(core, line, at, permission, &mut port.outbox.borrow_mut());
         if lost > Duration::ZERO {
-            *self.lost.borrow_mut() += trip.lost(lost, at);
+            self.account.lose_parts(trip.lost(lost, at));
         }
         self.settle_entries(core);
         if let Some(task) = port.task.get() {

@@ -41,7 +41,7 @@ impl Uncore {
     fn spawn_bringer(self: &Rc<Uncore>, needed: Needed) {
         self.reads.set(self.reads.get() + 1);
         let plain = Timed::new(&self.memory);
-        match self.chip.excerpt.get() {
+        match self.chip.account.excerpt() {
             None => self.clock.spawn(self.clone().bring_record(plain, needed)),
             Some(excerpt) => {
                 let kept = Explained::keeping(plain, Clipper::new(excerpt));
@@ -54,7 +54,7 @@ impl Uncore {
     async fn bring_record<V: Attended>(self: Rc<Uncore>, verbs: V, needed: Needed) {
         let Needed { core, page, line, requested } = needed;
         self.clock.sleep_until(requested).await;
-        let way = self.chip.network.way(core, line) + self.path;
+        let way = self.chip.latencies.network.way(core, line) + self.path;
         self.clock.sleep(way).await;
         let is_there = match self.scheme.moving() {
             Some(moving) => moving.acquire_record(&verbs, line).await,

@@ -25,7 +25,7 @@ impl Requests {
         let requests = Rc::new(Requests { uncore: uncore.clone(), reads, most_reads });
         let plain = || Timed::new(&uncore.memory);
         for _ in 0..most_reads {
-            match uncore.chip.excerpt.get() {
+            match uncore.chip.account.excerpt() {
                 None => uncore.clock.spawn(requests.clone().read_forever(plain())),
                 Some(excerpt) => {
                     let kept = Explained::keeping(plain(), Clipper::new(excerpt));
