@@ -64,7 +64,7 @@ pub struct Chip {
     /// Content of the lines on the chip.
     pub shadow: ShadowHandle,
     /// Persist buffers of the cores, if the machine has them.
-    buffers: Option<Buffers>,
+    pub buffers: Buffers,
     /// State of the power supply, and the data that a simulated loss of power needs.
     pub power: PowerSupply,
     /// Scheme that the controller runs; the chip notifies it of metadata lines that data displaces.
@@ -88,7 +88,7 @@ impl Chip {
             under_way: RefCell::new(LinesInFlight::new(chip.clone())),
             out: LinesOut::new(clock),
             shadow: ShadowHandle::new(shadow),
-            buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, &config, machine.cores)),
+            buffers: Buffers::new(clock, machine),
             power: PowerSupply::of(clock, machine),
             scheme: ServedScheme::default(),
             account: RunAccount::default(),
@@ -199,7 +199,7 @@ impl Chip {
         let mut dirty = FxHashSet::default();
         dirty.extend(self.cores.dirty_lines());
         dirty.extend(self.llc.dirty_lines());
-        dirty.retain(|line| !self.comes_by_buffer(*line));
+        dirty.retain(|line| !self.buffers.take(*line, &self.shadow));
         dirty.extend(self.out.not_accepted());
         self.shadow.lines_lost(|line| dirty.contains(&line))
     }

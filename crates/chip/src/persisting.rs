@@ -94,7 +94,7 @@ impl StoreOrder {
             if let Some(next) = self.next.pop_front() {
                 return next;
             }
-            let next = chip.next_for_buffer(core).await;
+            let next = chip.buffers.next(core, &chip.power).await;
             if !self.swaps {
                 return next;
             }
@@ -115,7 +115,7 @@ impl StoreOrder {
 impl Persisting {
     /// Starts the tasks behind the buffers of all cores, if the machine has buffers.
     pub fn start(clock: &Clock, machine: &Machine, chip: &Rc<Chip>, scheme: &Rc<Scheme>, memory: &Rc<TimedMemory>) {
-        if !chip.has_buffers() {
+        if !chip.buffers.exist() {
             return;
         }
         let persisting = Rc::new(Persisting {
@@ -137,7 +137,7 @@ impl Persisting {
             match order.next(&self.chip, core).await {
                 BufferWork::Store { line, turn, holds } => {
                     self.write_changes_from_outside(core, &verbs).await;
-                    self.chip.entry_turn(line, turn).await;
+                    self.chip.buffers.turn(line, turn).await;
                     self.accept(&verbs, core, line, holds).await;
                     self.write_changes_from_outside(core, &verbs).await;
                 }
@@ -148,7 +148,8 @@ impl Persisting {
                     continue;
                 }
             }
-            self.chip.done_for_buffer(core);
+            self.chip.buffers.end(core);
+            self.chip.wake_core(core);
         }
     }
 
@@ -159,7 +160,7 @@ impl Persisting {
         PersistBufferHandle::of(&self.scheme)
             .accept_when_taken(verbs, line, || self.chip.shadow.accept(core, line))
             .await;
-        self.chip.entry_turn_over(line);
+        self.chip.buffers.turn_over(line);
         if holds {
             self.clock.sleep(self.path).await;
             let lost = self.chip.cores.nodes()[core].borrow_mut().persisted(self.clock.now());
@@ -175,14 +176,15 @@ impl Persisting {
         let verbs = Timed::new(&self.memory);
         loop {
             let EntryDeparture { core, line, turn } = self.drains.next().await;
-            self.chip.entry_turn(line, turn).await;
+            self.chip.buffers.turn(line, turn).await;
             self.clock.sleep(self.path).await;
             PersistBufferHandle::of(&self.scheme).drain(&verbs, line).await;
             self.chip.shadow.left_buffer(line);
-            self.chip.entry_turn_over(line);
+            self.chip.buffers.turn_over(line);
             let lost = self.chip.cores.nodes()[core].borrow_mut().drained(line, self.clock.now());
             self.went_on(core, lost);
-            self.chip.done_for_buffer(core);
+            self.chip.buffers.end(core);
+            self.chip.wake_core(core);
         }
     }
 

@@ -298,7 +298,7 @@ impl Uncore {
             let line = self.next_victim().await;
             verbs.writes(line);
             self.clock.sleep(self.path).await;
-            if self.chip.has_buffers() {
+            if self.chip.buffers.exist() {
                 write_from_outside(&self.scheme, &verbs, line, || self.chip.put(line)).await;
             } else {
                 let (content, stores) = (self.chip.put(line), self.chip.shadow.stores_had(line));

@@ -71,7 +71,7 @@ impl Warmer {
 
     /// Handles the stores and drains of the core's persist buffer.
     fn persist(&self) {
-        if !self.chip.has_buffers() {
+        if !self.chip.buffers.exist() {
             return;
         }
         let requests: Vec<_> = self.chip.cores.nodes()[CORE].borrow_mut().persist_requests().collect();

@@ -223,7 +223,9 @@ impl<S: Source + 'static> CoreTask<S> {
         match &self.sampler {
             Some(sampler) => sampler.borrow_mut().turn(program, self.clock.now()),
             // The last line that arrives wakes the task.
-            None if self.node().borrow().outstanding() > 0 || !self.chip.has_persisted(self.core) => Ok(Turn::AtRest),
+            None if self.node().borrow().outstanding() > 0 || !self.chip.buffers.are_done(self.core) => {
+                Ok(Turn::AtRest)
+            }
             None => Ok(Turn::End),
         }
     }

@@ -9,12 +9,15 @@
 //! that is leaving stays in its buffer, and the store waits for it ([`LineTurns`]).
 
 use super::Chip;
+use super::power::PowerSupply;
+use super::shadow_handle::ShadowHandle;
 use crate::turns::LineTurns;
-use machine::node::{PersistConfig, PersistRequest, RequestKind, StoreHold};
+use catalogue::Machine;
+use machine::node::{Node, PersistRequest, RequestKind, StoreHold};
 use protection::execution::ReadPart;
 use sim::Clock;
 use sim::resource::WorkQueue;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use units::{LineAddr, Time};
 
 /// Work items of a core's buffer, in program order. Stores and drains have a turn at their line ([`LineTurns`]).
@@ -34,8 +37,8 @@ struct CoreBuffer {
     under_way: Cell<usize>,
 }
 
-/// The persist buffers of all cores.
-pub(super) struct Buffers {
+/// The persist buffers of all cores; no core has a buffer on a machine without them.
+pub struct Buffers {
     clock: Clock,
     waits: StoreHold,
     /// True if entries leave as soon as they are allocated.
@@ -45,11 +48,69 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    pub fn new(clock: &Clock, config: &PersistConfig, cores: usize) -> Buffers {
+    /// Creates the buffers of a machine.
+    pub(super) fn new(clock: &Clock, machine: &Machine) -> Buffers {
+        let config = machine.node.persist_buffer;
         let of_core = |_| CoreBuffer { work: WorkQueue::new(clock), under_way: Cell::new(0) };
-        let cores = (0..cores).map(of_core).collect();
-        let leave_at_once = config.buffer.leaves_at_once();
-        Buffers { clock: clock.clone(), waits: config.waits, leave_at_once, turns: LineTurns::new(clock), cores }
+        Buffers {
+            clock: clock.clone(),
+            waits: config.map_or(StoreHold::Never, |config| config.waits),
+            leave_at_once: config.is_some_and(|config| config.buffer.leaves_at_once()),
+            turns: LineTurns::new(clock),
+            cores: (0..config.map_or(0, |_| machine.cores)).map(of_core).collect(),
+        }
+    }
+
+    /// True if the machine has persist buffers.
+    pub fn exist(&self) -> bool {
+        !self.cores.is_empty()
+    }
+
+    /// True if stores to a line pass through persist buffers. The line then counts as written as soon as a buffer has
+    /// the store, and the caches drop its dirty data.
+    pub(super) fn take(&self, line: LineAddr, shadow: &ShadowHandle) -> bool {
+        self.exist() && shadow.is_persistent(line)
+    }
+
+    /// True if a store to a line is on its way to memory, where each store goes to memory separately.
+    pub(super) fn pass_through(&self, line: LineAddr) -> bool {
+        self.leave_at_once && self.turns.are_taken_at(line)
+    }
+
+    /// True if every store of a core was accepted and no entry is on its way out of its buffer.
+    pub fn are_done(&self, core: usize) -> bool {
+        self.cores.get(core).is_none_or(|buffer| buffer.under_way.get() == 0)
+    }
+
+    /// Waits for the next work item of a core's buffer; never returns if the machine has no buffers, or no power.
+    pub(crate) async fn next(&self, core: usize, power: &PowerSupply) -> BufferWork {
+        match self.cores.get(core) {
+            Some(buffer) => power.next(&buffer.work).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends a work item of a core's buffer. The core may wait for the item.
+    pub(crate) fn end(&self, core: usize) {
+        let under_way = &self.cores[core].under_way;
+        under_way.set(under_way.get() - 1);
+    }
+
+    /// Waits for a turn at the entry of a line.
+    pub(crate) async fn turn(&self, line: LineAddr, turn: u64) {
+        self.turns.wait(line, turn).await;
+    }
+
+    /// Ends the current turn at the entry of a line.
+    pub(crate) fn turn_over(&self, line: LineAddr) {
+        self.turns.over(line);
+    }
+
+    /// Queues a change of lines of a core's program by the kernel.
+    fn change_from_outside(&self, core: usize) {
+        if self.exist() {
+            self.push(core, self.clock.now(), BufferWork::FromOutside);
+        }
     }
 
     fn push(&self, core: usize, at: Time, work: BufferWork) {
@@ -73,22 +134,6 @@ impl Buffers {
 }
 
 impl Chip {
-    /// True if the machine has persist buffers.
-    pub fn has_buffers(&self) -> bool {
-        self.buffers.is_some()
-    }
-
-    /// True if stores to a line pass through persist buffers. The line then counts as written as soon as a buffer has
-    /// the store, and the caches drop its dirty data.
-    pub(super) fn comes_by_buffer(&self, line: LineAddr) -> bool {
-        self.has_buffers() && self.shadow.is_persistent(line)
-    }
-
-    /// True if a store to a line is on its way to memory, where each store goes to memory separately.
-    pub(super) fn passes_through(&self, line: LineAddr) -> bool {
-        self.buffers.as_ref().is_some_and(|buffers| buffers.leave_at_once && buffers.turns.are_taken_at(line))
-    }
-
     /// Queues the requests of a core's persist buffer after a call of its node. If a line now has an entry in this
     /// core's buffer, the buffers of the other cores give up their entries of the line.
     ///
@@ -97,13 +142,15 @@ impl Chip {
     /// behind its earlier stores.
     pub fn settle_entries(&self, core: usize) {
         self.power.settle_written(core, &self.cores.nodes()[core], &self.shadow);
-        let Some(buffers) = &self.buffers else { return };
+        if !self.buffers.exist() {
+            return;
+        }
         let requests: Vec<_> = self.cores.nodes()[core].borrow_mut().persist_requests().collect();
         let mut allocated = Vec::new();
         for request in requests {
-            buffers.take_up(core, request);
+            self.buffers.take_up(core, request);
             if let PersistRequest::Persist { at, line, allocates } = request {
-                let goes_on = !buffers.waits.hold(allocates);
+                let goes_on = !self.buffers.waits.hold(allocates);
                 self.shadow.note(|log| log.reached_acceptance(core, at, goes_on));
                 allocated.extend(allocates.then_some(line));
             }
@@ -111,42 +158,28 @@ impl Chip {
         for line in allocated {
             // Another core may have taken the entry over in the meantime. The entry then belongs to that core.
             if self.cores.nodes()[core].borrow().occupies(line) {
-                self.others(core).for_each(|other| self.take_entry_from(other, line));
+                others(self.ports.len(), core).for_each(|other| self.take_entry_from(other, line));
             }
-            debug_assert!(self.has_one_entry(line), "{line} has an entry in no buffer, or in two");
+            debug_assert!(has_one_entry(self.cores.nodes(), line), "{line} has an entry in no buffer, or in two");
         }
     }
 
     /// Notes that the kernel has changed lines of a core's program.
     pub fn lines_changed_under(&self, core: usize) {
-        if let Some(buffers) = &self.buffers {
-            buffers.push(core, buffers.clock.now(), BufferWork::FromOutside);
-        }
+        self.buffers.change_from_outside(core);
         self.let_changes_in(core);
-    }
-
-    /// True if every store of a core was accepted and no entry is on its way out of its buffer.
-    pub fn has_persisted(&self, core: usize) -> bool {
-        self.buffers.as_ref().is_none_or(|buffers| buffers.cores[core].under_way.get() == 0)
     }
 
     /// Flushes the entries of other cores if a core reads the line.
     pub(super) fn flush_entries(&self, core: usize, line: LineAddr, kind: RequestKind) {
-        if self.buffers.is_none() || matches!(kind, RequestKind::ReadForOwnership | RequestKind::Upgrade) {
+        if !self.buffers.exist() || matches!(kind, RequestKind::ReadForOwnership | RequestKind::Upgrade) {
             return;
         }
-        for other in self.others(core) {
+        for other in others(self.ports.len(), core) {
             self.cores.nodes()[other].borrow_mut().flush_entry(line, self.clock.now());
             self.settle_entries(other);
             self.wake_core(other);
         }
-    }
-
-    /// True if at least one buffer has an entry of the line, and at most one has an entry that is not leaving.
-    fn has_one_entry(&self, line: LineAddr) -> bool {
-        let nodes = self.cores.nodes();
-        let resident = nodes.iter().filter(|node| node.borrow().has_entry(line)).count();
-        resident <= 1 && nodes.iter().any(|node| node.borrow().occupies(line))
     }
 
     fn take_entry_from(&self, core: usize, line: LineAddr) {
@@ -155,36 +188,14 @@ impl Chip {
         self.settle_entries(core);
         self.wake_core(core);
     }
+}
 
-    fn others(&self, core: usize) -> impl Iterator<Item = usize> + use<> {
-        (0..self.ports.len()).filter(move |other| *other != core)
-    }
+fn others(cores: usize, core: usize) -> impl Iterator<Item = usize> {
+    (0..cores).filter(move |other| *other != core)
+}
 
-    /// Waits for the next work item of a core's buffer; never returns if the machine has no buffers.
-    pub(crate) async fn next_for_buffer(&self, core: usize) -> BufferWork {
-        let Some(buffers) = &self.buffers else { return std::future::pending().await };
-        self.power.next(&buffers.cores[core].work).await
-    }
-
-    /// Ends a work item of a core's buffer and wakes the core, which may wait for the item.
-    pub(crate) fn done_for_buffer(&self, core: usize) {
-        if let Some(Buffers { cores, .. }) = &self.buffers {
-            cores[core].under_way.set(cores[core].under_way.get() - 1);
-        }
-        self.wake_core(core);
-    }
-
-    /// Waits for a turn at the entry of a line.
-    pub(crate) async fn entry_turn(&self, line: LineAddr, turn: u64) {
-        if let Some(buffers) = &self.buffers {
-            buffers.turns.wait(line, turn).await;
-        }
-    }
-
-    /// Ends the current turn at the entry of a line.
-    pub(crate) fn entry_turn_over(&self, line: LineAddr) {
-        if let Some(buffers) = &self.buffers {
-            buffers.turns.over(line);
-        }
-    }
+/// True if at least one buffer has an entry of the line, and at most one has an entry that is not leaving.
+fn has_one_entry(nodes: &[RefCell<Node>], line: LineAddr) -> bool {
+    let resident = nodes.iter().filter(|node| node.borrow().has_entry(line)).count();
+    resident <= 1 && nodes.iter().any(|node| node.borrow().occupies(line))
 }

@@ -56,7 +56,7 @@ impl Chip {
 
     /// True if a line is on its way to memory.
     pub fn is_leaving(&self, line: LineAddr) -> bool {
-        self.out.has(line) || self.passes_through(line)
+        self.out.has(line) || self.buffers.pass_through(line)
     }
 
     /// True if a read of the line is under way: a write of the line must wait for it.

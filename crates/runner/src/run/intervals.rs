@@ -73,7 +73,7 @@ impl CountedMoment {
             counts,
             speculates: meters.scheme.cryptography().speculation().is_some(),
             moves: meters.scheme.moving().is_some(),
-            buffers: meters.chip.has_buffers(),
+            buffers: meters.chip.buffers.exist(),
         }
     }
 

@@ -143,7 +143,7 @@ impl Sampler {
     /// Waits until no request of the chip is outstanding, and warms up to the next lead-in.
     fn rest<S: Supplier>(&mut self, program: &mut ProgramFeed<S>, now: Time) -> Result<Turn, FeedError> {
         let chip = &self.meters.chip;
-        if chip.cores.nodes()[0].borrow().outstanding() > 0 || !self.uncore.is_at_rest() || !chip.has_persisted(0) {
+        if chip.cores.nodes()[0].borrow().outstanding() > 0 || !self.uncore.is_at_rest() || !chip.buffers.are_done(0) {
             return Ok(Turn::AtRest);
         }
         if program.is_over() {
