@@ -10,11 +10,13 @@ pub(crate) mod buffers;
 mod counts;
 mod direct;
 mod flushes;
+mod in_flight;
 mod latencies;
 mod left_behind;
 mod lines_out;
 mod llc;
 mod past_caches;
+mod ports;
 mod power;
 mod receiver;
 mod room;
@@ -22,29 +24,30 @@ mod served_scheme;
 mod shadow_handle;
 #[cfg(test)]
 mod tests;
-pub mod upward;
+mod upward;
 
 pub use counts::LlcCounts;
+pub use in_flight::Miss;
 
 use crate::shadow::Shadow;
 use account::RunAccount;
 use buffers::Buffers;
 use catalogue::Machine;
+use in_flight::LinesInFlight;
 use latencies::ChipLatencies;
 use lines_out::LinesOut;
 use llc::LastLevelCache;
 use machine::coherence::CoherenceDomain;
 use machine::llc::Inclusion;
+use ports::CorePorts;
 use power::PowerSupply;
 use rustc_hash::FxHashSet;
 use served_scheme::ServedScheme;
 use shadow_handle::ShadowHandle;
 use sim::Clock;
-use sim::resource::WorkQueue;
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::LineAddr;
-use upward::{LinesInFlight, Miss, Port};
 
 /// State of the chip.
 pub struct Chip {
@@ -53,12 +56,12 @@ pub struct Chip {
     pub cores: CoherenceDomain,
     /// Latencies between the components of the chip.
     pub latencies: ChipLatencies,
-    pub(crate) ports: Box<[Port]>,
-    /// Misses of the cores, each due at the end of its look-up in the last-level cache.
-    pub misses: WorkQueue<Miss>,
+    /// Interfaces of the cores to the chip.
+    pub ports: CorePorts,
     /// Last-level cache, with its statistics.
     pub llc: LastLevelCache,
-    pub(crate) under_way: RefCell<LinesInFlight>,
+    /// Misses, and lines on their way up to a core.
+    pub under_way: LinesInFlight,
     /// Lines on their way to memory.
     pub out: LinesOut,
     /// Content of the lines on the chip.
@@ -82,10 +85,9 @@ impl Chip {
             clock: clock.clone(),
             cores: if sends_clean { cores.sending_clean_victims() } else { cores },
             latencies: ChipLatencies::of(clock, machine),
-            ports: (0..machine.cores).map(|_| Port::default()).collect(),
-            misses: WorkQueue::new(clock),
+            ports: CorePorts::new(clock, machine.cores),
             llc: LastLevelCache::new(machine),
-            under_way: RefCell::new(LinesInFlight::new(chip.clone())),
+            under_way: LinesInFlight::new(clock, chip.clone()),
             out: LinesOut::new(clock),
             shadow: ShadowHandle::new(shadow),
             buffers: Buffers::new(clock, machine),
@@ -114,13 +116,6 @@ impl Chip {
         hit || on_the_way_out
     }
 
-    /// Notes the time at which the controller requests the line from memory.
-    pub fn asking(&self, line: LineAddr) {
-        if let Some(journey) = self.under_way.borrow_mut().of(line) {
-            journey.requested_at = Some(self.clock.now());
-        }
-    }
-
     /// Enters a line that a core's private caches evict into the last-level cache.
     pub fn take_back(&self, line: LineAddr, dirty: bool) {
         let metadata = self.take_down(line, dirty);
@@ -136,8 +131,7 @@ impl Chip {
     /// Handles a line that the kernel changed: the caches drop their copies, and memory receives the new content if it
     /// had the old content. If the line is on its way up to a core, it arrives first.
     pub fn changed_from_outside(&self, line: LineAddr, in_memory: bool) {
-        if let Some(journey) = self.under_way.borrow_mut().of(line) {
-            journey.changed = true;
+        if self.under_way.changes(line) {
             return;
         }
         let dirty = self.give_up(line);
@@ -165,8 +159,8 @@ impl Chip {
         let line = self.out.next()?;
         for core in self.out.past_caches.take(line) {
             let at = self.clock.now() + self.latencies.of_reply(core, line);
-            self.cores.nodes()[core].borrow_mut().taken_past_caches(at, &mut self.outbox(core).borrow_mut());
-            self.wake_core(core);
+            self.ports.collect(core, |out| self.cores.nodes()[core].borrow_mut().taken_past_caches(at, out));
+            self.ports.wake(core);
         }
         Some(line)
     }
@@ -217,7 +211,7 @@ impl Chip {
         self.llc.holds(line)
             || self.cores.nodes().iter().any(|node| node.borrow().holds(line))
             || self.is_leaving(line)
-            || self.under_way.borrow_mut().of(line).is_some()
-            || self.is_read_directly(line)
+            || self.under_way.has(line)
+            || self.under_way.direct.has(line)
     }
 }

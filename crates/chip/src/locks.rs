@@ -38,7 +38,7 @@ impl ChipLocks {
     /// on its way down from them.
     fn has_stores_above(&self, line: LineAddr) -> bool {
         let chip = self.chip();
-        let on_the_way = || chip.ports.iter().any(|port| port.has_stored(line));
+        let on_the_way = || chip.ports.has_stored(line);
         chip.cores.recall(line).is_some() || !self.planted.has(ChipBug::LinesOnTheWayEvicted) && on_the_way()
     }
 

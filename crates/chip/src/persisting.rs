@@ -149,7 +149,7 @@ impl Persisting {
                 }
             }
             self.chip.buffers.end(core);
-            self.chip.wake_core(core);
+            self.chip.ports.wake(core);
         }
     }
 
@@ -184,7 +184,7 @@ impl Persisting {
             let lost = self.chip.cores.nodes()[core].borrow_mut().drained(line, self.clock.now());
             self.went_on(core, lost);
             self.chip.buffers.end(core);
-            self.chip.wake_core(core);
+            self.chip.ports.wake(core);
         }
     }
 
@@ -192,6 +192,6 @@ impl Persisting {
     fn went_on(&self, core: usize, lost: Duration) {
         self.chip.settle_entries(core);
         self.chip.account.lose(ReadPart::PersistBuffer, lost);
-        self.chip.wake_core(core);
+        self.chip.ports.wake(core);
     }
 }

@@ -12,8 +12,7 @@ mod switches;
 pub use requests::Requests;
 pub use switches::{Switch, SwitchOutcome};
 
-use crate::chip::Chip;
-use crate::chip::upward::Miss;
+use crate::chip::{Chip, Miss};
 use crate::intensity::Intensity;
 use crate::persisting::write_from_outside;
 use catalogue::Machine;
@@ -136,7 +135,7 @@ impl Uncore {
                 let at = if in_l2 { self.begins(at) } else { at + self.request_takes(core, line, at) };
                 self.prefetch_host(line);
                 self.reads.set(self.reads.get() + 1);
-                self.chip.misses.push(at, Miss { core, line, word, kind, left, in_l2 });
+                self.chip.under_way.push_miss(at, Miss { core, line, word, kind, left, in_l2 });
             } else {
                 let takes = self.request_takes(core, line, at);
                 match kind {
@@ -200,7 +199,7 @@ impl Uncore {
 
     async fn read_forever<V: Attended>(self: Rc<Uncore>, verbs: V) {
         loop {
-            let miss = self.chip.misses.next().await;
+            let miss = self.chip.under_way.next_miss().await;
             verbs.reads(miss.core, miss.line);
             let outcome = Cell::new(None);
             self.sample(miss.core);
@@ -250,7 +249,7 @@ impl Uncore {
             self.chip.deliver(miss.line, Duration::ZERO);
             return Some(Responder::Chip);
         }
-        self.chip.asking(miss.line);
+        self.chip.under_way.requested(miss.line, self.clock.now());
         self.intensities.iter().for_each(|intensities| intensities.borrow_mut()[miss.core].served_by_memory());
         if let Some(excerpt) = self.chip.account.excerpt() {
             excerpt.missed(miss.core, miss.line, self.clock.now());
@@ -258,7 +257,7 @@ impl Uncore {
         let sent_at = self.clock.now();
         self.writeback_buffer().await;
         if self.clock.now() > sent_at {
-            self.chip.waited(miss.line, ReadPart::WriteBack, self.clock.now().since(sent_at));
+            self.chip.under_way.waited(miss.line, ReadPart::WriteBack, self.clock.now().since(sent_at));
         }
         if let Some(excerpt) = self.chip.account.excerpt() {
             excerpt.went_on(miss.core, miss.line, self.clock.now());

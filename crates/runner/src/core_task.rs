@@ -112,7 +112,7 @@ impl<S: Source + 'static> CoreTask<S> {
         let switches = ProcessSwitches::new(self.interrupts);
         let mut progress = CoreTaskState { lead: lead(&self.chip), appointment: Time::ZERO, idle: false, switches };
         poll_fn(move |_| {
-            self.chip.set_core_task(self.core, self.clock.current_task());
+            self.chip.ports.set_task(self.core, self.clock.current_task());
             if !self.go_on(&mut progress) {
                 return Poll::Pending;
             }
@@ -143,7 +143,7 @@ impl<S: Source + 'static> CoreTask<S> {
     /// Advances a switch of processes that is under way, otherwise the program.
     fn step(&self, program: &mut ProgramFeed<Hand<S>>, progress: &mut CoreTaskState) -> Result<Turn, FeedError> {
         if progress.switches.is_under_way() {
-            self.take_up(self.chip.outbox(self.core).take());
+            self.take_up(self.chip.ports.take_outbox(self.core));
         }
         let switching = progress.switches.advance(&self.clock, self.node(), &self.uncore)?;
         if switching != Turn::GoOn {
@@ -193,7 +193,7 @@ impl<S: Source + 'static> CoreTask<S> {
         if std::mem::take(&mut progress.idle) {
             node.resume(self.clock.now());
         }
-        let mut requests = self.chip.outbox(self.core).take();
+        let mut requests = self.chip.ports.take_outbox(self.core);
         let until = (self.clock.now() + progress.lead).min(progress.switches.next_interrupt());
         let pause = node.run(program, until, &mut requests);
         drop(node);
@@ -215,7 +215,7 @@ impl<S: Source + 'static> CoreTask<S> {
         self.uncore.take_up(self.core, &mut requests);
         self.uncore.take_up_records(self.core);
         self.chip.settle_entries(self.core);
-        *self.chip.outbox(self.core).borrow_mut() = requests;
+        self.chip.ports.set_outbox(self.core, requests);
     }
 
     /// Returns the next step after the program has paused or ended.

@@ -86,7 +86,7 @@ impl<S: Source + 'static> RequestTask<S> {
     /// Issues all requests, and ends when the last is done.
     pub async fn run(mut self) {
         poll_fn(|_| {
-            self.chip.set_issuer(self.clock.current_task());
+            self.chip.under_way.direct.set_issuer(self.clock.current_task());
             Poll::Ready(())
         })
         .await;
@@ -105,7 +105,7 @@ impl<S: Source + 'static> RequestTask<S> {
                 self.requests.read(line, number);
             }
             if let Some(line) = request.write {
-                self.until(|task| !task.chip.is_read_directly(line)).await;
+                self.until(|task| !task.chip.under_way.direct.has(line)).await;
                 self.requests.write(line).await;
             }
             next = self.edge(self.memory_clock.cycle_at_or_after(self.clock.now()).0 + 1);
@@ -144,7 +144,7 @@ impl<S: Source + 'static> RequestTask<S> {
         let dispatched = self.window.dispatched + before + 1;
         let cycles = dispatched / width - self.window.dispatched / width;
         self.sleep_until(clock.start_of(Cycles(self.window.cycle + cycles))).await;
-        self.until(|task| task.chip.oldest_direct_read().is_none_or(|oldest| oldest + entries > dispatched)).await;
+        self.until(|task| task.chip.under_way.direct.oldest().is_none_or(|oldest| oldest + entries > dispatched)).await;
         self.window.dispatched = dispatched;
         self.window.cycle = clock.cycle_at_or_after(self.clock.now()).0;
         dispatched

@@ -158,7 +158,7 @@ impl Chip {
         for line in allocated {
             // Another core may have taken the entry over in the meantime. The entry then belongs to that core.
             if self.cores.nodes()[core].borrow().occupies(line) {
-                others(self.ports.len(), core).for_each(|other| self.take_entry_from(other, line));
+                self.ports.others(core).for_each(|other| self.take_entry_from(other, line));
             }
             debug_assert!(has_one_entry(self.cores.nodes(), line), "{line} has an entry in no buffer, or in two");
         }
@@ -175,10 +175,10 @@ impl Chip {
         if !self.buffers.exist() || matches!(kind, RequestKind::ReadForOwnership | RequestKind::Upgrade) {
             return;
         }
-        for other in others(self.ports.len(), core) {
+        for other in self.ports.others(core) {
             self.cores.nodes()[other].borrow_mut().flush_entry(line, self.clock.now());
             self.settle_entries(other);
-            self.wake_core(other);
+            self.ports.wake(other);
         }
     }
 
@@ -186,12 +186,8 @@ impl Chip {
         let lost = self.cores.nodes()[core].borrow_mut().give_up_entry(line, self.clock.now());
         self.account.lose(ReadPart::PersistBuffer, lost);
         self.settle_entries(core);
-        self.wake_core(core);
+        self.ports.wake(core);
     }
-}
-
-fn others(cores: usize, core: usize) -> impl Iterator<Item = usize> {
-    (0..cores).filter(move |other| *other != core)
 }
 
 /// True if at least one buffer has an entry of the line, and at most one has an entry that is not leaving.

@@ -4,37 +4,72 @@
 //! on its way to memory, the pending write answers the read, as in a write queue.
 
 use super::Chip;
-use protection::verbs::Plaintext;
 use rustc_hash::FxHashMap;
-use sim::TaskId;
+use sim::{Clock, TaskId};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use units::{LineAddr, Time};
 
-/// Direct reads under way.
+/// Reads that have not ended.
 #[derive(Debug, Default)]
-pub struct DirectReads {
+struct ReadsUnderWay {
     /// Start time and number of each read, by line, oldest first.
     by_line: FxHashMap<LineAddr, VecDeque<(Time, u64)>>,
     numbers: BTreeSet<u64>,
+}
+
+/// Direct reads under way.
+pub struct DirectReads {
+    clock: Clock,
+    reads: RefCell<ReadsUnderWay>,
     /// Task that issues requests; the chip wakes it whenever a line is released.
-    issuer: Option<TaskId>,
+    issuer: Cell<Option<TaskId>>,
 }
 
 impl DirectReads {
-    /// True if a direct read of the line is under way.
-    pub(super) fn has(&self, line: LineAddr) -> bool {
-        self.by_line.contains_key(&line)
+    pub(super) fn new(clock: &Clock) -> DirectReads {
+        DirectReads { clock: clock.clone(), reads: RefCell::default(), issuer: Cell::new(None) }
+    }
+
+    /// True if a direct read of the line is under way: a write of the line must wait for it.
+    pub fn has(&self, line: LineAddr) -> bool {
+        self.reads.borrow().by_line.contains_key(&line)
+    }
+
+    /// Number of the oldest direct read under way.
+    pub fn oldest(&self) -> Option<u64> {
+        self.reads.borrow().numbers.first().copied()
+    }
+
+    /// Begins a read with a unique number.
+    fn begin(&self, line: LineAddr, number: u64) {
+        let mut reads = self.reads.borrow_mut();
+        reads.by_line.entry(line).or_default().push_back((self.clock.now(), number));
+        reads.numbers.insert(number);
     }
 
     /// Ends the oldest read of a line and returns its start time; `None` if no read of the line is under way.
-    fn end(&mut self, line: LineAddr) -> Option<Time> {
-        let reads = self.by_line.get_mut(&line)?;
+    pub(super) fn end(&self, line: LineAddr) -> Option<Time> {
+        let mut under_way = self.reads.borrow_mut();
+        let reads = under_way.by_line.get_mut(&line)?;
         let (began, number) = reads.pop_front()?;
         if reads.is_empty() {
-            self.by_line.remove(&line);
+            under_way.by_line.remove(&line);
         }
-        self.numbers.remove(&number);
+        under_way.numbers.remove(&number);
         Some(began)
+    }
+
+    /// Sets the task that issues requests.
+    pub fn set_issuer(&self, task: TaskId) {
+        self.issuer.set(Some(task));
+    }
+
+    /// Wakes the task that issues requests.
+    pub(crate) fn wake_issuer(&self) {
+        if let Some(task) = self.issuer.get() {
+            self.clock.wake(task);
+        }
     }
 }
 
@@ -47,9 +82,7 @@ impl Chip {
             counts.misses += u64::from(!is_leaving);
         });
         if !is_leaving {
-            let reads = &mut self.under_way.borrow_mut().direct;
-            reads.by_line.entry(line).or_default().push_back((self.clock.now(), number));
-            reads.numbers.insert(number);
+            self.under_way.direct.begin(line, number);
         }
         !is_leaving
     }
@@ -57,36 +90,5 @@ impl Chip {
     /// True if a line is on its way to memory.
     pub fn is_leaving(&self, line: LineAddr) -> bool {
         self.out.has(line) || self.buffers.pass_through(line)
-    }
-
-    /// True if a read of the line is under way: a write of the line must wait for it.
-    pub fn is_read_directly(&self, line: LineAddr) -> bool {
-        self.under_way.borrow().direct.has(line)
-    }
-
-    /// Number of the oldest direct read under way.
-    pub fn oldest_direct_read(&self) -> Option<u64> {
-        self.under_way.borrow().direct.numbers.first().copied()
-    }
-
-    /// Sets the task that issues requests.
-    pub fn set_issuer(&self, task: TaskId) {
-        self.under_way.borrow_mut().direct.issuer = Some(task);
-    }
-
-    /// Wakes the task that issues requests.
-    pub fn wake_issuer(&self) {
-        if let Some(task) = self.under_way.borrow().direct.issuer {
-            self.clock.wake(task);
-        }
-    }
-
-    /// Releases a line to a request that reads it. Returns false if no direct read waits for the line.
-    pub(super) fn released_directly(&self, line: LineAddr, plaintext: &Plaintext) -> bool {
-        let Some(began) = self.under_way.borrow_mut().direct.end(line) else { return false };
-        self.llc.count(|counts| counts.miss_latency_fs += self.clock.now().since(began).as_fs());
-        self.shadow.returned(line, plaintext);
-        self.wake_issuer();
-        true
     }
 }

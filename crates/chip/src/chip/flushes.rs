@@ -60,7 +60,7 @@ impl Chip {
             self.write_back(line);
         }
         // A line on its way up to a core was just requested again.
-        if evicts && self.under_way.borrow_mut().of(line).is_none() {
+        if evicts && !self.under_way.has(line) {
             self.give_up(line);
         }
         let flush = PendingFlush { core, stores: self.shadow.stores_had(line) };
@@ -78,8 +78,8 @@ impl Chip {
         self.shadow.note(|log| log.arrived(line, stores));
         let at = self.clock.now() + delay + self.latencies.network.way(core, line);
         let node = &self.cores.nodes()[core];
-        let lost = node.borrow_mut().flushed(line, at, &mut self.outbox(core).borrow_mut());
+        let lost = self.ports.collect(core, |out| node.borrow_mut().flushed(line, at, out));
         self.account.lose(ReadPart::Fence, lost);
-        self.wake_core(core);
+        self.ports.wake(core);
     }
 }

@@ -42,7 +42,7 @@ impl Chip {
                 return;
             }
             chip.out.past_caches.add(line, core);
-            if chip.under_way.borrow_mut().of(line).is_none() {
+            if !chip.under_way.has(line) {
                 chip.send_past_caches(line);
             }
         });

@@ -9,7 +9,6 @@ use super::Chip;
 use super::left_behind::LeftBehind;
 use super::served_scheme::ServedScheme;
 use super::shadow_handle::ShadowHandle;
-use super::upward::Port;
 use catalogue::Machine;
 use machine::node::Node;
 use protection::planted::ChipBug;
@@ -146,7 +145,7 @@ impl Chip {
             lines.extend(self.cores.nodes().iter().flat_map(|node| node.borrow().combining_lines()));
         }
         if !self.scheme.has_planted(ChipBug::LinesOnTheWayForgotten) {
-            lines.extend(self.ports.iter().flat_map(Port::stored));
+            lines.extend(self.ports.stored());
         }
         lines.extend(self.out.not_accepted());
         self.power.with_left_behind(|left_behind| lines.extend(left_behind.lines()));

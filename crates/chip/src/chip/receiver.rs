@@ -9,10 +9,7 @@ use units::{Duration, LineAddr, Words};
 impl Receiver for Chip {
     /// Notes that the first words of a requested line are about to be released.
     fn read(&self, line: LineAddr, parts: &ReadPartTimes) {
-        let mut under_way = self.under_way.borrow_mut();
-        let Some(journey) = under_way.of(line) else { return };
-        journey.trip.read(parts);
-        if let Some(requested_at) = journey.requested_at.take() {
+        if let Some(requested_at) = self.under_way.read(line, parts) {
             self.llc.count(|counts| counts.miss_latency_fs += self.clock.now().since(requested_at).as_fs());
         }
     }
@@ -22,7 +19,10 @@ impl Receiver for Chip {
     }
 
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
-        if self.released_directly(line, plaintext) {
+        if let Some(began) = self.under_way.direct.end(line) {
+            self.llc.count(|counts| counts.miss_latency_fs += self.clock.now().since(began).as_fs());
+            self.shadow.returned(line, plaintext);
+            self.under_way.direct.wake_issuer();
             return;
         }
         self.shadow.returned(line, plaintext);

@@ -64,7 +64,7 @@ impl Feed for Script {
 fn execute(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize, due: Vec<(Vec<Touch>, Option<Orders>)>) {
     let mut script = Script { instruction: nop(0x1000), due: due.into(), now: (Vec::new(), None) };
     loop {
-        let mut out = std::mem::take(&mut *chip.outbox(core).borrow_mut());
+        let mut out = chip.ports.take_outbox(core);
         let Ok(_) = chip.cores.nodes()[core].borrow_mut().run(&mut script, Time::NEVER, &mut out);
         if out.is_empty() {
             return;
@@ -167,7 +167,7 @@ fn a_non_temporal_store_invalidates_the_line_in_every_cache_and_writes_it_once()
                 if line == CODE {
                     chip.deliver(line, Duration::ZERO);
                     executor.run();
-                    out.append(&mut chip.outbox(2).borrow_mut());
+                    out.append(&mut chip.ports.take_outbox(2));
                     let Ok(_) = answers(&mut out);
                 }
             }

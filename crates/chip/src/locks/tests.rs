@@ -59,7 +59,7 @@ impl Bench {
     /// Sends the line with its stores down from the core; the last-level cache has not received it.
     fn send_down(&self) {
         let request = Request { at: Time::ZERO, line: LINE, word: Word::FIRST, kind: RequestKind::WriteBack };
-        self.chip.outbox(0).borrow_mut().push(request);
+        self.chip.ports.set_outbox(0, vec![request]);
     }
 
     /// Fills the other way, and requests one more line. The least recently used line is `LINE`.

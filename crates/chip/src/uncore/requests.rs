@@ -63,7 +63,7 @@ impl Requests {
             verbs.reads(CORE, line);
             scheme.read_at_controller(&verbs, line, Word::default()).await;
             reads.set(reads.get() - 1);
-            chip.wake_issuer();
+            chip.under_way.direct.wake_issuer();
             self.uncore.wake_if_at_rest();
         }
     }

@@ -43,7 +43,7 @@ impl Uncore {
             uncore.clock.sleep(switch.away).await;
             let core = switch.core;
             result.0.set(Some(uncore.switch(switch).await));
-            uncore.chip.wake_core(core);
+            uncore.chip.ports.wake(core);
         });
         outcome
     }
