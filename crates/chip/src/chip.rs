@@ -1,6 +1,9 @@
 //! Parts of the chip between the cores and protected memory that have no timing: tags of the last-level cache, lines on
 //! their way out, and the shadow.
 //!
+//! Each part has its own file and borrows its state only during a call. [`Chip`] contains the steps that join several
+//! parts, in an order that results depend on.
+//!
 //! The chip is the [`Receiver`](protection::execution::Receiver) of the timed memory. When the timed memory releases a
 //! line, the shadow checks the line, the last-level cache may keep it, and its core receives it (`chip/receiver.rs`,
 //! `chip/upward.rs`).
@@ -131,7 +134,7 @@ impl Chip {
     /// Handles a line that the kernel changed: the caches drop their copies, and memory receives the new content if it
     /// had the old content. If the line is on its way up to a core, it arrives first.
     pub fn changed_from_outside(&self, line: LineAddr, in_memory: bool) {
-        if self.under_way.changes(line) {
+        if self.under_way.mark_changed(line) {
             return;
         }
         let dirty = self.give_up(line);
@@ -193,7 +196,7 @@ impl Chip {
         let mut dirty = FxHashSet::default();
         dirty.extend(self.cores.dirty_lines());
         dirty.extend(self.llc.dirty_lines());
-        dirty.retain(|line| !self.buffers.take(*line, &self.shadow));
+        dirty.retain(|line| !self.buffers.receive_stores_to(*line, &self.shadow));
         dirty.extend(self.out.not_accepted());
         self.shadow.lines_lost(|line| dirty.contains(&line))
     }

@@ -68,12 +68,12 @@ impl Buffers {
 
     /// True if stores to a line pass through persist buffers. The line then counts as written as soon as a buffer has
     /// the store, and the caches drop its dirty data.
-    pub(super) fn take(&self, line: LineAddr, shadow: &ShadowHandle) -> bool {
+    pub(super) fn receive_stores_to(&self, line: LineAddr, shadow: &ShadowHandle) -> bool {
         self.exist() && shadow.is_persistent(line)
     }
 
     /// True if a store to a line is on its way to memory, where each store goes to memory separately.
-    pub(super) fn pass_through(&self, line: LineAddr) -> bool {
+    pub(super) fn send_through(&self, line: LineAddr) -> bool {
         self.leave_at_once && self.turns.are_taken_at(line)
     }
 

@@ -89,6 +89,6 @@ impl Chip {
 
     /// True if a line is on its way to memory.
     pub fn is_leaving(&self, line: LineAddr) -> bool {
-        self.out.has(line) || self.buffers.pass_through(line)
+        self.out.has(line) || self.buffers.send_through(line)
     }
 }

@@ -79,8 +79,8 @@ impl LinesInFlight {
     }
 
     /// Waits for the next miss.
-    pub(crate) async fn next_miss(&self) -> Miss {
-        self.misses.next().await
+    pub(crate) fn next_miss(&self) -> impl Future<Output = Miss> {
+        self.misses.next()
     }
 
     /// Calls `access` on the journey of a line that is on its way.
@@ -123,7 +123,7 @@ impl LinesInFlight {
     }
 
     /// Notes that the kernel changes a line. Returns true if the line is on its way to a core.
-    pub(super) fn changes(&self, line: LineAddr) -> bool {
+    pub(super) fn mark_changed(&self, line: LineAddr) -> bool {
         self.with(line, |journey| journey.changed = true).is_some()
     }
 

@@ -26,7 +26,7 @@ impl Chip {
         if self.llc.is_inclusive() {
             dirty |= self.cores.recall(line).is_some();
         }
-        if dirty && !self.buffers.take(line, &self.shadow) {
+        if dirty && !self.buffers.receive_stores_to(line, &self.shadow) {
             self.write_back(line);
         }
         None
