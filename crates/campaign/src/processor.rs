@@ -8,7 +8,7 @@ use context::{
     RegisterSet, seal_initial,
 };
 use protection::design::ContextsDesign;
-use protection::moving::MovingLines;
+use protection::scheme::Permutations;
 use units::LineAddr;
 use units::random::Random;
 
@@ -62,7 +62,7 @@ impl Processor {
         if let Some(handler) = Handler::of(machine, line) {
             self.0.set_root(Location::Buffer(buffer), handler.root())?;
         }
-        self.0.export(buffer, machine.moving().map_or(0, MovingLines::chunks_with_locks))
+        self.0.export(buffer, Permutations::of(machine.scheme()).map_or(0, Permutations::chunks_with_locks))
     }
 
     /// Imports a context and continues its process. The processor enforces the root of this context from then on.

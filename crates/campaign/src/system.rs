@@ -42,7 +42,7 @@ impl<'a> Handler<'a> {
     /// Creates a handler of a machine's exceptions for the page of this line; `None` if the operating system does not load its
     /// records.
     pub fn of(machine: &'a TappedMachine, missed: LineAddr) -> Option<Handler<'a>> {
-        Some(Handler { port: machine.moving()?.system()?, memory: machine.memory(), missed })
+        Some(Handler { port: SystemPort::of(machine.scheme())?, memory: machine.memory(), missed })
     }
 
     /// Returns the node of the missing record.

@@ -28,6 +28,7 @@ use protection::design::{DataLines, Parts, Point, Seeds, TreeKind};
 use protection::media::Media;
 use protection::ownership::Asker;
 use protection::planted::{Bug, PlantedBug};
+use protection::scheme::Permutations;
 use protection::verbs::{Fault, Slot, Untrusted};
 use starts::LastStart;
 use std::cell::RefCell;
@@ -99,7 +100,7 @@ impl Victim {
         let machine = TappedMachine::new(parts, memory_of(parts, data_lines), seeds, planted, start_up)?;
         Ok(Victim {
             parts: parts.clone(),
-            moved: machine.moving().map(|_| RefCell::default()),
+            moved: Permutations::of(machine.scheme()).map(|_| RefCell::default()),
             machine,
             oracle: Oracle::default(),
             recordings: Rc::default(),
@@ -227,9 +228,11 @@ impl Victim {
     /// Current map of the memory.
     pub fn map(&self) -> Map<'_> {
         let layout = self.machine.layout();
-        let (Some(moving), Some(moved)) = (self.machine.moving(), &self.moved) else { return Map::new(layout) };
+        let (Some(permutations), Some(moved)) = (Permutations::of(self.machine.scheme()), &self.moved) else {
+            return Map::new(layout);
+        };
         for line in self.oracle.lines() {
-            let slot = moving.for_judge().slot_of(line);
+            let slot = permutations.for_judge().slot_of(line);
             moved.borrow_mut().note(line, slot);
         }
         Map::with_moved(layout, moved)

@@ -11,7 +11,7 @@ use crate::chip::Chip;
 use machine::llc::WayReservation;
 use protection::moving::{LINES_PER_PAGE_CHUNK, LockingCache, Room};
 use protection::planted::{ChipBug, PlantedBug};
-use protection::scheme::Scheme;
+use protection::scheme::{Permutations, Scheme};
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -155,8 +155,8 @@ impl LockingCache for ChipLocks {
 /// Connects a scheme that permutes lines to a chip: the scheme locks lines in the last-level cache, and the cores' TLBs
 /// determine which page records the chip keeps.
 pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
-    let Some(moving) = scheme.moving() else { return };
+    let Some(permutations) = Permutations::of(scheme) else { return };
     chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
     chip.llc.lock(LINES_PER_PAGE_CHUNK);
-    moving.lock_in(Rc::new(ChipLocks::new(chip, scheme.planted)));
+    permutations.lock_in(Rc::new(ChipLocks::new(chip, scheme.planted)));
 }

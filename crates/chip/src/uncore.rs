@@ -21,7 +21,7 @@ use machine::coherence::{Claim, LineSupplier};
 use machine::lookups::LookUps;
 use machine::node::{Request, RequestKind};
 use protection::execution::{Attended, Clipper, Explained, ReadPart, Timed, TimedMemory};
-use protection::scheme::{Demand, Scheme};
+use protection::scheme::{Demand, Permutations, Scheme};
 use protection::verbs::Leg;
 use sim::Clock;
 use std::cell::{Cell, RefCell};
@@ -115,10 +115,7 @@ impl Uncore {
 
     /// True if a line of data was written to memory, regardless of copies on the chip.
     pub fn is_in_memory(&self, line: LineAddr) -> bool {
-        match self.scheme.moving() {
-            Some(moving) => moving.is_in_memory(line),
-            None => self.memory.has(self.scheme.layout().data_slot(line)),
-        }
+        self.scheme.is_in_memory(line, |at| self.memory.has(at))
     }
 
     /// Handles all requests that have left a core's private caches.
@@ -303,8 +300,8 @@ impl Uncore {
                 let (content, stores) = (self.chip.put(line), self.chip.shadow.stores_had(line));
                 self.scheme.write(&verbs, line, &content).await;
                 self.chip.shadow.note(|log| log.change_arrived(line, stores));
-                if let Some(moving) = self.scheme.moving().filter(|_| self.chip.out.flushes.has(line)) {
-                    moving.permute_chunk_of(&verbs, line).await;
+                if let Some(permutations) = Permutations::of(&self.scheme).filter(|_| self.chip.out.flushes.has(line)) {
+                    permutations.permute_chunk_of(&verbs, line).await;
                 }
             }
             verbs.written();

@@ -30,6 +30,7 @@ use counting::IntervalCounter;
 use machine::node::FenceCounts;
 use programs::check_mapped;
 use protection::planted::PlantedBug;
+use protection::scheme::Permutations;
 use std::time::Instant;
 use units::Time;
 use warm_up::BaselineCounts;
@@ -198,7 +199,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             persist_buffer: parts.persistence.hands_stores_on().then_some(counts.persist),
             epochs: Some(counts.epochs).filter(|epochs| *epochs != FenceCounts::default()),
             speculation: scheme.cryptography().speculation().map(|_| counts.scheme.speculation),
-            moving: scheme.moving().map(|_| counts.scheme.moving),
+            moving: Permutations::of(scheme).map(|_| counts.scheme.moving),
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),
             check_ns: check_latency(&options.machine, &options.design).map(|latency| latency.as_fs() as f64 / 1e6),

@@ -21,7 +21,8 @@ use machine::cache::Replacement;
 use machine::llc::{Inclusion, Llc, WayReservation};
 use observer::{AccessStep, Strategy, UsedLines, resemblances, strategies, watch};
 use protection::design::{Parts, Seeds};
-use protection::moving::{LINES_PER_PAGE_CHUNK, MovingLines, SmallCache};
+use protection::moving::{LINES_PER_PAGE_CHUNK, SmallCache};
+use protection::scheme::Permutations;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use units::random::Random;
@@ -120,7 +121,9 @@ fn on_used_pages(
     let (mut fills, mut with_eight) = (0, 0);
     for _ in 0..GAMES {
         victim.machine().flush();
-        let counted = |victim: &Victim| victim.machine().moving().map(MovingLines::counted).unwrap_or_default();
+        let counted = |victim: &Victim| {
+            Permutations::of(victim.machine().scheme()).map(Permutations::counted).unwrap_or_default()
+        };
         let before = counted(&victim);
         play_game(&mut victim, first, &UsedLines::All, &mut stage.random, strategies(with_data), &mut guesses);
         let done = counted(&victim) - before;

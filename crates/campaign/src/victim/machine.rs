@@ -8,10 +8,9 @@ use protection::counter::Age;
 use protection::design::{DataLines, Parts, Seeds};
 use protection::execution::run_now;
 use protection::layout::Layout;
-use protection::moving::MovingLines;
 use protection::ownership::Asker;
 use protection::planted::PlantedBug;
-use protection::scheme::{DurableCaches, Scheme};
+use protection::scheme::{DurableCaches, Permutations, Scheme};
 use protection::speculation::Speculation;
 use protection::verbs::{Fault, Slot, Untrusted};
 use units::{Line, LineAddr, WORDS_PER_LINE};
@@ -54,9 +53,9 @@ impl TappedMachine {
         self.scheme.layout()
     }
 
-    /// The moving lines, if lines move.
-    pub fn moving(&self) -> Option<&MovingLines> {
-        self.scheme.moving()
+    /// The scheme of the machine.
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
     }
 
     /// The speculation on the content of lines, if the design speculates.
@@ -66,8 +65,8 @@ impl TappedMachine {
 
     /// Returns the line in a slot of data, if lines move.
     pub fn line_moved_to(&self, slot: Slot) -> Option<LineAddr> {
-        let moving = self.moving().filter(|_| slot.0 < self.layout().data_lines())?;
-        Some(moving.for_judge().line_in(slot))
+        let permutations = Permutations::of(&self.scheme).filter(|_| slot.0 < self.layout().data_lines())?;
+        Some(permutations.for_judge().line_in(slot))
     }
 
     /// Cuts a content to the length of a line.
@@ -131,13 +130,13 @@ impl TappedMachine {
 
     /// Permutes the page chunk of a line, as a fill of another process does.
     pub fn permute_chunk_of(&self, line: LineAddr) -> Option<Fault> {
-        run_now(self.moving()?.permute_chunk_of(&self.memory, line));
+        run_now(Permutations::of(&self.scheme)?.permute_chunk_of(&self.memory, line));
         self.memory.take_fault()
     }
 
     /// Evicts the lines that the chip has locked, if lines move.
     pub fn give_lines_up(&self) {
-        if self.moving().is_some() {
+        if Permutations::of(&self.scheme).is_some() {
             self.flush();
         }
     }

@@ -14,7 +14,7 @@ use protection::design::{CounterChoice, Order, Parts, Persistence, Point, TreeKi
 use protection::execution::{Functional, run_now};
 use protection::layout::DataLines;
 use protection::meetings::{Mechanism, met};
-use protection::moving::{LINES_PER_PAGE_CHUNK, ProcessId, ProcessPageChunks};
+use protection::moving::{LINES_PER_PAGE_CHUNK, ProcessId, ProcessPageChunks, ProcessPort};
 use protection::tree::ForestDesign;
 use protection::verbs::Slot;
 use std::collections::BTreeSet;
@@ -116,10 +116,10 @@ fn processes_in_turn() {
     }
     let scheme = parts.build(data, 1).unwrap();
     let memory = Functional::booting(scheme.layout().total_lines(), 1);
-    let moving = scheme.moving().unwrap();
     for turn in 0..40 {
         let process = turn % 7;
-        let switched = run_now(moving.processes().unwrap().switch(&memory, ProcessId(process as u32), &OwnPageChunk));
+        let switched =
+            run_now(ProcessPort::of(&scheme).unwrap().switch(&memory, ProcessId(process as u32), &OwnPageChunk));
         assert!(switched.is_ok() || turn > FORGED, "{switched:?}");
         for line in 0..4 {
             let at = |line| LineAddr(process * LINES_PER_PAGE_CHUNK + (turn * 8 + line) % LINES_PER_PAGE_CHUNK);

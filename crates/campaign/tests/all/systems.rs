@@ -11,6 +11,7 @@ use context::{ContextError, Location, RegisterFile, RegisterSet};
 use protection::design::ContextsDesign;
 use protection::moving::LINES_PER_PAGE_CHUNK;
 use protection::planted::PlantedBug;
+use protection::scheme::Permutations;
 use units::LineAddr;
 use units::random::Random;
 
@@ -87,7 +88,7 @@ fn a_context_is_not_exported_while_cache_lines_of_its_process_are_locked() {
     let mut processor = Processor::boot(CONTEXTS, 1, PlantedContextBug::NONE).unwrap();
     processor.start(&handler, &mut random).unwrap();
     let buffer = processor.interrupt(&handler, RegisterSet::NONE).unwrap().buffer;
-    let locked = victim.machine().moving().unwrap().chunks_with_locks();
+    let locked = Permutations::of(victim.machine().scheme()).unwrap().chunks_with_locks();
     assert!(locked > 0);
     let refused = processor.unit().export(buffer, locked);
     assert!(matches!(refused, Err(ContextError::LockedLines { .. })), "{refused:?}");

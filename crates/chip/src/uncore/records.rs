@@ -3,6 +3,7 @@
 use super::Uncore;
 use machine::node::{PageKey, RecordRequest};
 use protection::execution::{Attended, Clipper, Explained, Timed};
+use protection::scheme::PageRecords;
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
@@ -18,7 +19,7 @@ struct Needed {
 impl Uncore {
     /// Handles the requests of a core's TLBs for page records.
     pub fn take_up_records(self: &Rc<Uncore>, core: usize) {
-        if self.scheme.moving().is_none() {
+        if PageRecords::of(&self.scheme).is_none() {
             return;
         }
         let requests = self.chip.cores.nodes()[core].borrow_mut().take_record_requests();
@@ -31,7 +32,7 @@ impl Uncore {
                     let uncore = Rc::clone(self);
                     self.clock.spawn(async move {
                         uncore.clock.sleep_until(at).await;
-                        uncore.scheme.moving().iter().for_each(|moving| moving.release_record(line));
+                        PageRecords::of(&uncore.scheme).iter().for_each(|records| records.release(line));
                     });
                 }
             }
@@ -56,8 +57,8 @@ impl Uncore {
         self.clock.sleep_until(requested).await;
         let way = self.chip.latencies.network.way(core, line) + self.path;
         self.clock.sleep(way).await;
-        let is_there = match self.scheme.moving() {
-            Some(moving) => moving.acquire_record(&verbs, line).await,
+        let is_there = match PageRecords::of(&self.scheme) {
+            Some(records) => records.acquire(&verbs, line).await,
             None => true,
         };
         if is_there {

@@ -3,7 +3,7 @@
 use super::Uncore;
 use crate::feed::PageOwners;
 use protection::execution::Timed;
-use protection::moving::{ContextError, ProcessId};
+use protection::moving::{ContextError, ProcessId, ProcessPort};
 use std::cell::Cell;
 use std::rc::Rc;
 use units::Duration;
@@ -52,7 +52,7 @@ impl Uncore {
         let Switch { core, next, ended, owners, .. } = switch;
         self.chip.cores.nodes()[core].borrow_mut().empty_tlbs(self.clock.now());
         self.take_up_records(core);
-        let Some(processes) = self.scheme.moving().and_then(|moving| moving.processes()) else { return Ok(()) };
+        let Some(processes) = ProcessPort::of(&self.scheme) else { return Ok(()) };
         ended.into_iter().try_for_each(|process| processes.end(process))?;
         match next {
             Some(next) => processes.switch(&Timed::new(&self.memory), next, &owners).await,

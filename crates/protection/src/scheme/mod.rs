@@ -8,8 +8,8 @@
 //! ```
 //! [`read`] performs a read in stages, with its policies and with the early steps of L2s and predictions. [`write`]
 //! performs a write in steps, in place or in tuples that outlive a loss of power. [`renew`] handles overflows,
-//! [`recover`] a loss of power. All share an [`access`]. [`owner`] checks the rights of software, and [`counted`] has
-//! the statistics. The [`codec`](crate::codec) computes bytes; [`metadata`](crate::metadata) returns verified counters
+//! [`recover`] a loss of power. All share an [`access`]. [`entrance`] is where accesses begin, [`owner`] checks the rights of
+//! software, and [`counted`] has the statistics. The [`codec`](crate::codec) computes bytes; [`metadata`](crate::metadata) returns verified counters
 //! and tags.
 //!
 //! A scheme skips the steps of parts that it lacks: without counters it looks up no counter, without a tag it compares
@@ -22,9 +22,11 @@
 mod access;
 mod bitmap;
 mod counted;
+mod entrance;
 mod measured;
 mod offsets;
 mod owner;
+mod permuting;
 mod read;
 mod recover;
 mod renew;
@@ -34,6 +36,7 @@ pub use crate::release::Release;
 pub(crate) use counted::CounterCell;
 pub use counted::{CountersFound, Renewals, SchemeCounts};
 pub use measured::Computed;
+pub use permuting::{PageRecords, Permutations};
 pub use read::in_l2::Demand;
 pub(crate) use write::PendingWrites;
 pub use write::{DurableCaches, ObservedState, Observers, PersistBufferHandle};
@@ -48,6 +51,7 @@ use crate::moving::MovingLines;
 use crate::on_chip::ChipState;
 use crate::ownership::Ownership;
 use crate::persistence::Persistence;
+use crate::placement::DataSlot;
 use crate::planted::{Bug, PlantedBug};
 use crate::slot::{Kind, Role, Slot};
 use crate::speculation::Speculation;
@@ -112,9 +116,12 @@ impl Scheme {
         }
     }
 
-    /// The permuted lines, if the design permutes lines.
-    pub fn moving(&self) -> Option<&MovingLines> {
-        self.moving.as_ref()
+    /// Returns whether memory has a line of data. `has` returns whether memory has a slot with a fixed line.
+    pub fn is_in_memory(&self, line: LineAddr, has: impl FnOnce(DataSlot) -> bool) -> bool {
+        match &self.moving {
+            Some(moving) => moving.is_in_memory(line),
+            None => has(self.layout.data_slot(line)),
+        }
     }
 
     /// Begins as if this chip had written all of memory while these values were frequent. Each has the number of times that

@@ -6,45 +6,13 @@
 
 use super::Scheme;
 use super::access::DataAccess;
-use super::read::early::PredictedFetch;
 use crate::ownership::{Asker, Owner, Ownership, OwnershipEntry};
 use crate::planted::Bug;
 use crate::slot::{Kind, Slot};
 use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
-use units::{Line, LineAddr, Word};
+use units::{Line, LineAddr};
 
 impl Scheme {
-    /// Like [`Scheme::read`], for a reader that requests this word first. No L2 has begun any part of the read when the
-    /// request arrives at the controller.
-    pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr, word: Word) {
-        read(DataAccess { word, ..DataAccess::new(self, verbs, line) }, Asker::tenant(line)).await;
-    }
-
-    /// Writes a line as its tenant.
-    pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) {
-        self.write_as(verbs, line, plaintext, Asker::tenant(line)).await;
-    }
-
-    /// Reads a line for this software: releases its plaintext, or reports a fault. In memory with owners, software
-    /// other than the tenant reads ciphertext.
-    pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
-        read(DataAccess::new(self, verbs, line), asker).await;
-    }
-
-    /// Writes a line for an asker. In memory with owners, the controller stores the content as ciphertext if the software
-    /// is not the tenant.
-    pub async fn write_as<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, asker: Asker) {
-        if let Some(moving) = &self.moving {
-            return Box::pin(moving.write(verbs, line, content)).await;
-        }
-        let access = DataAccess::new(self, verbs, line);
-        let outcome = match has_other_keys(self, asker) {
-            true => Box::pin(access.write_without_key(content, asker)).await,
-            false => access.write(content, asker).await,
-        };
-        self.finish(verbs, outcome).await;
-    }
-
     /// Assigns the page of a line, in the name of the hypervisor, to a new owner, at an address of that owner. The new
     /// owner must accept the page before it can use it. Tenants here accept only the pages that they have had since the
     /// machine started.
@@ -54,19 +22,6 @@ impl Scheme {
         let outcome = self.metadata.edit(verbs, slot, Role::Owner, |table| entry.write(table, line)).await;
         self.finish(verbs, outcome).await;
     }
-}
-
-async fn read<V: Verbs>(access: DataAccess<'_, V>, asker: Asker) {
-    if let Some(moving) = &access.scheme.moving {
-        return Box::pin(moving.read(access.verbs, access.line())).await;
-    }
-    if has_other_keys(access.scheme, asker) {
-        let outcome = Box::pin(access.read_without_key(asker)).await;
-        return access.scheme.finish(access.verbs, outcome).await;
-    }
-    let early = PredictedFetch::default();
-    let outcome = access.read(asker, None, &early).await;
-    access.scheme.finish(access.verbs, outcome).await;
 }
 
 impl<V: Verbs> DataAccess<'_, V> {
@@ -87,7 +42,7 @@ impl<V: Verbs> DataAccess<'_, V> {
         if entry.admits(asker) { Ok(()) } else { Err(Fault::Refused(line)) }
     }
 
-    async fn read_without_key(&self, asker: Asker) -> Result<(), Fault> {
+    pub(super) async fn read_without_key(&self, asker: Asker) -> Result<(), Fault> {
         let _line = self.lock_line().await;
         if self.scheme.ownership == Ownership::PagesHidden {
             self.admit(asker).await?;
@@ -97,7 +52,7 @@ impl<V: Verbs> DataAccess<'_, V> {
         Ok(())
     }
 
-    async fn write_without_key(&self, content: &Line, asker: Asker) -> Result<(), Fault> {
+    pub(super) async fn write_without_key(&self, content: &Line, asker: Asker) -> Result<(), Fault> {
         let _line = self.lock_line().await;
         self.admit(asker).await?;
         self.verbs.store(self.at.slot(), Role::Data, (*content).into()).await;
@@ -106,6 +61,6 @@ impl<V: Verbs> DataAccess<'_, V> {
 }
 
 /// Returns true if this software accesses memory without the tenant's keys.
-fn has_other_keys(scheme: &Scheme, asker: Asker) -> bool {
+pub(super) fn has_other_keys(scheme: &Scheme, asker: Asker) -> bool {
     scheme.layout.region(Kind::Owners).is_some() && asker.owner != Owner::TENANT
 }

@@ -3,8 +3,8 @@
 use catalogue::Machine;
 use machine::memory::DeviceConfig;
 use protection::execution::{Timed, TimedMemory};
-use protection::moving::{LINES_PER_PAGE_CHUNK, MovingLines};
-use protection::scheme::Scheme;
+use protection::moving::LINES_PER_PAGE_CHUNK;
+use protection::scheme::{PageRecords, Scheme};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use strum::VariantArray;
@@ -41,8 +41,8 @@ pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
 /// Loads exactly the required metadata by a read of another line. The other line shares the parents of the counter
 /// line, the counter line itself, or the tag line with the target, as required.
 pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
-    if let Some(moving) = scheme.moving() {
-        return records(moving, memory, target, on_chip).await;
+    if let Some(records) = PageRecords::of(scheme) {
+        return load_records(records, memory, target, on_chip).await;
     }
     let group = lines_per_group(scheme);
     let before = match on_chip {
@@ -62,14 +62,14 @@ pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: L
 
 /// Loads the required page records and tree nodes by a walk: for the page itself, or for another page with a record
 /// under the same nodes.
-async fn records(moving: &MovingLines, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
+async fn load_records(records: PageRecords<'_>, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
     let before = match on_chip {
         OnChipMetadata::Nothing => return,
         OnChipMetadata::Tree => target.0 ^ (2 * LINES_PER_PAGE_CHUNK),
         OnChipMetadata::LastLevel | OnChipMetadata::Counter | OnChipMetadata::All => target.0,
     };
     // Without an attacker, the walk cannot fail.
-    let _ = moving.slot_of(&Timed::new(memory), LineAddr(before)).await;
+    let _ = records.slot_of(&Timed::new(memory), LineAddr(before)).await;
 }
 
 /// A moment at which the memory is idle. If the device needs refresh, it has just been refreshed, so the next refresh

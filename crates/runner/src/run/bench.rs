@@ -19,6 +19,7 @@ use chip::uncore::Uncore;
 use chip::written;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
+use protection::moving::ProcessPort;
 use protection::planted::PlantedBug;
 use sim::Executor;
 use std::cell::{Cell, RefCell};
@@ -104,7 +105,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             clock.spawn(task.run());
             return Ok(AssembledMachine { executor, meters, sampler, pages, teams, programs, ends });
         }
-        if meters.scheme.moving().is_some_and(|moving| moving.processes().is_some()) {
+        if ProcessPort::of(&meters.scheme).is_some() {
             programs.iter().for_each(|program| program.borrow_mut().watch_processes());
         }
         for (core, program) in programs.iter().enumerate() {

@@ -10,6 +10,7 @@ use super::{RunError, RunOptions};
 use crate::record::{CoreTime, Interval, ReadTimes, ipc, read_latency_ns};
 use crate::sampling::Detail;
 use chip::counts::{Counts, Meters};
+use protection::scheme::Permutations;
 use units::{Clock, Time};
 
 /// More intervals than a user would read in a table: each interval is one row of the table, and is kept in host memory
@@ -72,7 +73,7 @@ impl CountedMoment {
             at: meters.chip.cores.nodes()[0].borrow().start_of(counts.node.cycles),
             counts,
             speculates: meters.scheme.cryptography().speculation().is_some(),
-            moves: meters.scheme.moving().is_some(),
+            moves: Permutations::of(&meters.scheme).is_some(),
             buffers: meters.chip.buffers.exist(),
         }
     }
