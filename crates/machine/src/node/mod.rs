@@ -50,7 +50,7 @@ pub use interface::{
 use isa::Instruction;
 use lines::{Cutter, LineSize};
 use pipeline::Core;
-use stalls::Stalls;
+use stalls::{Stalls, Standing};
 use units::{Clock, Cycles, Duration, LineAddr, Time, VirtAddr, Words};
 
 /// An instruction that could not enter the window yet.
@@ -179,7 +179,7 @@ impl Node {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);
         self.core.filled(line, cycle, permission, out);
-        self.clock.span(Cycles(self.held_up(&before, cycle)))
+        self.clock.span(Cycles(self.stalls.held_up(&mut self.core, &before, cycle)))
     }
 
     /// Reports that some words of a requested line arrived at the edge of L2 at `at`, before the remaining words.
@@ -192,7 +192,7 @@ impl Node {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);
         self.core.arrived_in_part(line, words, cycle, out);
-        self.clock.span(Cycles(self.held_up(&before, cycle)))
+        self.clock.span(Cycles(self.stalls.held_up(&mut self.core, &before, cycle)))
     }
 
     /// Reports that a flushed line is in memory at `at`. New requests of the node are appended to `out`. Returns the
@@ -203,7 +203,7 @@ impl Node {
     pub fn flushed(&mut self, line: LineAddr, at: Time, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.flushed(line, cycle, out);
-        self.clock.span(Cycles(self.held_up_by_flush(&before, cycle)))
+        self.clock.span(Cycles(self.stalls.held_up_by_flush(&self.core, &before, cycle)))
     }
 
     /// Reports that the memory controller accepted a line stored past the caches at `at`. New requests of the node are
@@ -214,6 +214,29 @@ impl Node {
     pub fn taken_past_caches(&mut self, at: Time, out: &mut Vec<Request>) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.taken_past_caches(cycle, out);
+    }
+
+    /// Returns the state of retirement.
+    #[inline]
+    fn standing(&self) -> Standing {
+        Standing::of(&self.core, self.held.is_some())
+    }
+
+    /// Continues after [`Pause::Idle`]. Instructions enter the window at or after `at`.
+    pub fn resume(&mut self, at: Time) {
+        let cycle = self.clock.cycle_at_or_after(at).0;
+        self.core.resume(cycle);
+        self.stalls.idled(&self.standing(), cycle);
+    }
+
+    /// Returns the time without instructions to execute, between retirements.
+    pub fn idle(&self) -> Duration {
+        self.clock.span(self.stalls.idle_before(self.core.retirement.cycle()))
+    }
+
+    /// Returns the time of process switches, between retirements.
+    pub fn switching(&self) -> Duration {
+        self.clock.span(self.stalls.switching_before(self.core.retirement.cycle()))
     }
 
     /// Returns the number of outstanding requests: lines and page records that have not arrived, lines stored past the caches

@@ -40,7 +40,7 @@ impl Node {
     pub fn persisted(&mut self, at: Time) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.persisted(cycle);
-        self.clock.span(Cycles(self.held_up_by_persist(&before, cycle)))
+        self.clock.span(Cycles(self.stalls.held_up_by_persist(&self.core, &before, cycle)))
     }
 
     /// Reports that the entry of a drained line left the persist buffer at `at`. Returns the time for which a store
@@ -78,7 +78,7 @@ impl Node {
     ) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         let goes_on = self.core.stores.has_room(|path| how(path, cycle));
-        let lost = if goes_on { self.held_up_by_persist(&before, cycle) } else { 0 };
+        let lost = if goes_on { self.stalls.held_up_by_persist(&self.core, &before, cycle) } else { 0 };
         self.clock.span(Cycles(lost))
     }
 

@@ -40,6 +40,6 @@ impl Node {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);
         let was_awaited = self.core.record_arrived(page, cycle, out);
-        self.clock.span(Cycles(self.held_up_by_record(&before, was_awaited, cycle)))
+        self.clock.span(Cycles(self.stalls.held_up_by_record(&self.core, &before, was_awaited, cycle)))
     }
 }

@@ -8,9 +8,9 @@
 //! A store that is in L1D and waits for the persist buffer holds up the core in the same way. These cycles are charged
 //! to the persist buffer. All other cycles are charged to the core.
 
-use super::Node;
+use super::pipeline::Core;
 use super::pipeline::walk::PageWalker;
-use units::{Cycles, Duration};
+use units::Cycles;
 
 /// Cycles of a core that have been attributed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,86 +55,90 @@ pub(super) struct Standing {
     retired: u64,
     /// True if the window was empty.
     is_empty: bool,
+    /// True if an instruction could not enter the window.
+    is_held: bool,
     /// Cycle of the latest retirement.
     since: u64,
     /// True if the oldest store waited for the persist buffer.
     persisting: bool,
 }
 
-impl Node {
-    /// Returns the state of retirement.
+impl Standing {
+    /// Returns the state of retirement of `core`. `is_held` is true if an instruction could not enter the window.
     #[inline]
-    pub(super) fn standing(&self) -> Standing {
-        let window = &self.core.window;
-        let (retired, since) = (window.left(), self.core.retirement.cycle());
-        let persisting = self.core.stores.is_persisting();
-        Standing { retired, is_empty: retired == window.entered(), since, persisting }
-    }
-
-    /// Returns the cycles for which a line that arrived in `cycle` had held up retirement.
-    #[inline]
-    pub(super) fn held_up(&mut self, before: &Standing, cycle: u64) -> u64 {
-        let has_walked = self.core.walker.as_mut().is_some_and(PageWalker::has_served_awaited);
-        // If the oldest store is already in L1D, the stall does not end with the arrival of a line.
-        let kept_out = self.is_kept_out(before) && !before.persisting;
-        let goes_on = self.core.window.left() > before.retired || kept_out || has_walked;
-        if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
-    }
-
-    /// Returns the cycles for which the persist buffer had held up retirement, until the oldest store continued in
-    /// `cycle`.
-    pub(super) fn held_up_by_persist(&mut self, before: &Standing, cycle: u64) -> u64 {
-        if self.is_kept_out(before) { self.stalls.count(before.since, cycle) } else { 0 }
-    }
-
-    /// Returns the cycles for which a fence had held up retirement, until a flush released it in `cycle`.
-    pub(super) fn held_up_by_flush(&mut self, before: &Standing, cycle: u64) -> u64 {
-        if self.core.window.left() > before.retired { self.stalls.count(before.since, cycle) } else { 0 }
-    }
-
-    /// Returns the cycles for which a page record that arrived in `cycle` had held up retirement, if retirement waited
-    /// for it.
-    pub(super) fn held_up_by_record(&mut self, before: &Standing, was_awaited: bool, cycle: u64) -> u64 {
-        let goes_on = self.core.window.left() > before.retired || self.is_kept_out(before) || was_awaited;
-        if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
+    pub(super) fn of(core: &Core, is_held: bool) -> Standing {
+        let (window, retired) = (&core.window, core.window.left());
+        Standing {
+            retired,
+            is_empty: retired == window.entered(),
+            is_held,
+            since: core.retirement.cycle(),
+            persisting: core.stores.is_persisting(),
+        }
     }
 
     /// Returns true if an instruction cannot enter the empty window because a store must first leave the store queue.
     /// While code is outstanding, arriving lines of data do not end the stall.
     #[inline]
-    fn is_kept_out(&self, before: &Standing) -> bool {
-        before.is_empty && self.held.is_some() && !self.core.is_fetching()
-    }
-
-    /// Counts the cycles before `cycle` in which the core had no instruction to execute.
-    pub(super) fn idled(&mut self, cycle: u64) {
-        let Standing { is_empty, since, .. } = self.standing();
-        if !is_empty {
-            return;
-        }
-        let idle = self.stalls.count(since, cycle);
-        self.stalls.idle.add(idle, since);
-    }
-
-    /// Counts the cycles of a switch of processes that ended in `cycle`.
-    pub(super) fn was_switched(&mut self, cycle: u64) {
-        let since = self.standing().since;
-        let switching = self.stalls.count(since, cycle);
-        self.stalls.switching.add(switching, since);
-    }
-
-    /// Returns the time without instructions to execute, between retirements.
-    pub fn idle(&self) -> Duration {
-        self.clock.span(Cycles(self.stalls.idle.total(self.core.retirement.cycle())))
-    }
-
-    /// Returns the time of process switches, between retirements.
-    pub fn switching(&self) -> Duration {
-        self.clock.span(Cycles(self.stalls.switching.total(self.core.retirement.cycle())))
+    fn is_kept_out(&self, core: &Core) -> bool {
+        self.is_empty && self.is_held && !core.is_fetching()
     }
 }
 
 impl Stalls {
+    /// Returns the cycles for which a line that arrived in `cycle` had held up retirement.
+    #[inline]
+    pub(super) fn held_up(&mut self, core: &mut Core, before: &Standing, cycle: u64) -> u64 {
+        let has_walked = core.walker.as_mut().is_some_and(PageWalker::has_served_awaited);
+        // If the oldest store is already in L1D, the stall does not end with the arrival of a line.
+        let kept_out = before.is_kept_out(core) && !before.persisting;
+        let goes_on = core.window.left() > before.retired || kept_out || has_walked;
+        if goes_on { self.count(before.since, cycle) } else { 0 }
+    }
+
+    /// Returns the cycles for which the persist buffer had held up retirement, until the oldest store continued in
+    /// `cycle`.
+    pub(super) fn held_up_by_persist(&mut self, core: &Core, before: &Standing, cycle: u64) -> u64 {
+        if before.is_kept_out(core) { self.count(before.since, cycle) } else { 0 }
+    }
+
+    /// Returns the cycles for which a fence had held up retirement, until a flush released it in `cycle`.
+    pub(super) fn held_up_by_flush(&mut self, core: &Core, before: &Standing, cycle: u64) -> u64 {
+        if core.window.left() > before.retired { self.count(before.since, cycle) } else { 0 }
+    }
+
+    /// Returns the cycles for which a page record that arrived in `cycle` had held up retirement, if retirement waited
+    /// for it.
+    pub(super) fn held_up_by_record(&mut self, core: &Core, before: &Standing, was_awaited: bool, cycle: u64) -> u64 {
+        let goes_on = core.window.left() > before.retired || before.is_kept_out(core) || was_awaited;
+        if goes_on { self.count(before.since, cycle) } else { 0 }
+    }
+
+    /// Counts the cycles before `cycle` in which the core had no instruction to execute.
+    pub(super) fn idled(&mut self, now: &Standing, cycle: u64) {
+        if !now.is_empty {
+            return;
+        }
+        let idle = self.count(now.since, cycle);
+        self.idle.add(idle, now.since);
+    }
+
+    /// Counts the cycles of a switch of processes that ended in `cycle`.
+    pub(super) fn was_switched(&mut self, now: &Standing, cycle: u64) {
+        let switching = self.count(now.since, cycle);
+        self.switching.add(switching, now.since);
+    }
+
+    /// Returns the cycles without instructions to execute before the latest retirement, in cycle `retired`.
+    pub(super) fn idle_before(&self, retired: u64) -> Cycles {
+        Cycles(self.idle.total(retired))
+    }
+
+    /// Returns the cycles of process switches before the latest retirement, in cycle `retired`.
+    pub(super) fn switching_before(&self, retired: u64) -> Cycles {
+        Cycles(self.switching.total(retired))
+    }
+
     /// Counts the cycles from the latest retirement to `cycle`, once.
     fn count(&mut self, since: u64, cycle: u64) -> u64 {
         let from = since.max(self.counted_to);

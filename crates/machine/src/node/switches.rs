@@ -19,6 +19,6 @@ impl Node {
     pub fn switched(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.switched(cycle);
-        self.was_switched(cycle);
+        self.stalls.was_switched(&self.standing(), cycle);
     }
 }

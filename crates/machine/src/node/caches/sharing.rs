@@ -9,7 +9,7 @@ use crate::cache::{MesiState, TagArray};
 use crate::node::Node;
 use crate::node::caches::Caches;
 use crate::node::lines::{LineSize, WordAddr};
-use units::{LineAddr, Time};
+use units::LineAddr;
 
 use crate::node::interface::Permission;
 
@@ -26,13 +26,6 @@ impl Node {
     /// section IV-F, "Inclusive Cache Hierarchy": a bit for each line of L2.
     pub fn owe(&mut self, line: LineAddr) {
         self.core.caches.owed.insert(line);
-    }
-
-    /// Continues after [`Pause::Idle`](crate::node::Pause::Idle). Instructions enter the window at or after `at`.
-    pub fn resume(&mut self, at: Time) {
-        let cycle = self.clock.cycle_at_or_after(at).0;
-        self.core.resume(cycle);
-        self.idled(cycle);
     }
 
     /// Drops a line from all private caches, because another core writes it. Returns true if any copy was dirty, and
