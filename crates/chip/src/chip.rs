@@ -212,7 +212,7 @@ impl Chip {
     /// True if a line is in a cache or between the caches and memory.
     fn holds(&self, line: LineAddr) -> bool {
         self.llc.holds(line)
-            || self.cores.nodes().iter().any(|node| node.borrow().holds(line))
+            || self.cores.nodes().iter().any(|node| node.borrow().caches().holds(line))
             || self.is_leaving(line)
             || self.under_way.has(line)
             || self.under_way.direct.has(line)

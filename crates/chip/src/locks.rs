@@ -114,7 +114,8 @@ impl LockingCache for ChipLocks {
             return;
         }
         let chip = self.chip();
-        let dirty: Vec<LineAddr> = chip.cores.nodes().iter().flat_map(|node| node.borrow().dirty_lines()).collect();
+        let dirty: Vec<LineAddr> =
+            chip.cores.nodes().iter().flat_map(|node| node.borrow().caches().dirty_lines()).collect();
         for line in
             dirty.into_iter().filter(|line| is_one(line.0 / LINES_PER_PAGE_CHUNK) && self.has_stores_above(*line))
         {

@@ -6,7 +6,7 @@
 //! counters.
 
 use crate::chip::Chip;
-use machine::node::{Node, Request, RequestKind};
+use machine::node::{Caches, Request, RequestKind};
 use protection::on_chip::SecondLevel;
 use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
@@ -15,31 +15,31 @@ use std::rc::{Rc, Weak};
 struct CopyEntries(Weak<Chip>);
 
 impl CopyEntries {
-    fn on<R: Default>(&self, core: usize, access: impl FnOnce(&mut Node) -> R) -> R {
-        self.0.upgrade().map_or_else(R::default, |chip| access(&mut chip.cores.nodes()[core].borrow_mut()))
+    fn on<R: Default>(&self, core: usize, access: impl FnOnce(&mut Caches) -> R) -> R {
+        self.0.upgrade().map_or_else(R::default, |chip| access(chip.cores.nodes()[core].borrow_mut().caches_mut()))
     }
 }
 
 impl SecondLevel for CopyEntries {
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot> {
         let mut left = Vec::new();
-        self.on(core, |node| node.enter_metadata(slot.on_chip(), &mut left));
+        self.on(core, |caches| caches.enter_metadata(slot.on_chip(), &mut left));
         // The L2 has lines of memory's length, so at most one line is displaced.
         let Request { line, kind, .. } = left.pop()?;
         self.0.upgrade()?.take_down(line, kind == RequestKind::WriteBack)
     }
 
     fn touch(&self, core: usize, slot: Slot) {
-        let was_there = self.on(core, |node| node.use_metadata(slot.on_chip()));
+        let was_there = self.on(core, |caches| caches.use_metadata(slot.on_chip()));
         debug_assert!(was_there, "content and tags agree");
     }
 
     fn leave(&self, core: usize, slot: Slot) {
-        self.on(core, |node| node.drop_metadata(slot.on_chip()));
+        self.on(core, |caches| caches.drop_metadata(slot.on_chip()));
     }
 
     fn displaced(&self, core: usize) -> Vec<Slot> {
-        self.on(core, Node::displaced_metadata).into_iter().map(Slot::of_metadata).collect()
+        self.on(core, |caches| caches.metadata.take_displaced()).into_iter().map(Slot::of_metadata).collect()
     }
 }
 

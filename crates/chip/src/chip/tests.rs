@@ -88,7 +88,7 @@ fn execute(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize, due: Vec<
 
 fn store(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
     execute(executor, chip, core, vec![(vec![touch(LINE, true)], None)]);
-    assert_eq!(chip.cores.nodes()[core].borrow().dirty_lines(), [LINE]);
+    assert_eq!(chip.cores.nodes()[core].borrow().caches().dirty_lines(), [LINE]);
 }
 
 /// Returns a chip with the line in its last-level cache; its second core has stored to the line.
@@ -127,7 +127,9 @@ fn a_flush_writes_back_the_dirty_line_of_any_core_and_keeps_it_cached() {
         flush(&mut executor, &chip, flusher);
         assert_eq!((chip.llc.counts().writebacks, ends(&chip, flusher)), (1, Time::NEVER), "{flusher} of {writer}");
         let nodes = chip.cores.nodes();
-        assert!(nodes[writer].borrow().dirty_lines().is_empty() && nodes[writer].borrow().holds(LINE));
+        assert!(
+            nodes[writer].borrow().caches().dirty_lines().is_empty() && nodes[writer].borrow().caches().holds(LINE)
+        );
         carry(&chip);
         assert_ne!(ends(&chip, flusher), Time::NEVER);
     }
@@ -141,7 +143,7 @@ fn an_evicting_flush_removes_the_line_from_every_cache() {
         let flush = Orders { flushes: vec![LINE], evicts, ..Orders::default() };
         execute(&mut executor, &chip, 0, vec![(Vec::new(), Some(flush))]);
         assert_eq!(chip.llc.counts().writebacks, 1);
-        let is_kept = chip.cores.nodes()[1].borrow().holds(LINE) && chip.llc.holds(LINE);
+        let is_kept = chip.cores.nodes()[1].borrow().caches().holds(LINE) && chip.llc.holds(LINE);
         assert_eq!(is_kept, !evicts);
     }
 }
@@ -179,7 +181,7 @@ fn a_non_temporal_store_invalidates_the_line_in_every_cache_and_writes_it_once()
             chip.deliver(LINE, Duration::ZERO);
             executor.run();
         }
-        assert!(!chip.llc.holds(LINE) && chip.cores.nodes().iter().all(|node| !node.borrow().holds(LINE)));
+        assert!(!chip.llc.holds(LINE) && chip.cores.nodes().iter().all(|node| !node.borrow().caches().holds(LINE)));
         assert_eq!((chip.llc.counts().past_caches, chip.llc.counts().writebacks), (1, 1));
         assert_eq!(chip.cores.nodes()[0].borrow().outstanding(), 1, "its buffer is taken until a writer has the line");
         carry(&chip);

@@ -66,7 +66,7 @@ impl Bench {
 
     /// Returns those of the data lines that are in the private caches.
     fn data(&self, lines: std::ops::Range<u64>) -> Vec<u64> {
-        lines.filter(|line| self.chip.cores.nodes()[0].borrow().holds(LineAddr(*line))).collect()
+        lines.filter(|line| self.chip.cores.nodes()[0].borrow().caches().holds(LineAddr(*line))).collect()
     }
 }
 
@@ -97,7 +97,7 @@ fn a_clean_line_evicted_by_a_counter_copy_is_written_back_if_unverified_in_the_l
     let mut bench = Bench::over(Inclusion::Inclusive);
     let line = LineAddr(0);
     bench.chip.llc.fetched_unverified(line);
-    bench.chip.cores.nodes()[0].borrow_mut().owe(line);
+    bench.chip.cores.nodes()[0].borrow_mut().caches_mut().clean_victims.owe(line);
     (0..8).for_each(|line| bench.touch(line, false));
     bench.enter(0);
     assert!(!bench.chip.llc.is_unverified(line));

@@ -61,17 +61,22 @@ impl CoherenceDomain {
     /// If there are no cores, or more than [`CORES_MAX`].
     pub fn new(config: &NodeConfig, cores: usize, lines: u64) -> CoherenceDomain {
         assert!((1..=CORES_MAX).contains(&cores), "{cores} cores: not between 1 and {CORES_MAX}");
+        let node = || {
+            let mut node = Node::new(config);
+            node.caches_mut().metadata.begin_at(LineAddr(lines));
+            RefCell::new(node)
+        };
         CoherenceDomain {
-            nodes: (0..cores).map(|_| RefCell::new(Node::new(config).with_metadata(lines))).collect(),
+            nodes: (0..cores).map(|_| node()).collect(),
             directory: (cores > 1).then(|| RefCell::new(Directory::new(lines))),
         }
     }
 
-    /// Returns the same cores, which also send clean victims ([`Node::sending_clean_victims`]).
+    /// Returns the same cores, which also send clean victims ([`CleanVictims`](crate::node::CleanVictims)).
     #[must_use]
     pub fn sending_clean_victims(self) -> CoherenceDomain {
-        let nodes = self.nodes.into_iter().map(|node| RefCell::new(node.into_inner().sending_clean_victims()));
-        CoherenceDomain { nodes: nodes.collect(), ..self }
+        self.nodes.iter().for_each(|node| node.borrow_mut().caches_mut().clean_victims.send_all());
+        self
     }
 
     /// Returns all cores of the machine.
@@ -100,12 +105,12 @@ impl CoherenceDomain {
         match kind {
             RequestKind::ReadForOwnership | RequestKind::Upgrade => {
                 directory.set(line, Holders::default());
-                let supplier = self.probe(line, others, |node| node.invalidate(line), holders.exclusive);
+                let supplier = self.probe(line, others, |node| node.caches_mut().invalidate(line), holders.exclusive);
                 Claim { probed: others, supplier: if has_it { LineSupplier::Itself } else { supplier }, ..alone }
             }
             _ if !holders.exclusive => Claim { permission: Permission::Shared, ..alone },
             _ => {
-                let supplier = self.probe(line, others, |node| node.downgrade(line), true);
+                let supplier = self.probe(line, others, |node| node.caches_mut().downgrade(line), true);
                 let cores = if supplier == LineSupplier::Below { CoreSet::default() } else { others };
                 directory.set(line, Holders { cores, exclusive: false });
                 let permission = if cores.is_empty() { Permission::Exclusive } else { Permission::Shared };
@@ -171,7 +176,7 @@ impl CoherenceDomain {
         };
         let mut dirty = None;
         for core in holders.iter() {
-            if self.nodes[core].borrow_mut().invalidate(line) == Some(true) {
+            if self.nodes[core].borrow_mut().caches_mut().invalidate(line) == Some(true) {
                 dirty = Some(core);
             }
         }
@@ -183,12 +188,13 @@ impl CoherenceDomain {
     pub fn clean(&self, line: LineAddr) -> bool {
         let holders =
             self.directory.as_ref().map_or(CoreSet::of(0), |directory| directory.borrow().holders(line).cores);
-        holders.iter().fold(false, |dirty, core| dirty | self.nodes[core].borrow_mut().clean(line))
+        holders.iter().fold(false, |dirty, core| dirty | self.nodes[core].borrow_mut().caches_mut().clean(line))
     }
 
     /// Returns every line that is dirty in a private cache of any core, in the order of addresses.
     pub fn dirty_lines(&self) -> Vec<LineAddr> {
-        let mut lines: Vec<LineAddr> = self.nodes.iter().flat_map(|node| node.borrow().dirty_lines()).collect();
+        let mut lines: Vec<LineAddr> =
+            self.nodes.iter().flat_map(|node| node.borrow().caches().dirty_lines()).collect();
         lines.sort_unstable();
         lines
     }

@@ -239,7 +239,7 @@ impl Harness {
     fn answer(&mut self, which: usize, in_l2: bool) -> Verdict {
         let Granted { core, line, permission, from_memory } = self.granted.swap_remove(which);
         self.comes_by(core, line, from_memory, in_l2);
-        let has_it = self.domain.nodes()[core].borrow().permission(line).is_some();
+        let has_it = self.domain.nodes()[core].borrow().caches().permission(line).is_some();
         // A core may request the missing part of a line after it changed another part.
         if !has_it {
             let found = at(&self.values.below, line);
@@ -302,7 +302,7 @@ impl Harness {
 
     fn check_single_writer(&self) -> Verdict {
         for line in (0..=LINES).map(LineAddr) {
-            let held = self.domain.nodes().iter().filter_map(|node| node.borrow().permission(line));
+            let held = self.domain.nodes().iter().filter_map(|node| node.borrow().caches().permission(line));
             let held: Vec<Permission> = held.collect();
             if held.len() > 1 && held.contains(&Permission::Exclusive) {
                 return Err(format!("{line} has a writer and {} others", held.len() - 1));
@@ -330,7 +330,7 @@ impl Harness {
         }
         assert!(self.doing.iter().all(Option::is_none), "the cores wait for ever");
         for core in 0..self.doing.len() {
-            for line in self.domain.nodes()[core].borrow().dirty_lines() {
+            for line in self.domain.nodes()[core].borrow().caches().dirty_lines() {
                 self.values.below.insert(line, at(&self.values.copies[core], line));
             }
         }

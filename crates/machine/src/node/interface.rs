@@ -131,7 +131,7 @@ pub enum RequestKind {
     /// A whole line stored past the caches. [`Node::taken_past_caches`](super::Node::taken_past_caches) is the reply.
     PastCaches,
     /// Eviction of a clean line. The node sends this kind only if the owner requires it
-    /// ([`Node::sending_clean_victims`](super::Node::sending_clean_victims), [`Node::owe`](super::Node::owe)).
+    /// ([`CleanVictims`](super::CleanVictims)).
     CleanVictim,
 }
 

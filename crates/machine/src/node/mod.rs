@@ -33,7 +33,7 @@ mod warm;
 #[cfg(test)]
 mod tests;
 
-pub use caches::PrefetcherConfig;
+pub use caches::{Caches, CleanVictims, MetadataLines, PrefetcherConfig};
 pub use check::NodeConfigError;
 pub use config::{
     CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PersistConfig, PredictorConfig,
@@ -109,6 +109,18 @@ impl Node {
             held: None,
             stalls: Stalls::default(),
         }
+    }
+
+    /// Returns the private caches.
+    #[inline]
+    pub fn caches(&self) -> &Caches {
+        &self.core.caches
+    }
+
+    /// Returns the private caches, for changes by other cores, by warming and by a protection engine.
+    #[inline]
+    pub fn caches_mut(&mut self) -> &mut Caches {
+        &mut self.core.caches
     }
 
     /// Executes until the core must pause ([`Pause`]): at the latest when an instruction has entered the window later
@@ -242,7 +254,7 @@ impl Node {
     /// Returns the number of outstanding requests: lines and page records that have not arrived, lines stored past the caches
     /// that memory has not accepted, and unanswered flushes.
     pub fn outstanding(&self) -> usize {
-        self.core.caches.outstanding()
+        self.core.caches.l2_mshrs.outstanding()
             + self.core.combining.outstanding()
             + self.core.epochs.as_ref().map_or(0, |epochs| epochs.outstanding())
             + self.core.tlbs.records.as_ref().map_or(0, |records| records.outstanding())
@@ -290,11 +302,6 @@ impl Node {
             upgrades: core.caches.upgrades,
             ..core.counts
         }
-    }
-
-    /// Returns every dirty line in the caches, in the order of addresses.
-    pub fn dirty_lines(&self) -> Vec<LineAddr> {
-        self.core.caches.dirty_lines()
     }
 
     /// Returns the lines that stores past the caches have not completed, also while a cache reads their missing bytes. No

@@ -1,4 +1,4 @@
-//! Content of the private caches, and the lines that are on their way, for callers outside the node.
+//! Content of the private caches, for callers outside the node.
 
 use crate::cache::TagArray;
 use crate::node::caches::Caches;
@@ -6,25 +6,15 @@ use crate::node::lines::{LineSize, WordAddr};
 use units::LineAddr;
 
 impl Caches {
-    /// Returns true if a line was requested and has not arrived.
-    pub(in crate::node) fn awaits(&self, line: LineAddr) -> bool {
-        self.l2_mshrs.find(line.0).is_some()
-    }
-
-    /// Returns the number of requested lines that have not arrived.
-    pub(in crate::node) fn outstanding(&self) -> usize {
-        self.l2_mshrs.outstanding()
-    }
-
     /// Returns true if any private cache holds `line` or a part of it.
-    pub(in crate::node) fn holds(&self, line: LineAddr) -> bool {
+    pub fn holds(&self, line: LineAddr) -> bool {
         let has =
             |tags: &TagArray, lines: LineSize| lines.within(line).any(|word| tags.probe(lines.key(word)).is_some());
         has(&self.l1d.tags, self.l1d_lines) || has(&self.l2, self.l2_lines) || has(&self.l1i.tags, self.l1i_lines)
     }
 
     /// Returns every dirty line, in the order of addresses.
-    pub(in crate::node) fn dirty_lines(&self) -> Vec<LineAddr> {
+    pub fn dirty_lines(&self) -> Vec<LineAddr> {
         let mut lines: Vec<LineAddr> = self.dirty_words().map(WordAddr::line).collect();
         lines.sort_unstable();
         lines.dedup();

@@ -144,13 +144,13 @@ impl Caches {
         let Some(Eviction { key, dirty }) = evicted else { return };
         let first = self.l2_lines.first(key);
         let victim = first.line();
-        let owed = !self.owed.is_empty() && self.owed.remove(&victim);
-        if victim >= self.data_lines {
-            self.displaced_metadata.push(victim);
+        let is_sent_clean = self.clean_victims.evict(victim);
+        if self.metadata.contain(victim) {
+            self.metadata.displace(victim);
         } else if dirty {
             self.l2_counters.writebacks += 1;
             self.send(first, cycle, RequestKind::WriteBack, out);
-        } else if owed || self.sends_clean_victims {
+        } else if is_sent_clean {
             self.send(first, cycle, RequestKind::CleanVictim, out);
         }
     }

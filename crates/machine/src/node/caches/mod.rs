@@ -7,6 +7,7 @@
 //! order in which accesses are *scheduled*, which is nearly program order, not in the order of their cycles.
 
 pub(super) mod access;
+mod clean_victims;
 mod contents;
 mod fill;
 mod l1d;
@@ -19,6 +20,8 @@ mod sharing;
 pub(super) mod timed;
 mod warm;
 
+pub use clean_victims::CleanVictims;
+pub use metadata::MetadataLines;
 pub use prefetch::PrefetcherConfig;
 
 use crate::cache::{MesiState, TagArray};
@@ -33,10 +36,9 @@ use l1d::L1dLookUps;
 use mshr::Mshrs;
 use outstanding::{FillReason, Outstanding};
 use prefetch::{Prefetcher, Unused};
-use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use timed::TimedTags;
-use units::{Clock, LineAddr, Words};
+use units::{Clock, Words};
 
 /// An access that found no free miss register.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +50,7 @@ struct Stalled {
 
 /// All private caches of one core.
 #[derive(Clone, Debug)]
-pub(in crate::node) struct Caches {
+pub struct Caches {
     clock: Clock,
     pub(in crate::node) l1i: TimedTags,
     pub(in crate::node) l1d: TimedTags,
@@ -81,14 +83,10 @@ pub(in crate::node) struct Caches {
     pub(in crate::node) l2_unused: Unused,
     /// Cycle of the latest arrival. Requests leave at or after it.
     pub(in crate::node) latest_fill: u64,
-    /// True if L2 also sends clean lines that it evicts.
-    pub(in crate::node) sends_clean_victims: bool,
-    /// Clean lines that L2 sends even if `sends_clean_victims` is false: see [`Node::owe`](super::Node::owe).
-    pub(in crate::node) owed: FxHashSet<LineAddr>,
-    /// Number of the first metadata line. L2 may hold metadata lines, L1 may not.
-    pub(in crate::node) data_lines: LineAddr,
-    /// Metadata lines that L2 evicted since the protection engine last read this list.
-    pub(in crate::node) displaced_metadata: Vec<LineAddr>,
+    /// Clean lines that L2 sends to the next level.
+    pub clean_victims: CleanVictims,
+    /// Metadata lines in L2.
+    pub metadata: MetadataLines,
     /// True once any line has been filled with shared permission or downgraded to read only.
     pub(in crate::node) has_shared: bool,
     /// Stores to lines that the core held without write permission.
@@ -132,10 +130,8 @@ impl Caches {
             l1d_unused: unused(&config.l1d),
             l2_unused: unused(&config.l2),
             latest_fill: 0,
-            sends_clean_victims: false,
-            owed: FxHashSet::default(),
-            data_lines: LineAddr(u64::MAX),
-            displaced_metadata: Vec::new(),
+            clean_victims: CleanVictims::default(),
+            metadata: MetadataLines::new(),
             has_shared: false,
             upgrades: 0,
             l1i_counters: CacheCounts::default(),
@@ -143,18 +139,6 @@ impl Caches {
             l2_counters: CacheCounts::default(),
             l2_data_misses: MissCounts::default(),
         }
-    }
-
-    /// Returns the key of the L1I line that contains `word`.
-    #[inline]
-    pub(in crate::node) fn code_key(&self, word: WordAddr) -> u64 {
-        self.l1i_lines.key(word)
-    }
-
-    /// Returns the key of the L1D line that contains `word`.
-    #[inline]
-    pub(in crate::node) fn data_key(&self, word: WordAddr) -> u64 {
-        self.l1d_lines.key(word)
     }
 
     /// Looks `word` up for `waiter` at `cycle`. If the answer is not `At`, the caches wake the waiter later.
@@ -296,7 +280,7 @@ impl Caches {
 
     /// Looks up code in L1I. Fetch waits for one line at a time, in order; a hit adds no front-end latency.
     fn fetch(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> Answer {
-        let key = self.code_key(word);
+        let key = self.l1i_lines.key(word);
         if let Some(slot) = self.l1i.tags.lookup(key) {
             self.l1i_counters.hits += 1;
             return Answer::At(self.l1i.ready(slot, cycle, cycle + self.l1i_latency + self.l2_latency));

@@ -56,7 +56,7 @@ impl Caches {
     /// Warms L1I with a line of code.
     #[inline]
     pub(in crate::node) fn warm_code(&mut self, word: WordAddr, out: &mut Vec<Request>) {
-        if self.l1i.tags.lookup(self.code_key(word)).is_none() {
+        if self.l1i.tags.lookup(self.l1i_lines.key(word)).is_none() {
             self.warm_code_miss(word, out);
         }
     }
@@ -66,7 +66,7 @@ impl Caches {
         if self.hit_l2(word).is_none() && !self.in_l1d(word) {
             self.ask_warm(word, RequestKind::Instruction, FillReason::Read, out);
         }
-        self.l1i.fill(self.code_key(word), LONG_AGO, MesiState::Shared);
+        self.l1i.fill(self.l1i_lines.key(word), LONG_AGO, MesiState::Shared);
     }
 
     /// Trains the prefetchers with an access; `missed` is true if it missed L1D. Predicted lines arrive at once.

@@ -27,7 +27,7 @@ impl Core {
         let Some(queue) = &mut self.read_queue else {
             return self.look_up(number, touch, forward, cycle, out);
         };
-        let key = self.caches.data_key(WordAddr::touched(touch));
+        let key = self.caches.l1d_lines.key(WordAddr::touched(touch));
         let arrived = queue.come(cycle);
         if let Some(left) = queue.meets(key, arrived) {
             return self.merge(number, touch, forward, left, out);
@@ -53,7 +53,7 @@ impl Core {
         }
         let entered = self.caches.lookups.enter(start);
         if let Some(queue) = &mut self.read_queue {
-            queue.left(self.caches.data_key(WordAddr::touched(touch)), entered);
+            queue.left(self.caches.l1d_lines.key(WordAddr::touched(touch)), entered);
         }
         let looked_up = self.translate_inside(touch.page, entered, goal, out)?;
         self.load(number, touch, forward, false, looked_up, out)

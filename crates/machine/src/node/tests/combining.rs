@@ -41,7 +41,7 @@ fn run(config: &NodeConfig, ops: &[Op], takes: u64) -> (Sent, u64, Vec<LineAddr>
         }
         let Some(first) = (0..under_way.len()).min_by_key(|&index| under_way[index].0) else {
             assert_eq!((pause, bench.node.outstanding()), (Pause::Finished, 0));
-            return (sent, bench.clock() - start, bench.node.dirty_lines());
+            return (sent, bench.clock() - start, bench.node.caches().dirty_lines());
         };
         let (at, line, kind) = under_way.remove(first);
         match kind {
@@ -73,10 +73,10 @@ fn an_incomplete_line_is_combining_until_the_caches_have_read_its_missing_bytes(
     let mut out = Vec::new();
     let Ok(_) = bench.node.run(&mut Script { ops: [past(70, 8, 8)].iter() }, Time::NEVER, &mut out);
     let Request { at, line, kind, .. } = out.pop().unwrap();
-    assert_eq!((line, kind, bench.node.dirty_lines()), (LineAddr(70), ReadForOwnership, vec![]));
+    assert_eq!((line, kind, bench.node.caches().dirty_lines()), (LineAddr(70), ReadForOwnership, vec![]));
     assert_eq!(bench.node.combining_lines(), [LineAddr(70)], "its missing bytes are on their way");
     bench.node.filled(line, at, &mut out);
-    assert_eq!((bench.node.combining_lines(), bench.node.dirty_lines()), (vec![], vec![LineAddr(70)]));
+    assert_eq!((bench.node.combining_lines(), bench.node.caches().dirty_lines()), (vec![], vec![LineAddr(70)]));
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn misses_of_one_line_make_one_request() {
     let mut bench = Bench::new(&small());
     assert_eq!(bench.cycles(&[store(1, 64, 8), load(2, &[], 64, 0)]), 1 + MISS, "it joins the store, a cycle later");
     assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::ReadForOwnership)), (1, 1));
-    assert_eq!(bench.node.dirty_lines(), [LineAddr(64)]);
+    assert_eq!(bench.node.caches().dirty_lines(), [LineAddr(64)]);
 }
 
 #[test]
@@ -297,21 +297,21 @@ fn a_translation_costs_the_latency_of_its_level() {
 fn a_dirty_line_is_written_back_exactly_once() {
     let mut bench = Bench::new(&small());
     bench.cycles(&[store(1, 64, 0)]);
-    assert_eq!(bench.node.dirty_lines(), [LineAddr(64)]);
+    assert_eq!(bench.node.caches().dirty_lines(), [LineAddr(64)]);
     let stream: Vec<Op> = (1..200).map(|n| load(2, &[2], 64 + n, 0)).collect();
     bench.cycles(&stream);
     assert_eq!(bench.sent(64, RequestKind::WriteBack), 1);
     assert_eq!(bench.requests.iter().filter(|r| r.kind == RequestKind::WriteBack).count(), 1);
-    assert!(bench.node.dirty_lines().is_empty());
+    assert!(bench.node.caches().dirty_lines().is_empty());
 }
 
 #[test]
 fn an_invalidation_removes_the_line_and_returns_whether_it_was_dirty() {
     let mut bench = Bench::warm(&small(), &[64]);
     bench.cycles(&[store(1, 64, 0)]);
-    assert_eq!(bench.node.invalidate(LineAddr(64)), Some(true));
-    assert_eq!(bench.node.invalidate(LineAddr(64)), None);
-    assert!(bench.node.dirty_lines().is_empty());
+    assert_eq!(bench.node.caches_mut().invalidate(LineAddr(64)), Some(true));
+    assert_eq!(bench.node.caches_mut().invalidate(LineAddr(64)), None);
+    assert!(bench.node.caches().dirty_lines().is_empty());
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
 }
 
@@ -345,13 +345,13 @@ fn no_memory_request_is_sent_before_the_time_of_the_latest_reported_fill() {
 #[test]
 fn a_store_to_a_shared_line_sends_an_upgrade_and_a_load_sends_no_request() {
     let mut bench = Bench::warm(&small(), &[64]);
-    assert_eq!(bench.node.downgrade(LineAddr(64)), Some(false));
+    assert_eq!(bench.node.caches_mut().downgrade(LineAddr(64)), Some(false));
     assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), 5);
     assert!(bench.requests.is_empty());
     bench.cycles(&[store(1, 64, 0), store(2, 64, 8)]);
     assert_eq!((bench.requests.len(), bench.sent(64, RequestKind::Upgrade)), (1, 1));
-    assert_eq!(bench.node.permission(LineAddr(64)), Some(Permission::Exclusive));
-    assert_eq!((bench.node.dirty_lines(), bench.node.counts().upgrades), (vec![LineAddr(64)], 1));
+    assert_eq!(bench.node.caches().permission(LineAddr(64)), Some(Permission::Exclusive));
+    assert_eq!((bench.node.caches().dirty_lines(), bench.node.counts().upgrades), (vec![LineAddr(64)], 1));
     bench.cycles(&[store(1, 64, 0)]);
     assert!(bench.requests.is_empty(), "it may write the line now");
 }
@@ -367,20 +367,23 @@ fn a_store_merged_with_a_read_sends_an_upgrade_if_the_line_arrives_shared() {
     assert_eq!((read.kind, out.len(), bench.node.outstanding()), (RequestKind::Read, 0, 1));
     bench.node.answered(LineAddr(64), read.at, Permission::Shared, &mut out);
     assert_eq!((out.len(), out[0].kind, bench.node.outstanding()), (1, RequestKind::Upgrade, 1));
-    assert!(bench.node.dirty_lines().is_empty());
+    assert!(bench.node.caches().dirty_lines().is_empty());
     let at = out.remove(0).at;
     bench.node.answered(LineAddr(64), at, Permission::Exclusive, &mut out);
-    assert_eq!((bench.node.dirty_lines(), bench.node.outstanding()), (vec![LineAddr(64)], 0));
+    assert_eq!((bench.node.caches().dirty_lines(), bench.node.outstanding()), (vec![LineAddr(64)], 0));
 }
 
 #[test]
 fn a_coherence_downgrade_cleans_the_line_and_reports_once_that_it_was_dirty() {
     let mut bench = Bench::new(&small());
     bench.cycles(&[store(1, 64, 0)]);
-    assert_eq!(bench.node.downgrade(LineAddr(64)), Some(true));
-    assert_eq!(bench.node.downgrade(LineAddr(64)), Some(false));
-    assert_eq!((bench.node.dirty_lines(), bench.node.permission(LineAddr(64))), (vec![], Some(Permission::Shared)));
-    assert_eq!(bench.node.downgrade(LineAddr(65)), None);
+    assert_eq!(bench.node.caches_mut().downgrade(LineAddr(64)), Some(true));
+    assert_eq!(bench.node.caches_mut().downgrade(LineAddr(64)), Some(false));
+    assert_eq!(
+        (bench.node.caches().dirty_lines(), bench.node.caches().permission(LineAddr(64))),
+        (vec![], Some(Permission::Shared))
+    );
+    assert_eq!(bench.node.caches_mut().downgrade(LineAddr(65)), None);
 }
 
 #[test]

@@ -119,11 +119,11 @@ fn two_dirty_halves_are_written_back_once_from_a_64_byte_l2_line_and_twice_other
     for (config, writebacks) in [(short_l1(), 1), (short_everywhere(), 2)] {
         let mut bench = Bench::new(&config);
         bench.cycles(&both);
-        assert_eq!(bench.node.dirty_lines(), [LineAddr(64)]);
+        assert_eq!(bench.node.caches().dirty_lines(), [LineAddr(64)]);
         let stream: Vec<Op> = (1..200).flat_map(|n| [load(2, &[2], 64 + n, 0), load(2, &[2], 64 + n, 32)]).collect();
         bench.cycles(&stream);
         assert_eq!(bench.sent(64, RequestKind::WriteBack), writebacks);
-        assert!(bench.node.dirty_lines().is_empty());
+        assert!(bench.node.caches().dirty_lines().is_empty());
     }
 }
 
@@ -140,10 +140,10 @@ fn both_32_byte_halves_of_a_line_are_invalidated_together() {
     for config in [short_l1(), short_everywhere()] {
         let mut bench = Bench::new(&config);
         bench.cycles(&[load(1, &[], 64, 0), store(1, 64, 32)]);
-        assert!(bench.node.holds(LineAddr(64)));
-        assert_eq!(bench.node.invalidate(LineAddr(64)), Some(true));
-        assert!(!bench.node.holds(LineAddr(64)));
-        assert_eq!(bench.node.invalidate(LineAddr(64)), None);
+        assert!(bench.node.caches().holds(LineAddr(64)));
+        assert_eq!(bench.node.caches_mut().invalidate(LineAddr(64)), Some(true));
+        assert!(!bench.node.caches().holds(LineAddr(64)));
+        assert_eq!(bench.node.caches_mut().invalidate(LineAddr(64)), None);
         assert_eq!(bench.cycles(&[load(1, &[], 64, 0)]), MISS);
     }
 }
@@ -152,7 +152,7 @@ fn both_32_byte_halves_of_a_line_are_invalidated_together() {
 fn a_core_that_caches_only_the_upper_32_bytes_holds_the_line() {
     let mut bench = Bench::new(&short_everywhere());
     bench.cycles(&[load(1, &[], 64, 32)]);
-    assert!(bench.node.holds(LineAddr(64)));
+    assert!(bench.node.caches().holds(LineAddr(64)));
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn a_store_trains_the_prefetcher_and_dirties_a_prefetched_line() {
     bench.cycles(&[store(1, 64, 0), op(Class::Serial, &[], &[])]);
     assert_eq!(bench.sent(65, RequestKind::Prefetch), 1);
     bench.cycles(&[store(1, 65, 0), op(Class::Serial, &[], &[])]);
-    assert_eq!(bench.node.dirty_lines(), [64, 65].map(LineAddr));
+    assert_eq!(bench.node.caches().dirty_lines(), [64, 65].map(LineAddr));
     assert_eq!(bench.sent(65, RequestKind::ReadForOwnership), 0);
 }
 

@@ -129,7 +129,12 @@ impl Trial {
         assert_eq!(trial.node.instructions(), ops.len() as u64);
         assert_ne!(trial.node.retired_at(), Time::NEVER, "all lines arrived");
         let node = trial.node;
-        Outcome { retired_at: node.retired_at(), counts: node.counts(), dirty: node.dirty_lines(), ..trial.outcome }
+        Outcome {
+            retired_at: node.retired_at(),
+            counts: node.counts(),
+            dirty: node.caches().dirty_lines(),
+            ..trial.outcome
+        }
     }
 
     fn send(&mut self, out: &mut Vec<Request>) {

@@ -91,7 +91,7 @@ proptest! {
         let (node, requests) = warmed(&config, &uses);
         let described = |requests: &[Request]| requests.iter().map(|request| (request.line, request.kind)).collect::<Vec<_>>();
         prop_assert_eq!(described(&requests), described(&detailed.requests));
-        prop_assert_eq!(node.dirty_lines(), detailed.node.dirty_lines());
+        prop_assert_eq!(node.caches().dirty_lines(), detailed.node.caches().dirty_lines());
         let hits = |node: &Node| (node.counts().itlb, node.counts().dtlb, node.counts().stlb);
         prop_assert_eq!(hits(&node), hits(&detailed.node));
       }
