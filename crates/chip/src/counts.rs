@@ -8,7 +8,7 @@ use crate::word_counts::FrequentWord;
 use enum_map::EnumMap;
 use machine::dram::DramCounts;
 use machine::memory::MemorySystem;
-use machine::node::{FenceCounts, NodeCounts, PersistCounts};
+use machine::node::{FenceCounts, NodeCounts, PersistCounts, PersistPath};
 use protection::execution::{TimedCounts, TimedMemory};
 use protection::on_chip::{ChipState, CopyCounts, MetadataCacheCounts};
 use protection::scheme::{Scheme, SchemeCounts};
@@ -132,7 +132,7 @@ impl Meters {
         let nodes = self.chip.cores.nodes();
         Counts {
             node: self.cores().into_iter().reduce(NodeCounts::with_core).unwrap_or_default(),
-            persist: sum(nodes.iter().filter_map(|node| node.borrow().persist_counts())),
+            persist: sum(nodes.iter().filter_map(|node| node.borrow().persist_buffer().map(PersistPath::counts))),
             epochs: sum(nodes.iter().filter_map(|node| node.borrow().fence_counts())),
             llc: self.chip.llc.counts(),
             waits: self.chip.account.waits(&self.chip.cores),

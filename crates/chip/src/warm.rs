@@ -9,7 +9,7 @@ use crate::chip::Chip;
 use crate::counts::Meters;
 use crate::feed::{FeedError, ProgramFeed, Skimmed};
 use crate::persisting::write_changes_from_outside;
-use machine::node::{PersistRequest, Request, RequestKind};
+use machine::node::{PersistPath, PersistRequest, Request, RequestKind};
 use protection::execution::{AtOnce, TimedMemory, run_now};
 use protection::scheme::{PersistBufferHandle, Scheme};
 use std::rc::Rc;
@@ -74,7 +74,9 @@ impl Warmer {
         if !self.chip.buffers.exist() {
             return;
         }
-        let requests: Vec<_> = self.chip.cores.nodes()[CORE].borrow_mut().persist_requests().collect();
+        let mut node = self.chip.cores.nodes()[CORE].borrow_mut();
+        let requests: Vec<_> = node.persist_buffer_mut().into_iter().flat_map(PersistPath::take_requests).collect();
+        drop(node);
         let buffer = PersistBufferHandle::of(&self.scheme);
         for request in requests {
             self.write_changes_from_outside();

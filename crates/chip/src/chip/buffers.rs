@@ -13,7 +13,7 @@ use super::power::PowerSupply;
 use super::shadow_handle::ShadowHandle;
 use crate::turns::LineTurns;
 use catalogue::Machine;
-use machine::node::{Node, PersistRequest, RequestKind, StoreHold};
+use machine::node::{Node, PersistPath, PersistRequest, RequestKind, StoreHold};
 use protection::execution::ReadPart;
 use sim::Clock;
 use sim::resource::WorkQueue;
@@ -145,7 +145,9 @@ impl Chip {
         if !self.buffers.exist() {
             return;
         }
-        let requests: Vec<_> = self.cores.nodes()[core].borrow_mut().persist_requests().collect();
+        let mut node = self.cores.nodes()[core].borrow_mut();
+        let requests: Vec<_> = node.persist_buffer_mut().into_iter().flat_map(PersistPath::take_requests).collect();
+        drop(node);
         let mut allocated = Vec::new();
         for request in requests {
             self.buffers.take_up(core, request);
@@ -157,7 +159,8 @@ impl Chip {
         }
         for line in allocated {
             // Another core may have taken the entry over in the meantime. The entry then belongs to that core.
-            if self.cores.nodes()[core].borrow().occupies(line) {
+            let node = &self.cores.nodes()[core];
+            if node.borrow().persist_buffer().is_some_and(|buffer| buffer.occupies(line)) {
                 self.ports.others(core).for_each(|other| self.take_entry_from(other, line));
             }
             debug_assert!(has_one_entry(self.cores.nodes(), line), "{line} has an entry in no buffer, or in two");
@@ -176,7 +179,9 @@ impl Chip {
             return;
         }
         for other in self.ports.others(core) {
-            self.cores.nodes()[other].borrow_mut().flush_entry(line, self.clock.now());
+            if let Some(buffer) = self.cores.nodes()[other].borrow_mut().persist_buffer_mut() {
+                buffer.flush(line, self.clock.now());
+            }
             self.settle_entries(other);
             self.ports.wake(other);
         }
@@ -192,6 +197,7 @@ impl Chip {
 
 /// True if at least one buffer has an entry of the line, and at most one has an entry that is not leaving.
 fn has_one_entry(nodes: &[RefCell<Node>], line: LineAddr) -> bool {
-    let resident = nodes.iter().filter(|node| node.borrow().has_entry(line)).count();
-    resident <= 1 && nodes.iter().any(|node| node.borrow().occupies(line))
+    let resident =
+        nodes.iter().filter(|node| node.borrow().persist_buffer().is_some_and(|buffer| buffer.has_entry(line))).count();
+    resident <= 1 && nodes.iter().any(|node| node.borrow().persist_buffer().is_some_and(|buffer| buffer.occupies(line)))
 }

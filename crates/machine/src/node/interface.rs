@@ -167,7 +167,7 @@ pub struct Request {
 }
 
 /// A store that enters a persist buffer, or an entry that must leave it: see
-/// [`Node::persist_requests`](super::Node::persist_requests).
+/// [`PersistPath::take_requests`](super::PersistPath::take_requests).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PersistRequest {
     /// The next store in program order enters the buffer.

@@ -46,6 +46,7 @@ pub use interface::{
     Feed, NodeStep, Orders, PageKey, PageTables, Pause, Permission, PersistRequest, RecordRequest, Request,
     RequestKind, Touch, WALK_LEVELS_MAX,
 };
+pub use pipeline::persist::PersistPath;
 
 use isa::Instruction;
 use lines::{Cutter, LineSize};

@@ -50,7 +50,7 @@ pub(in crate::node) struct StoreInL1d {
 
 /// Path into the persist buffer of one core.
 #[derive(Clone, Debug)]
-pub(in crate::node) struct PersistPath {
+pub struct PersistPath {
     clock: Clock,
     buffer: PersistBuffer,
     latency: u64,
@@ -65,8 +65,8 @@ pub(in crate::node) struct PersistPath {
     accepted: u64,
     /// Cycle of the latest answer of any kind.
     latest_answer: u64,
-    pub(in crate::node) requests: Vec<PersistRequest>,
-    pub(in crate::node) counts: PersistCounts,
+    requests: Vec<PersistRequest>,
+    counts: PersistCounts,
 }
 
 impl PersistPath {
@@ -86,6 +86,24 @@ impl PersistPath {
             requests: Vec::new(),
             counts: PersistCounts::default(),
         }))
+    }
+
+    /// Returns the entries into the persist buffer and the drain requests since the last call, in order. Times do not
+    /// decrease, over all calls, and none is before the latest answer to the node.
+    ///
+    /// Each touch that stores, as passed by the feed, causes one [`PersistRequest::Persist`], in program order. This holds even
+    /// if L1D has lines of 32 bytes and the node has cut the touch. An owner that keeps the bytes of stores in that order takes
+    /// the next ones for each. If [`StoreHold::hold`] returns true for the store, no other follows until
+    /// [`Node::persisted`](crate::node::Node::persisted). The reply to each [`PersistRequest::Drain`] is
+    /// [`Node::drained`](crate::node::Node::drained); many may be outstanding, and no store enters the entry of the line
+    /// between its drain and the reply.
+    pub fn take_requests(&mut self) -> impl Iterator<Item = PersistRequest> + '_ {
+        self.requests.drain(..)
+    }
+
+    /// Returns the statistics so far.
+    pub fn counts(&self) -> PersistCounts {
+        self.counts
     }
 
     /// Records a store that L1D holds.
@@ -119,12 +137,12 @@ impl PersistPath {
     }
 
     /// Returns true if the buffer has an entry of the line that is not being drained.
-    pub(in crate::node) fn has_entry(&self, line: LineAddr) -> bool {
+    pub fn has_entry(&self, line: LineAddr) -> bool {
         self.buffer.resident().any(|resident| resident == line)
     }
 
     /// Returns true if the buffer has an entry of the line, even if it is being drained.
-    pub(in crate::node) fn occupies(&self, line: LineAddr) -> bool {
+    pub fn occupies(&self, line: LineAddr) -> bool {
         self.buffer.occupies(line)
     }
 
@@ -160,11 +178,11 @@ impl PersistPath {
         self.has_room(cycle)
     }
 
-    /// Drains the entry of a line, if it exists, because another core reads the line at `cycle`. The drain takes effect
-    /// after the store that is just entering, since requests are in order.
-    pub(in crate::node) fn flush(&mut self, line: LineAddr, cycle: u64) {
+    /// Drains the entry of a line, which another core reads at `at`, unless it is being drained already or does not
+    /// exist. The drain takes effect after the store that is just entering, since requests are in order.
+    pub fn flush(&mut self, line: LineAddr, at: Time) {
         if self.buffer.flush(line) {
-            self.answered(cycle);
+            self.answered(self.clock.cycle_at_or_after(at).0);
             self.counts.flushed += 1;
             let entered = if let StoreWait::Answer { entered } = self.waiting { entered } else { 0 };
             let at = self.time(entered.max(self.accepted).max(self.latest_answer));

@@ -229,12 +229,6 @@ impl StoreQueue {
         goes_on
     }
 
-    /// Drains the entry of a line that another core reads at `cycle`.
-    pub(in crate::node) fn flush(&mut self, line: LineAddr, cycle: u64) {
-        let Some(path) = &mut self.persist else { panic!("there is no persist buffer") };
-        path.flush(line, cycle);
-    }
-
     /// Records an answer to the node at `cycle`: later stores enter the persist buffer at or after it.
     #[inline]
     pub(in crate::node) fn answered(&mut self, cycle: u64) {

@@ -97,7 +97,7 @@ impl Owner {
         let requested = out.drain(..).filter(|request| request.kind.is_answered());
         self.events
             .extend(requested.map(|request| (after(request.at, self.bench.memory), Event::Filled(request.line))));
-        for request in self.bench.node.persist_requests() {
+        for request in self.bench.node.persist_buffer_mut().into_iter().flat_map(PersistPath::take_requests) {
             match request {
                 PersistRequest::Persist { at, allocates, .. } if self.waits.hold(allocates) => {
                     self.events.push((after(at, self.answer), Event::Persisted));
@@ -131,7 +131,7 @@ impl Owner {
 }
 
 fn counted(owner: &Owner) -> PersistCounts {
-    owner.bench.node.persist_counts().unwrap()
+    owner.bench.node.persist_buffer().unwrap().counts()
 }
 
 pub(super) fn stores(lines: &[u64]) -> Vec<Op> {
@@ -318,7 +318,7 @@ fn a_core_without_a_persist_buffer_sends_no_persist_request_and_has_no_such_stat
     let mut owner = Owner::warm(&small(), &[64]);
     owner.cycles(&stores(&[64, 200]));
     assert!(owner.requests.is_empty());
-    assert_eq!(owner.bench.node.persist_counts(), None);
+    assert!(owner.bench.node.persist_buffer().is_none());
 }
 
 #[test]
@@ -335,12 +335,12 @@ fn functional_warming_leaves_the_persist_buffer_entries_of_detailed_simulation()
             PersistRequest::Persist { line, allocates, .. } => (line, Some(allocates)),
             PersistRequest::Drain { line, .. } => (line, None),
         };
-        let warmed: Vec<_> = node.persist_requests().collect();
+        let warmed: Vec<_> = node.persist_buffer_mut().unwrap().take_requests().collect();
         assert_eq!(
             warmed.iter().map(described).collect::<Vec<_>>(),
             owner.requests.iter().map(described).collect::<Vec<_>>()
         );
-        assert_eq!(node.persist_counts(), Some(PersistCounts::default()), "what is skimmed is not counted");
+        assert_eq!(node.persist_buffer().unwrap().counts(), PersistCounts::default(), "what is skimmed is not counted");
     }
 }
 

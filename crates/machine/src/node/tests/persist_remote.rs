@@ -11,15 +11,18 @@ fn a_remote_read_drains_a_persist_buffer_entry_after_its_unanswered_store() {
     let mut feed = Script { ops: ops.iter() };
     bench.node.run(&mut feed, Time::NEVER, &mut out).unwrap();
     let node = &mut bench.node;
-    node.flush_entry(LineAddr(64), Time::ZERO);
-    node.flush_entry(LineAddr(65), Time::ZERO);
-    let requests: Vec<_> = node.persist_requests().collect();
+    node.persist_buffer_mut().unwrap().flush(LineAddr(64), Time::ZERO);
+    node.persist_buffer_mut().unwrap().flush(LineAddr(65), Time::ZERO);
+    let requests: Vec<_> = node.persist_buffer_mut().unwrap().take_requests().collect();
     let [PersistRequest::Persist { at: entered, .. }, PersistRequest::Drain { at, line: LineAddr(64) }] = requests[..]
     else {
         panic!("{requests:?}")
     };
     assert_eq!(at, entered);
-    assert_eq!((node.persist_counts().unwrap().flushed, node.persist_counts().unwrap().drains), (1, 0));
+    assert_eq!(
+        (node.persist_buffer().unwrap().counts().flushed, node.persist_buffer().unwrap().counts().drains),
+        (1, 0)
+    );
     node.persisted(at);
     node.drained(LineAddr(64), at);
 }
@@ -32,16 +35,17 @@ fn a_remote_write_removes_a_persist_buffer_entry_and_unblocks_a_waiting_store() 
     let mut feed = Script { ops: ops.iter() };
     bench.node.run(&mut feed, Time::NEVER, &mut out).unwrap();
     let node = &mut bench.node;
-    let [PersistRequest::Persist { at, line: LineAddr(64), .. }] = node.persist_requests().collect::<Vec<_>>()[..]
+    let [PersistRequest::Persist { at, line: LineAddr(64), .. }] =
+        node.persist_buffer_mut().unwrap().take_requests().collect::<Vec<_>>()[..]
     else {
         panic!("the first store enters, and waits for its answer")
     };
     node.give_up_entry(LineAddr(64), at);
     node.persisted(at);
-    let requests: Vec<_> = node.persist_requests().collect();
+    let requests: Vec<_> = node.persist_buffer_mut().unwrap().take_requests().collect();
     assert!(
         matches!(requests[..], [PersistRequest::Persist { line: LineAddr(65), allocates: true, .. }]),
         "what went over does not drain here, and its room is free: {requests:?}"
     );
-    assert_eq!(node.persist_counts().unwrap().given_up, 1);
+    assert_eq!(node.persist_buffer().unwrap().counts().given_up, 1);
 }

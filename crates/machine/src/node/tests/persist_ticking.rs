@@ -55,7 +55,8 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
             Event::Remote(_) if outcome.accepted.len() == stores.len() => None,
             Event::Remote(number) if remotes[number].writes => path.give_up(LineAddr(remotes[number].line), cycle).1,
             Event::Remote(number) => {
-                path.flush(LineAddr(remotes[number].line), cycle);
+                let at = config.clock_mhz.clock().start_of(Cycles(cycle));
+                path.flush(LineAddr(remotes[number].line), at);
                 None
             }
             Event::Known(number) => {
@@ -71,7 +72,7 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
             assert_eq!(store, outcome.accepted.len() as u64);
             outcome.accepted.push(cycle);
         }
-        for request in path.requests.drain(..) {
+        for request in path.take_requests() {
             let cycle = |at| config.clock_mhz.clock().cycle_at_or_after(at).0;
             match request {
                 PersistRequest::Persist { at, line, allocates } => {
@@ -89,7 +90,7 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
             }
         }
     }
-    Outcome { counts: path.counts, ..outcome }
+    Outcome { counts: path.counts(), ..outcome }
 }
 
 /// An entry, in order of age, and the cycle at which it will have left.
