@@ -157,7 +157,7 @@ impl LockingCache for ChipLocks {
 /// determine which page records the chip keeps.
 pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
     let Some(permutations) = Permutations::of(scheme) else { return };
-    chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
+    chip.cores.nodes().iter().for_each(|node| node.borrow_mut().tlbs_mut().keep_records());
     chip.llc.lock(LINES_PER_PAGE_CHUNK);
     permutations.lock_in(Rc::new(ChipLocks::new(chip, scheme.planted)));
 }

@@ -22,7 +22,7 @@ impl Uncore {
         if PageRecords::of(&self.scheme).is_none() {
             return;
         }
-        let requests = self.chip.cores.nodes()[core].borrow_mut().take_record_requests();
+        let requests = self.chip.cores.nodes()[core].borrow_mut().tlbs_mut().take_record_requests();
         for request in requests {
             match request {
                 RecordRequest::Bring { at, page, line } => {

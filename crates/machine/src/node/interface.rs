@@ -188,7 +188,7 @@ pub enum PersistRequest {
     },
 }
 
-/// Request of the TLBs for the record of a page: see [`Node::take_record_requests`](super::Node::take_record_requests).
+/// Request of the TLBs for the record of a page: see [`Tlbs::take_record_requests`](super::Tlbs::take_record_requests).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordRequest {
     /// A TLB needs the record of a page.

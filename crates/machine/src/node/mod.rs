@@ -47,6 +47,7 @@ pub use interface::{
     RequestKind, Touch, WALK_LEVELS_MAX,
 };
 pub use pipeline::persist::PersistPath;
+pub use pipeline::tlb::Tlbs;
 
 use isa::Instruction;
 use lines::{Cutter, LineSize};

@@ -8,9 +8,10 @@ use crate::cache::{Eviction, MesiState, Replacement};
 use crate::node::caches::timed::TimedTags;
 use crate::node::config::{NodeConfig, TlbConfig};
 use crate::node::counts::HitCounts;
-use crate::node::interface::{PageKey, UNKNOWN};
-use crate::node::pipeline::page_records::PageRecords;
+use crate::node::interface::{PageKey, RecordRequest, UNKNOWN};
+use crate::node::pipeline::page_records::{PageRecordRequest, PageRecords};
 use crate::node::pipeline::translated::Side;
+use units::{Clock, Cycles};
 
 /// Result of a look-up in the TLBs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +35,8 @@ enum Walks {
 
 /// All TLBs of one core.
 #[derive(Clone, Debug)]
-pub(in crate::node) struct Tlbs {
+pub struct Tlbs {
+    clock: Clock,
     code: TimedTags,
     data: TimedTags,
     second: TimedTags,
@@ -50,6 +52,7 @@ impl Tlbs {
     pub(in crate::node) fn new(config: &NodeConfig) -> Tlbs {
         let tags = |tlb: &TlbConfig| TimedTags::new(tlb.entries / tlb.ways, tlb.ways, Replacement::Lru);
         Tlbs {
+            clock: config.clock_mhz.clock(),
             code: tags(&config.itlb),
             data: tags(&config.dtlb),
             second: tags(&config.stlb),
@@ -61,14 +64,28 @@ impl Tlbs {
         }
     }
 
-    /// Makes each translation wait for the record of its page from now on.
+    /// Requires records from now on: an access to a page that no TLB holds waits for the record of the page. See
+    /// [`Tlbs::take_record_requests`]. Call it before the first instruction.
     ///
     /// # Panics
     /// If there is a walker.
-    pub(in crate::node) fn keep_records(&mut self) {
+    pub fn keep_records(&mut self) {
         let Walks::Fixed(latency) = self.walks else { panic!("a TLB has no record for a line of page tables") };
         self.walks = Walks::Recorded(latency);
         self.records = Some(Box::default());
+    }
+
+    /// Returns the requests of records, and the reports of records given up, since the last call. Their times are not
+    /// sorted, but all are at or after the latest answer to the node. The reply to each [`RecordRequest::Bring`] is
+    /// [`Node::record_arrived`](crate::node::Node::record_arrived). At most one [`RecordRequest::GiveUp`] follows it
+    /// later.
+    pub fn take_record_requests(&mut self) -> impl Iterator<Item = RecordRequest> + use<> {
+        let clock = self.clock;
+        let requests = self.records.as_mut().map_or_else(Vec::new, |records| records.take_requests());
+        requests.into_iter().map(move |PageRecordRequest { cycle, page, line, is_needed }| {
+            let at = clock.start_of(Cycles(cycle));
+            if is_needed { RecordRequest::Bring { at, page, line } } else { RecordRequest::GiveUp { at, line } }
+        })
     }
 
     /// Looks up a translation at `cycle`. If several accesses share a look-up, only one of them sets `counted`.

@@ -50,7 +50,7 @@ struct Recorded {
 impl Recorded {
     fn new(config: &NodeConfig, latency: u64) -> Recorded {
         let mut bench = Bench::new(config);
-        bench.node.keep_records();
+        bench.node.tlbs_mut().keep_records();
         Recorded { bench, latency }
     }
 
@@ -70,7 +70,7 @@ impl Recorded {
             let Ok(pause) = bench.node.run(&mut feed, Time::NEVER, &mut out);
             let requested = out.drain(..).filter(|request| request.kind.is_answered());
             lines.extend(requested.map(|Request { at, line, .. }| (at + clock.span(Cycles(MEMORY)), line)));
-            for request in bench.node.take_record_requests() {
+            for request in bench.node.tlbs_mut().take_record_requests() {
                 let cycle = |at| clock.cycle_at_or_after(at).0;
                 match request {
                     RecordRequest::Bring { at, page, line } => {

@@ -50,7 +50,7 @@ fn a_core_without_context_switches_has_no_switching_time() {
 #[test]
 fn a_flushed_tlb_misses_each_page_again_and_releases_its_page_chunk_records() {
     let mut bench = Bench::new(&small());
-    bench.node.keep_records();
+    bench.node.tlbs_mut().keep_records();
     let clock = bench.node.clock;
     let ops = [load(1, &[], 64, 0), load(1, &[1], 128, 0), load(1, &[1], 64, 1)];
     // The core requests each page once, and once more after the TLBs were emptied.
@@ -59,7 +59,7 @@ fn a_flushed_tlb_misses_each_page_again_and_releases_its_page_chunk_records() {
         let (mut feed, mut out, mut requested) = (Script { ops: ops.iter() }, Vec::new(), Vec::new());
         while bench.node.run(&mut feed, Time::NEVER, &mut out) != Ok(Pause::Finished) || bench.node.outstanding() > 0 {
             let delay = clock.span(Cycles(MEMORY));
-            for request in bench.node.take_record_requests() {
+            for request in bench.node.tlbs_mut().take_record_requests() {
                 let RecordRequest::Bring { page, at, .. } = request else { panic!("no TLB is full") };
                 requested.push(page);
                 bench.node.record_arrived(page, at + delay, &mut out);
@@ -72,7 +72,7 @@ fn a_flushed_tlb_misses_each_page_again_and_releases_its_page_chunk_records() {
         requested.dedup();
         assert_eq!(requested.len(), 3, "the page of the code and two of data");
         bench.node.empty_tlbs(bench.node.now());
-        let requests: Vec<_> = bench.node.take_record_requests().collect();
+        let requests: Vec<_> = bench.node.tlbs_mut().take_record_requests().collect();
         assert!(requests.iter().all(|request| matches!(request, RecordRequest::GiveUp { .. })), "{requests:?}");
         given_up += requests.len();
     }
