@@ -7,7 +7,7 @@ use super::{AccessFragment, FeedCounts, FeedError, ProgramFeed, Translation, han
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use isa::Instruction;
-use machine::node::{Node, PageKey, Request, Touch};
+use machine::node::{Node, PageKey, Request, Side, Touch};
 use machine::paging::OutOfMemory;
 use std::cell::{RefCell, RefMut};
 use std::ops::ControlFlow;
@@ -41,7 +41,7 @@ impl<S: Supplier> ProgramFeed<S> {
     ) -> Result<Skimmed, FeedError> {
         let most = until.saturating_sub(self.counts.instructions).min(self.allowance.left());
         let mut node = Borrowed { from: node, node: None };
-        let (prefetches, code_line_bytes) = (node.get().prefetches(), node.get().code_line_bytes());
+        let (prefetches, code_line_bytes) = (node.get().caches().prefetches(), node.get().code_line_bytes());
         let mut sink = Sink {
             core: self.core,
             translation: &mut self.translation,
@@ -185,7 +185,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
     #[inline]
     fn look_up_page(&mut self, page: PageKey) {
         if self.data_page.replace(page) != Some(page) {
-            self.node.get().warm_data_page(page, &mut self.requests);
+            self.node.get().warm_page(Side::Data, page, &mut self.requests);
         }
     }
 
@@ -215,10 +215,10 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                 && let Some((page, physical)) = self.physical(strand, addr)
             {
                 if self.code_page.replace(page) != Some(page) {
-                    self.node.get().warm_code_page(page, &mut self.requests);
+                    self.node.get().warm_page(Side::Code, page, &mut self.requests);
                 }
                 let (line, offset) = self.translation.length().split(physical);
-                self.node.get().warm_code(line, offset, &mut self.requests);
+                self.node.get().caches_mut().warm_code(line, offset, &mut self.requests);
                 self.send();
             }
             addr = VirtAddr(line.0 + self.code_line_bytes);

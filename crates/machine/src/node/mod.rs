@@ -4,13 +4,17 @@
 //! appends requests that leave its L2 to a list of [`Request`]s; the owner performs them and reports lines with
 //! [`Node::filled`]. Inside the node, time is a number of core cycles; [`units::Time`] appears in this interface only.
 //!
+//! Callers name the part of the node that they need: the [`Caches`], the [`Tlbs`] or the persist buffer
+//! ([`PersistPath`]). Each part is a structure with private fields. [`Node`] contains the steps that join several parts,
+//! in an order that results depend on.
+//!
 //! | file | part |
 //! |---|---|
 //! | `interface.rs` | data that enter and leave the node |
 //! | `pipeline/` | from the front end to retirement: the window, units, loads and stores, branches, translations |
 //! | `caches/` | private caches, misses, fills, prefetchers, and effects of other cores on lines |
-//! | `persist.rs` | requests of a battery-backed persist buffer and their replies |
-//! | `records.rs` | requests of the TLBs for page records and their replies |
+//! | `persist.rs` | a battery-backed persist buffer: access to it, and replies to its requests |
+//! | `records.rs` | page records: access to the TLBs, which request them, and their arrival |
 //! | `stalls.rs` | stall cycles of the core due to each line |
 //! | `lines.rs`, `waiting.rs` | lines of 32 and 64 bytes; lists of waiting accesses and instructions |
 //! | `warm.rs` | updates of caches, TLBs and predictors without simulated time, between the windows of a sampled run |
@@ -48,6 +52,7 @@ pub use interface::{
 };
 pub use pipeline::persist::PersistPath;
 pub use pipeline::tlb::Tlbs;
+pub use pipeline::translated::Side;
 
 use isa::Instruction;
 use lines::{Cutter, LineSize};
@@ -142,13 +147,13 @@ impl Node {
             return Ok(Pause::Blocked);
         }
         loop {
-            if self.core.now() > until {
+            if self.core.front.now() > until {
                 return Ok(Pause::Reached);
             }
             match feed.next()? {
                 None => {
                     if self.outstanding() == 0 {
-                        self.core.close_all(self.core.now(), out);
+                        self.core.close_all(self.core.front.now(), out);
                     }
                     return Ok(if feed.has_ended() { Pause::Finished } else { Pause::Idle });
                 }
@@ -162,7 +167,7 @@ impl Node {
                     }
                     if let Some(process) = step.switches_to {
                         self.held = Some(StalledStep::new(&step));
-                        self.core.close_all(self.core.now(), out);
+                        self.core.close_all(self.core.front.now(), out);
                         return Ok(Pause::Switch(process));
                     }
                     if !self.core.enter(&step, out) {
@@ -269,7 +274,7 @@ impl Node {
 
     /// Returns the time at which the latest instruction entered the window.
     pub fn now(&self) -> Time {
-        self.clock.start_of(Cycles(self.core.now()))
+        self.clock.start_of(Cycles(self.core.front.now()))
     }
 
     /// Returns the time at which all instructions in the window have retired; [`Time::NEVER`] while this time depends

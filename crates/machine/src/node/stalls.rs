@@ -81,7 +81,7 @@ impl Standing {
     /// While code is outstanding, arriving lines of data do not end the stall.
     #[inline]
     fn is_kept_out(&self, core: &Core) -> bool {
-        self.is_empty && self.is_held && !core.is_fetching()
+        self.is_empty && self.is_held && !core.front.is_fetching()
     }
 }
 

@@ -12,7 +12,7 @@ impl Node {
     pub fn empty_tlbs(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.tlbs.empty(cycle);
-        self.core.forget_code();
+        self.core.front.forget_code();
     }
 
     /// Continues after a switch of processes that ends at `at`: no instruction enters the window before `at`.

@@ -12,7 +12,7 @@ use crate::node::lines::WordAddr;
 use crate::node::pipeline::tlb::Looked;
 use crate::node::pipeline::translated::Side;
 use isa::Instruction;
-use units::{LineAddr, VirtAddr};
+use units::VirtAddr;
 
 impl Node {
     /// Stores the addresses of the page tables of a page that is touched for the first time.
@@ -22,17 +22,18 @@ impl Node {
         }
     }
 
-    /// Looks up a page for data, before the first access to a line of it. A second look-up of the same page changes no
+    /// Looks up a page for code or data, before the first access to a line of it. A second look-up of the same page changes no
     /// state. Evictions of L2 are appended to `out`.
     #[inline]
-    pub fn warm_data_page(&mut self, page: PageKey, out: &mut Vec<Request>) {
-        self.warm_translation(Side::Data, page, out);
-    }
-
-    /// Like [`Node::warm_data_page`], for code.
-    #[inline]
-    pub fn warm_code_page(&mut self, page: PageKey, out: &mut Vec<Request>) {
-        self.warm_translation(Side::Code, page, out);
+    pub fn warm_page(&mut self, side: Side, page: PageKey, out: &mut Vec<Request>) {
+        let core = &mut self.core;
+        if let (Looked::Missed(_), Some(walker)) = (core.tlbs.look_up(side, page, 0, true), &mut core.walker) {
+            for line in walker.walk_at_once(page) {
+                let word = WordAddr::of(line, 0);
+                core.caches.warm_data(word, word, false, out);
+            }
+            core.tlbs.walked(std::iter::once(side), page, 0);
+        }
     }
 
     /// Loads or stores part of a line. Evictions of L2 and requests, which count as filled, are appended to `out`.
@@ -70,36 +71,14 @@ impl Node {
         }
     }
 
-    /// Returns true if L1D or L2 has a prefetcher, which must see accesses.
-    pub fn prefetches(&self) -> bool {
-        self.core.caches.prefetches
-    }
-
     /// Returns the bytes of a line of the instruction cache.
     pub fn code_line_bytes(&self) -> u64 {
         self.core.caches.l1i_lines.stored_bytes()
-    }
-
-    /// Executes code in a line. Evictions of L2 and requests, which count as filled, are appended to `out`.
-    #[inline]
-    pub fn warm_code(&mut self, line: LineAddr, offset: u8, out: &mut Vec<Request>) {
-        self.core.caches.warm_code(WordAddr::of(line, offset), out);
     }
 
     /// Executes a branch that continues at `next`.
     #[inline]
     pub fn warm_branch(&mut self, branch: &Instruction, next: VirtAddr) {
         self.core.front.learn(branch, next);
-    }
-
-    fn warm_translation(&mut self, side: Side, page: PageKey, out: &mut Vec<Request>) {
-        let core = &mut self.core;
-        if let (Looked::Missed(_), Some(walker)) = (core.tlbs.look_up(side, page, 0, true), &mut core.walker) {
-            for line in walker.walk_at_once(page) {
-                let word = WordAddr::of(line, 0);
-                core.caches.warm_data(word, word, false, out);
-            }
-            core.tlbs.walked(std::iter::once(side), page, 0);
-        }
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::cache::{Eviction, MesiState};
 use crate::node::caches::Caches;
-use crate::node::caches::access::Waiter;
 use crate::node::caches::outstanding::FillReason;
 use crate::node::interface::{Permission, Request, RequestKind};
 use crate::node::lines::WordAddr;
@@ -73,11 +72,6 @@ impl Caches {
             self.l2_data_misses.lines += 1;
             self.l2_data_misses.cycles += cycle - sent;
         }
-    }
-
-    /// Removes the next waiter from the list. Returns the waiter with the earliest cycle at which it can have its data.
-    pub(in crate::node) fn next_waiter(&mut self, list: &mut List) -> Option<(Waiter, u64)> {
-        self.waiters.pop(list).map(|(waiter, earliest, _)| (waiter, earliest))
     }
 
     /// Enters a line into L1D. L2 holds the line, or receives it at the same time with the permission `granted`. If L1D

@@ -9,6 +9,7 @@ use crate::node::caches::outstanding::FillReason;
 use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{Request, RequestKind};
 use crate::node::lines::WordAddr;
+use units::LineAddr;
 
 /// An arrival cycle before every access.
 const LONG_AGO: u64 = 0;
@@ -53,9 +54,15 @@ impl Caches {
         self.fill_l2(word, purpose, MesiState::Exclusive, LONG_AGO, out);
     }
 
-    /// Warms L1I with a line of code.
+    /// Returns true if L1D or L2 has a prefetcher, which must see accesses.
+    pub fn prefetches(&self) -> bool {
+        self.prefetches
+    }
+
+    /// Executes code in a line. Evictions of L2 and requests, which count as filled, are appended to `out`.
     #[inline]
-    pub(in crate::node) fn warm_code(&mut self, word: WordAddr, out: &mut Vec<Request>) {
+    pub fn warm_code(&mut self, line: LineAddr, offset: u8, out: &mut Vec<Request>) {
+        let word = WordAddr::of(line, offset);
         if self.l1i.tags.lookup(self.l1i_lines.key(word)).is_none() {
             self.warm_code_miss(word, out);
         }

@@ -66,14 +66,30 @@ impl Front {
     pub(in crate::node) fn learn(&mut self, branch: &Instruction, next: VirtAddr) {
         self.predictor.predict(branch, next);
     }
+
+    /// Returns the cycle in which the latest instruction entered the window.
+    pub(in crate::node) fn now(&self) -> u64 {
+        self.dispatch.cycle()
+    }
+
+    /// Makes the next instruction look up its code in L1I, even if it is in the same line as the previous instruction.
+    pub(in crate::node) fn forget_code(&mut self) {
+        self.code = None;
+    }
+
+    /// Returns true if a line of code is outstanding.
+    pub(in crate::node) fn is_fetching(&self) -> bool {
+        self.fetching
+    }
+
+    /// Records that the line of code arrived.
+    pub(in crate::node) fn fetched(&mut self, cycle: u64) {
+        self.fetching = false;
+        self.fetched_at = self.fetched_at.max(cycle);
+    }
 }
 
 impl Core {
-    /// Returns the cycle in which the latest instruction entered the window.
-    pub(in crate::node) fn now(&self) -> u64 {
-        self.front.dispatch.cycle()
-    }
-
     /// Resumes entry into the window at `cycle`, after a time without instructions to execute.
     pub(in crate::node) fn resume(&mut self, cycle: u64) {
         self.counts.lost_cycles.idle += self.front.dispatch.skip_to(cycle);
@@ -82,11 +98,6 @@ impl Core {
     /// Resumes entry into the window at `cycle`, after a switch to another process.
     pub(in crate::node) fn switched(&mut self, cycle: u64) {
         self.counts.lost_cycles.switch += self.front.dispatch.skip_to(cycle);
-    }
-
-    /// Makes the next instruction look up its code in L1I, even if it is in the same line as the previous instruction.
-    pub(in crate::node) fn forget_code(&mut self) {
-        self.front.code = None;
     }
 
     /// Returns the cycle in which the instruction enters the window, or `None` if that cycle depends on an outstanding
@@ -195,19 +206,8 @@ impl Core {
     /// Looks up the line of code in L1I after its address is translated.
     pub(in crate::node) fn fetch_translated(&mut self, word: WordAddr, translated: u64, out: &mut Vec<Request>) {
         if let Some(ready) = self.caches.access(word, translated, Waiter::Fetch, out).known() {
-            self.fetched(ready);
+            self.front.fetched(ready);
         }
-    }
-
-    /// Returns true if a line of code is outstanding.
-    pub(in crate::node) fn is_fetching(&self) -> bool {
-        self.front.fetching
-    }
-
-    /// Records that the line of code arrived.
-    pub(in crate::node) fn fetched(&mut self, cycle: u64) {
-        self.front.fetching = false;
-        self.front.fetched_at = self.front.fetched_at.max(cycle);
     }
 
     /// Returns the cycle at which all instructions so far have retired and all their stores are written.

@@ -232,7 +232,7 @@ impl Core {
         out: &mut Vec<Request>,
     ) {
         let mut waiters = self.caches.filled(line, cycle, permission, out);
-        while let Some((waiter, earliest)) = self.caches.next_waiter(&mut waiters) {
+        while let Some((waiter, earliest, _)) = self.caches.waiters.pop(&mut waiters) {
             let cycle = cycle.max(earliest);
             match (waiter, permission) {
                 // The store or merge had waited for the line of an earlier read, which arrives without write
@@ -263,7 +263,7 @@ impl Core {
         out: &mut Vec<Request>,
     ) {
         let mut served = self.caches.arrived_in_part(line, words, cycle);
-        while let Some((waiter, earliest)) = self.caches.next_waiter(&mut served) {
+        while let Some((waiter, earliest, _)) = self.caches.waiters.pop(&mut served) {
             self.answer(waiter, cycle.max(earliest), out);
         }
         self.cascade(out);
@@ -284,7 +284,7 @@ impl Core {
                 self.walker.iter_mut().for_each(|walker| walker.served(entry_index, oldest));
                 self.walk_answered(entry_index, cycle, out);
             }
-            Waiter::Fetch => self.fetched(cycle),
+            Waiter::Fetch => self.front.fetched(cycle),
         }
     }
 

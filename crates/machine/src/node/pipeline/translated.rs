@@ -7,8 +7,10 @@ use units::LineAddr;
 
 /// First-level TLB of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::node) enum Side {
+pub enum Side {
+    /// The TLB of the front end.
     Code,
+    /// The TLB of loads and stores.
     Data,
 }
 

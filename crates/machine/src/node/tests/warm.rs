@@ -71,11 +71,11 @@ fn warmed(config: &NodeConfig, uses: &[Use]) -> (Node, Vec<Request>) {
     for each in uses {
         let line = if let Use::Code(line) = *each { line } else { CODE_LINE };
         if code.replace(line) != Some(line) {
-            node.warm_code_page(PageKey(line / 64), &mut requests);
-            node.warm_code(LineAddr(line), 0, &mut requests);
+            node.warm_page(Side::Code, PageKey(line / 64), &mut requests);
+            node.caches_mut().warm_code(LineAddr(line), 0, &mut requests);
         }
         if let Use::Load(line) | Use::Store(line) = *each {
-            node.warm_data_page(PageKey(line / 64), &mut requests);
+            node.warm_page(Side::Data, PageKey(line / 64), &mut requests);
             let touch = touch(line, 0, 8, matches!(each, Use::Store(_)));
             node.warm_data(&touch, &mut requests);
         }
@@ -102,9 +102,9 @@ proptest! {
 fn a_line_cached_by_functional_warming_hits() {
     let mut bench = Bench::new(&small());
     let mut out = Vec::new();
-    bench.node.warm_code_page(PageKey(CODE_LINE / 64), &mut out);
-    bench.node.warm_code(LineAddr(CODE_LINE), 0, &mut out);
-    bench.node.warm_data_page(PageKey(0), &mut out);
+    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64), &mut out);
+    bench.node.caches_mut().warm_code(LineAddr(CODE_LINE), 0, &mut out);
+    bench.node.warm_page(Side::Data, PageKey(0), &mut out);
     bench.node.warm_data(&touch(7, 0, 8, false), &mut out);
     assert_eq!(out.len(), 2, "both lines come from beyond L2");
     assert_eq!(bench.cycles(&[load(1, &[], 7, 0)]), 5);
@@ -161,9 +161,9 @@ fn a_page_walked_in_functional_warming_needs_no_page_walk() {
         bench.node.learn(&PageTables { page: PageKey(page), lines });
     }
     let mut out = Vec::new();
-    bench.node.warm_code_page(PageKey(CODE_LINE / 64), &mut out);
-    bench.node.warm_code(LineAddr(CODE_LINE), 0, &mut out);
-    bench.node.warm_data_page(PageKey(4), &mut out);
+    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64), &mut out);
+    bench.node.caches_mut().warm_code(LineAddr(CODE_LINE), 0, &mut out);
+    bench.node.warm_page(Side::Data, PageKey(4), &mut out);
     bench.node.warm_data(&touch(4 * 64, 0, 8, false), &mut out);
     let requested: Vec<u64> = out.iter().map(|request| request.line.0).collect();
     assert_eq!(requested, [9000, 9100, CODE_LINE, 9200, 9301, 4 * 64], "each table, then the line");
