@@ -8,7 +8,8 @@ use super::Node;
 use units::Time;
 
 impl Node {
-    /// Empties all TLBs at `at`. The node gives up the records of their pages: see [`Tlbs::take_record_requests`](super::Tlbs::take_record_requests).
+    /// Empties all TLBs at `at`. The node gives up the records of their pages: see
+    /// [`Tlbs::take_record_requests`](super::Tlbs::take_record_requests).
     pub fn empty_tlbs(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.tlbs.empty(cycle);
