@@ -3,7 +3,7 @@
 use super::Uncore;
 use machine::node::{PageKey, RecordRequest};
 use protection::execution::{Attended, Clipper, Explained, Timed};
-use protection::scheme::PageRecords;
+use protection::scheme::RecordPort;
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
@@ -19,7 +19,7 @@ struct Needed {
 impl Uncore {
     /// Handles the requests of a core's TLBs for page records.
     pub fn take_up_records(self: &Rc<Uncore>, core: usize) {
-        if PageRecords::of(&self.scheme).is_none() {
+        if RecordPort::of(&self.scheme).is_none() {
             return;
         }
         let requests = self.chip.cores.nodes()[core].borrow_mut().tlbs_mut().take_record_requests();
@@ -32,7 +32,7 @@ impl Uncore {
                     let uncore = Rc::clone(self);
                     self.clock.spawn(async move {
                         uncore.clock.sleep_until(at).await;
-                        PageRecords::of(&uncore.scheme).iter().for_each(|records| records.release(line));
+                        RecordPort::of(&uncore.scheme).iter().for_each(|records| records.release(line));
                     });
                 }
             }
@@ -57,7 +57,7 @@ impl Uncore {
         self.clock.sleep_until(requested).await;
         let way = self.chip.latencies.network.way(core, line) + self.path;
         self.clock.sleep(way).await;
-        let is_there = match PageRecords::of(&self.scheme) {
+        let is_there = match RecordPort::of(&self.scheme) {
             Some(records) => records.acquire(&verbs, line).await,
             None => true,
         };

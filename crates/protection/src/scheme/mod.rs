@@ -36,7 +36,7 @@ pub use crate::release::Release;
 pub(crate) use counted::CounterCell;
 pub use counted::{CountersFound, Renewals, SchemeCounts};
 pub use measured::Computed;
-pub use permuting::{PageRecords, Permutations};
+pub use permuting::{Permutations, RecordPort};
 pub use read::in_l2::Demand;
 pub(crate) use write::PendingWrites;
 pub use write::{DurableCaches, ObservedState, Observers, PersistBufferHandle};

@@ -9,12 +9,12 @@ use units::LineAddr;
 
 /// Interface to the records of pages, for TLBs: a record stays on the chip while a TLB translates its page.
 #[derive(Clone, Copy)]
-pub struct PageRecords<'a>(&'a MovingLines);
+pub struct RecordPort<'a>(&'a MovingLines);
 
-impl<'a> PageRecords<'a> {
+impl<'a> RecordPort<'a> {
     /// The interface to the records of this scheme, if it permutes lines.
-    pub fn of(scheme: &'a Scheme) -> Option<PageRecords<'a>> {
-        scheme.moving.as_ref().map(PageRecords)
+    pub fn of(scheme: &'a Scheme) -> Option<RecordPort<'a>> {
+        scheme.moving.as_ref().map(RecordPort)
     }
 
     /// Fetches and checks the record of a page with this line, which a TLB misses. The record stays on the chip until its

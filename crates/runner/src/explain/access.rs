@@ -1,7 +1,7 @@
 //! The kinds of accesses that can be explained: the slots that each kind fetches, and the first steps of some kinds.
 
 use protection::execution::{Explained, Timed};
-use protection::scheme::{Demand, PageRecords, Permutations, Scheme};
+use protection::scheme::{Demand, Permutations, RecordPort, Scheme};
 use protection::slot::Slot;
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use units::{LineAddr, Word};
@@ -23,7 +23,7 @@ pub(super) fn fetched_lines(scheme: &Scheme, target: LineAddr, is_read: bool) ->
 
 /// Loads the record of a page, or permutes the page.
 pub(super) async fn walk(scheme: &Scheme, verbs: &Explained<Timed>, target: LineAddr, permutes: bool) {
-    let Some((records, permutations)) = PageRecords::of(scheme).zip(Permutations::of(scheme)) else { return };
+    let Some((records, permutations)) = RecordPort::of(scheme).zip(Permutations::of(scheme)) else { return };
     if permutes {
         permutations.permute_chunk_of(verbs, target).await;
     } else if records.acquire(verbs, target).await {

@@ -4,7 +4,7 @@ use catalogue::Machine;
 use machine::memory::DeviceConfig;
 use protection::execution::{Timed, TimedMemory};
 use protection::moving::LINES_PER_PAGE_CHUNK;
-use protection::scheme::{PageRecords, Scheme};
+use protection::scheme::{RecordPort, Scheme};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use strum::VariantArray;
@@ -41,7 +41,7 @@ pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
 /// Loads exactly the required metadata by a read of another line. The other line shares the parents of the counter
 /// line, the counter line itself, or the tag line with the target, as required.
 pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
-    if let Some(records) = PageRecords::of(scheme) {
+    if let Some(records) = RecordPort::of(scheme) {
         return load_records(records, memory, target, on_chip).await;
     }
     let group = lines_per_group(scheme);
@@ -62,7 +62,7 @@ pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: L
 
 /// Loads the required page records and tree nodes by a walk: for the page itself, or for another page with a record
 /// under the same nodes.
-async fn load_records(records: PageRecords<'_>, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
+async fn load_records(records: RecordPort<'_>, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChipMetadata) {
     let before = match on_chip {
         OnChipMetadata::Nothing => return,
         OnChipMetadata::Tree => target.0 ^ (2 * LINES_PER_PAGE_CHUNK),
