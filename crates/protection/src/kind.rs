@@ -96,11 +96,11 @@ impl Kind {
     /// Roles of the lines in metadata caches under a tree with this number of stored levels, in the order of a flush:
     /// the write-back of a line makes only lines of later roles dirty.
     pub fn roles_to_flush(levels: usize) -> Vec<Role> {
-        let mut turns: Vec<(u8, KindFacts)> =
-            Kind::all().filter_map(|kind| Some((kind.facts().flush_turn?, kind.facts()))).collect();
-        turns.sort_by_key(|(turn, _)| *turn);
-        let levels_of = |facts: &KindFacts| if (facts.role)(0) == Role::Node(0) { levels } else { 1 };
-        turns.iter().flat_map(|(_, facts)| (0..levels_of(facts)).map(|level| (facts.role)(level as u8))).collect()
+        let mut kinds: Vec<Kind> = Kind::all().filter(|kind| kind.facts().flush_turn.is_some()).collect();
+        kinds.sort_by_key(|kind| kind.facts().flush_turn);
+        let levels_of = |kind| if kind == Kind::Nodes { levels } else { 1 };
+        let roles = |kind: Kind| (0..levels_of(kind)).map(move |level| (kind.facts().role)(level as u8));
+        kinds.into_iter().flat_map(roles).collect()
     }
 }
 

@@ -25,7 +25,6 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use wire::word::{self, Control, TraceWord};
 
 /// Maximum words kept for other cores, 8 MB: some hundred thousand instructions. A batch that exceeds this limit is
 /// kept as a whole.
@@ -137,7 +136,9 @@ impl<S: Source> Dealer<S> {
     fn keep(&mut self, batch: Arc<Batch>) {
         let owner = self.core_of(batch.strand);
         let stretch = self.order.number(&batch);
-        self.open.keep(&batch, stretch.number);
+        if self.open.keep(&batch, stretch.number) {
+            self.live[owner] = self.live[owner].saturating_sub(1);
+        }
         self.births.keep(&batch);
         self.progress += 1;
         if !batch.new_blocks.is_empty() && self.hands.len() > 1 {
@@ -146,10 +147,6 @@ impl<S: Source> Dealer<S> {
             for (_, hand) in self.hands.iter_mut().enumerate().filter(|(core, _)| *core != owner) {
                 hand.push_back((blocks.clone(), stretch));
             }
-        }
-        let last = batch.words.last().map(|last| word::parse(*last));
-        if matches!(last, Some(TraceWord::Control { which: Some(Control::Ended), .. })) {
-            self.live[owner] = self.live[owner].saturating_sub(1);
         }
         self.kept_words += batch.words.len();
         self.hands[owner].push_back((batch, stretch));
@@ -175,6 +172,7 @@ impl<S: Source> Supplier for Hand<S> {
 mod tests {
     use super::*;
     use crate::testing::{Listed, block};
+    use wire::word::{self, Control};
 
     fn batch(process: u32, thread: u32, words: Vec<u64>) -> Batch {
         Batch { strand: Strand { process, thread }, words, ..Batch::default() }

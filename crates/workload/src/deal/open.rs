@@ -14,8 +14,8 @@ use wire::word::{self, Birth, Control, TraceWord};
 pub(super) struct OpenStrands(FxHashMap<Strand, u64>);
 
 impl OpenStrands {
-    /// Notes the next batch of a recording, with its number.
-    pub fn keep(&mut self, batch: &Batch, number: u64) {
+    /// Notes the next batch of a recording, with its number. Returns true if the batch ends its strand.
+    pub fn keep(&mut self, batch: &Batch, number: u64) -> bool {
         if let Some((Birth::Exec, replaced, _)) = birth_of(batch) {
             self.0.retain(|strand, _| strand.process != replaced);
         }
@@ -23,6 +23,7 @@ impl OpenStrands {
         match batch.words.last().map(|last| word::parse(*last)) {
             Some(TraceWord::Control { which: Some(Control::Ended), .. }) => {
                 self.0.remove(&batch.strand);
+                return true;
             }
             Some(TraceWord::Control { which: Some(Control::Gone), operand, .. }) if operand == u64::from(process) => {
                 self.0.retain(|strand, _| strand.process != process);
@@ -31,6 +32,7 @@ impl OpenStrands {
                 self.0.insert(batch.strand, number);
             }
         }
+        false
     }
 
     /// Strands that have not ended, with the numbers of their last batches.
@@ -49,7 +51,9 @@ mod tests {
 
     fn open_after(batches: &[Batch]) -> Vec<(u32, u32, u64)> {
         let mut open = OpenStrands::default();
-        batches.iter().zip(1..).for_each(|(batch, number)| open.keep(batch, number));
+        for (batch, number) in batches.iter().zip(1..) {
+            open.keep(batch, number);
+        }
         let mut all: Vec<_> = open.all().map(|(strand, number)| (strand.process, strand.thread, number)).collect();
         all.sort_unstable();
         all
