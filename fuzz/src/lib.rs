@@ -5,7 +5,7 @@
 
 use catalogue::Design;
 use protection::design::{BatteryAction, DataLines, Parts, Point};
-use protection::execution::{Functional, run_now};
+use protection::execution::{Functional, Untimed, run_now};
 use protection::media::Media;
 use protection::planted::PlantedBug;
 use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
@@ -56,7 +56,7 @@ impl Victim {
 
     fn write_line(&mut self, index: usize, text: Line) {
         let text = self.scheme.layout().shape().length.cut(text);
-        run_now(self.scheme.write(&self.memory, LINES[index], &text));
+        run_now(self.scheme.write(&self.memory.verbs(), LINES[index], &text));
         self.note(index, text);
     }
 
@@ -74,7 +74,7 @@ impl Victim {
             Point::Controller => self.write(index, fill),
             Point::Buffer => {
                 let text = [fill; LINE_BYTES];
-                run_now(PersistBufferHandle::of(&self.scheme).accept(&self.memory, LINES[index], &text));
+                run_now(PersistBufferHandle::of(&self.scheme).accept(&self.memory.verbs(), LINES[index], &text));
                 self.note(index, text);
             }
             Point::Caches => {
@@ -86,7 +86,7 @@ impl Victim {
     /// Drains a line from the persist buffer or the caches to memory.
     fn drain(&mut self, index: usize) {
         if self.parts.persistence.has_buffer() {
-            run_now(PersistBufferHandle::of(&self.scheme).drain(&self.memory, LINES[index]));
+            run_now(PersistBufferHandle::of(&self.scheme).drain(&self.memory.verbs(), LINES[index]));
             self.memory.take_fault();
         }
         if let Some(text) = self.dirty.remove(&index) {
@@ -99,7 +99,7 @@ impl Victim {
         if self.dirty.contains_key(&index) {
             return;
         }
-        run_now(self.scheme.read(&self.memory, LINES[index]));
+        run_now(self.scheme.read(&self.memory.verbs(), LINES[index]));
         let fault = self.memory.take_fault();
         let released = self.memory.take_released().map(|(_, text)| text.bytes);
         if self.is_fresh {
@@ -115,7 +115,7 @@ impl Victim {
 
     /// Empties the metadata caches.
     pub fn flush(&self) {
-        run_now(self.scheme.flush(&self.memory));
+        run_now(self.scheme.flush(&self.memory.verbs()));
         self.memory.take_fault();
     }
 
@@ -135,7 +135,7 @@ impl Victim {
         let (scheme, memory) = built(&self.parts, self.planted);
         memory.media.swap(&self.memory.media);
         memory.go_on_with(registers.clone());
-        run_now(scheme.recover(&memory, &registers));
+        run_now(scheme.recover(&memory.verbs(), &registers));
         memory.take_fault();
         (self.scheme, self.memory) = (scheme, memory);
     }
@@ -146,12 +146,12 @@ impl Victim {
         self.is_fresh &= self.parts.persistence.battery == BatteryAction::Tuples;
         match self.parts.persistence.point {
             Point::Controller => {}
-            Point::Buffer => run_now(PersistBufferHandle::of(&self.scheme).drain_on_battery(&self.memory)),
+            Point::Buffer => run_now(PersistBufferHandle::of(&self.scheme).drain_on_battery(&self.memory.verbs())),
             Point::Caches => {
                 let dirty = std::mem::take(&mut self.dirty);
                 dirty.iter().for_each(|(index, text)| self.held[*index] = vec![*text]);
                 let lines = dirty.into_iter().map(|(index, text)| (LINES[index], text)).collect();
-                run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory, lines));
+                run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory.verbs(), lines));
             }
         }
         self.memory.take_fault();

@@ -3,7 +3,7 @@
 
 use catalogue::Design;
 use libfuzzer_sys::fuzz_target;
-use protection::execution::{Functional, run_now};
+use protection::execution::{Functional, Untimed, run_now};
 use units::LineAddr;
 
 fuzz_target!(|text: &str| {
@@ -17,9 +17,9 @@ fuzz_target!(|text: &str| {
     let scheme = design.parts.build(1 << 12, 1).expect("what was parsed makes sense");
     let memory = Functional::new(scheme.layout().total_lines());
     for line in [0, 1, 4_095].map(LineAddr) {
-        run_now(scheme.write(&memory, line, &[line.0 as u8; 64]));
-        run_now(scheme.flush(&memory));
-        run_now(scheme.read(&memory, line));
+        run_now(scheme.write(&memory.verbs(), line, &[line.0 as u8; 64]));
+        run_now(scheme.flush(&memory.verbs()));
+        run_now(scheme.read(&memory.verbs(), line));
         assert_eq!(memory.take_fault(), None, "nobody attacks");
         assert_eq!(memory.take_released().map(|(_, text)| text.bytes), Some([line.0 as u8; 64]));
     }

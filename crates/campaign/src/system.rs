@@ -9,7 +9,7 @@
 use crate::tap::Tapped;
 use crate::victim::TappedMachine;
 use context::Root;
-use protection::execution::run_now;
+use protection::execution::{Untimed, run_now};
 use protection::moving::SystemPort;
 use protection::record::{HashCheck, LoadNode, NodeName};
 use protection::verbs::{Fault, Slot};
@@ -62,7 +62,7 @@ impl<'a> Handler<'a> {
 
     /// Executes the LoadNode instruction.
     pub fn load_node(&self, address: Slot, name: NodeName) -> LoadNode {
-        run_now(self.port.load_node(self.memory, address, name))
+        run_now(self.port.load_node(&self.memory.verbs(), address, name))
     }
 
     /// Executes the HashCheck instruction.
@@ -70,7 +70,7 @@ impl<'a> Handler<'a> {
     /// # Errors
     /// The security exception of the processor.
     pub fn hash_check(&self, depth: usize) -> Result<HashCheck<()>, Fault> {
-        run_now(self.port.hash_check(self.memory, depth, self.missed))
+        run_now(self.port.hash_check(&self.memory.verbs(), depth, self.missed))
     }
 
     /// Loads the record as an honest operating system does.
@@ -78,7 +78,7 @@ impl<'a> Handler<'a> {
     /// # Errors
     /// The security exception of the processor.
     pub fn serve(&self) -> Result<(), Fault> {
-        run_now(self.port.load_page_info(self.memory, self.missed))
+        run_now(self.port.load_page_info(&self.memory.verbs(), self.missed))
     }
 
     /// Returns the root of the process's tree.

@@ -6,14 +6,13 @@
 //! the crossings on the chip's side, as the probe of a timed memory does, with an order instead of times.
 
 use machine::dram::Kind;
-use protection::execution::{Functional, Untimed};
+use protection::execution::{Functional, Outcomes, Untimed};
 use protection::ledger::Reuse;
 use protection::media::{Media, Shape};
 use protection::placement::DataSlot;
 use protection::probe::Crossing;
 use protection::verbs::{Fault, Role, Slot, Untrusted};
 use std::cell::{Cell, RefCell};
-use std::future::Future;
 use units::{Line, LineAddr, Words};
 
 /// Treatment of a write on the bus.
@@ -270,9 +269,7 @@ impl Tapped {
 }
 
 impl Untimed for Tapped {
-    type Outcomes = Functional;
-
-    fn outcomes(&self) -> &Functional {
+    fn outcomes(&self) -> &dyn Outcomes {
         &self.memory
     }
 
@@ -302,12 +299,8 @@ impl Untimed for Tapped {
         self.memory.started_with(at)
     }
 
-    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
+    fn change_at_boot(&self, slot: Slot, role: Role, change: &dyn Fn(Untrusted) -> Untrusted) {
         self.memory.boot_cell(self.tap.cell(slot), (slot, role), change);
-    }
-
-    fn pause(&self) -> impl Future<Output = ()> {
-        self.memory.pause()
     }
 }
 
@@ -321,7 +314,7 @@ mod tests {
         let [line, other] = [3, 5].map(|line| Placement::Fixed.of(LineAddr(line)));
         let tapped = Tapped::new(8, Some(1));
         tapped.tap().connect(Alias::Crossed(line.slot(), other.slot()));
-        tapped.change_at_boot(line.slot(), Role::Data, |_| [7; 64].into());
+        tapped.change_at_boot(line.slot(), Role::Data, &|_| [7; 64].into());
         tapped.tap().connect(Alias::None);
         assert_eq!(tapped.media().borrow().read(other.slot()).examine(), [7; 64]);
         assert_eq!((tapped.started_with(line), tapped.started_with(other).is_some()), (None, true));

@@ -20,9 +20,9 @@ use machine::coherence::directory::CoreSet;
 use machine::coherence::{Claim, LineSupplier};
 use machine::lookups::LookUps;
 use machine::node::{Request, RequestKind};
-use protection::execution::{Attended, Clipper, Explained, ReadPart, Timed, TimedMemory};
+use protection::execution::{Attended, ExcerptVerbs, ReadPart, Timed, TimedMemory};
 use protection::scheme::{Demand, Permutations, Scheme};
-use protection::verbs::Leg;
+use protection::verbs::{Leg, TransitVerbs};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -98,18 +98,18 @@ impl Uncore {
         let plain = || Timed::new(&uncore.memory);
         match uncore.chip.account.excerpt() {
             None => uncore.employ(machine, plain),
-            Some(excerpt) => uncore.employ(machine, || Explained::keeping(plain(), Clipper::new(excerpt))),
+            Some(excerpt) => uncore.employ(machine, || ExcerptVerbs::new(plain(), excerpt)),
         }
         uncore
     }
 
-    /// Starts readers and writers with these verbs.
-    fn employ<V: Attended + 'static>(self: &Rc<Uncore>, machine: &Machine, verbs: impl Fn() -> V) {
+    /// Starts readers and writers; `attended` returns the verbs of each.
+    fn employ<A: Attended + 'static>(self: &Rc<Uncore>, machine: &Machine, attended: impl Fn() -> A) {
         for _ in 0..machine.llc.mshrs {
-            self.clock.spawn(self.clone().read_forever(verbs()));
+            self.clock.spawn(self.clone().read_forever(attended()));
         }
         for _ in 0..machine.llc.writeback_buffers {
-            self.clock.spawn(self.clone().write_forever(verbs()));
+            self.clock.spawn(self.clone().write_forever(attended()));
         }
     }
 
@@ -194,10 +194,11 @@ impl Uncore {
         }
     }
 
-    async fn read_forever<V: Attended>(self: Rc<Uncore>, verbs: V) {
+    async fn read_forever(self: Rc<Uncore>, attended: impl Attended) {
+        let verbs = attended.verbs();
         loop {
             let miss = self.chip.under_way.next_miss().await;
-            verbs.reads(miss.core, miss.line);
+            attended.reads(miss.core, miss.line);
             let outcome = Cell::new(None);
             self.sample(miss.core);
             let predicted = miss.in_l2 && self.chip.llc.expects_memory(miss.core);
@@ -215,9 +216,9 @@ impl Uncore {
             if miss.in_l2 {
                 let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
                 let Miss { core, line, word, .. } = miss;
-                self.scheme.read_from(&verbs, Demand { line, word, core }, missed, request, prediction).await;
+                self.scheme.read_from(verbs, Demand { line, word, core }, missed, request, prediction).await;
             } else if request.await {
-                self.scheme.read_at_controller(&verbs, miss.line, miss.word).await;
+                self.scheme.read_at_controller(verbs, miss.line, miss.word).await;
             }
             if outcome.get().is_some() {
                 self.reads.set(self.reads.get() - 1);
@@ -289,22 +290,23 @@ impl Uncore {
         answers.max().unwrap_or(Duration::ZERO)
     }
 
-    async fn write_forever<V: Attended>(self: Rc<Uncore>, verbs: V) {
+    async fn write_forever(self: Rc<Uncore>, attended: impl Attended) {
+        let verbs = attended.verbs();
         loop {
             let line = self.next_victim().await;
-            verbs.writes(line);
+            attended.writes(line);
             self.clock.sleep(self.path).await;
             if self.chip.buffers.exist() {
-                write_from_outside(&self.scheme, &verbs, line, || self.chip.put(line)).await;
+                write_from_outside(&self.scheme, verbs, line, || self.chip.put(line)).await;
             } else {
                 let (content, stores) = (self.chip.put(line), self.chip.shadow.stores_had(line));
-                self.scheme.write(&verbs, line, &content).await;
+                self.scheme.write(verbs, line, &content).await;
                 self.chip.shadow.note(|log| log.change_arrived(line, stores));
                 if let Some(permutations) = Permutations::of(&self.scheme).filter(|_| self.chip.out.flushes.has(line)) {
-                    permutations.permute_chunk_of(&verbs, line).await;
+                    permutations.permute_chunk_of(verbs, line).await;
                 }
             }
-            verbs.written();
+            attended.written();
             self.chip.written(line);
             let mut waiting = self.wait_for_lines.borrow_mut();
             waiting.extract_if(.., |(awaited, _)| *awaited == line).for_each(|(_, task)| self.clock.wake(task));

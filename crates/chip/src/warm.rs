@@ -10,7 +10,7 @@ use crate::counts::Meters;
 use crate::feed::{FeedError, ProgramFeed, Skimmed};
 use crate::persisting::write_changes_from_outside;
 use machine::node::{PersistPath, PersistRequest, Request, RequestKind};
-use protection::execution::{AtOnce, TimedMemory, run_now};
+use protection::execution::{AtOnce, TimedMemory, Untimed, run_now};
 use protection::scheme::{PersistBufferHandle, Scheme};
 use std::rc::Rc;
 use units::LineAddr;
@@ -24,15 +24,15 @@ pub struct Warmer {
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
     memory: Rc<TimedMemory>,
-    verbs: AtOnce,
+    at_once: AtOnce,
 }
 
 impl Warmer {
     /// Creates the warmer of a machine.
     pub fn new(machine: &Meters) -> Warmer {
         let Meters { chip, scheme, memory, .. } = machine.clone();
-        let verbs = AtOnce::new(&memory);
-        Warmer { chip, scheme, memory, verbs }
+        let at_once = AtOnce::new(&memory);
+        Warmer { chip, scheme, memory, at_once }
     }
 
     /// Runs a program up to `until` instructions, counted from its beginning, or to less than a block before that
@@ -82,11 +82,13 @@ impl Warmer {
             self.write_changes_from_outside();
             match request {
                 PersistRequest::Persist { line, .. } => {
-                    run_now(buffer.accept_when_taken(&self.verbs, line, || self.chip.shadow.accept(CORE, line)));
-                    run_now(buffer.write_back(&self.verbs));
+                    run_now(
+                        buffer.accept_when_taken(&self.at_once.verbs(), line, || self.chip.shadow.accept(CORE, line)),
+                    );
+                    run_now(buffer.write_back(&self.at_once.verbs()));
                 }
                 PersistRequest::Drain { line, .. } => {
-                    run_now(buffer.drain(&self.verbs, line));
+                    run_now(buffer.drain(&self.at_once.verbs(), line));
                     self.chip.shadow.left_buffer(line);
                 }
             }
@@ -94,13 +96,13 @@ impl Warmer {
     }
 
     fn write_changes_from_outside(&self) {
-        run_now(write_changes_from_outside(&self.scheme, &self.verbs, &self.chip, CORE));
+        run_now(write_changes_from_outside(&self.scheme, &self.at_once.verbs(), &self.chip, CORE));
     }
 
     fn read(&self, line: LineAddr) {
-        run_now(self.scheme.read(&self.verbs, line));
+        run_now(self.scheme.read(&self.at_once.verbs(), line));
         // After reported tampering the scheme releases no line; the run checks for this separately.
-        if let Some(plaintext) = self.verbs.take_released() {
+        if let Some(plaintext) = self.at_once.take_released() {
             self.chip.shadow.returned(line, &plaintext);
             self.chip.pass_by(line);
         }
@@ -109,7 +111,7 @@ impl Warmer {
     fn write_victims(&self) {
         while let Some(line) = self.chip.next_victim() {
             let content = self.chip.put(line);
-            run_now(self.scheme.write(&self.verbs, line, &content));
+            run_now(self.scheme.write(&self.at_once.verbs(), line, &content));
             self.chip.written(line);
         }
     }

@@ -96,7 +96,7 @@ pub fn drain(profile: &Profile, levels: u32, progress: &mut dyn FnMut()) -> Resu
 /// Writes dirty lines and all their metadata to memory.
 fn drain_lines(machine: &CountingMachine, lines: &[LineAddr]) {
     let dirty = lines.iter().map(|line| (*line, ZERO_LINE)).collect();
-    run_now(DurableCaches::of(&machine.scheme).drain_on_battery(&machine.verbs, dirty));
+    run_now(DurableCaches::of(&machine.scheme).drain_on_battery(&machine.verbs(), dirty));
 }
 
 /// A new machine that knows the cache of each line: the first lines are in the first level, and so on.
@@ -117,6 +117,6 @@ fn machine(
     let machine = CountingMachine::of(design, OperationTally::new(Operations::default()), geometry)?;
     let slot = |line: &LineAddr| machine.scheme.layout().data_slot(*line).slot();
     let origin = |(position, line)| (slot(line), Operations { moved: moved(position), ..Operations::default() });
-    machine.verbs.kept().keeps(lines.iter().enumerate().map(origin));
+    machine.tally.keeps(lines.iter().enumerate().map(origin));
     Ok(machine)
 }

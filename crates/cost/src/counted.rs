@@ -15,8 +15,9 @@ use crate::profile::Profile;
 use crate::scheme::SecPbScheme;
 use crate::tally::OperationTally;
 use catalogue::Design;
-use protection::execution::{Explained, Functional, run_now};
+use protection::execution::{Explained, Functional, Untimed, UntimedVerbs, run_now};
 use protection::scheme::PersistBufferHandle;
+use std::rc::Rc;
 use units::{LineAddr, ZERO_LINE};
 
 /// Seed of the machine's keys; no count depends on it.
@@ -101,7 +102,7 @@ pub fn drains_of(
     progress();
     other.cool();
     other.accept(in_flight);
-    run_now(PersistBufferHandle::of(&other.scheme).drain_on_battery(&other.verbs));
+    run_now(PersistBufferHandle::of(&other.scheme).drain_on_battery(&other.verbs()));
     let together = other.counted();
     lines.iter().for_each(|_| progress());
     let names = DifferenceBuilder { profile };
@@ -116,7 +117,8 @@ pub fn drains_of(
 /// A machine with stores in its buffer that counts its operations.
 pub(crate) struct CountingMachine {
     pub scheme: protection::scheme::Scheme,
-    pub verbs: Explained<Functional, OperationTally>,
+    memory: Functional,
+    pub tally: Rc<OperationTally>,
 }
 
 impl CountingMachine {
@@ -129,7 +131,7 @@ impl CountingMachine {
     pub fn of(design: &Design, tally: OperationTally, geometry: &MemoryGeometry) -> Result<CountingMachine, String> {
         let scheme = design.parts.build(geometry.lines, SEED)?;
         let memory = Functional::new(scheme.layout().total_lines());
-        Ok(CountingMachine { scheme, verbs: Explained::keeping(memory, tally) })
+        Ok(CountingMachine { scheme, memory, tally: Rc::new(tally) })
     }
 
     /// A machine with a buffer that contains these lines.
@@ -146,29 +148,34 @@ impl CountingMachine {
 
     /// A copy of the machine in the same state.
     fn twin(&self, scheme: SecPbScheme, profile: &Profile) -> CountingMachine {
-        let memory = self.verbs.inside().clone();
-        CountingMachine { scheme: self.scheme.twin(), verbs: Explained::keeping(memory, tally(scheme, profile)) }
+        let (memory, tally) = (self.memory.clone(), Rc::new(tally(scheme, profile)));
+        CountingMachine { scheme: self.scheme.twin(), memory, tally }
+    }
+
+    /// Verbs that count their operations.
+    pub fn verbs(&self) -> Explained<UntimedVerbs<'_>> {
+        Explained::new(self.memory.verbs(), self.tally.clone())
     }
 
     /// Makes the buffer accept a store to a line.
     pub fn accept(&self, line: LineAddr) {
-        run_now(PersistBufferHandle::of(&self.scheme).accept(&self.verbs, line, &ZERO_LINE));
+        run_now(PersistBufferHandle::of(&self.scheme).accept(&self.verbs(), line, &ZERO_LINE));
     }
 
     fn drain(&self, line: LineAddr) {
-        run_now(PersistBufferHandle::of(&self.scheme).drain(&self.verbs, line));
+        run_now(PersistBufferHandle::of(&self.scheme).drain(&self.verbs(), line));
     }
 
     /// Flushes the metadata caches, and starts to count.
     pub fn cool(&self) {
-        run_now(self.scheme.flush(&self.verbs));
-        self.verbs.kept().take();
+        run_now(self.scheme.flush(&self.verbs()));
+        self.tally.take();
     }
 
     /// The operations since counting started.
     pub fn counted(&self) -> Operations {
-        assert_eq!(self.verbs.inside().take_fault(), None, "nobody has tampered");
-        self.verbs.kept().take()
+        assert_eq!(self.memory.take_fault(), None, "nobody has tampered");
+        self.tally.take()
     }
 }
 

@@ -56,19 +56,19 @@ pub fn drain(
         make_old(&machine, geometry, *line);
     }
     resident.iter().for_each(|line| machine.accept(*line));
-    machine.verbs.kept().buffers(lines.iter().map(|line| machine.scheme.layout().data_slot(*line).slot()));
+    machine.tally.buffers(lines.iter().map(|line| machine.scheme.layout().data_slot(*line).slot()));
     machine.cool();
     let groups = || machine.scheme.counted().renewals.groups;
     let before = groups();
     machine.accept(in_flight);
-    run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.verbs));
+    run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.verbs()));
     Ok(Overflowing { operations: machine.counted(), groups: groups() - before })
 }
 
 /// Writes all lines of a line's group, and the line until its next write overflows its counter.
 fn make_old(machine: &CountingMachine, geometry: &MemoryGeometry, line: LineAddr) {
-    let write = |line| run_now(machine.scheme.write(&machine.verbs, line, &ZERO_LINE));
-    run_now(machine.scheme.age(&machine.verbs, line, Age::BeforeRenewal));
+    let write = |line| run_now(machine.scheme.write(&machine.verbs(), line, &ZERO_LINE));
+    run_now(machine.scheme.age(&machine.verbs(), line, Age::BeforeRenewal));
     geometry.group(line).filter(|other| *other != line).for_each(write);
     (0..WRITES_LEFT).for_each(|_| write(line));
 }

@@ -88,7 +88,7 @@ impl OperationTally {
 }
 
 impl Keep for OperationTally {
-    fn operation(&self, operation: impl FnOnce() -> Operation) {
+    fn operation(&self, operation: &dyn Fn() -> Operation) {
         let operation = operation();
         let moved = match &operation {
             Operation::Store(Role::Data, slot, _) | Operation::Persist(Role::Data, slot, _) => self.moved_to(*slot),
@@ -97,5 +97,5 @@ impl Keep for OperationTally {
         self.counted.set(self.counted.get() + work(&operation, moved));
     }
 
-    fn span(&self, _: Time, _: Time, _: impl FnOnce() -> UnitSpan) {}
+    fn span(&self, _: Time, _: Time, _: &dyn Fn() -> UnitSpan) {}
 }

@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use casemate_protection::design::*;
-//! use casemate_protection::execution::{Functional, run_now};
+//! use casemate_protection::execution::{Functional, Untimed, run_now};
 //! use casemate_protection::{ownership::Ownership, scheme::Release, verbs::Fault};
 //! use units::LineAddr;
 //!
@@ -35,12 +35,12 @@
 //! let memory = Functional::new(scheme.layout().total_lines());
 //! let line = LineAddr(3);
 //!
-//! run_now(scheme.write(&memory, line, &[1; 64]));
+//! run_now(scheme.write(&memory.verbs(), line, &[1; 64]));
 //! let slot = scheme.layout().data_slot(line).slot();
 //! let old = memory.media.borrow().read(slot);
-//! run_now(scheme.write(&memory, line, &[2; 64]));
+//! run_now(scheme.write(&memory.verbs(), line, &[2; 64]));
 //! memory.media.borrow_mut().store(slot, old);
-//! run_now(scheme.read(&memory, line));
+//! run_now(scheme.read(&memory.verbs(), line));
 //! assert_eq!(memory.take_fault(), Some(Fault::Tag(line)));
 //! # Ok::<(), String>(())
 //! ```

@@ -1,7 +1,8 @@
-//! Verbs without time: every verb completes at once, so an implementation defines only memory content and outcomes.
+//! Verbs without time: every verb completes at once, so a runner without time defines only memory content and outcomes.
 //!
 //! Three kinds of runners implement [`Untimed`]: the functional runner, the runner at once over a timed memory, and
-//! wrappers of either. All verbs are defined in terms of [`Untimed`].
+//! wrappers of either. [`UntimedVerbs`] implements all verbs in terms of any of them. The compiler therefore compiles the
+//! code of a scheme once for all runners without time; each verb then costs a dynamic call.
 
 use crate::domain::RegisterUpdate;
 use crate::placement::DataSlot;
@@ -12,15 +13,21 @@ use crate::verbs::{
 };
 use sim::lock::Mode;
 use std::future::{Future, ready};
+use std::pin::Pin;
 use units::{Duration, Line, LineAddr, Time, Words};
 
 /// A runner without time, which provides the content of memory and the receiver of the scheme's outcomes.
 pub trait Untimed {
-    /// Receiver of the scheme's outcomes. A wrapper that changes only memory names the receiver of the wrapped runner.
-    type Outcomes: Outcomes;
+    /// Returns the verbs of this runner, which the code of a scheme takes.
+    fn verbs(&self) -> UntimedVerbs<'_>
+    where
+        Self: Sized,
+    {
+        UntimedVerbs(self)
+    }
 
-    /// Returns the receiver of outcomes.
-    fn outcomes(&self) -> &Self::Outcomes;
+    /// Returns the receiver of outcomes. A wrapper that changes only memory returns the receiver of the wrapped runner.
+    fn outcomes(&self) -> &dyn Outcomes;
     /// Returns the content of a slot.
     fn read(&self, slot: Slot) -> Untrusted;
     /// Returns the content with which a partial write of a slot is merged. This read does not cross the pins.
@@ -36,11 +43,16 @@ pub trait Untimed {
     /// Implements [`MemoryVerbs::start_up`] without time.
     fn started_with(&self, at: DataSlot) -> Option<Line>;
     /// Implements [`MemoryVerbs::boot`] without time.
-    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted);
-    /// Is awaited during a hash, a transfer on the chip, or an exception handler of the operating system. A test may
-    /// run other accesses meanwhile.
-    fn pause(&self) -> impl Future<Output = ()>;
+    fn change_at_boot(&self, slot: Slot, role: Role, change: &dyn Fn(Untrusted) -> Untrusted);
+    /// Returns a pause for a hash, a transfer on the chip, or an exception handler of the operating system. A test may
+    /// run other accesses meanwhile. `None` is no pause.
+    fn pause(&self) -> Option<PauseFuture<'_>> {
+        None
+    }
 }
+
+/// A pause of a run without time.
+pub type PauseFuture<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// Receives the outcomes of a scheme without time.
 pub trait Outcomes {
@@ -55,12 +67,27 @@ pub trait Outcomes {
     /// Receives a fault that the scheme reports.
     fn report(&self, fault: Fault);
     /// Implements [`ExitVerbs::spend`] without time.
-    fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);
+    fn note(&self, slot: Slot, keystream: &mut dyn FnMut() -> Option<Keystream>);
 }
 
-impl<U: Untimed> MemoryVerbs for U {
+/// The verbs of a runner without time.
+#[derive(Clone, Copy)]
+pub struct UntimedVerbs<'a>(&'a dyn Untimed);
+
+impl UntimedVerbs<'_> {
+    fn pause(self) -> impl Future<Output = ()> {
+        let pause = self.0.pause();
+        async move {
+            if let Some(pause) = pause {
+                pause.await;
+            }
+        }
+    }
+}
+
+impl MemoryVerbs for UntimedVerbs<'_> {
     fn fetch(&self, slot: Slot, _: Role, _: Wanted) -> impl Future<Output = Arriving> {
-        ready(Arriving::whole(self.read(slot)))
+        ready(Arriving::whole(self.0.read(slot)))
     }
 
     fn await_words(&self, _: Beats, _: Words) -> impl Future<Output = ()> {
@@ -72,18 +99,18 @@ impl<U: Untimed> MemoryVerbs for U {
     }
 
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
-        self.write(slot, role, content);
+        self.0.write(slot, role, content);
         ready(())
     }
 
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
-        self.write_in_tuple(slot, role, content);
+        self.0.write_in_tuple(slot, role, content);
         ready(())
     }
 
     fn persist_part(&self, slot: Slot, role: Role, part: Part) -> impl Future<Output = Untrusted> {
-        let merged = part.over(self.kept(slot));
-        self.write_in_tuple(slot, role, merged);
+        let merged = part.over(self.0.kept(slot));
+        self.0.write_in_tuple(slot, role, merged);
         ready(merged)
     }
 
@@ -92,19 +119,19 @@ impl<U: Untimed> MemoryVerbs for U {
     }
 
     fn complete(&self, completion: RegisterUpdate) {
-        self.outcomes().keep(completion);
+        self.0.outcomes().keep(completion);
     }
 
     fn start_up(&self, at: DataSlot) -> Option<Line> {
-        self.started_with(at)
+        self.0.started_with(at)
     }
 
     fn boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
-        self.change_at_boot(slot, role, change);
+        self.0.change_at_boot(slot, role, &change);
     }
 }
 
-impl<U: Untimed> EngineVerbs for U {
+impl EngineVerbs for UntimedVerbs<'_> {
     fn decode(&self) -> Known {
         Known::default()
     }
@@ -147,7 +174,7 @@ impl<U: Untimed> EngineVerbs for U {
     }
 }
 
-impl<U: Untimed> TransitVerbs for U {
+impl TransitVerbs for UntimedVerbs<'_> {
     fn look_up(&self, _: Cache) -> impl Future<Output = ()> {
         ready(())
     }
@@ -177,28 +204,28 @@ impl<U: Untimed> TransitVerbs for U {
     }
 }
 
-impl<U: Untimed> LockVerbs for U {
+impl LockVerbs for UntimedVerbs<'_> {
     type Guard<'a>
         = ()
     where
-        U: 'a;
+        Self: 'a;
 
     fn lock(&self, _: LockName, _: Mode) -> impl Future<Output = ()> {
         ready(())
     }
 }
 
-impl<U: Untimed> ExitVerbs for U {
+impl ExitVerbs for UntimedVerbs<'_> {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
-        self.outcomes().take_first(line, plaintext, words);
+        self.0.outcomes().take_first(line, plaintext, words);
     }
 
     fn release(&self, line: LineAddr, plaintext: Plaintext, _: Exit) {
-        self.outcomes().take(line, plaintext);
+        self.0.outcomes().take(line, plaintext);
     }
 
     fn settle(&self, line: LineAddr, good: bool) {
-        self.outcomes().judge(line, good);
+        self.0.outcomes().judge(line, good);
     }
 
     fn await_verdicts(&self) -> impl Future<Output = bool> {
@@ -206,10 +233,11 @@ impl<U: Untimed> ExitVerbs for U {
     }
 
     fn fault(&self, fault: Fault) {
-        self.outcomes().report(fault);
+        self.0.outcomes().report(fault);
     }
 
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.outcomes().note(slot, keystream);
+        let mut keystream = Some(keystream);
+        self.0.outcomes().note(slot, &mut || keystream.take().and_then(|make| make()));
     }
 }

@@ -215,7 +215,7 @@ impl MeasurementSetup<'_> {
             clock.sleep_until(bus.start_of(bus.cycle_at_or_after(clock.now() + REST))).await;
             let start = clock.now();
             witness.forget();
-            let explained = Explained::new(Timed::new(&seen));
+            let (explained, records) = Explained::recording(Timed::new(&seen));
             let (ended, other_spans) = match (store, scenario.of, scenario.start) {
                 (Some(store), ..) => {
                     let (accepted, spans) = store.carry_out(&scheme, (&clock, &seen), &explained).await;
@@ -227,7 +227,7 @@ impl MeasurementSetup<'_> {
                 }
                 (None, Of::Read, TimelineStart::L2) => {
                     read_from_l2(&scheme, &explained, (target, word), scenario.predicted).await;
-                    (witness.in_l2(&explained, target).map(|end| (end, Until::InL2)), Vec::new())
+                    (witness.in_l2(&records, target).map(|end| (end, Until::InL2)), Vec::new())
                 }
                 (None, Of::Page | Of::Permutation, _) => {
                     let permutes = scenario.of == Of::Permutation;
@@ -239,7 +239,7 @@ impl MeasurementSetup<'_> {
                     (Some((clock.now(), Until::Taken)), Vec::new())
                 }
             };
-            let spans = [other_spans, explained.take_spans()].concat();
+            let spans = [other_spans, records.take_spans()].concat();
             let rest = witness.whole().filter(|whole| Some(*whole) > witness.released());
             let clashes = rows::clashes(&config, &lines);
             *outcome.borrow_mut() = ended.map(|ended| (start, ended, rest, spans, clashes));

@@ -8,7 +8,7 @@ use machine::pcm::PcmConfig;
 use protection::counter::{Age, WRITES_LEFT};
 use protection::design::{Parts, Seeds};
 use protection::execution::{
-    CounterTags, Engine, Engines, Explained, Functional, Receiver, Timed, TimedMemory, run_now,
+    CounterTags, Engine, Engines, Everything, Explained, Functional, Receiver, Timed, TimedMemory, Untimed, run_now,
 };
 use protection::ledger::Ledger;
 use protection::planted::PlantedBug;
@@ -95,6 +95,8 @@ pub(super) struct Bench {
     pub scheme: Rc<Scheme>,
     pub memory: Rc<TimedMemory>,
     pub verbs: Rc<BenchVerbs>,
+    /// The operations of `verbs`.
+    pub records: Rc<Everything>,
     /// Manipulation that is called before each event.
     pub meddling: Option<Meddling>,
 }
@@ -125,8 +127,9 @@ impl Bench {
         let channel = Channel::start(executor.clock(), PcmConfig::secpb());
         let shape = scheme.layout().shape();
         let memory = Rc::new(TimedMemory::new(executor.clock(), channel, shape, &engines(), ledger, other));
-        let verbs = Rc::new(Explained::new(Timed::new(&memory)));
-        Bench { executor, scheme: Rc::new(scheme), memory, verbs, meddling: None }
+        let (verbs, records) = Explained::recording(Timed::new(&memory));
+        let (scheme, verbs) = (Rc::new(scheme), Rc::new(verbs));
+        Bench { executor, scheme, memory, verbs, records, meddling: None }
     }
 
     /// Gives every line a content, and the first group the age that the workload needs.
@@ -151,7 +154,7 @@ impl Bench {
         memory.media.replace(left.image.media(slots));
         memory.go_on_with(left.registers.clone());
         memory.carry(left.shown.as_ref().clone());
-        run_now(self.scheme.recover(&memory, &left.registers));
+        run_now(self.scheme.recover(&memory.verbs(), &left.registers));
         self.memory.media().swap(&memory.media);
         self.memory.go_on_with(memory.registers());
         memory.ledger().clone()
@@ -169,12 +172,12 @@ impl Bench {
         let mut writes = Vec::new();
         for (number, (line, content)) in contents.iter().copied().enumerate() {
             let returned = Rc::new(Cell::new(0));
-            let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
+            let (scheme, verbs, records) = (self.scheme.clone(), self.verbs.clone(), self.records.clone());
             let (note, count) = (returned.clone(), ended.clone());
-            let issued = verbs.operations();
+            let issued = records.operations();
             self.executor.clock().spawn(async move {
                 scheme.write(&*verbs, line, &content).await;
-                note.set(verbs.operations());
+                note.set(records.operations());
                 count.set(count.get() + 1);
             });
             writes.push((WorkloadWrite { line, content, issued, returned: 0 }, returned));

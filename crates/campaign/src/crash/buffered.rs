@@ -9,6 +9,7 @@ use super::bench::{Bench, BenchVerbs};
 use super::holder::Holder;
 use super::workload::{CORES, Workload};
 use machine::persist::{Finds, PersistBufferConfig};
+use protection::execution::Everything;
 use protection::planted::Bug;
 use protection::scheme::{PersistBufferHandle, Scheme};
 use sim::Clock;
@@ -41,6 +42,7 @@ pub(super) struct Feeding {
     clock: Clock,
     scheme: Rc<Scheme>,
     verbs: Rc<BenchVerbs>,
+    records: Rc<Everything>,
     /// Buffer of each core, by index.
     buffers: Vec<RefCell<machine::persist::PersistBuffer>>,
     /// Number of stores that are entering.
@@ -79,6 +81,7 @@ impl Feeding {
             clock: bench.executor.clock().clone(),
             scheme: bench.scheme.clone(),
             verbs: bench.verbs.clone(),
+            records: bench.records.clone(),
             buffers: (0..CORES).map(|_| RefCell::new(buffer())).collect(),
             entering: Cell::new(0),
             draining: Cell::new(0),
@@ -154,7 +157,7 @@ impl Feeding {
 
     async fn accept(&self, store: NumberedStore) {
         self.entering.set(self.entering.get() + 1);
-        let before = self.verbs.operations();
+        let before = self.records.operations();
         let buffer = PersistBufferHandle::of(&self.scheme);
         let content = || {
             self.taken.borrow_mut().push(store.number);
@@ -162,7 +165,7 @@ impl Feeding {
         };
         buffer.accept_when_taken(&*self.verbs, store.line, content).await;
         buffer.write_back(&*self.verbs).await;
-        self.stored.borrow_mut().push((store.number, before, self.verbs.operations()));
+        self.stored.borrow_mut().push((store.number, before, self.records.operations()));
         self.entering.set(self.entering.get() - 1);
         // If the old entry was draining, the line has a new entry now, unless another core's buffer has taken it over.
         let went_over = self.others(store.core).any(|other| self.has(other, store.line));

@@ -9,6 +9,7 @@
 use super::bench::{Bench, BenchVerbs, Crowds};
 use super::holder::Holder;
 use super::workload::Workload;
+use protection::execution::Everything;
 use protection::scheme::{DurableCaches, Scheme};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
@@ -27,6 +28,7 @@ pub(super) struct CachedCore {
     clock: Clock,
     scheme: Rc<Scheme>,
     verbs: Rc<BenchVerbs>,
+    records: Rc<Everything>,
     /// Maximum number of dirty lines.
     room: usize,
     /// Dirty lines, the least recently stored one first.
@@ -45,6 +47,7 @@ impl CachedCore {
             clock: bench.executor.clock().clone(),
             scheme: bench.scheme.clone(),
             verbs: bench.verbs.clone(),
+            records: bench.records.clone(),
             room,
             dirty: RefCell::default(),
             leaving: Cell::new(0),
@@ -72,7 +75,7 @@ impl CachedCore {
         let mut dirty = self.dirty.borrow_mut();
         dirty.retain(|(other, _)| *other != line);
         dirty.push((line, content));
-        self.stored.borrow_mut().push(self.verbs.operations());
+        self.stored.borrow_mut().push(self.records.operations());
         if dirty.len() > self.room {
             let (line, content) = dirty.remove(0);
             self.write_back(line, content);

@@ -63,7 +63,7 @@ impl Rerun {
         let events = happened.get();
         let went_on = holder.went_on();
         let resident = holder.resident();
-        let issued = bench.verbs.operations();
+        let issued = bench.records.operations();
         bench.meddling = meddling;
         holder.die(&mut bench);
         bench.meddling = None;
@@ -91,7 +91,7 @@ impl Rerun {
 
     /// Returns the memory that is left, and the number of changes issued to it before power failed.
     pub fn left_with_drain(self, history: &History, point: usize) -> (DeadMemory, usize) {
-        let issued = self.bench.verbs.take_operations();
+        let issued = self.bench.records.take_operations();
         let before = issued[..self.issued].iter().filter(|operation| changes_memory(operation)).count();
         let changes = Changes::among(issued);
         let shown = changes.shown(&history.shown, WritePendingQueue::Inside).pop().unwrap_or_default();

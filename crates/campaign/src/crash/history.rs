@@ -78,7 +78,7 @@ impl History {
         let contents = workload.contents(&mut random);
         let crowding = workload.is_crowded().then_some(&mut random);
         let mut writes = storing::store(&mut bench, parts.persistence.point, workload, &contents, crowding);
-        let operations = bench.verbs.take_operations();
+        let operations = bench.records.take_operations();
         let changes =
             |so_far: usize| operations[..so_far].iter().filter(|operations| changes_memory(operations)).count();
         for write in &mut writes {

@@ -17,7 +17,7 @@ use super::workload::{BYSTANDER, CORES, DATA_LINES, LINES};
 use crate::victim::memory_of;
 use machine::persist::PersistBufferConfig;
 use protection::design::{Parts, Seeds};
-use protection::execution::{Functional, run_now};
+use protection::execution::{Functional, Untimed, run_now};
 use protection::planted::PlantedBug;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -117,9 +117,9 @@ impl LockedLog {
         let registers = bench.memory.registers();
         memory.media.replace(bench.memory.media().borrow().clone());
         memory.go_on_with(registers.clone());
-        run_now(scheme.recover(&memory, &registers));
+        run_now(scheme.recover(&memory.verbs(), &registers));
         let is_back = |(line, content): (&LineAddr, &Line)| {
-            run_now(scheme.read(&memory, *line));
+            run_now(scheme.read(&memory.verbs(), *line));
             memory.take_fault().is_none() && memory.take_released().is_some_and(|(_, found)| found.bytes == *content)
         };
         memory.take_fault().is_none() && expected.iter().all(is_back)

@@ -12,7 +12,7 @@ use crate::victim::memory_of;
 use catalogue::Verdict;
 use protection::design::{Point, Seeds};
 use protection::domain::Registers;
-use protection::execution::{Explained, Functional, run_now};
+use protection::execution::{Functional, RecordedMemory, Untimed, run_now};
 use protection::ledger::Ledger;
 use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ impl Revival {
     /// If the design's parts do not fit together.
     pub fn of(history: &History, left: &DeadMemory) -> Revival {
         let (scheme, memory) = switched_on(history, left);
-        run_now(scheme.recover(&memory, &left.registers));
+        run_now(scheme.recover(&memory.verbs(), &left.registers));
         let alarmed = memory.take_fault().is_some();
         Revival { scheme, memory, alarmed }
     }
@@ -53,12 +53,12 @@ impl Revival {
     pub fn fails_again(history: &History, left: &DeadMemory, recovered: bool) -> DeadMemory {
         let (scheme, memory) = switched_on(history, left);
         if recovered {
-            run_now(scheme.recover(&memory, &left.registers));
+            run_now(scheme.recover(&memory.verbs(), &left.registers));
         }
         match history.parts.persistence.point {
             Point::Controller => {}
-            Point::Buffer => run_now(PersistBufferHandle::of(&scheme).drain_on_battery(&memory)),
-            Point::Caches => run_now(DurableCaches::of(&scheme).drain_on_battery(&memory, Vec::new())),
+            Point::Buffer => run_now(PersistBufferHandle::of(&scheme).drain_on_battery(&memory.verbs())),
+            Point::Caches => run_now(DurableCaches::of(&scheme).drain_on_battery(&memory.verbs(), Vec::new())),
         }
         let image = Recording::of(&memory.media.borrow());
         let shown = Rc::new(memory.ledger().clone());
@@ -82,7 +82,7 @@ impl Revival {
 
     /// Reads a line and returns the answer.
     pub fn read(&self, line: LineAddr) -> ReadResult {
-        run_now(self.scheme.read(&self.memory, line));
+        run_now(self.scheme.read(&self.memory.verbs(), line));
         let reported = self.memory.take_fault().is_some();
         let released = self.memory.take_released().map(|(_, plaintext)| plaintext.bytes);
         ReadResult { released, words: Words::ALL, reported }
@@ -90,7 +90,7 @@ impl Revival {
 
     /// Writes a line; returns true if the chip reported a fault.
     fn write(&self, line: LineAddr, content: &Line) -> bool {
-        run_now(self.scheme.write(&self.memory, line, content));
+        run_now(self.scheme.write(&self.memory.verbs(), line, content));
         self.memory.take_fault().is_some()
     }
 
@@ -157,9 +157,9 @@ impl Revival {
 /// If the design's parts do not fit together.
 pub fn changes_of_recovery(history: &History, left: &DeadMemory) -> Changes {
     let (scheme, memory) = switched_on(history, left);
-    let memory = Explained::new(memory);
-    run_now(scheme.recover(&memory, &left.registers));
-    Changes::among(memory.take_operations())
+    let recorded = RecordedMemory::new(memory);
+    run_now(scheme.recover(&recorded.verbs(), &left.registers));
+    Changes::among(recorded.take_operations())
 }
 
 /// Creates a fresh chip over the state that outlives power.

@@ -68,7 +68,7 @@ impl Beginning {
         let (mut bench, mut random) = (power_on(), Random::new(seed ^ (earlier.len() as u64) << 32));
         let Some(last) = earlier.last() else {
             let before = bench.prepare(workload, &mut random);
-            let changes = Changes::among(bench.verbs.take_operations());
+            let changes = Changes::among(bench.records.take_operations());
             let shown = changes.shown(&Rc::default(), WritePendingQueue::Inside).pop().unwrap_or_default();
             return Beginning { bench, random, before, shown };
         };

@@ -6,7 +6,7 @@
 use crate::tap::{ReadOutcome, Tapped};
 use protection::counter::Age;
 use protection::design::{DataLines, Parts, Seeds};
-use protection::execution::run_now;
+use protection::execution::{Untimed, run_now};
 use protection::layout::Layout;
 use protection::ownership::Asker;
 use protection::planted::PlantedBug;
@@ -89,48 +89,48 @@ impl TappedMachine {
 
     /// Advances the counters of a line and of its group to this age. No line of the group may have been written yet.
     pub fn age(&self, line: LineAddr, age: Age) {
-        run_now(self.scheme.age(&self.memory, line, age));
+        run_now(self.scheme.age(&self.memory.verbs(), line, age));
     }
 
     /// Writes a line and returns the reported fault, if any.
     pub(super) fn write(&self, line: LineAddr, content: &Line) -> Option<Fault> {
-        run_now(self.scheme.write(&self.memory, line, content));
+        run_now(self.scheme.write(&self.memory.verbs(), line, content));
         self.memory.take_fault()
     }
 
     /// Writes a line as `asker`, through the controller, and returns the reported fault, if any. The oracle does not record the
     /// write.
     pub fn write_as(&self, line: LineAddr, content: &Line, asker: Asker) -> Option<Fault> {
-        run_now(self.scheme.write_as(&self.memory, line, content, asker));
+        run_now(self.scheme.write_as(&self.memory.verbs(), line, content, asker));
         self.memory.take_fault()
     }
 
     /// Reads a line on some core. The core's L2 begins the read if the design lets L2s do so.
     pub(super) fn read(&self, line: LineAddr, core: usize) -> ReadOutcome {
-        run_now(self.scheme.read_by(&self.memory, line, core));
+        run_now(self.scheme.read_by(&self.memory.verbs(), line, core));
         self.memory.take_outcome(line)
     }
 
     /// Reads a line as `asker`, through the controller.
     pub(super) fn read_as(&self, line: LineAddr, asker: Asker) -> ReadOutcome {
-        run_now(self.scheme.read_as(&self.memory, line, asker));
+        run_now(self.scheme.read_as(&self.memory.verbs(), line, asker));
         self.memory.take_outcome(line)
     }
 
     /// Assigns the page of a line to an owner, as the hypervisor does.
     pub fn assign(&self, line: LineAddr, to: Asker) {
-        run_now(self.scheme.assign(&self.memory, line, to));
+        run_now(self.scheme.assign(&self.memory.verbs(), line, to));
     }
 
     /// Empties the metadata caches and returns the reported fault, if any.
     pub fn flush(&self) -> Option<Fault> {
-        run_now(self.scheme.flush(&self.memory));
+        run_now(self.scheme.flush(&self.memory.verbs()));
         self.memory.take_fault()
     }
 
     /// Permutes the page chunk of a line, as a fill of another process does.
     pub fn permute_chunk_of(&self, line: LineAddr) -> Option<Fault> {
-        run_now(Permutations::of(&self.scheme)?.permute_chunk_of(&self.memory, line));
+        run_now(Permutations::of(&self.scheme)?.permute_chunk_of(&self.memory.verbs(), line));
         self.memory.take_fault()
     }
 
@@ -144,7 +144,7 @@ impl TappedMachine {
     /// Lets a battery drain the durable caches. The stores of a victim go to memory at once, so that only metadata and the root
     /// remain for the battery.
     pub(super) fn drain_on_battery(&self) {
-        run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory, Vec::new()));
+        run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory.verbs(), Vec::new()));
     }
 
     /// Starts over a memory that holds this image, with the registers that the machine before has left. Keystream of the same keys
@@ -162,6 +162,6 @@ impl TappedMachine {
         image.into_iter().for_each(|(slot, content)| self.memory.put(slot, content));
         let registers = left.registers();
         memory.go_on_with(registers.clone());
-        run_now(self.scheme.recover(&self.memory, &registers));
+        run_now(self.scheme.recover(&self.memory.verbs(), &registers));
     }
 }

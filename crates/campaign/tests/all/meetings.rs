@@ -11,7 +11,7 @@ use casemate_campaign::{CrashOptions, Options, attack, crash};
 use catalogue::{Attack, Loss, design};
 use protection::counter::Age;
 use protection::design::{CounterChoice, Order, Parts, Persistence, Point, TreeKind};
-use protection::execution::{Functional, run_now};
+use protection::execution::{Functional, Untimed, run_now};
 use protection::layout::DataLines;
 use protection::meetings::{Mechanism, met};
 use protection::moving::{LINES_PER_PAGE_CHUNK, ProcessId, ProcessPageChunks, ProcessPort};
@@ -118,13 +118,16 @@ fn processes_in_turn() {
     let memory = Functional::booting(scheme.layout().total_lines(), 1);
     for turn in 0..40 {
         let process = turn % 7;
-        let switched =
-            run_now(ProcessPort::of(&scheme).unwrap().switch(&memory, ProcessId(process as u32), &OwnPageChunk));
+        let switched = run_now(ProcessPort::of(&scheme).unwrap().switch(
+            &memory.verbs(),
+            ProcessId(process as u32),
+            &OwnPageChunk,
+        ));
         assert!(switched.is_ok() || turn > FORGED, "{switched:?}");
         for line in 0..4 {
             let at = |line| LineAddr(process * LINES_PER_PAGE_CHUNK + (turn * 8 + line) % LINES_PER_PAGE_CHUNK);
-            run_now(scheme.write(&memory, at(line), &[turn as u8; 64]));
-            run_now(scheme.read(&memory, at(line + 4)));
+            run_now(scheme.write(&memory.verbs(), at(line), &[turn as u8; 64]));
+            run_now(scheme.read(&memory.verbs(), at(line + 4)));
         }
         if turn == FORGED {
             // Forged nodes stop the permutation of the process whose context leaves at the next switch.
@@ -163,8 +166,8 @@ fn halts_among_boots(parts: &Parts) {
             }
             let page = if turn < forged_after { PAGES[turn as usize % PAGES.len()] } else { page };
             let line = LineAddr(page * LINES_PER_PAGE as u64 + turn);
-            run_now(scheme.write(&memory, line, &[turn as u8; 64]));
-            run_now(scheme.read(&memory, LineAddr(line.0 + 17)));
+            run_now(scheme.write(&memory.verbs(), line, &[turn as u8; 64]));
+            run_now(scheme.read(&memory.verbs(), LineAddr(line.0 + 17)));
         }
     }
 }

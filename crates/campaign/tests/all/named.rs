@@ -7,7 +7,7 @@ use crate::one_text::{Request, perform, requests};
 use casemate_campaign::tap::Tapped;
 use machine::dram::Kind;
 use protection::design::Parts;
-use protection::execution::run_now;
+use protection::execution::{Untimed, run_now};
 use protection::probe::Crossing;
 use protection::scheme::Scheme;
 use protection::verbs::Slot;
@@ -29,7 +29,7 @@ impl Heard {
     }
 
     fn perform(&self, request: Request) -> Vec<Crossing> {
-        run_now(perform(&self.scheme, &self.tapped, request));
+        run_now(perform(&self.scheme, &self.tapped.verbs(), request));
         self.tapped.tap().take_heard()
     }
 

@@ -12,7 +12,7 @@ use crate::common::{DATA_LINES, Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
 use proptest::prelude::*;
 use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, Over, Parts, TagLocation, TreeKind};
-use protection::execution::{Explained, Functional, Operation, Receiver, Timed, run_now};
+use protection::execution::{Explained, Functional, Operation, Receiver, RecordedMemory, Timed, Untimed, run_now};
 use protection::media::Media;
 use protection::scheme::Scheme;
 use protection::verbs::{Blocks, Cache, Fault, Plaintext, Purpose, Slot, Untrusted, Verbs};
@@ -122,21 +122,21 @@ fn sorted(parts: &Parts, mut operations: Vec<Operation>) -> Vec<Operation> {
 fn functional(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -> Run {
     let scheme = parts.build(DATA_LINES, seed).unwrap();
     let plain = Functional::new(scheme.layout().total_lines());
-    let wrapped = Explained::new(plain);
-    let memory = wrapped.inside();
+    let recorded = RecordedMemory::new(plain);
+    let memory = recorded.memory();
     let mut run = Run::default();
     for request in requests {
         match *request {
             Request::Tamper(which, bit) => tamper(&mut memory.media.borrow_mut(), which, bit),
-            request if explained => run_now(perform(&scheme, &wrapped, request)),
-            request => run_now(perform(&scheme, memory, request)),
+            request if explained => run_now(perform(&scheme, &recorded.verbs(), request)),
+            request => run_now(perform(&scheme, &memory.verbs(), request)),
         }
         let released = memory
             .take_released()
             .or(memory.take_refused())
             .map(|(line, text)| Event::Released(line, text.bytes, text.verified));
         run.events.push(released.into_iter().chain(memory.take_fault().map(Event::Reported)).collect());
-        run.operations.push(sorted(parts, wrapped.take_operations()));
+        run.operations.push(sorted(parts, recorded.take_operations()));
     }
     run.image = image(&memory.media.borrow());
     run.pad_reuse = memory.ledger().reuse().is_some();
@@ -163,14 +163,15 @@ impl Receiver for Notes {
 
 fn timed(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -> (Run, u64) {
     let mut machine = Machine::new(parts, seed, Notes::default());
-    let wrapped = Rc::new(Explained::new(Timed::new(&machine.memory)));
+    let (explained_verbs, records) = Explained::recording(Timed::new(&machine.memory));
+    let explained_verbs = Rc::new(explained_verbs);
     let mut run = Run::default();
     for request in requests {
         match *request {
             Request::Tamper(which, bit) => tamper(&mut machine.memory.media().borrow_mut(), which, bit),
             request => {
                 let done = Rc::new(Cell::new(false));
-                let (scheme, verbs, ended) = (machine.scheme.clone(), wrapped.clone(), done.clone());
+                let (scheme, verbs, ended) = (machine.scheme.clone(), explained_verbs.clone(), done.clone());
                 machine.executor.clock().spawn(async move {
                     if explained {
                         perform(&scheme, &*verbs, request).await;
@@ -183,7 +184,7 @@ fn timed(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -> (Ru
             }
         }
         run.events.push(machine.core.0.take());
-        run.operations.push(sorted(parts, wrapped.take_operations()));
+        run.operations.push(sorted(parts, records.take_operations()));
     }
     run.pad_reuse = machine.memory.keystream_reuse().is_some();
     run.image = image(&machine.memory.media().borrow());
@@ -280,15 +281,15 @@ fn plaintext_tags_are_checked_after_decryption_and_ciphertext_tags_in_parallel()
         let mac = MacDesign { code: MacChoice::Gmac, over, ..base.mac.clone() };
         let parts = Parts { cipher: CipherChoice::Aes128Ocb, mac, ..base.clone() };
         let mut machine = Machine::new(&parts, 1, Notes::default());
-        let wrapped = Rc::new(Explained::new(Timed::new(&machine.memory)));
+        let (verbs, records) = Explained::recording(Timed::new(&machine.memory));
         let done = Rc::new(Cell::new(false));
-        let (scheme, verbs, ended) = (machine.scheme.clone(), wrapped.clone(), done.clone());
+        let (scheme, ended) = (machine.scheme.clone(), done.clone());
         machine.executor.clock().spawn(async move {
-            scheme.read(&*verbs, LineAddr(5)).await;
+            scheme.read(&verbs, LineAddr(5)).await;
             ended.set(true);
         });
         assert!(machine.run(Duration::from_ns(1_000_000), || done.get()));
-        let spans = wrapped.take_spans();
+        let spans = records.take_spans();
         // The offset and the mask of the tag are computed earlier; the blocks of the line are the last.
         let last = |verb| spans.iter().rfind(|span| span.verb == verb).unwrap();
         assert_eq!(last(Verb::Mac).start == last(Verb::Decrypt).start, together, "{over:?}");

@@ -120,7 +120,7 @@ fn functional_and_timed_runs_transfer_equal_bytes_of_each_line_in_equal_order() 
         let scheme = parts.build(crate::common::DATA_LINES, 1).unwrap();
         let tapped = Tapped::new(scheme.layout().total_lines(), None);
         tapped.tap().listen(scheme.layout().shape(), true);
-        requests.iter().for_each(|request| run_now(perform(&scheme, &tapped, *request)));
+        requests.iter().for_each(|request| run_now(perform(&scheme, &tapped.verbs(), *request)));
         let heard = by_line(tapped.tap().take_heard());
         let seen = by_line(timed(&parts, &requests, Some(true)).crossings.into_iter().map(|(_, crossing)| crossing));
         assert!(heard.values().flatten().any(|(_, content)| content.is_some()), "{}", design.name);

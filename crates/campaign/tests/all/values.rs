@@ -13,7 +13,7 @@ use casemate_campaign::{Options, attack, attack_design};
 use catalogue::{Attack, Design, End, Verdict, design};
 use machine::dram;
 use protection::design::{CounterChoice, Parts, TagLocation, TreeKind};
-use protection::execution::run_now;
+use protection::execution::{Untimed, run_now};
 use protection::planted::PlantedBug;
 use protection::probe::Crossing;
 use protection::scheme::Release;
@@ -67,11 +67,11 @@ fn future() -> Vec<Request> {
 pub fn seen_after(name: &str, lot: usize, planted: PlantedBug) -> (Vec<Crossing>, u64) {
     let scheme = design(name).unwrap().parts.build_with(DATA_LINES, 1, planted).unwrap();
     let tapped = Tapped::new(scheme.layout().total_lines(), None);
-    past(lot).into_iter().for_each(|request| run_now(perform(&scheme, &tapped, request)));
+    past(lot).into_iter().for_each(|request| run_now(perform(&scheme, &tapped.verbs(), request)));
     let hits = || scheme.cryptography().speculation().unwrap().counted().chunks.hits;
     let before = hits();
     tapped.tap().listen(scheme.layout().shape(), true);
-    future().into_iter().for_each(|request| run_now(perform(&scheme, &tapped, request)));
+    future().into_iter().for_each(|request| run_now(perform(&scheme, &tapped.verbs(), request)));
     (tapped.tap().take_heard(), hits() - before)
 }
 
@@ -107,7 +107,7 @@ fn re_ordering_exposes_the_frequent_value_table_on_the_bus_only_in_ciphertext() 
         let bitmaps = scheme().layout().region(Kind::Bitmaps).unwrap();
         let [one, other] = [0, 1].map(|lot| {
             let (scheme, tapped) = (scheme(), Tapped::new(scheme().layout().total_lines(), None));
-            let access = |request| run_now(perform(&scheme, &tapped, request));
+            let access = |request| run_now(perform(&scheme, &tapped.verbs(), request));
             past(lot).into_iter().for_each(access);
             tapped.tap().listen(shape, true);
             (0..8).flat_map(|_| mixed_future()).for_each(access);

@@ -2,7 +2,7 @@
 
 use super::Uncore;
 use machine::node::{PageKey, RecordRequest};
-use protection::execution::{Attended, Clipper, Explained, Timed};
+use protection::execution::{Attended, ExcerptVerbs, Timed};
 use protection::scheme::RecordPort;
 use std::rc::Rc;
 use units::{LineAddr, Time};
@@ -45,20 +45,19 @@ impl Uncore {
         match self.chip.account.excerpt() {
             None => self.clock.spawn(self.clone().bring_record(plain, needed)),
             Some(excerpt) => {
-                let kept = Explained::keeping(plain, Clipper::new(excerpt));
-                self.clock.spawn(self.clone().bring_record(kept, needed));
+                self.clock.spawn(self.clone().bring_record(ExcerptVerbs::new(plain, excerpt), needed));
             }
         }
     }
 
     /// Fetches a record from memory to the memory controller, and then lets the core continue.
-    async fn bring_record<V: Attended>(self: Rc<Uncore>, verbs: V, needed: Needed) {
+    async fn bring_record(self: Rc<Uncore>, attended: impl Attended, needed: Needed) {
         let Needed { core, page, line, requested } = needed;
         self.clock.sleep_until(requested).await;
         let way = self.chip.latencies.network.way(core, line) + self.path;
         self.clock.sleep(way).await;
         let is_there = match RecordPort::of(&self.scheme) {
-            Some(records) => records.acquire(&verbs, line).await,
+            Some(records) => records.acquire(attended.verbs(), line).await,
             None => true,
         };
         if is_there {

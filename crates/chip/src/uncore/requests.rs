@@ -2,7 +2,7 @@
 
 use super::Uncore;
 use catalogue::Machine;
-use protection::execution::{Attended, Clipper, Explained, Timed};
+use protection::execution::{Attended, ExcerptVerbs, Timed};
 use sim::resource::WorkQueue;
 use std::rc::Rc;
 use units::{LineAddr, Word};
@@ -27,10 +27,7 @@ impl Requests {
         for _ in 0..most_reads {
             match uncore.chip.account.excerpt() {
                 None => uncore.clock.spawn(requests.clone().read_forever(plain())),
-                Some(excerpt) => {
-                    let kept = Explained::keeping(plain(), Clipper::new(excerpt));
-                    uncore.clock.spawn(requests.clone().read_forever(kept))
-                }
+                Some(excerpt) => uncore.clock.spawn(requests.clone().read_forever(ExcerptVerbs::new(plain(), excerpt))),
             };
         }
         requests
@@ -56,12 +53,12 @@ impl Requests {
         self.uncore.chip.write_back(line);
     }
 
-    async fn read_forever<V: Attended>(self: Rc<Requests>, verbs: V) {
+    async fn read_forever(self: Rc<Requests>, attended: impl Attended) {
         let Uncore { chip, scheme, reads, .. } = &*self.uncore;
         loop {
             let line = self.reads.next().await;
-            verbs.reads(CORE, line);
-            scheme.read_at_controller(&verbs, line, Word::default()).await;
+            attended.reads(CORE, line);
+            scheme.read_at_controller(attended.verbs(), line, Word::default()).await;
             reads.set(reads.get() - 1);
             chip.under_way.direct.wake_issuer();
             self.uncore.wake_if_at_rest();

@@ -8,7 +8,7 @@ use cost::{
     CacheSizes, DrainTraffic, Energy, MemoryGeometry, Operations, Profile, SecPbScheme, caches, closed_form, design,
 };
 use protection::domain::{PersistenceDomain, Registers, WritePendingQueue};
-use protection::execution::{Explained, Functional, Operation, run_now};
+use protection::execution::{Functional, Operation, RecordedMemory, Untimed, run_now};
 use protection::media::Media;
 use protection::scheme::{DurableCaches, PersistBufferHandle};
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
@@ -37,19 +37,19 @@ impl Loss {
         let geometry = MemoryGeometry::of(scheme, &papers(), LEVELS).unwrap();
         let stores = geometry.far_apart(ENTRIES as usize + 1);
         let built = design(scheme).parts.build(geometry.lines, SEED).unwrap();
-        let verbs = Explained::new(Functional::new(built.layout().total_lines()));
+        let recorded = RecordedMemory::new(Functional::new(built.layout().total_lines()));
         let buffer = PersistBufferHandle::of(&built);
-        let accept = |line: LineAddr| run_now(buffer.accept(&verbs, line, &text(line)));
+        let accept = |line: LineAddr| run_now(buffer.accept(&recorded.verbs(), line, &text(line)));
         let (in_flight, resident) = stores.split_last().unwrap();
         resident.iter().for_each(|line| accept(*line));
-        run_now(built.flush(&verbs));
-        verbs.take_operations();
-        let before = (verbs.inside().media.borrow().clone(), verbs.inside().registers());
+        run_now(built.flush(&recorded.verbs()));
+        recorded.take_operations();
+        let before = (recorded.memory().media.borrow().clone(), recorded.memory().registers());
         accept(*in_flight);
-        run_now(buffer.drain_on_battery(&verbs));
-        assert_eq!(verbs.inside().take_fault(), None);
+        run_now(buffer.drain_on_battery(&recorded.verbs()));
+        assert_eq!(recorded.memory().take_fault(), None);
         let (design, moved) = (design(scheme), closed_form::moved(scheme, &papers().entry));
-        Loss { design, moved, geometry, stores, before, drain: verbs.take_operations() }
+        Loss { design, moved, geometry, stores, before, drain: recorded.take_operations() }
     }
 
     /// The loss of a machine with only a first-level cache, full of dirty lines.
@@ -59,14 +59,14 @@ impl Loss {
         let mut stores = geometry.far_apart(ENTRIES as usize);
         stores.sort_unstable();
         let built = design.parts.build(geometry.lines, SEED).unwrap();
-        let verbs = Explained::new(Functional::new(built.layout().total_lines()));
-        let before = (verbs.inside().media.borrow().clone(), verbs.inside().registers());
+        let recorded = RecordedMemory::new(Functional::new(built.layout().total_lines()));
+        let before = (recorded.memory().media.borrow().clone(), recorded.memory().registers());
         let dirty = stores.iter().map(|line| (*line, text(*line))).collect();
-        run_now(DurableCaches::of(&built).drain_on_battery(&verbs, dirty));
-        assert_eq!(verbs.inside().take_fault(), None);
+        run_now(DurableCaches::of(&built).drain_on_battery(&recorded.verbs(), dirty));
+        assert_eq!(recorded.memory().take_fault(), None);
         let from_l1 = DrainTraffic { from_l1_bits: 8 * LINE_BYTES as u64, ..DrainTraffic::default() };
         let moved = Operations { moved: from_l1, ..Operations::default() };
-        Loss { design, moved, geometry, stores, before, drain: verbs.take_operations() }
+        Loss { design, moved, geometry, stores, before, drain: recorded.take_operations() }
     }
 
     fn price(&self, operation: &Operation) -> Energy {
@@ -100,12 +100,12 @@ impl Loss {
         let built = self.design.parts.build(self.geometry.lines, SEED).unwrap();
         let memory = Functional::new(built.layout().total_lines());
         memory.media.replace(media);
-        run_now(built.recover(&memory, &registers));
+        run_now(built.recover(&memory.verbs(), &registers));
         if memory.take_fault().is_some() {
             return self.stores.clone();
         }
         let is_lost = |line: &&LineAddr| {
-            run_now(built.read(&memory, **line));
+            run_now(built.read(&memory.verbs(), **line));
             let released = memory.take_released().map(|(_, plaintext)| plaintext.bytes);
             memory.take_fault().is_some() || released != Some(text(**line))
         };

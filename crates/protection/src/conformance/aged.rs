@@ -7,7 +7,7 @@ use super::{Checked, HANDLINGS, boot, composition, gmac, hold};
 use crate::counter::{Counters, Steady};
 use crate::design::{CipherChoice, CounterChoice, Parts};
 use crate::design::{TreeDesign, TreeKind};
-use crate::execution::run_now;
+use crate::execution::{Untimed, run_now};
 use crate::planted::PlantedBug;
 use crate::slot::Role;
 use crate::tree::Update;
@@ -34,11 +34,11 @@ fn aged(parts: &Parts, steady: Option<Rc<Steady>>, planted: PlantedBug) -> Resul
 }
 
 fn reads_as_started(memory: &SchemeMemory, line: LineAddr, what: &str) -> Checked {
-    let verbs = Booted { memory: &memory.functional, pauses: false };
-    run_now(memory.scheme.read(&verbs, line));
+    let booted = Booted { memory: &memory.functional, pauses: false };
+    run_now(memory.scheme.read(&booted.verbs(), line));
     let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
     let fault = memory.functional.take_fault();
-    run_now(memory.scheme.flush(&verbs));
+    run_now(memory.scheme.flush(&booted.verbs()));
     hold(fault.is_none() && released == Some(start_up_content(line)), || {
         format!("an aged line does not read right {what}: {fault:?}")
     })
@@ -95,7 +95,7 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
 fn write_next_to(memory: &SchemeMemory) -> Checked {
     (0..10).try_for_each(|version| {
         memory.write(WRITTEN, &[version; 64])?;
-        run_now(memory.scheme.flush(&memory.functional));
+        run_now(memory.scheme.flush(&memory.functional.verbs()));
         Ok(())
     })
 }

@@ -5,7 +5,7 @@ use super::design::{LINES, SchemeMemory};
 use super::paused::{Booted, start_up_content};
 use super::{Checked, hold, pairs};
 use crate::design::Parts;
-use crate::execution::run_now;
+use crate::execution::{Untimed, run_now};
 use crate::planted::PlantedBug;
 use crate::scheme::Release;
 use crate::slot::Kind;
@@ -32,9 +32,9 @@ fn check_ordered(parts: &Parts) -> Checked {
 
 /// Checks a memory that has had no access yet against the contract of booted machines.
 pub fn holds(memory: &SchemeMemory) -> Checked {
-    let verbs = Booted { memory: &memory.functional, pauses: false };
+    let booted = Booted { memory: &memory.functional, pauses: false };
     let reads = |line: LineAddr, what: &str| {
-        run_now(memory.scheme.read(&verbs, line));
+        run_now(memory.scheme.read(&booted.verbs(), line));
         let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
         let fault = memory.functional.take_fault();
         hold(fault.is_none() && released == Some(start_up_content(line)), || {
@@ -45,11 +45,11 @@ pub fn holds(memory: &SchemeMemory) -> Checked {
         reads(line, "at first")?;
         // Writes a line between those in use. It has the same counters, and often the same tag line.
         let written = LineAddr(line.0 ^ 2);
-        run_now(memory.scheme.write(&verbs, written, &[7; 64]));
+        run_now(memory.scheme.write(&booted.verbs(), written, &[7; 64]));
         hold(memory.functional.take_fault().is_none(), || "a false alarm at a write".into())?;
         reads(line, "after a write beside it")?;
         reads(LineAddr(line.0 ^ 16), "if it is first read after a write beside it")?;
-        run_now(memory.scheme.flush(&verbs));
+        run_now(memory.scheme.flush(&booted.verbs()));
         reads(line, "when its metadata comes from memory")?;
     }
     let reuse = memory.functional.ledger().reuse();

@@ -4,7 +4,7 @@
 use super::design::{DATA_LINES, LINES, SchemeMemory};
 use super::{Checked, hold};
 use crate::design::Parts;
-use crate::execution::run_now;
+use crate::execution::{Untimed, run_now};
 use crate::planted::PlantedBug;
 use crate::scheme::PersistBufferHandle;
 use units::{Line, LineAddr};
@@ -20,7 +20,7 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let (scheme, functional) = (&memory.scheme, &memory.functional);
     for round in 1..4 {
         for line in LINES {
-            run_now(PersistBufferHandle::of(scheme).accept(functional, line, &text(line, round)));
+            run_now(PersistBufferHandle::of(scheme).accept(&functional.verbs(), line, &text(line, round)));
             let fault = functional.take_fault();
             hold(fault.is_none(), || format!("a false alarm at a store: {fault:?}"))?;
             hold(memory.read(line) == Some(text(line, round)), || {
@@ -28,16 +28,19 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
             })?;
         }
         // Empties the caches, as other accesses on the chip would.
-        run_now(scheme.flush(functional));
+        run_now(scheme.flush(&functional.verbs()));
         if round == 2 {
-            LINES.iter().step_by(2).for_each(|line| run_now(PersistBufferHandle::of(scheme).drain(functional, *line)));
+            LINES
+                .iter()
+                .step_by(2)
+                .for_each(|line| run_now(PersistBufferHandle::of(scheme).drain(&functional.verbs(), *line)));
         }
     }
     hold(PersistBufferHandle::of(scheme).lines().len() == LINES.len(), || "a line has no entry, or two".into())?;
-    run_now(PersistBufferHandle::of(scheme).drain_on_battery(functional));
+    run_now(PersistBufferHandle::of(scheme).drain_on_battery(&functional.verbs()));
     hold(PersistBufferHandle::of(scheme).lines().is_empty(), || "the battery leaves an entry".into())?;
     let again = SchemeMemory { scheme: parts.build_with(DATA_LINES, 1, planted)?, functional: functional.clone() };
-    run_now(again.scheme.recover(&again.functional, &functional.registers()));
+    run_now(again.scheme.recover(&again.functional.verbs(), &functional.registers()));
     let fault = again.functional.take_fault();
     hold(fault.is_none(), || format!("recovery refuses what a battery has left: {fault:?}"))?;
     for line in LINES {

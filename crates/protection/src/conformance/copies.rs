@@ -6,7 +6,7 @@ use super::paused::{Booted, PausedText, pause, start_up_content};
 use super::{Checked, hold};
 use crate::counter::{Age, WRITES_LEFT};
 use crate::design::Parts;
-use crate::execution::run_now;
+use crate::execution::{Untimed, run_now};
 use crate::mac::TagLocation;
 use crate::planted::PlantedBug;
 use crate::scheme::Demand;
@@ -32,7 +32,7 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
 }
 
 fn read_by(memory: &SchemeMemory, core: usize, line: LineAddr) -> Option<Line> {
-    run_now(memory.scheme.read_by(&memory.functional, line, core));
+    run_now(memory.scheme.read_by(&memory.functional.verbs(), line, core));
     let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
     released.filter(|_| memory.functional.take_fault().is_none())
 }
@@ -51,19 +51,19 @@ fn a_write(memory: &SchemeMemory) -> Checked {
 
 /// A line has its start-up content and an L2 has its counters. Writes of a neighbour make the counters overflow.
 fn an_overflow(memory: &SchemeMemory) -> Checked {
-    run_now(memory.scheme.age(&memory.functional, WRITTEN, Age::BeforeRenewal));
-    let verbs = Booted { memory: &memory.functional, pauses: false };
+    run_now(memory.scheme.age(&memory.functional.verbs(), WRITTEN, Age::BeforeRenewal));
+    let booted = Booted { memory: &memory.functional, pauses: false };
     let mut random = Random::new(1);
     for _ in 0..=WRITES_LEFT {
         for _ in 0..2 {
-            run_now(memory.scheme.read_by(&verbs, NEIGHBOUR, 0));
+            run_now(memory.scheme.read_by(&booted.verbs(), NEIGHBOUR, 0));
             let released = memory.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
             let alarmed = memory.functional.take_fault().is_some();
             hold(!alarmed && released == Some(start_up_content(NEIGHBOUR)), || {
                 "an L2 goes on with counters from before an overflow".into()
             })?;
         }
-        run_now(memory.scheme.write(&verbs, WRITTEN, &random.line()));
+        run_now(memory.scheme.write(&booted.verbs(), WRITTEN, &random.line()));
         hold(memory.functional.take_fault().is_none(), || "a false alarm at a write".into())?;
     }
     hold(memory.scheme.counted().renewals.groups > 0, || "the scene is not set: no counter overflows".into())
@@ -76,7 +76,8 @@ fn a_copy_on_its_way(memory: &SchemeMemory, pauses: usize) -> Checked {
     if let Some(slot) = memory.scheme.counter_slot(WRITTEN) {
         memory.scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
     }
-    let verbs = Booted { memory: &memory.functional, pauses: true };
+    let booted = Booted { memory: &memory.functional, pauses: true };
+    let verbs = booted.verbs();
     let found = memory.scheme.read_from(&verbs, Demand::of(WRITTEN, 0), ready(()), ready(false), None::<Ready<()>>);
     let mut found = PausedText::new(found);
     let over = (0..pauses).any(|_| found.ends());
@@ -95,8 +96,8 @@ fn a_read_that_has_begun(memory: &SchemeMemory) -> Checked {
         pause(true).await;
         true
     };
-    let read =
-        memory.scheme.read_from(&memory.functional, Demand::of(WRITTEN, 0), ready(()), request, None::<Ready<()>>);
+    let verbs = memory.functional.verbs();
+    let read = memory.scheme.read_from(&verbs, Demand::of(WRITTEN, 0), ready(()), request, None::<Ready<()>>);
     let mut read = PausedText::new(read);
     hold(!read.ends(), || "a read ends before its request is there".into())?;
     memory.write(WRITTEN, &[2; 64])?;

@@ -5,7 +5,7 @@ use super::design::{DATA_LINES, TINY};
 use super::{Checked, hold, pairs};
 use crate::codec::has_offset;
 use crate::design::{CacheDesign, Parts};
-use crate::execution::{Explained, Functional, Operation, run_now};
+use crate::execution::{Functional, Operation, RecordedMemory, run_now};
 use crate::mac::Mac;
 use crate::planted::PlantedBug;
 use crate::speculation::Target;
@@ -38,7 +38,7 @@ fn charged(operations: &[Operation], (kept, spared): (u32, u32)) -> WorkDone {
 /// renewals.
 pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
-    let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
+    let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
     let mut random = Random::new(1);
     work_done::take();
     // With eager update, the controller hashes a child while it fetches the parent. In the smallest caches, the fetch
@@ -48,7 +48,7 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let of_offsets = uses.into_iter().flatten().filter(|uses| has_offset(*uses)).map(|uses| uses.of_nonce);
     let spares = (of_offsets.sum(), parts.speculation.of.contains(&Target::Tag).into());
     let settle = |what: &str| {
-        let (mut paid, done) = (charged(&verbs.take_operations(), spares), work_done::take());
+        let (mut paid, done) = (charged(&recorded.take_operations(), spares), work_done::take());
         if may_pay_in_vain && paid.hashes > done.hashes {
             paid.hashes = done.hashes;
         }
@@ -56,20 +56,20 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     };
     // Writes a whole group, so that a renewal finds content in every line, and distant lines that evict metadata.
     for line in (0..128).chain((1..20).map(|far| far * 1_111)) {
-        run_now(scheme.write(&verbs, LineAddr(line), &random.line()));
+        run_now(scheme.write(&recorded.verbs(), LineAddr(line), &random.line()));
         settle("a first write")?;
     }
     for access in 0..400 {
-        run_now(scheme.write(&verbs, LineAddr([3, 7, 64][access % 3]), &random.line()));
+        run_now(scheme.write(&recorded.verbs(), LineAddr([3, 7, 64][access % 3]), &random.line()));
         settle("a write")?;
-        run_now(scheme.read(&verbs, LineAddr(1_111 * (1 + random.below(19)))));
+        run_now(scheme.read(&recorded.verbs(), LineAddr(1_111 * (1 + random.below(19)))));
         settle("a read")?;
         if access % 50 == 0 {
-            run_now(scheme.flush(&verbs));
+            run_now(scheme.flush(&recorded.verbs()));
             settle("a flush")?;
         }
     }
-    hold(verbs.inside().take_fault().is_none(), || "a false alarm".into())
+    hold(recorded.memory().take_fault().is_none(), || "a false alarm".into())
 }
 
 fn check_all<'a>(compositions: impl Iterator<Item = &'a Parts>) {

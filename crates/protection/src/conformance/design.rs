@@ -3,7 +3,7 @@
 
 use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
 use crate::design::{Covered, Over, Parts, TreeKind};
-use crate::execution::{Functional, run_now};
+use crate::execution::{Functional, Untimed, run_now};
 use crate::planted::PlantedBug;
 use crate::scheme::{Demand, Scheme};
 use crate::verbs::{Plaintext, Role, Slot, Untrusted};
@@ -35,7 +35,7 @@ impl SchemeMemory {
     }
 
     pub fn write(&self, line: LineAddr, content: &Line) -> Checked {
-        run_now(self.scheme.write(&self.functional, line, content));
+        run_now(self.scheme.write(&self.functional.verbs(), line, content));
         self.functional.take_fault().map_or(Ok(()), |fault| Err(format!("a false alarm at a write: {fault}")))
     }
 
@@ -47,7 +47,7 @@ impl SchemeMemory {
     /// Reads a line for a reader that requests this word first.
     fn read_word(&self, line: LineAddr, word: Word) -> Option<Line> {
         let demand = Demand { word, ..Demand::of(line, 0) };
-        run_now(self.scheme.read_from(&self.functional, demand, ready(()), ready(true), None::<Ready<()>>));
+        run_now(self.scheme.read_from(&self.functional.verbs(), demand, ready(()), ready(true), None::<Ready<()>>));
         let released = self.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
         let fault = self.functional.take_fault();
         assert!(released.is_none() || fault.is_none(), "something came out beside an alarm");
@@ -55,7 +55,7 @@ impl SchemeMemory {
     }
 
     fn flush(&self) {
-        run_now(self.scheme.flush(&self.functional));
+        run_now(self.scheme.flush(&self.functional.verbs()));
     }
 
     /// All slots of memory that were written, with spare bits.

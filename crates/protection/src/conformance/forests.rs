@@ -5,7 +5,7 @@ use super::design::{DATA_LINES, SchemeMemory};
 use super::paused::{Booted, PausedText};
 use super::{Checked, hold};
 use crate::design::{CacheDesign, Parts};
-use crate::execution::run_now;
+use crate::execution::{Untimed, run_now};
 use crate::planted::PlantedBug;
 use crate::tree::ForestDesign;
 use units::LineAddr;
@@ -34,16 +34,17 @@ fn folded_meanwhile(memory: &SchemeMemory, plain: &SchemeMemory, pauses: usize) 
         lines.map(|(index, line)| (*line, [(round * LINES.len() + index) as u8; 64])).collect::<Vec<_>>()
     };
     write(0).iter().try_for_each(|(line, content)| memory.write(*line, content))?;
-    let verbs = Booted { memory: &memory.functional, pauses: true };
+    let booted = Booted { memory: &memory.functional, pauses: true };
+    let verbs = booted.verbs();
     let mut folding = PausedText::new(memory.scheme.fold_forest(&verbs));
     let over = (0..pauses).any(|_| folding.ends());
     write(1).iter().try_for_each(|(line, content)| memory.write(*line, content))?;
     // The flush evicts the counters, so that only the roots reflect the new writes.
-    run_now(memory.scheme.flush(&memory.functional));
+    run_now(memory.scheme.flush(&memory.functional.verbs()));
     while !over && !folding.ends() {}
     drop(folding);
     let equal = memory.scheme.on_chip(|chip| chip.root.clone()) == plain.scheme.on_chip(|chip| chip.root.clone());
-    run_now(memory.scheme.flush(&memory.functional));
+    run_now(memory.scheme.flush(&memory.functional.verbs()));
     for (line, content) in write(1) {
         hold(memory.read(line) == Some(content), || "a fold lost what its root had heard".into())?;
     }

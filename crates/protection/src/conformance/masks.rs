@@ -4,23 +4,23 @@
 use super::design::DATA_LINES;
 use super::{Checked, hold};
 use crate::design::Parts;
-use crate::execution::{Explained, Functional, Operation, run_now};
+use crate::execution::{Functional, Operation, RecordedMemory, run_now};
 use crate::verbs::Keystream;
 use units::LineAddr;
 
 /// Checks a composition against the contract of masks.
 fn check(parts: &Parts) -> Checked {
     let scheme = parts.build(DATA_LINES, 1)?;
-    let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
+    let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
     let Some(mac) = &scheme.codec.mac else { return Ok(()) };
     let masked = mac.masks(&[]).is_some();
     for there in 0..parts.mac.lines {
-        run_now(scheme.write(&verbs, LineAddr(there), &[there as u8; 64]));
+        run_now(scheme.write(&recorded.verbs(), LineAddr(there), &[there as u8; 64]));
         let spent = |operation: &Operation| match operation {
             Operation::Spend(_, Keystream::Masks(lines)) => Some(lines.len() as u64),
             _ => None,
         };
-        let spent: Vec<u64> = verbs.take_operations().iter().filter_map(spent).collect();
+        let spent: Vec<u64> = recorded.take_operations().iter().filter_map(spent).collect();
         let expected = if masked { vec![there + 1] } else { vec![] };
         hold(spent == expected, || format!("a tag over {} lines notes masks of {spent:?}", there + 1))?;
     }

@@ -4,7 +4,7 @@
 use super::moving_boots::{booted_late, forged_before_first, never_stored, refused_to_tlbs, unused};
 use super::moving_memory::{CHUNKS, LINES, Moving, text};
 use super::{Checked, hold};
-use crate::execution::{Explained, Operation, run_now};
+use crate::execution::{Operation, RecordedMemory, run_now};
 use crate::moving::{MovingCounts, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::SLOTS;
@@ -53,7 +53,7 @@ fn read_right(memory: &Moving) -> Checked {
         }
         let found = memory.read(line);
         let known = expected.get(&line).copied().or_else(|| {
-            let mut content = memory.verbs.start_up_content(LineAddr(line))?;
+            let mut content = memory.functional.start_up_content(LineAddr(line))?;
             content[PAGE_CHUNK_LINE_BYTES..].fill(0);
             Some(content)
         });
@@ -62,7 +62,7 @@ fn read_right(memory: &Moving) -> Checked {
     let MovingCounts { fills, permutations, twice, incomplete, .. } = memory.lines.counted();
     hold(permutations > 50 && fills > 500, || format!("{permutations} permutations and {fills} fills"))?;
     hold((twice, incomplete) == (0, 0), || format!("{twice} slots crossed twice, {incomplete} epochs are not whole"))?;
-    hold(memory.verbs.ledger().reuse().is_none(), || "keystream hid two things".into())
+    hold(memory.functional.ledger().reuse().is_none(), || "keystream hid two things".into())
 }
 
 /// Lines read right while pages enter and leave a TLB, with their records.
@@ -109,18 +109,18 @@ fn stored_again(memory: &Moving) -> Checked {
 
 /// An observer of the bus sees reads of all slots of a page chunk. A slot is read at most N times, with N slots under a
 /// tag. Writes of all slots follow, in order, and then the next reads (rule 5).
-fn crossed(Moving { lines, verbs, slots_per_tag, .. }: Moving) -> Checked {
+fn crossed(Moving { lines, functional, slots_per_tag, .. }: Moving) -> Checked {
     let mut random = Random::new(4);
-    let verbs = Explained::new(verbs);
+    let recorded = RecordedMemory::new(functional);
     for _ in 0..400 {
         let line = LineAddr(random.below(LINES));
         match random.below(2) {
-            0 => run_now(lines.write(&verbs, line, &text(&mut random))),
-            _ => run_now(lines.read(&verbs, line)),
+            0 => run_now(lines.write(&recorded.verbs(), line, &text(&mut random))),
+            _ => run_now(lines.read(&recorded.verbs(), line)),
         }
     }
     let mut epochs: BTreeMap<u64, (Vec<u64>, Vec<u64>)> = BTreeMap::new();
-    for operation in verbs.take_operations() {
+    for operation in recorded.take_operations() {
         let (slot, is_read) = match operation {
             Operation::Fetch(Role::Data, slot) => (slot, true),
             Operation::Store(Role::Data, slot, _) => (slot, false),

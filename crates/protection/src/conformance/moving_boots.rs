@@ -3,7 +3,7 @@
 
 use super::moving_memory::{LINES, Moving, text};
 use super::{Checked, hold};
-use crate::execution::{Functional, run_now};
+use crate::execution::{Functional, Untimed, run_now};
 use crate::planted::PlantedBug;
 use crate::record::SLOTS;
 use crate::slot::{Kind, Untrusted};
@@ -42,7 +42,7 @@ pub fn booted_late(memory: &Moving) -> Checked {
 /// On a machine without start-up content, a line that was never stored reads as zeros after a permutation, verified.
 pub fn never_stored(slots_per_tag: usize, planted: PlantedBug) -> Checked {
     let mut memory = Moving::new(slots_per_tag, planted);
-    memory.verbs = Functional::new(memory.layout.total_lines());
+    memory.functional = Functional::new(memory.layout.total_lines());
     let first = LINES - SLOTS as u64;
     memory.write(first, &ZERO_LINE);
     memory.flush();
@@ -76,7 +76,7 @@ pub fn unused(memory: &Moving) -> Checked {
             if is_due {
                 let known = stored.get(&line).copied().or_else(|| start_up(memory, line));
                 let found = memory.read(line);
-                hold(memory.verbs.ledger().reuse().is_none(), || {
+                hold(memory.functional.ledger().reuse().is_none(), || {
                     format!("the pad of line {line} hid two texts in epoch {epoch}")
                 })?;
                 hold(found.as_ref().ok() == known.as_ref(), || {
@@ -94,12 +94,12 @@ pub fn unused(memory: &Moving) -> Checked {
         let blank = slots.iter().find(|(_, content)| content.examine() == ZERO_LINE);
         hold(blank.is_none(), || format!("a permutation of epoch {epoch} leaves a blank slot: {blank:?}"))?;
     }
-    hold(memory.verbs.ledger().reuse().is_none(), || "keystream hid two things".into())
+    hold(memory.functional.ledger().reuse().is_none(), || "keystream hid two things".into())
 }
 
 /// The content of a line at start-up, in the length of a line that moves.
 fn start_up(memory: &Moving, line: u64) -> Option<Line> {
-    let mut content = memory.verbs.start_up_content(LineAddr(line))?;
+    let mut content = memory.functional.start_up_content(LineAddr(line))?;
     content[PAGE_CHUNK_LINE_BYTES..].fill(0);
     Some(content)
 }
@@ -130,10 +130,10 @@ pub fn refused_to_tlbs(memory: &Moving) -> Checked {
     let record = memory.slots(Kind::Records, 0);
     let honest = memory.content(&record);
     memory.put(&[(record[0], Untrusted::from([1; 64]))]);
-    let is_there = run_now(memory.lines.acquire_record(&memory.verbs, LineAddr(0)));
-    let fault = memory.verbs.take_fault();
+    let is_there = run_now(memory.lines.acquire_record(&memory.functional.verbs(), LineAddr(0)));
+    let fault = memory.functional.take_fault();
     memory.put(&honest);
     hold(!is_there && fault.is_some(), || format!("a TLB gets a forged record: {fault:?}"))?;
-    let is_there = run_now(memory.lines.acquire_record(&memory.verbs, LineAddr(0)));
+    let is_there = run_now(memory.lines.acquire_record(&memory.functional.verbs(), LineAddr(0)));
     hold(is_there, || "a TLB does not get a record after a forged one".into())
 }

@@ -1,7 +1,7 @@
 //! Permuted lines in timed runs: accesses that block each other end, and all runners leave the same memory.
 
 use super::record_walks::{cryptopage_engines, cryptopage_memory};
-use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, run_now};
+use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, Untimed, run_now};
 use crate::layout::{Layout, Needs, with_records};
 use crate::mac::{TagLayout, TagLocation};
 use crate::media::Media;
@@ -88,7 +88,7 @@ impl MovingMachine {
         memory.expect_power_loss();
         let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, handling)));
         // The other lines boot at their first read.
-        lines.boot(&AtOnce::new(&memory), CHUNKS / 2);
+        lines.boot(&AtOnce::new(&memory).verbs(), CHUNKS / 2);
         MovingMachine { executor, memory, seen, lines }
     }
 }
@@ -177,12 +177,12 @@ fn leave_the_same_memory(slots_per_tag: usize) {
     let cache = || SmallCache::new(32, 3);
     let functional = Functional::booting(layout.total_lines(), SEED);
     let without_time = lines(&layout, cache(), (Release::Verified, Charged, slots_per_tag));
-    without_time.boot(&functional, CHUNKS / 2);
-    run_now(accesses(&without_time, &functional));
+    without_time.boot(&functional.verbs(), CHUNKS / 2);
+    run_now(accesses(&without_time, &functional.verbs()));
     let expected = content(&functional.media.borrow());
 
     let at_once = MovingMachine::new(cache(), (Release::Verified, Charged, slots_per_tag));
-    run_now(accesses(&at_once.lines, &AtOnce::new(&at_once.memory)));
+    run_now(accesses(&at_once.lines, &AtOnce::new(&at_once.memory).verbs()));
     assert!(content(&at_once.memory.after_power_loss().0) == expected, "at once");
 
     for time in [Charged, Free] {
@@ -209,7 +209,7 @@ fn first_reads_of_lines_under_a_shared_tag_succeed_during_reads_of_its_other_lin
             let MovingMachine { mut executor, memory, seen, lines } =
                 MovingMachine::new(SmallCache::new(64, 8), handling);
             let first = LINES - SLOTS as u64;
-            run_now(lines.acquire_record(&AtOnce::new(&memory), LineAddr(first)));
+            run_now(lines.acquire_record(&AtOnce::new(&memory).verbs(), LineAddr(first)));
             let left = Rc::new(Cell::new(READS));
             for read in 0..READS {
                 let (memory, lines, left, clock) =
@@ -236,11 +236,11 @@ fn a_permutation_writes_no_line_before_the_verdict_of_a_speculatively_released_l
         let at_once = AtOnce::new(&memory);
         // All of page chunk 0 is in the cache, so its permutation reads no slot. The record of page chunk 1 is on the
         // chip.
-        (0..SLOTS as u64).for_each(|line| run_now(lines.read(&at_once, LineAddr(line))));
+        (0..SLOTS as u64).for_each(|line| run_now(lines.read(&at_once.verbs(), LineAddr(line))));
         let forged = LineAddr(SLOTS as u64);
-        assert!(run_now(lines.acquire_record(&at_once, forged)));
-        let slot = run_now(lines.slot_of(&at_once, forged)).unwrap();
-        at_once.boot(slot, Role::Data, |_| Untrusted::from([7; 64]));
+        assert!(run_now(lines.acquire_record(&at_once.verbs(), forged)));
+        let slot = run_now(lines.slot_of(&at_once.verbs(), forged)).unwrap();
+        at_once.verbs().boot(slot, Role::Data, |_| Untrusted::from([7; 64]));
         let content = || (0..SLOTS as u64).map(|slot| memory.after_power_loss().0.read(Slot(slot))).collect::<Vec<_>>();
         let (before, over) = (content(), Rc::new(Cell::new(false)));
         let (clock, ends) = (executor.clock().clone(), over.clone());

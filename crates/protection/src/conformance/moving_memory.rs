@@ -1,7 +1,7 @@
 //! A memory with permuted lines for the checks of the kit, which can read and replace slots like an attacker.
 
 use super::{Checked, hold};
-use crate::execution::{Functional, run_now};
+use crate::execution::{Functional, Untimed, run_now};
 use crate::layout::{Layout, Needs, with_contexts, with_records};
 use crate::moving::{ContextsDesign, LockingCache, MovingLines, PageChunkLines, PermutationTime, SmallCache};
 use crate::planted::PlantedBug;
@@ -23,7 +23,7 @@ const KEYS: [Key; 3] = [Key([1; 16]), Key([2; 16]), Key([3; 16])];
 /// A memory of a few page chunks, on a machine with start-up content.
 pub struct Moving {
     pub lines: MovingLines,
-    pub verbs: Functional,
+    pub functional: Functional,
     pub layout: Layout,
     /// Slots under one tag.
     pub slots_per_tag: usize,
@@ -50,10 +50,10 @@ impl Moving {
             (release, PermutationTime::Charged),
             planted,
         );
-        let verbs = Functional::booting(layout.total_lines(), 5);
+        let functional = Functional::booting(layout.total_lines(), 5);
         // Other lines boot when they are read.
-        lines.boot(&verbs, CHUNKS / 2);
-        Moving { lines, verbs, layout, slots_per_tag }
+        lines.boot(&functional.verbs(), CHUNKS / 2);
+        Moving { lines, functional, layout, slots_per_tag }
     }
 
     pub fn new(slots_per_tag: usize, planted: PlantedBug) -> Moving {
@@ -73,9 +73,9 @@ impl Moving {
 
     /// Reads a line. Returns the released text or the reported fault.
     pub fn read(&self, line: u64) -> Result<Line, Fault> {
-        run_now(self.lines.read(&self.verbs, LineAddr(line)));
-        let released = self.verbs.take_released();
-        match (self.verbs.take_fault(), released) {
+        run_now(self.lines.read(&self.functional.verbs(), LineAddr(line)));
+        let released = self.functional.take_released();
+        match (self.functional.take_fault(), released) {
             (None, Some((_, plaintext))) => Ok(plaintext.bytes),
             (fault, _) => Err(fault.unwrap_or(Fault::Root)),
         }
@@ -83,14 +83,14 @@ impl Moving {
 
     /// Stores to a line. Returns the reported fault, if any.
     pub fn write(&self, line: u64, text: &Line) -> Option<Fault> {
-        run_now(self.lines.write(&self.verbs, LineAddr(line), text));
-        self.verbs.take_fault()
+        run_now(self.lines.write(&self.functional.verbs(), LineAddr(line), text));
+        self.functional.take_fault()
     }
 
     /// Requests the page of a line for a TLB. Returns the reported fault, if any.
     pub fn translate(&self, line: u64) -> Option<Fault> {
-        run_now(self.lines.acquire_record(&self.verbs, LineAddr(line)));
-        self.verbs.take_fault()
+        run_now(self.lines.acquire_record(&self.functional.verbs(), LineAddr(line)));
+        self.functional.take_fault()
     }
 
     /// Drops the page of a line from a TLB.
@@ -100,7 +100,7 @@ impl Moving {
 
     /// Permutes the page chunk of a line.
     pub fn permute_chunk_of(&self, line: u64) {
-        run_now(self.lines.permute_chunk_of(&self.verbs, LineAddr(line)));
+        run_now(self.lines.permute_chunk_of(&self.functional.verbs(), LineAddr(line)));
     }
 
     /// Number of records that walks have fetched.
@@ -109,8 +109,8 @@ impl Moving {
     }
 
     pub fn flush(&self) -> Option<Fault> {
-        run_now(self.lines.flush(&self.verbs));
-        self.verbs.take_fault()
+        run_now(self.lines.flush(&self.functional.verbs()));
+        self.functional.take_fault()
     }
 
     /// Flushes, fills all ways of the cache with lines of other page chunks, and drops the records from the chip.
@@ -124,7 +124,8 @@ impl Moving {
     }
 
     pub fn slot_of(&self, line: u64) -> Result<Slot, String> {
-        run_now(self.lines.slot_of(&self.verbs, LineAddr(line))).map_err(|fault| format!("no record: {fault}"))
+        run_now(self.lines.slot_of(&self.functional.verbs(), LineAddr(line)))
+            .map_err(|fault| format!("no record: {fault}"))
     }
 
     pub fn slots(&self, kind: Kind, of_chunk: u64) -> Vec<Slot> {
@@ -134,12 +135,12 @@ impl Moving {
     }
 
     pub fn content(&self, slots: &[Slot]) -> Vec<(Slot, Untrusted)> {
-        let media = self.verbs.media.borrow();
+        let media = self.functional.media.borrow();
         slots.iter().map(|slot| (*slot, media.read(*slot))).collect()
     }
 
     pub fn put(&self, content: &[(Slot, Untrusted)]) {
-        let mut media = self.verbs.media.borrow_mut();
+        let mut media = self.functional.media.borrow_mut();
         content.iter().for_each(|(slot, content)| media.store(*slot, *content));
     }
 

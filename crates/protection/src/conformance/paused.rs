@@ -4,7 +4,7 @@
 //!
 //! Verbs with pauses have no locks. A check must only interleave accesses that no lock would separate.
 
-use crate::execution::{Functional, Untimed};
+use crate::execution::{Functional, Outcomes, PauseFuture, Untimed};
 use crate::placement::DataSlot;
 use crate::verbs::{Role, Slot, Untrusted};
 use std::future::{Future, poll_fn};
@@ -45,9 +45,7 @@ impl<'a> PausedText<'a> {
 }
 
 impl Untimed for Booted<'_> {
-    type Outcomes = Functional;
-
-    fn outcomes(&self) -> &Functional {
+    fn outcomes(&self) -> &dyn Outcomes {
         self.memory
     }
 
@@ -64,11 +62,11 @@ impl Untimed for Booted<'_> {
         (at.moves() || is_blank).then(|| start_up_content(at.line()))
     }
 
-    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
+    fn change_at_boot(&self, slot: Slot, role: Role, change: &dyn Fn(Untrusted) -> Untrusted) {
         self.memory.change_at_boot(slot, role, change);
     }
 
-    fn pause(&self) -> impl Future<Output = ()> {
-        pause(self.pauses)
+    fn pause(&self) -> Option<PauseFuture<'_>> {
+        self.pauses.then(|| Box::pin(pause(true)) as PauseFuture<'_>)
     }
 }

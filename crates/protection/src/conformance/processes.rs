@@ -3,7 +3,7 @@
 
 use super::moving_memory::{CHUNKS, CONTEXTS, Moving, text};
 use super::{Checked, hold};
-use crate::execution::run_now;
+use crate::execution::{Untimed, run_now};
 use crate::moving::{
     ContextError, ContextsDesign, LockingCache, ProcessId, ProcessPageChunks, ProcessPort, SmallCache,
 };
@@ -53,7 +53,7 @@ impl SharedMemory {
     }
 
     fn switch(&self, process: u32) -> Result<(), ContextError> {
-        run_now(self.processes().switch(&self.memory.verbs, ProcessId(process), &Owners))
+        run_now(self.processes().switch(&self.memory.functional.verbs(), ProcessId(process), &Owners))
     }
 
     /// The slots of the context in an entry of memory.
@@ -166,7 +166,7 @@ fn unmapped(planted: PlantedBug) -> Checked {
     let refused = |refused: ContextError| format!("a switch is refused: {refused}");
     shared.switch(0).map_err(refused)?;
     hold(shared.memory.write(3, &text(&mut Random::new(8))).is_none(), || "line 3 is not stored".into())?;
-    let switched = run_now(shared.processes().switch(&shared.memory.verbs, ProcessId(1), &NoPages));
+    let switched = run_now(shared.processes().switch(&shared.memory.functional.verbs(), ProcessId(1), &NoPages));
     switched.map_err(refused)?;
     let locked = shared.cache.chunks_with_locks();
     hold(locked.is_empty(), || format!("a locked line stays when its context leaves: page chunks {locked:?}"))

@@ -2,7 +2,7 @@
 //! moved and changed records.
 
 use super::{Checked, LINE_BITS, flipped, hold};
-use crate::execution::{Functional, run_now};
+use crate::execution::{Functional, RecordedMemory, Untimed, run_now};
 use crate::layout::{Layout, Needs, with_records};
 use crate::planted::PlantedBug;
 use crate::record::{LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
@@ -17,7 +17,7 @@ const LIVES: usize = 4;
 
 /// A memory of records.
 pub(super) struct RecordMemory {
-    pub verbs: Functional,
+    pub functional: Functional,
     pub records: Records,
     pub layout: Layout,
     /// Present records of the page chunks that were written.
@@ -29,9 +29,9 @@ impl RecordMemory {
         let none = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(chunks * SLOTS as u64, none)?;
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
-        let verbs = Functional::new(layout.total_lines());
+        let functional = Functional::new(layout.total_lines());
         let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, planted);
-        Ok(RecordMemory { verbs, records, layout, current: BTreeMap::new() })
+        Ok(RecordMemory { functional, records, layout, current: BTreeMap::new() })
     }
 
     pub fn chunks(&self) -> u64 {
@@ -39,7 +39,7 @@ impl RecordMemory {
     }
 
     pub fn renew(&mut self, chunk: u64) -> Result<Record, String> {
-        let renewed = run_now(self.records.renew(&self.verbs, chunk, self.current.get(&chunk)));
+        let renewed = run_now(self.records.renew(&self.functional.verbs(), chunk, self.current.get(&chunk)));
         let record = renewed.map_err(|fault| format!("page chunk {chunk} is not renewed: {fault}"))?;
         self.current.insert(chunk, record.clone());
         Ok(record)
@@ -47,12 +47,12 @@ impl RecordMemory {
 
     /// Returns true if a walk refuses the record of a page chunk.
     pub fn is_refused(&self, chunk: u64) -> bool {
-        run_now(self.records.bring(&self.verbs, chunk)).is_err()
+        run_now(self.records.bring(&self.functional.verbs(), chunk)).is_err()
     }
 
     fn all_read_right(&self) -> Checked {
         (0..self.chunks()).try_for_each(|chunk| {
-            let brought = run_now(self.records.bring(&self.verbs, chunk));
+            let brought = run_now(self.records.bring(&self.functional.verbs(), chunk));
             hold(brought.as_ref() == Ok(&self.current.get(&chunk).cloned()), || {
                 format!("the record of page chunk {chunk} is not the one that was drawn last")
             })
@@ -77,12 +77,12 @@ impl RecordMemory {
     }
 
     pub fn content(&self, slots: &[Slot]) -> Vec<(Slot, Line)> {
-        let media = self.verbs.media.borrow();
+        let media = self.functional.media.borrow();
         slots.iter().map(|slot| (*slot, media.read(*slot).examine())).collect()
     }
 
     pub fn put(&self, content: &[(Slot, Line)]) {
-        let mut media = self.verbs.media.borrow_mut();
+        let mut media = self.functional.media.borrow_mut();
         content.iter().for_each(|(slot, line)| media.store(*slot, Untrusted::from(*line)));
     }
 
@@ -252,19 +252,19 @@ impl NaiveCache {
 
 #[test]
 fn rule_6_record_tree_walks_take_the_hashes_of_a_naive_merkle_cache() {
-    use crate::execution::{Explained, Operation};
+    use crate::execution::Operation;
     for (entries, in_pairs, seed) in [(0, false, 1), (2, false, 2), (7, false, 3), (16, true, 4), (64, false, 5)] {
         let walks = WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() };
-        let RecordMemory { verbs, records, layout, .. } =
+        let RecordMemory { functional, records, layout, .. } =
             RecordMemory::of_chunks(256, walks, PlantedBug::NONE).unwrap();
-        let verbs = Explained::new(verbs);
+        let recorded = RecordedMemory::new(functional);
         let mut naive = NaiveCache { entries, in_pairs, nodes: Vec::new() };
         let mut random = Random::new(seed);
         for walk in 0..500 {
             // Two thirds of the walks are to the first 16 records.
             let record = if random.below(3) > 0 { random.below(16) } else { random.below(256) };
-            assert_eq!(run_now(records.bring(&verbs, record)), Ok(None));
-            let hashes = verbs.take_operations().into_iter().filter(|done| *done == Operation::Hash).count();
+            assert_eq!(run_now(records.bring(&recorded.verbs(), record)), Ok(None));
+            let hashes = recorded.take_operations().into_iter().filter(|done| *done == Operation::Hash).count();
             assert_eq!(hashes, naive.walk(record, layout.levels().len()), "walk {walk} of {entries} entries");
         }
     }

@@ -6,7 +6,7 @@ use super::{Checked, hold};
 use crate::counter::{Age, WRITES_LEFT};
 use crate::design::{Parts, Step};
 use crate::domain::Registers;
-use crate::execution::{Explained, Functional, Operation, run_now};
+use crate::execution::{Functional, Operation, RecordedMemory, Untimed, run_now};
 use crate::media::Media;
 use crate::planted::PlantedBug;
 use crate::verbs::{Fault, Slot};
@@ -60,7 +60,7 @@ fn revived(
     let memory = SchemeMemory::new(parts, planted)?;
     memory.functional.media.replace(media);
     memory.functional.go_on_with(registers.clone());
-    run_now(memory.scheme.recover(&memory.functional, registers));
+    run_now(memory.scheme.recover(&memory.functional.verbs(), registers));
     let fault = memory.functional.take_fault();
     Ok((memory, fault))
 }
@@ -133,23 +133,23 @@ fn nodes(parts: &Parts, planted: PlantedBug, dead: &Dead) -> Checked {
 /// Recovery completes a re-encryption that stops after any operation, up to the last line of the group.
 fn renewal(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
-    let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
-    run_now(scheme.age(&verbs, LineAddr(0), Age::BeforeRenewal));
+    let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
+    run_now(scheme.age(&recorded.verbs(), LineAddr(0), Age::BeforeRenewal));
     let mut content = Content::new();
     let last = scheme.lines_per_counter_line().ok_or("there are no counters")? - 1;
     for line in (0..12).chain([last]).map(LineAddr) {
         content.insert(line, [line.0 as u8; 64]);
-        run_now(scheme.write(&verbs, line, &[line.0 as u8; 64]));
+        run_now(scheme.write(&recorded.verbs(), line, &[line.0 as u8; 64]));
     }
     for turn in 0..=2 * WRITES_LEFT {
-        verbs.take_operations();
-        let (media, registers) = (verbs.inside().media.borrow().clone(), verbs.inside().registers());
+        recorded.take_operations();
+        let (media, registers) = (recorded.memory().media.borrow().clone(), recorded.memory().registers());
         let before = content.insert(LineAddr(0), [100 + turn as u8; 64]);
-        run_now(scheme.write(&verbs, LineAddr(0), &[100 + turn as u8; 64]));
+        run_now(scheme.write(&recorded.verbs(), LineAddr(0), &[100 + turn as u8; 64]));
         if scheme.counted().renewals.groups == 0 {
             continue;
         }
-        let operations = verbs.take_operations();
+        let operations = recorded.take_operations();
         for point in 0..=operations.len() {
             let (media, registers, begun) = left(&operations[..point], (media.clone(), registers.clone()));
             let mut expected = content.clone();

@@ -3,7 +3,7 @@
 
 use super::records::RecordMemory;
 use super::{Checked, hold};
-use crate::execution::run_now;
+use crate::execution::{Untimed, run_now};
 use crate::planted::PlantedBug;
 use crate::record::{HashCheck, LEAF_LINES, LoadNode, MerkleCacheDesign, NodeName, Record, WalkDesign};
 use crate::slot::Slot;
@@ -29,7 +29,7 @@ fn memory(entries: usize, in_pairs: bool, planted: PlantedBug) -> Result<RecordM
 
 impl RecordMemory {
     fn load(&self, address: Slot, name: NodeName) -> LoadNode {
-        run_now(self.records.load_node(&self.verbs, address, name))
+        run_now(self.records.load_node(&self.functional.verbs(), address, name))
     }
 
     /// Executes LoadNode with the right address, as an honest operating system does.
@@ -38,7 +38,7 @@ impl RecordMemory {
     }
 
     fn check(&self, depth: usize) -> Result<HashCheck<Record>, Fault> {
-        run_now(self.records.hash_check(&self.verbs, depth))
+        run_now(self.records.hash_check(&self.functional.verbs(), depth))
     }
 
     fn path(&self, chunk: u64) -> impl Iterator<Item = NodeName> {
@@ -85,7 +85,7 @@ pub fn check(planted: PlantedBug) -> Checked {
 /// An honest operating system obtains each record, with permutations in between.
 fn honest(memory: &mut RecordMemory) -> Checked {
     for chunk in (0..CHUNKS).chain([3, 3, 2, 9]) {
-        let brought = run_now(memory.records.load_page_info(&memory.verbs, chunk));
+        let brought = run_now(memory.records.load_page_info(&memory.functional.verbs(), chunk));
         hold(brought.as_ref().is_ok_and(|record| memory.is_current(chunk, record)), || {
             format!("an honest operating system gets {:?} for page chunk {chunk}", brought.as_ref().err())
         })?;
@@ -339,7 +339,7 @@ fn rule_7_a_record_walk_executes_one_instruction_pair_per_depth_below_an_on_chip
             .unwrap();
     let executed = |chunk: u64| {
         let (loads, checks) = memory.records.executed();
-        run_now(memory.records.load_page_info(&memory.verbs, chunk)).unwrap();
+        run_now(memory.records.load_page_info(&memory.functional.verbs(), chunk)).unwrap();
         let (loads_after, checks_after) = memory.records.executed();
         (loads_after - loads, checks_after - checks)
     };

@@ -5,7 +5,7 @@
 use super::moving_in_time::{ReleasedLines, layout};
 use super::record_walks::{cryptopage_engines, cryptopage_memory};
 use super::{Checked, hold};
-use crate::execution::{AtOnce, Engine, Timed, TimedMemory, run_now};
+use crate::execution::{AtOnce, Engine, Timed, TimedMemory, Untimed, run_now};
 use crate::moving::{MovingLines, PageChunkLines, PermutationTime, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::{MerkleCacheDesign, Records, SLOTS, WalkDesign};
@@ -54,7 +54,9 @@ impl TlbMachine {
         let machine = TlbMachine { executor, memory: Rc::new(memory), seen, lines: Rc::new(lines) };
         // The records of the page chunks are in memory, and not on the chip.
         for chunk in 0..2 {
-            run_now(machine.lines.permute_chunk_of(&AtOnce::new(&machine.memory), LineAddr(chunk * SLOTS as u64)));
+            run_now(
+                machine.lines.permute_chunk_of(&AtOnce::new(&machine.memory).verbs(), LineAddr(chunk * SLOTS as u64)),
+            );
         }
         machine.lines.forget_records();
         machine

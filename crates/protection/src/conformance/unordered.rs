@@ -5,7 +5,7 @@ use crate::design::{
     BitmapTrust, CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, SpeculationDesign,
     TreeKind,
 };
-use crate::execution::{Functional, run_now};
+use crate::execution::{Functional, Untimed, run_now};
 use crate::ownership::Ownership;
 use crate::persistence::Persistence;
 use crate::scheme::Release;
@@ -48,13 +48,13 @@ fn a_re_ordered_line_whose_bitmap_fetch_fails_is_refused_and_releases_no_word() 
         let (line, other) = (LineAddr(5), LineAddr(5 + bitmaps::LINES_PER_LINE));
         let content: Line = std::array::from_fn(|byte| (byte / WORD_BYTES * LINE_BYTES) as u8);
         let read = |line| {
-            run_now(scheme.read(&memory, line));
+            run_now(scheme.read(&memory.verbs(), line));
             let first = memory.take_released_first().map(|(line, ..)| line);
             let released = memory.take_released().or_else(|| memory.take_refused()).map(|(line, _)| line);
             (first, released, memory.take_fault())
         };
         for each in [line, other] {
-            run_now(scheme.write(&memory, each, &content));
+            run_now(scheme.write(&memory.verbs(), each, &content));
             assert_eq!(read(each), (None, Some(each), None), "{release:?}, {bitmap:?}");
         }
         // The chip refused the memory after a loss of power, and fetches no more metadata. Only the bitmap is missing.

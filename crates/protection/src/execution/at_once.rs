@@ -5,11 +5,10 @@
 //! stopped. Every verb completes at once and is not counted; the timed memory must be idle.
 
 use crate::domain::RegisterUpdate;
-use crate::execution::{Outcomes, TimedMemory, Untimed, Watch};
+use crate::execution::{Outcomes, TimedMemory, Untimed};
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
 use std::cell::Cell;
-use std::future::{Future, ready};
 use std::rc::Rc;
 use units::{Line, LineAddr, Words};
 
@@ -31,12 +30,8 @@ impl AtOnce {
     }
 }
 
-impl Watch for AtOnce {}
-
 impl Untimed for AtOnce {
-    type Outcomes = AtOnce;
-
-    fn outcomes(&self) -> &AtOnce {
+    fn outcomes(&self) -> &dyn Outcomes {
         self
     }
 
@@ -56,12 +51,8 @@ impl Untimed for AtOnce {
         self.memory.start_up(at)
     }
 
-    fn change_at_boot(&self, slot: Slot, _: Role, change: impl Fn(Untrusted) -> Untrusted) {
+    fn change_at_boot(&self, slot: Slot, _: Role, change: &dyn Fn(Untrusted) -> Untrusted) {
         self.memory.durable.boot(self.memory.media(), slot, change);
-    }
-
-    fn pause(&self) -> impl Future<Output = ()> {
-        ready(())
     }
 }
 
@@ -87,7 +78,7 @@ impl Outcomes for AtOnce {
         self.memory.receiver().fault(fault);
     }
 
-    fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn note(&self, slot: Slot, keystream: &mut dyn FnMut() -> Option<Keystream>) {
         self.memory.durable.note(slot, keystream);
     }
 }

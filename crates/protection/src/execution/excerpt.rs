@@ -1,7 +1,7 @@
 //! An excerpt of a run: all spans that overlap a window of simulated time, and the trips of lines to which these spans
 //! belong.
 //!
-//! Readers and writers of an excerpted run use [`Explained`] verbs. Those of any other run use plain verbs, so that a
+//! Readers and writers of an excerpted run use [`ExcerptVerbs`]. Those of any other run use plain verbs, so that a
 //! run without an excerpt is not slowed down. A span outside the window is dropped before its name is formatted.
 
 use crate::execution::Timed;
@@ -139,8 +139,8 @@ impl Excerpt {
     }
 }
 
-/// Clips of one reader's or writer's work.
-pub struct Clipper {
+/// Filter that keeps the clips of one reader's or writer's work.
+struct Clipper {
     excerpt: Rc<Excerpt>,
     /// Trip that the work is part of.
     trip: Cell<u64>,
@@ -150,24 +150,43 @@ pub struct Clipper {
 
 impl Clipper {
     /// Returns a clipper that keeps the work that overlaps the window of `excerpt`.
-    pub fn new(excerpt: &Rc<Excerpt>) -> Clipper {
+    fn new(excerpt: &Rc<Excerpt>) -> Clipper {
         let (trip, line, began) = (Cell::new(0), Cell::new(LineAddr(0)), Cell::new(Time::ZERO));
         Clipper { excerpt: excerpt.clone(), trip, line, began }
     }
 }
 
 impl Keep for Clipper {
-    fn operation(&self, _: impl FnOnce() -> Operation) {}
+    fn operation(&self, _: &dyn Fn() -> Operation) {}
 
-    fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> UnitSpan) {
+    fn span(&self, start: Time, end: Time, piece: &dyn Fn() -> UnitSpan) {
         if meet(&(start..end), &self.excerpt.window) {
             self.excerpt.clips.borrow_mut().push(Clip { trip: self.trip.get(), line: self.line.get(), piece: piece() });
         }
     }
 }
 
-/// Verbs of a reader or a writer, which may note the line that the work is for.
-pub trait Attended: Verbs {
+/// Verbs of a reader or a writer of an excerpted run.
+pub struct ExcerptVerbs {
+    verbs: Explained<Timed>,
+    clipper: Rc<Clipper>,
+}
+
+impl ExcerptVerbs {
+    /// Returns verbs that keep the work that overlaps the window of `excerpt`.
+    pub fn new(verbs: Timed, excerpt: &Rc<Excerpt>) -> ExcerptVerbs {
+        let clipper = Rc::new(Clipper::new(excerpt));
+        ExcerptVerbs { verbs: Explained::new(verbs, clipper.clone()), clipper }
+    }
+}
+
+/// A reader or a writer with its verbs, which may note the line that the work is for.
+pub trait Attended {
+    /// Verbs that do the work.
+    type Verbs: Verbs;
+
+    /// Returns the verbs that do the work.
+    fn verbs(&self) -> &Self::Verbs;
     /// The following work is for this core's request.
     fn reads(&self, core: usize, line: LineAddr);
     /// The following work is for a line that is written back.
@@ -177,6 +196,12 @@ pub trait Attended: Verbs {
 }
 
 impl Attended for Timed {
+    type Verbs = Timed;
+
+    fn verbs(&self) -> &Timed {
+        self
+    }
+
     fn reads(&self, _: usize, _: LineAddr) {}
 
     fn writes(&self, _: LineAddr) {}
@@ -184,24 +209,30 @@ impl Attended for Timed {
     fn written(&self) {}
 }
 
-impl<V: Verbs + Watch> Attended for Explained<V, Clipper> {
+impl Attended for ExcerptVerbs {
+    type Verbs = Explained<Timed>;
+
+    fn verbs(&self) -> &Explained<Timed> {
+        &self.verbs
+    }
+
     fn reads(&self, core: usize, line: LineAddr) {
-        let kept = self.kept();
+        let kept = &self.clipper;
         let requested = kept.excerpt.requested.borrow();
         kept.trip.set(requested.get(&(core, line)).map_or(0, |trip| trip.number));
         kept.line.set(line);
     }
 
     fn writes(&self, line: LineAddr) {
-        let Clipper { excerpt, trip, line: of, began } = self.kept();
+        let Clipper { excerpt, trip, line: of, began } = &*self.clipper;
         trip.set(excerpt.next());
         of.set(line);
-        began.set(self.inside().now());
+        began.set(self.verbs.inside().now());
     }
 
     fn written(&self) {
-        let Clipper { excerpt, trip, line, began } = self.kept();
-        let (start, end) = (began.get(), self.inside().now());
+        let Clipper { excerpt, trip, line, began } = &*self.clipper;
+        let (start, end) = (began.get(), self.verbs.inside().now());
         let (number, line, stops) = (trip.get(), line.get(), Stops::default());
         excerpt.add(Trip { number, line, core: None, start, end, stops });
     }
@@ -228,9 +259,9 @@ mod tests {
             waited_for: None,
             outcome: None,
         };
-        Clipper::new(&excerpt).span(at(start), at(end), || UnitSpan {
+        Clipper::new(&excerpt).span(at(start), at(end), &|| UnitSpan {
             unit: Unit::Mac,
-            span,
+            span: span.clone(),
             began: at(start),
             delayed: Duration::ZERO,
             data: None,

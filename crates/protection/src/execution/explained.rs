@@ -18,55 +18,30 @@ use crypto::BlockCipher;
 use sim::lock::Mode;
 use sim::span::{Cause, Span, Verb};
 use std::future::Future;
+use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Time, WORD_BYTES, Words};
 
-/// A runner that records its work.
-pub struct Explained<V, K = Everything> {
+/// Verbs that record their work. The filter is a trait object, so that all filters share one compiled text per runner.
+pub struct Explained<V> {
     inside: V,
-    kept: K,
+    kept: Rc<dyn Keep>,
 }
 
 impl<V: Verbs + Watch> Explained<V> {
-    /// Wraps a runner, and keeps everything.
-    pub fn new(inside: V) -> Explained<V> {
-        Explained::keeping(inside, Everything::default())
-    }
-
-    /// Returns and clears all operations so far, in the order of their requests.
-    pub fn take_operations(&self) -> Vec<Operation> {
-        self.kept.take_operations()
-    }
-
-    /// Number of operations since they were last taken.
-    pub fn operations(&self) -> usize {
-        self.kept.operations()
-    }
-
-    /// Returns and clears the timeline so far, in the order in which spans ended.
-    pub fn take_spans(&self) -> Vec<Span> {
-        self.kept.take_spans()
-    }
-
-    /// Adds a piece of work by another component to the timeline.
-    pub fn add(&self, verb: Verb, what: String, start: Time, end: Time) {
-        self.kept.add(Span { verb, what, start, end, waited_for: None, outcome: None });
-    }
-}
-
-impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
-    /// Wraps a runner, and keeps the records that `kept` selects.
-    pub fn keeping(inside: V, kept: K) -> Explained<V, K> {
+    /// Wraps a runner's verbs, and keeps the records that `kept` selects.
+    pub fn new(inside: V, kept: Rc<dyn Keep>) -> Explained<V> {
         Explained { inside, kept }
     }
 
-    /// Returns the wrapped runner.
-    pub fn inside(&self) -> &V {
-        &self.inside
+    /// Wraps a runner's verbs, and keeps everything in the returned record.
+    pub fn recording(inside: V) -> (Explained<V>, Rc<Everything>) {
+        let records = Rc::new(Everything::default());
+        (Explained::new(inside, records.clone()), records)
     }
 
-    /// Returns the filter with its records.
-    pub fn kept(&self) -> &K {
-        &self.kept
+    /// Returns the wrapped verbs.
+    pub fn inside(&self) -> &V {
+        &self.inside
     }
 
     /// Keeps a span from the call of the work until the work is awaited and done.
@@ -92,20 +67,20 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
         let end = done.unwrap_or_else(|| self.inside.now());
         // A reader may have continued with the first word while the other words were on their way.
         let last = data.map_or(end, |data| data.max(end));
-        self.kept.span(start, last, || {
+        self.kept.span(start, last, &|| {
             let span = Span { verb, what: what(), start, end, waited_for, outcome };
             UnitSpan { unit, span, began: start + waited, delayed, data }
         });
         output
     }
 
-    fn note(&self, operation: impl FnOnce() -> Operation) {
-        self.kept.operation(operation);
+    fn note(&self, operation: impl Fn() -> Operation) {
+        self.kept.operation(&operation);
     }
 
     /// Keeps work with a known end, or work that takes no time.
     fn known(&self, (verb, unit): (Verb, Unit), what: impl Fn() -> String, (start, end): (Time, Time)) {
-        self.kept.span(start, end, || {
+        self.kept.span(start, end, &|| {
             let span = Span { verb, what: what(), start, end, waited_for: None, outcome: None };
             UnitSpan { unit, span, began: start, delayed: Duration::ZERO, data: None }
         });
@@ -117,7 +92,7 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
     }
 }
 
-impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
+impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving> {
         self.note(|| Operation::Fetch(role, slot));
         self.record((Verb::Fetch, Unit::Memory(slot)), move || role.to_string(), self.inside.fetch(slot, role, wanted))
@@ -128,7 +103,7 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
         self.inside.await_words(beats, words).await;
         let (end, _) = (self.inside.now(), self.inside.account());
         if end > start {
-            self.kept.span(start, end, || {
+            self.kept.span(start, end, &|| {
                 let what = format!("data {}", in_bytes(words));
                 let span = Span { verb: Verb::Fetch, what, start, end, waited_for: None, outcome: None };
                 UnitSpan { unit: Unit::Wait, span, began: start, delayed: Duration::ZERO, data: None }
@@ -180,7 +155,7 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
     }
 }
 
-impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
+impl<V: Verbs + Watch> EngineVerbs for Explained<V> {
     fn decode(&self) -> Known {
         self.note(|| Operation::Decode);
         let (start, known) = (self.inside.now(), self.inside.decode());
@@ -282,7 +257,7 @@ fn in_words(blocks: Blocks) -> String {
     }
 }
 
-impl<V: Verbs + Watch, K: Keep> TransitVerbs for Explained<V, K> {
+impl<V: Verbs + Watch> TransitVerbs for Explained<V> {
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
         self.note(|| Operation::LookUp(cache));
         self.record((Verb::LookUp, Unit::Cache(cache)), move || cache.to_string(), self.inside.look_up(cache))
@@ -315,19 +290,18 @@ impl<V: Verbs + Watch, K: Keep> TransitVerbs for Explained<V, K> {
     }
 }
 
-impl<V: Verbs + Watch, K: Keep> LockVerbs for Explained<V, K> {
+impl<V: Verbs + Watch> LockVerbs for Explained<V> {
     type Guard<'a>
         = V::Guard<'a>
     where
-        V: 'a,
-        K: 'a;
+        V: 'a;
 
     async fn lock(&self, name: LockName, mode: Mode) -> V::Guard<'_> {
         let start = self.inside.now();
         let guard = self.inside.lock(name, mode).await;
         let end = self.inside.now();
         if end > start {
-            self.kept.span(start, end, || {
+            self.kept.span(start, end, &|| {
                 let (what, waited_for) = (name.to_string(), Some(Cause::Lock));
                 let span = Span { verb: Verb::Lock, what, start, end, waited_for, outcome: None };
                 UnitSpan { unit: Unit::Wait, span, began: start, delayed: Duration::ZERO, data: None }
@@ -348,7 +322,7 @@ fn in_bytes(words: Words) -> String {
     }
 }
 
-impl<V: Verbs + Watch, K: Keep> ExitVerbs for Explained<V, K> {
+impl<V: Verbs + Watch> ExitVerbs for Explained<V> {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
         self.note(|| Operation::ReleaseFirst(line, plaintext, words));
         let verdict = if plaintext.verified { "verified" } else { "unverified" };

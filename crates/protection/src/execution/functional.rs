@@ -3,13 +3,13 @@
 
 use crate::domain::{RegisterUpdate, Registers};
 use crate::execution::start_up::StartUp;
-use crate::execution::{Outcomes, Untimed, Watch};
+use crate::execution::{Outcomes, Untimed};
 use crate::ledger::Ledger;
 use crate::media::Media;
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
 use std::cell::{Cell, RefCell};
-use std::future::{Future, ready};
+use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use units::{Line, LineAddr, Words};
@@ -17,7 +17,7 @@ use units::{Line, LineAddr, Words};
 /// Executes the code of a scheme with verbs that all complete at once.
 ///
 /// # Panics
-/// If the code waits: then its verbs were not the verbs of [`Functional`].
+/// If the code waits: then its verbs were not those of a runner without time.
 pub fn run_now<T>(text: impl Future<Output = T>) -> T {
     match pin!(text).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -75,7 +75,7 @@ impl Functional {
     /// Changes a memory cell as if booting had written this content. `cell` is the cell that an access to the slot
     /// reaches: the slot's own cell, unless an attack on the bus redirects the access. In either case, the slot's line
     /// counts as put into memory.
-    pub fn boot_cell(&self, cell: Slot, (slot, role): (Slot, Role), change: impl Fn(Untrusted) -> Untrusted) {
+    pub fn boot_cell(&self, cell: Slot, (slot, role): (Slot, Role), change: &dyn Fn(Untrusted) -> Untrusted) {
         let mut media = self.media.borrow_mut();
         let booted = change(media.read(cell));
         self.note_write(slot, role, &booted);
@@ -124,12 +124,8 @@ impl Functional {
     }
 }
 
-impl Watch for Functional {}
-
 impl Untimed for Functional {
-    type Outcomes = Functional;
-
-    fn outcomes(&self) -> &Functional {
+    fn outcomes(&self) -> &dyn Outcomes {
         self
     }
 
@@ -148,12 +144,8 @@ impl Untimed for Functional {
         (at.moves() || start_up.awaits(at.slot())).then(|| start_up.content(at.line()))
     }
 
-    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
+    fn change_at_boot(&self, slot: Slot, role: Role, change: &dyn Fn(Untrusted) -> Untrusted) {
         self.boot_cell(slot, (slot, role), change);
-    }
-
-    fn pause(&self) -> impl Future<Output = ()> {
-        ready(())
     }
 }
 
@@ -181,7 +173,7 @@ impl Outcomes for Functional {
         self.fault.set(Some(fault));
     }
 
-    fn note(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn note(&self, _: Slot, keystream: &mut dyn FnMut() -> Option<Keystream>) {
         keystream().into_iter().for_each(|keystream| self.ledger.borrow_mut().note(keystream));
     }
 }

@@ -3,7 +3,7 @@
 use crate::execution::operation::Operation;
 use crate::verbs::{AesUnits, Cache, Leg, Slot};
 use crypto::BlockCipher;
-use sim::span::Span;
+use sim::span::{Span, Verb};
 use std::cell::RefCell;
 use units::{Duration, Time};
 
@@ -47,12 +47,12 @@ pub struct UnitSpan {
     pub data: Option<Time>,
 }
 
-/// Filter that keeps operations and spans.
+/// Filter that keeps operations and spans. A filter that drops a record does not call the function that builds it.
 pub trait Keep {
     /// Receives an operation that was done.
-    fn operation(&self, operation: impl FnOnce() -> Operation);
+    fn operation(&self, operation: &dyn Fn() -> Operation);
     /// Receives a piece of work that lasted from `start` to `end`.
-    fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> UnitSpan);
+    fn span(&self, start: Time, end: Time, piece: &dyn Fn() -> UnitSpan);
 }
 
 /// Keeps all operations and all spans.
@@ -63,29 +63,34 @@ pub struct Everything {
 }
 
 impl Everything {
-    pub(super) fn take_operations(&self) -> Vec<Operation> {
+    /// Returns and clears all operations so far, in the order of their requests.
+    pub fn take_operations(&self) -> Vec<Operation> {
         self.operations.take()
     }
 
-    pub(super) fn operations(&self) -> usize {
+    /// Number of operations since they were last taken.
+    pub fn operations(&self) -> usize {
         self.operations.borrow().len()
     }
 
-    pub(super) fn take_spans(&self) -> Vec<Span> {
+    /// Returns and clears the timeline so far, in the order in which spans ended.
+    pub fn take_spans(&self) -> Vec<Span> {
         self.spans.take()
     }
 
-    pub(super) fn add(&self, span: Span) {
+    /// Adds a piece of work by another component to the timeline.
+    pub fn add(&self, verb: Verb, what: String, start: Time, end: Time) {
+        let span = Span { verb, what, start, end, waited_for: None, outcome: None };
         self.spans.borrow_mut().push(span);
     }
 }
 
 impl Keep for Everything {
-    fn operation(&self, operation: impl FnOnce() -> Operation) {
+    fn operation(&self, operation: &dyn Fn() -> Operation) {
         self.operations.borrow_mut().push(operation());
     }
 
-    fn span(&self, _: Time, _: Time, piece: impl FnOnce() -> UnitSpan) {
-        self.add(piece().span);
+    fn span(&self, _: Time, _: Time, piece: &dyn Fn() -> UnitSpan) {
+        self.spans.borrow_mut().push(piece().span);
     }
 }

@@ -1,5 +1,6 @@
 //! Information about a runner for explained runs.
 
+use crate::untimed::UntimedVerbs;
 use sim::span::Cause;
 use units::{Duration, Time};
 
@@ -32,3 +33,5 @@ pub trait Watch {
         VerbReport::default()
     }
 }
+
+impl Watch for UntimedVerbs<'_> {}

@@ -8,7 +8,6 @@ use crate::untimed::{Outcomes, Untimed};
 use crate::verbs::{Fault, Keystream, Plaintext, Verbs};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
-use std::future::{Future, ready};
 use strum::VariantArray;
 use units::{Line, LineAddr, Words};
 
@@ -27,9 +26,7 @@ pub enum PermutationTime {
 pub(super) struct Free<'a, V>(pub &'a V);
 
 impl<V: Verbs> Untimed for Free<'_, V> {
-    type Outcomes = Self;
-
-    fn outcomes(&self) -> &Self {
+    fn outcomes(&self) -> &dyn Outcomes {
         self
     }
 
@@ -50,12 +47,8 @@ impl<V: Verbs> Untimed for Free<'_, V> {
         self.0.start_up(at)
     }
 
-    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
+    fn change_at_boot(&self, slot: Slot, role: Role, change: &dyn Fn(Untrusted) -> Untrusted) {
         self.0.boot(slot, role, change);
-    }
-
-    fn pause(&self) -> impl Future<Output = ()> {
-        ready(())
     }
 }
 
@@ -80,7 +73,7 @@ impl<V: Verbs> Outcomes for Free<'_, V> {
         self.0.fault(fault);
     }
 
-    fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn note(&self, slot: Slot, keystream: &mut dyn FnMut() -> Option<Keystream>) {
         self.0.spend(slot, keystream);
     }
 }

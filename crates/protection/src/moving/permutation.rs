@@ -19,6 +19,7 @@ use crate::placement::DataSlot;
 use crate::planted::PageChunkBug;
 use crate::record::{Record, SLOTS};
 use crate::slot::Slot;
+use crate::untimed::Untimed;
 use crate::verbs::{Fault, LockName, Verbs};
 use arrayvec::ArrayVec;
 use sim::join_all;
@@ -76,7 +77,7 @@ impl MovingLines {
                 if !all_good {
                     return Err(Fault::Tainted(line_at(chunk, 0)));
                 }
-                Permutation { lines: self, verbs: &Free(verbs), chunk }.carry_out().await
+                Permutation { lines: self, verbs: &Free(verbs).verbs(), chunk }.carry_out().await
             }
         }
     }

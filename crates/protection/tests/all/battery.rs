@@ -14,7 +14,7 @@ const TAMPERED: u64 = 5;
 const OTHER: u64 = 900;
 
 fn drain_on_battery(machine: &Powered) -> Option<Fault> {
-    run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.verbs));
+    run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.recorded.verbs()));
     machine.memory().take_fault()
 }
 
@@ -26,7 +26,7 @@ fn with_a_tampered_counter(order: Order, planted: PlantedBug) -> (Powered, impl 
         machine.accept(line, 1);
         machine.drain(line);
     }
-    run_now(machine.scheme.flush(&machine.verbs));
+    run_now(machine.scheme.flush(&machine.recorded.verbs()));
     let counters = machine.scheme.counter_slot(LineAddr(TAMPERED)).unwrap();
     let honest = machine.memory().media.borrow().read(counters);
     machine.memory().media.borrow_mut().write(counters, &[0x5a; 64]);
@@ -122,9 +122,9 @@ fn the_battery_of_a_chip_halted_by_a_fault_drains_the_lines_that_verify() {
         machine.memory().media.borrow_mut().write(Slot(4), &[7; 64]);
         machine.accept(OTHER, 77);
         let buffer = PersistBufferHandle::of(&machine.scheme);
-        run_now(buffer.accept(&machine.verbs, LineAddr(TAMPERED), &[200; 64]));
+        run_now(buffer.accept(&machine.recorded.verbs(), LineAddr(TAMPERED), &[200; 64]));
         let at_once = machine.memory().take_fault();
-        run_now(buffer.drain(&machine.verbs, LineAddr(TAMPERED)));
+        run_now(buffer.drain(&machine.recorded.verbs(), LineAddr(TAMPERED)));
         let fault = at_once.or(machine.memory().take_fault());
         assert_eq!(fault, Some(Fault::Tag(LineAddr(4))), "{:?}", parts.persistence);
         machine.memory().take_fault();

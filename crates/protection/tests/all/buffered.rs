@@ -4,7 +4,7 @@
 use crate::durable::durable;
 use casemate_protection::design::{CipherChoice, Order, Parts, Persistence, Step, TreeKind};
 use casemate_protection::domain::Registers;
-use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::execution::{Functional, Operation, RecordedMemory, run_now};
 use casemate_protection::planted::PlantedBug;
 use casemate_protection::scheme::{PersistBufferHandle, Scheme};
 use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
@@ -27,7 +27,7 @@ pub struct Powered {
     parts: Parts,
     planted: PlantedBug,
     pub scheme: Scheme,
-    pub verbs: Explained<Functional>,
+    pub recorded: RecordedMemory,
 }
 
 impl Powered {
@@ -38,12 +38,12 @@ impl Powered {
     /// A machine with a planted bug.
     pub fn with(parts: &Parts, planted: PlantedBug) -> Powered {
         let scheme = parts.build_with(LINES, 1, planted).unwrap();
-        let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
-        Powered { parts: parts.clone(), planted, scheme, verbs }
+        let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
+        Powered { parts: parts.clone(), planted, scheme, recorded }
     }
 
     pub fn memory(&self) -> &Functional {
-        self.verbs.inside()
+        self.recorded.memory()
     }
 
     fn fault(&self) -> Option<Fault> {
@@ -51,17 +51,17 @@ impl Powered {
     }
 
     pub fn accept(&self, line: u64, content: u8) {
-        run_now(PersistBufferHandle::of(&self.scheme).accept(&self.verbs, LineAddr(line), &[content; 64]));
+        run_now(PersistBufferHandle::of(&self.scheme).accept(&self.recorded.verbs(), LineAddr(line), &[content; 64]));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
     }
 
     pub fn drain(&self, line: u64) {
-        run_now(PersistBufferHandle::of(&self.scheme).drain(&self.verbs, LineAddr(line)));
+        run_now(PersistBufferHandle::of(&self.scheme).drain(&self.recorded.verbs(), LineAddr(line)));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
     }
 
     pub fn read(&self, line: u64) -> Result<Line, Fault> {
-        run_now(self.scheme.read(&self.verbs, LineAddr(line)));
+        run_now(self.scheme.read(&self.recorded.verbs(), LineAddr(line)));
         self.fault().map_or_else(|| Ok(self.memory().take_released().unwrap().1.bytes), Err)
     }
 
@@ -72,7 +72,7 @@ impl Powered {
 
     /// Drains on battery, and returns a new chip over the memory that is left, with the fault that recovery reports.
     pub fn after_a_loss(&self) -> (Powered, Option<Fault>) {
-        run_now(PersistBufferHandle::of(&self.scheme).drain_on_battery(&self.verbs));
+        run_now(PersistBufferHandle::of(&self.scheme).drain_on_battery(&self.recorded.verbs()));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
         self.revived(&self.image(), &self.memory().registers())
     }
@@ -82,13 +82,13 @@ impl Powered {
         image.iter().for_each(|(slot, content)| again.memory().media.borrow_mut().store(*slot, *content));
         again.memory().carry(self.memory().ledger().clone());
         again.memory().go_on_with(registers.clone());
-        run_now(again.scheme.recover(&again.verbs, registers));
+        run_now(again.scheme.recover(&again.recorded.verbs(), registers));
         let fault = again.fault();
         (again, fault)
     }
 
     fn count(&self, is: impl Fn(&Operation) -> bool) -> usize {
-        self.verbs.take_operations().iter().filter(|operation| is(operation)).count()
+        self.recorded.take_operations().iter().filter(|operation| is(operation)).count()
     }
 }
 
@@ -151,13 +151,13 @@ fn early_steps_are_performed_by_the_store_and_late_steps_by_the_drain() {
         machine.accept(3, 1);
         machine.drain(3);
         let of = |line: u64, drains: bool| {
-            machine.verbs.take_operations();
+            machine.recorded.take_operations();
             if drains {
                 machine.drain(line)
             } else {
                 machine.accept(line, 9)
             }
-            let operations = machine.verbs.take_operations();
+            let operations = machine.recorded.take_operations();
             let count = |is: &dyn Fn(&Operation) -> bool| operations.iter().filter(|done| is(done)).count();
             let pads = count(&|done| matches!(done, Operation::Pad(..)));
             let (hashes, macs) = (count(&|done| *done == Operation::Hash), count(&|done| *done == Operation::Mac));
@@ -226,7 +226,7 @@ fn a_store_in_the_persist_buffer_writes_no_data_line_to_memory_before_its_drain(
         let stored =
             |done: &Operation| matches!(done, Operation::Store(Role::Data, ..) | Operation::Persist(Role::Data, ..));
         assert_eq!(machine.count(stored), 0, "{:?}", parts.persistence);
-        run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.verbs));
+        run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.recorded.verbs()));
         assert_eq!(machine.count(stored), 9, "{:?}", parts.persistence);
     }
 }
@@ -268,15 +268,15 @@ fn a_persist_buffer_accepts_no_store_after_a_failed_recovery() {
         let machine = Powered::on(&parts);
         machine.accept(5, 1);
         let (after, refused) = {
-            run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.verbs));
+            run_now(PersistBufferHandle::of(&machine.scheme).drain_on_battery(&machine.recorded.verbs()));
             machine.revived(&[], &machine.memory().registers())
         };
         assert_eq!(refused, Some(Fault::Root), "{:?}", parts.persistence);
-        run_now(PersistBufferHandle::of(&after.scheme).accept(&after.verbs, LineAddr(5), &[2; 64]));
+        run_now(PersistBufferHandle::of(&after.scheme).accept(&after.recorded.verbs(), LineAddr(5), &[2; 64]));
         assert_eq!(after.fault(), Some(Fault::Root), "{:?}", parts.persistence);
         assert!(PersistBufferHandle::of(&after.scheme).lines().is_empty(), "{:?}", parts.persistence);
         let registers = after.memory().registers();
-        run_now(PersistBufferHandle::of(&after.scheme).drain_on_battery(&after.verbs));
+        run_now(PersistBufferHandle::of(&after.scheme).drain_on_battery(&after.recorded.verbs()));
         assert_eq!((after.fault(), after.memory().registers()), (None, registers), "{:?}", parts.persistence);
     }
 }

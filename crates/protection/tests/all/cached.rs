@@ -6,7 +6,7 @@ use casemate_protection::design::{
     BatteryAction, CounterChoice, Order, Parts, Persistence, Point, TagLocation, TreeKind,
 };
 use casemate_protection::domain::Registers;
-use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::execution::{Functional, Operation, RecordedMemory, run_now};
 use casemate_protection::planted::PlantedBug;
 use casemate_protection::scheme::{DurableCaches, Scheme};
 use casemate_protection::tree::{ForestDesign, Update};
@@ -23,7 +23,7 @@ fn in_caches() -> Parts {
 
 struct Powered {
     scheme: Scheme,
-    verbs: Explained<Functional>,
+    recorded: RecordedMemory,
 }
 
 impl Powered {
@@ -33,8 +33,8 @@ impl Powered {
 
     fn with(parts: &Parts, planted: PlantedBug) -> Powered {
         let scheme = parts.build_with(LINES, 1, planted).unwrap();
-        let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
-        Powered { scheme, verbs }
+        let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
+        Powered { scheme, recorded }
     }
 
     /// Returns a new chip over the memory that is left, and the fault that its recovery reports.
@@ -42,22 +42,22 @@ impl Powered {
         let after = Powered::on(parts);
         image.iter().for_each(|(slot, content)| after.memory().media.borrow_mut().store(*slot, *content));
         after.memory().go_on_with(registers.clone());
-        run_now(after.scheme.recover(&after.verbs, registers));
+        run_now(after.scheme.recover(&after.recorded.verbs(), registers));
         let fault = after.memory().take_fault();
         (after, fault)
     }
 
     fn memory(&self) -> &Functional {
-        self.verbs.inside()
+        self.recorded.memory()
     }
 
     fn write(&self, line: u64, content: u8) {
-        run_now(self.scheme.write(&self.verbs, LineAddr(line), &[content; 64]));
+        run_now(self.scheme.write(&self.recorded.verbs(), LineAddr(line), &[content; 64]));
         assert_eq!(self.memory().take_fault(), None);
     }
 
     fn read(&self, line: u64) -> Result<Line, Fault> {
-        run_now(self.scheme.read(&self.verbs, LineAddr(line)));
+        run_now(self.scheme.read(&self.recorded.verbs(), LineAddr(line)));
         let fault = self.memory().take_fault();
         fault.map_or_else(|| Ok(self.memory().take_released().unwrap().1.bytes), Err)
     }
@@ -65,7 +65,7 @@ impl Powered {
     /// Drains on battery: power fails while these lines are dirty in caches.
     fn loses_power(&self, dirty: &[(u64, u8)]) {
         let dirty = dirty.iter().map(|(line, content)| (LineAddr(*line), [*content; 64])).collect();
-        run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.verbs, dirty));
+        run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.recorded.verbs(), dirty));
         assert_eq!(self.memory().take_fault(), None);
     }
 
@@ -133,7 +133,7 @@ fn the_memory_image_of_an_earlier_session_is_refused_after_the_first_write() {
     let mut left = vec![(machine.image(), "the blank memory")];
     for session in 0..3 {
         machine.write(3, session);
-        run_now(machine.scheme.flush(&machine.verbs));
+        run_now(machine.scheme.flush(&machine.recorded.verbs()));
         for (image, which) in &left {
             let (after, fault) = Powered::again(&parts, image, &machine.memory().registers());
             assert_eq!(fault, Some(Fault::Root), "{which}, in session {session}");
@@ -185,7 +185,7 @@ fn a_metadata_bit_flipped_only_during_a_battery_drain_makes_recovery_refuse_memo
         flipped[9] ^= 1;
         machine.memory().media.borrow_mut().write(slot, &flipped);
         let dirty = [3, 70, 300, 900].map(|line| (LineAddr(line), [2; 64])).to_vec();
-        run_now(DurableCaches::of(&machine.scheme).drain_on_battery(&machine.verbs, dirty));
+        run_now(DurableCaches::of(&machine.scheme).drain_on_battery(&machine.recorded.verbs(), dirty));
         let was_met = machine.memory().take_fault().is_some();
         met += u32::from(was_met);
         if machine.memory().media.borrow().read(slot).examine() == flipped {
@@ -211,7 +211,7 @@ fn recovery_refuses_memory_if_durable_caches_lose_power_without_a_battery() {
             machine.loses_power(&[]);
         }
         machine.write(3, 2);
-        run_now(machine.scheme.flush(&machine.verbs));
+        run_now(machine.scheme.flush(&machine.recorded.verbs()));
         let (after, fault) = Powered::again(&parts, &machine.image(), &machine.memory().registers());
         assert_eq!(fault, Some(Fault::Root), "lasted once: {lasted_once}");
         assert!(after.read(3).is_err(), "lasted once: {lasted_once}");
@@ -273,10 +273,10 @@ fn accepts_the_right_memory_after_a_refusal(planted: PlantedBug) -> bool {
     let (image, registers) = (machine.image(), machine.memory().registers());
     let refused = Powered::with(&parts, planted);
     refused.memory().go_on_with(registers.clone());
-    run_now(refused.scheme.recover(&refused.verbs, &registers));
+    run_now(refused.scheme.recover(&refused.recorded.verbs(), &registers));
     assert_eq!(refused.memory().take_fault(), Some(Fault::Root));
     for line in [5, 900] {
-        run_now(refused.scheme.write(&refused.verbs, LineAddr(line), &[7; 64]));
+        run_now(refused.scheme.write(&refused.recorded.verbs(), LineAddr(line), &[7; 64]));
         assert!(refused.memory().take_fault().is_some(), "line {line}");
     }
     let (again, fault) = Powered::again(&parts, &image, &refused.memory().registers());
@@ -302,7 +302,7 @@ fn durable_caches_add_no_memory_operation_before_a_loss_of_power() {
     let operations = |parts: &Parts| {
         let machine = Powered::on(parts);
         (0..OVERFLOWS).for_each(|content| machine.write(5 + 100 * u64::from(content % 9), content));
-        machine.verbs.take_operations()
+        machine.recorded.take_operations()
     };
     let volatile = durable(Persistence::default());
     let durable = operations(&in_caches());
@@ -315,9 +315,9 @@ fn durable_caches_add_no_memory_operation_before_a_loss_of_power() {
 fn a_battery_drain_writes_data_then_metadata_and_saves_the_root_last() {
     let machine = Powered::on(&in_caches());
     machine.write(3, 1);
-    machine.verbs.take_operations();
+    machine.recorded.take_operations();
     machine.loses_power(&[(3, 2), (900, 2)]);
-    let done = machine.verbs.take_operations();
+    let done = machine.recorded.take_operations();
     let position = |is_it: fn(&Operation) -> bool| done.iter().rposition(is_it).unwrap();
     let data = position(|done| matches!(done, Operation::Store(Role::Data, ..)));
     let counters = position(|done| matches!(done, Operation::Store(Role::Counter, ..)));

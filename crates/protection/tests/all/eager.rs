@@ -5,7 +5,7 @@ use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Parts, Persistence, SpeculationDesign, TagLocation,
     TreeDesign, TreeKind,
 };
-use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::execution::{Functional, Operation, RecordedMemory, run_now};
 use casemate_protection::on_chip::{ChipState, Copies, Geometry, SecondLevel};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Demand, Release, Scheme};
@@ -34,7 +34,7 @@ fn parts() -> Parts {
 /// A memory, its protection, and a log of operations.
 struct Bench {
     scheme: Scheme,
-    verbs: Explained<Functional>,
+    recorded: RecordedMemory,
 }
 
 impl Bench {
@@ -44,30 +44,30 @@ impl Bench {
 
     fn of(parts: &Parts) -> Bench {
         let scheme = parts.build(1 << 14, 3).unwrap();
-        let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
-        Bench { scheme, verbs }
+        let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
+        Bench { scheme, recorded }
     }
 
     fn write(&self, line: u64, byte: u8) {
-        run_now(self.scheme.write(&self.verbs, LineAddr(line), &content(byte)));
+        run_now(self.scheme.write(&self.recorded.verbs(), LineAddr(line), &content(byte)));
     }
 
     /// Reads a line for a core. Returns the result and the operations of the read.
     fn read(&self, core: usize, line: u64) -> (Result<Line, Fault>, Vec<Operation>) {
-        self.verbs.take_operations();
-        run_now(self.scheme.read_by(&self.verbs, LineAddr(line), core));
-        let memory = self.verbs.inside();
+        self.recorded.take_operations();
+        run_now(self.scheme.read_by(&self.recorded.verbs(), LineAddr(line), core));
+        let memory = self.recorded.memory();
         let outcome = match memory.take_fault() {
             Some(fault) => Err(fault),
             None => Ok(memory.take_released().unwrap().1.bytes),
         };
-        (outcome, self.verbs.take_operations())
+        (outcome, self.recorded.take_operations())
     }
 
     /// Reads a line for a core that finds it on the chip.
     fn find(&self, core: usize, line: u64) {
         run_now(self.scheme.read_from(
-            &self.verbs,
+            &self.recorded.verbs(),
             Demand::of(LineAddr(line), core),
             ready(()),
             ready(false),
@@ -107,7 +107,7 @@ fn an_l2_decrypts_no_line_whose_counters_are_fetched_from_memory() {
     let bench = Bench::new();
     bench.write(5, 1);
     bench.write(6, 1);
-    run_now(bench.scheme.flush(&bench.verbs));
+    run_now(bench.scheme.flush(&bench.recorded.verbs()));
     let (bytes, operations) = bench.read(0, 5);
     assert_eq!(bytes, Ok(content(1)));
     assert!(at_controller(&operations) && !in_l2(&operations));
@@ -240,7 +240,7 @@ fn flips_are_refused(bench: &Bench, spare: &[usize]) {
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
     let slot = Slot(5);
     for bit in (0..8 * LINE_BYTES).chain(spare.iter().copied()) {
-        let honest = bench.verbs.inside().media.borrow().read(slot);
+        let honest = bench.recorded.memory().media.borrow().read(slot);
         let mut bytes = honest.examine();
         let mut spare_bits = honest.spare_bits();
         match bit {
@@ -248,11 +248,11 @@ fn flips_are_refused(bench: &Bench, spare: &[usize]) {
             _ => bytes[bit / 8] ^= 1 << (bit % 8),
         }
         let forged = Untrusted::with(bytes, spare_bits);
-        bench.verbs.inside().media.borrow_mut().store(slot, forged);
+        bench.recorded.memory().media.borrow_mut().store(slot, forged);
         let (outcome, operations) = bench.read(0, 5);
         assert_eq!(outcome, Err(Fault::Tag(LineAddr(5))), "bit {bit}");
         assert!(in_l2(&operations));
-        bench.verbs.inside().media.borrow_mut().store(slot, honest);
+        bench.recorded.memory().media.borrow_mut().store(slot, honest);
     }
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
 }

@@ -5,7 +5,7 @@ use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, Persistence, SpeculationDesign,
     TreeDesign, TreeKind,
 };
-use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::execution::{Functional, Operation, RecordedMemory, Untimed, run_now};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::{ForestDesign, Update};
@@ -51,33 +51,33 @@ fn forests() -> impl Strategy<Value = ForestDesign> {
 /// A memory under some parts, and its written lines.
 struct Memory {
     scheme: Scheme,
-    verbs: Functional,
+    functional: Functional,
     written: BTreeMap<u64, Line>,
 }
 
 impl Memory {
     fn new(forest: Option<ForestDesign>, seed: u64) -> Memory {
         let scheme = parts(forest).build(LINES, seed).unwrap();
-        let verbs = Functional::new(scheme.layout().total_lines());
-        Memory { scheme, verbs, written: BTreeMap::new() }
+        let functional = Functional::new(scheme.layout().total_lines());
+        Memory { scheme, functional, written: BTreeMap::new() }
     }
 
     fn write(&mut self, line: u64, content: Line) {
-        run_now(self.scheme.write(&self.verbs, LineAddr(line), &content));
-        assert_eq!(self.verbs.take_fault(), None, "a false alarm");
+        run_now(self.scheme.write(&self.functional.verbs(), LineAddr(line), &content));
+        assert_eq!(self.functional.take_fault(), None, "a false alarm");
         self.written.insert(line, content);
     }
 
     fn flush(&self) {
-        run_now(self.scheme.flush(&self.verbs));
+        run_now(self.scheme.flush(&self.functional.verbs()));
     }
 
     /// Returns true if a line reads as written, and false if the chip reports tampering. Panics if another text is
     /// released.
     fn reads_right(&self, line: u64) -> bool {
-        run_now(self.scheme.read(&self.verbs, LineAddr(line)));
-        let released = self.verbs.take_released().map(|(_, plaintext)| plaintext.bytes);
-        let reported = self.verbs.take_fault().is_some();
+        run_now(self.scheme.read(&self.functional.verbs(), LineAddr(line)));
+        let released = self.functional.take_released().map(|(_, plaintext)| plaintext.bytes);
+        let reported = self.functional.take_fault().is_some();
         assert!(released.is_none_or(|bytes| bytes == self.written[&line]), "line {line} was forged");
         assert!(released.is_some() != reported);
         !reported
@@ -88,14 +88,14 @@ impl Memory {
     }
 
     fn image(&self) -> Vec<(Slot, Line)> {
-        let media = self.verbs.media.borrow();
+        let media = self.functional.media.borrow();
         media.written_slots().filter(|(_, line)| *line != ZERO_LINE).collect()
     }
 
     fn flip(&self, slot: Slot, bit: usize) {
-        let mut content = self.verbs.media.borrow().read(slot).examine();
+        let mut content = self.functional.media.borrow().read(slot).examine();
         content[bit / 8] ^= 1 << (bit % 8);
-        self.verbs.media.borrow_mut().write(slot, &content);
+        self.functional.media.borrow_mut().write(slot, &content);
     }
 }
 
@@ -132,8 +132,8 @@ proptest! {
         run(&mut memory, &steps)?;
         run(&mut plain, &steps)?;
         prop_assert!(memory.all_read_right());
-        run_now(memory.scheme.fold_forest(&memory.verbs));
-        prop_assert_eq!(memory.verbs.take_fault(), None);
+        run_now(memory.scheme.fold_forest(&memory.functional.verbs()));
+        prop_assert_eq!(memory.functional.take_fault(), None);
         prop_assert_eq!(memory.scheme.on_chip(|chip| chip.forest.roots()), vec![]);
         prop_assert_eq!(memory.scheme.on_chip(|chip| chip.root.clone()), plain.scheme.on_chip(|chip| chip.root.clone()));
         memory.flush();
@@ -158,8 +158,8 @@ proptest! {
             } else if believed {
                 // All paths up from lines in use end below the node. A fold of the roots below the node reads it.
                 memory.flush();
-                run_now(memory.scheme.fold_forest(&memory.verbs));
-                prop_assert!(memory.verbs.take_fault().is_some(), "{slot} was believed");
+                run_now(memory.scheme.fold_forest(&memory.functional.verbs()));
+                prop_assert!(memory.functional.take_fault().is_some(), "{slot} was believed");
             }
             memory.flush();
             memory.flip(slot, bit);
@@ -173,11 +173,11 @@ proptest! {
 fn hashes_of_a_write(forest: Option<ForestDesign>, line: u64) -> usize {
     let large = CacheDesign::default().resized(Bytes(4096), 4);
     let scheme = Parts { caches: large, ..parts(forest) }.build(LINES, 1).unwrap();
-    let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
-    run_now(scheme.write(&verbs, LineAddr(line), &[1; 64]));
-    verbs.take_operations();
-    run_now(scheme.write(&verbs, LineAddr(line), &[2; 64]));
-    verbs.take_operations().iter().filter(|operation| **operation == Operation::Hash).count()
+    let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
+    run_now(scheme.write(&recorded.verbs(), LineAddr(line), &[1; 64]));
+    recorded.take_operations();
+    run_now(scheme.write(&recorded.verbs(), LineAddr(line), &[2; 64]));
+    recorded.take_operations().iter().filter(|operation| **operation == Operation::Hash).count()
 }
 
 #[test]

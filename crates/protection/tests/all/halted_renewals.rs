@@ -54,12 +54,12 @@ fn replay(machine: &Powered, line: u64, earlier: &Stored) {
 
 /// Accepts a store under attack, and returns the fault that the store reports.
 fn accept_under_attack(machine: &Powered, line: u64, content: u8) -> Option<Fault> {
-    run_now(handle(machine).accept(&machine.verbs, LineAddr(line), &[content; 64]));
+    run_now(handle(machine).accept(&machine.recorded.verbs(), LineAddr(line), &[content; 64]));
     machine.memory().take_fault()
 }
 
 fn drain_on_battery(machine: &Powered) -> Option<Fault> {
-    run_now(handle(machine).drain_on_battery(&machine.verbs));
+    run_now(handle(machine).drain_on_battery(&machine.recorded.verbs()));
     machine.memory().take_fault()
 }
 
@@ -74,7 +74,7 @@ fn before_the_overflow(parts: &Parts, planted: PlantedBug) -> Powered {
         machine.accept(OVERFLOWING, content);
         machine.drain(OVERFLOWING);
     }
-    run_now(machine.scheme.flush(&machine.verbs));
+    run_now(machine.scheme.flush(&machine.recorded.verbs()));
     machine
 }
 
@@ -92,7 +92,7 @@ fn halted_in_a_renewal(parts: &Parts, planted: PlantedBug) -> (Powered, [Stored;
     let honest = stored(&machine, [Slot(GARBLED)]);
     put(&machine, &vec![(Slot(GARBLED), [7; 64].into())]);
     let at_once = accept_under_attack(&machine, OVERFLOWING, 200);
-    run_now(handle(&machine).drain(&machine.verbs, LineAddr(OVERFLOWING)));
+    run_now(handle(&machine).drain(&machine.recorded.verbs(), LineAddr(OVERFLOWING)));
     let fault = at_once.or(machine.memory().take_fault());
     machine.memory().take_fault();
     assert_eq!(fault, Some(Fault::Tag(LineAddr(GARBLED))), "{:?}", parts.persistence);
@@ -222,7 +222,7 @@ fn refusal() -> Result<Line, Fault> {
 fn with_a_lost_line(parts: &Parts, planted: PlantedBug) -> Option<Powered> {
     let machine = before_the_overflow(parts, planted);
     machine.accept(LOST, 2);
-    run_now(machine.scheme.flush(&machine.verbs));
+    run_now(machine.scheme.flush(&machine.recorded.verbs()));
     let metadata = [machine.scheme.counter_slot(LineAddr(LOST)), machine.scheme.tag_slot(LineAddr(LOST))];
     let honest = stored(&machine, metadata.into_iter().flatten());
     for (slot, content) in &honest {
@@ -267,7 +267,7 @@ fn after_a_finished_renewal(machine: &Powered) -> Result<Line, Fault> {
     let honest = stored(machine, [Slot(GARBLED)]);
     put(machine, &vec![(Slot(GARBLED), [7; 64].into())]);
     accept_under_attack(machine, OVERFLOWING, 200);
-    run_now(handle(machine).drain(&machine.verbs, LineAddr(OVERFLOWING)));
+    run_now(handle(machine).drain(&machine.recorded.verbs(), LineAddr(OVERFLOWING)));
     assert!(machine.scheme.on_chip(|chip| chip.power.halted), "the scene is not set");
     machine.memory().take_fault();
     drain_on_battery(machine);

@@ -12,7 +12,7 @@ const LINES: [u64; 4] = [3, 4, 900, 901];
 
 impl Powered {
     fn admits(&self, observers: Observers) -> ObservedState {
-        run_now(PersistBufferHandle::of(&self.scheme).admit(&self.verbs, observers))
+        run_now(PersistBufferHandle::of(&self.scheme).admit(&self.recorded.verbs(), observers))
     }
 
     /// Returns true if a copy of memory and registers has every store.
@@ -61,10 +61,14 @@ fn an_observer_is_warned_if_tampering_prevents_the_persist_buffer_drain() {
         let machine = Powered::on(&parts);
         machine.accept(LINES[2], 1);
         machine.drain(LINES[2]);
-        run_now(machine.scheme.flush(&machine.verbs));
+        run_now(machine.scheme.flush(&machine.recorded.verbs()));
         let wiped = machine.image().into_iter().map(|(slot, _)| slot);
         wiped.for_each(|slot| machine.memory().media.borrow_mut().store(slot, Untrusted::with([7; 64], 7)));
-        run_now(PersistBufferHandle::of(&machine.scheme).accept(&machine.verbs, LineAddr(LINES[3]), &[2; 64]));
+        run_now(PersistBufferHandle::of(&machine.scheme).accept(
+            &machine.recorded.verbs(),
+            LineAddr(LINES[3]),
+            &[2; 64],
+        ));
         let sight = machine.admits(Observers::Blocked);
         assert!(matches!(sight, ObservedState::Behind { .. }), "{sight:?}: {:?}", parts.persistence);
         assert!(machine.memory().take_fault().is_some(), "{:?}", parts.persistence);

@@ -3,7 +3,7 @@
 use casemate_protection::design::{
     CipherChoice, CounterChoice, MacDesign, Parts, Persistence, SpeculationDesign, TreeKind,
 };
-use casemate_protection::execution::{Functional, run_now};
+use casemate_protection::execution::{Functional, Untimed, run_now};
 use casemate_protection::ownership::{Asker, Owner, Ownership};
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::slot::Kind;
@@ -17,7 +17,7 @@ const TENANT: Asker = Asker { owner: Owner::TENANT, guest_page: PAGE };
 
 struct Memory {
     scheme: Scheme,
-    verbs: Functional,
+    functional: Functional,
 }
 
 impl Memory {
@@ -35,18 +35,18 @@ impl Memory {
             persistence: Persistence::default(),
         };
         let scheme = parts.build(LINES, 1).unwrap();
-        let verbs = Functional::new(scheme.layout().total_lines());
-        Memory { scheme, verbs }
+        let functional = Functional::new(scheme.layout().total_lines());
+        Memory { scheme, functional }
     }
 
     fn write(&self, content: Line, asker: Asker) -> Option<Fault> {
-        run_now(self.scheme.write_as(&self.verbs, LINE, &content, asker));
-        self.verbs.take_fault()
+        run_now(self.scheme.write_as(&self.functional.verbs(), LINE, &content, asker));
+        self.functional.take_fault()
     }
 
     fn read(&self, asker: Asker) -> Result<Line, Fault> {
-        run_now(self.scheme.read_as(&self.verbs, LINE, asker));
-        match (self.verbs.take_released(), self.verbs.take_fault()) {
+        run_now(self.scheme.read_as(&self.functional.verbs(), LINE, asker));
+        match (self.functional.take_released(), self.functional.take_fault()) {
             (Some((LINE, plaintext)), None) => Ok(plaintext.bytes),
             (None, Some(fault)) => Err(fault),
             other => panic!("neither an answer nor a refusal: {other:?}"),
@@ -80,7 +80,7 @@ fn only_the_owner_at_its_guest_page_may_write_a_page_or_read_a_hidden_page() {
 fn other_software_reads_and_rewrites_a_page_of_the_tenant_as_ciphertext() {
     let memory = Memory::new(Ownership::Pages);
     memory.write([1; 64], TENANT);
-    let stored = memory.verbs.media.borrow().read(memory.scheme.layout().data_slot(LINE).slot()).examine();
+    let stored = memory.functional.media.borrow().read(memory.scheme.layout().data_slot(LINE).slot()).examine();
     for asker in [OTHERS[0], OTHERS[1]] {
         assert_eq!(memory.read(asker), Ok(stored), "{asker:?}");
     }
@@ -91,8 +91,8 @@ fn other_software_reads_and_rewrites_a_page_of_the_tenant_as_ciphertext() {
     let owned_by = |owner: Owner| {
         let mut entries = [0; 64];
         entries[PAGE as usize % 4 * 16..][..4].copy_from_slice(&owner.0.to_le_bytes());
-        run_now(memory.scheme.flush(&memory.verbs));
-        memory.verbs.media.borrow_mut().write(table, &entries);
+        run_now(memory.scheme.flush(&memory.functional.verbs()));
+        memory.functional.media.borrow_mut().write(table, &entries);
     };
     owned_by(Owner::HYPERVISOR);
     assert_eq!(memory.write(stored, OTHERS[0]), None);
@@ -105,15 +105,15 @@ fn a_reassigned_page_is_inaccessible_until_its_new_owner_validates_it() {
     let memory = Memory::new(Ownership::PagesHidden);
     memory.write([1; 64], TENANT);
     let neighbour = Asker { owner: Owner::NEIGHBOUR, ..TENANT };
-    run_now(memory.scheme.assign(&memory.verbs, LINE, neighbour));
+    run_now(memory.scheme.assign(&memory.functional.verbs(), LINE, neighbour));
     // The flush writes the table to memory, where it must have the same content as on the chip.
-    run_now(memory.scheme.flush(&memory.verbs));
+    run_now(memory.scheme.flush(&memory.functional.verbs()));
     for asker in [TENANT, neighbour] {
         assert_eq!(memory.read(asker), Err(Fault::Refused(LINE)), "{asker:?}");
     }
     let next_page = LineAddr(LINE.0 + 64);
-    run_now(memory.scheme.write(&memory.verbs, next_page, &[3; 64]));
-    assert_eq!(memory.verbs.take_fault(), None, "the next page is the tenant's as before");
+    run_now(memory.scheme.write(&memory.functional.verbs(), next_page, &[3; 64]));
+    assert_eq!(memory.functional.take_fault(), None, "the next page is the tenant's as before");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_design_without_owners_lets_any_software_read_any_page() {
     let memory = Memory::new(Ownership::None);
     memory.write([1; 64], TENANT);
     let neighbour = Asker { owner: Owner::NEIGHBOUR, guest_page: 3 };
-    run_now(memory.scheme.assign(&memory.verbs, LINE, neighbour));
+    run_now(memory.scheme.assign(&memory.functional.verbs(), LINE, neighbour));
     assert_eq!(memory.read(neighbour), Ok([1; 64]));
     assert_eq!(memory.scheme.layout().total_lines(), LINES);
 }

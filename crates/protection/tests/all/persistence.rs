@@ -6,7 +6,7 @@ use casemate_protection::design::{
     CounterChoice, MacChoice, MacDesign, Order, Parts, Persistence, TagLocation, TreeKind,
 };
 use casemate_protection::domain::{PersistenceDomain, Registers, Renewing, WritePendingQueue};
-use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::execution::{Functional, Operation, RecordedMemory, Untimed, run_now};
 use casemate_protection::media::Media;
 use casemate_protection::ownership::Ownership;
 use casemate_protection::planted::PlantedBug;
@@ -29,7 +29,7 @@ fn parts(order: Order) -> Parts {
 /// A memory and the chip that protects it.
 struct Powered {
     scheme: Scheme,
-    verbs: Functional,
+    functional: Functional,
 }
 
 impl Powered {
@@ -43,22 +43,22 @@ impl Powered {
 
     fn of(parts: &Parts, age: StartingAge) -> Powered {
         let scheme = parts.build_aged(LINES, 1, age, PlantedBug::NONE).unwrap();
-        let verbs = Functional::new(scheme.layout().total_lines());
-        Powered { scheme, verbs }
+        let functional = Functional::new(scheme.layout().total_lines());
+        Powered { scheme, functional }
     }
 
     fn write(&self, line: u64, content: u8) {
-        run_now(self.scheme.write(&self.verbs, LineAddr(line), &[content; 64]));
-        assert_eq!(self.verbs.take_fault(), None);
+        run_now(self.scheme.write(&self.functional.verbs(), LineAddr(line), &[content; 64]));
+        assert_eq!(self.functional.take_fault(), None);
     }
 
     fn read(&self, line: u64) -> Result<Line, Fault> {
-        run_now(self.scheme.read(&self.verbs, LineAddr(line)));
-        self.verbs.take_fault().map_or_else(|| Ok(self.verbs.take_released().unwrap().1.bytes), Err)
+        run_now(self.scheme.read(&self.functional.verbs(), LineAddr(line)));
+        self.functional.take_fault().map_or_else(|| Ok(self.functional.take_released().unwrap().1.bytes), Err)
     }
 
     fn image(&self) -> Vec<(Slot, Untrusted)> {
-        let media = self.verbs.media.borrow();
+        let media = self.functional.media.borrow();
         media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
     }
 
@@ -70,9 +70,9 @@ impl Powered {
 
     /// Recovers this new chip over this memory.
     fn over(self, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
-        image.iter().for_each(|(slot, content)| self.verbs.media.borrow_mut().store(*slot, *content));
-        run_now(self.scheme.recover(&self.verbs, registers));
-        let fault = self.verbs.take_fault();
+        image.iter().for_each(|(slot, content)| self.functional.media.borrow_mut().store(*slot, *content));
+        run_now(self.scheme.recover(&self.functional.verbs(), registers));
+        let fault = self.functional.take_fault();
         (self, fault)
     }
 }
@@ -84,7 +84,7 @@ fn every_line_survives_a_loss_of_power_after_a_counter_overflow() {
         let lines = [3, 4, 63, 64, 900];
         lines.iter().for_each(|line| before.write(*line, *line as u8));
         (0..OVERFLOWS).for_each(|content| before.write(5, content));
-        let (after, fault) = Powered::again(order, &before.image(), &before.verbs.registers());
+        let (after, fault) = Powered::again(order, &before.image(), &before.functional.registers());
         assert_eq!(fault, None, "{order:?}");
         assert_eq!(after.read(5), Ok([OVERFLOWS - 1; 64]), "{order:?}");
         lines.iter().for_each(|line| assert_eq!(after.read(*line), Ok([*line as u8; 64]), "{order:?}"));
@@ -119,14 +119,14 @@ fn every_tuple_design_survives_a_loss_after_counter_overflows_and_evictions() {
             lines.iter().for_each(|line| assert_eq!(before.read(*line), Ok([*line as u8 ^ round; 64]), "{parts:?}"));
             (0..OVERFLOWS).for_each(|content| before.write(5, content ^ round));
         }
-        let registers = before.verbs.registers();
+        let registers = before.functional.registers();
         let (after, fault) = Powered::of(&parts, StartingAge::New).over(&before.image(), &registers);
         assert_eq!(fault, None, "{parts:?}");
         assert_eq!(after.read(5), Ok([(OVERFLOWS - 1) ^ 2; 64]), "{parts:?}");
         lines.iter().for_each(|line| assert_eq!(after.read(*line), Ok([*line as u8 ^ 2; 64]), "{parts:?}"));
         lines.iter().for_each(|line| after.write(*line, 77));
         assert_eq!(
-            Powered::of(&parts, StartingAge::New).over(&before.image(), &after.verbs.registers()).1,
+            Powered::of(&parts, StartingAge::New).over(&before.image(), &after.functional.registers()).1,
             Some(Fault::Root)
         );
     }
@@ -138,14 +138,14 @@ fn written_and_unwritten_aged_counters_survive_a_loss_of_power() {
     for order in ORDERS {
         let fresh = || Powered::aged(order, StartingAge::Steady);
         let mut before = fresh();
-        before.verbs = Functional::booting(before.scheme.layout().total_lines(), 9);
-        let content = before.verbs.start_up_content(STARTED_WITH).unwrap();
+        before.functional = Functional::booting(before.scheme.layout().total_lines(), 9);
+        let content = before.functional.start_up_content(STARTED_WITH).unwrap();
         // The read puts the line into memory, under counters that no write changes.
         assert_eq!(before.read(STARTED_WITH.0), Ok(content), "{order:?}");
         let lines = [3, 4, 63, 64, 900];
         lines.iter().for_each(|line| before.write(*line, *line as u8));
         (0..OVERFLOWS).for_each(|content| before.write(5, content));
-        let (image, registers) = (before.image(), before.verbs.registers());
+        let (image, registers) = (before.image(), before.functional.registers());
         let (after, fault) = fresh().over(&image, &registers);
         assert_eq!((fault, after.read(STARTED_WITH.0)), (None, Ok(content)), "{order:?}");
         lines.iter().for_each(|line| assert_eq!(after.read(*line), Ok([*line as u8; 64]), "{order:?}"));
@@ -164,7 +164,7 @@ fn recovery_refuses_memory_wiped_rolled_back_or_filled_while_power_was_off() {
         before.write(5, 1);
         let old = before.image();
         before.write(5, 2);
-        let registers = before.verbs.registers();
+        let registers = before.functional.registers();
         assert_eq!(Powered::again(order, &before.image(), &registers).1, None);
         assert_eq!(Powered::again(order, &[], &registers).1, Some(Fault::Root), "wiped, {order:?}");
         assert_eq!(Powered::again(order, &old, &registers).1, Some(Fault::Root), "rolled back, {order:?}");
@@ -182,11 +182,11 @@ fn after_a_loss_in_a_renewal_the_old_data_of_the_written_line_is_refused() {
         let before = Powered::on(order);
         [3, 4].iter().for_each(|line| before.write(*line, *line as u8));
         (0..OVERFLOWS - 2).for_each(|content| before.write(5, content));
-        let (old, registers) = (before.image(), before.verbs.registers());
-        let verbs = Explained::new(before.verbs);
-        run_now(before.scheme.write(&verbs, LineAddr(5), &[200; 64]));
+        let (old, registers) = (before.image(), before.functional.registers());
+        let recorded = RecordedMemory::new(before.functional);
+        run_now(before.scheme.write(&recorded.verbs(), LineAddr(5), &[200; 64]));
         let renewing = |operation: &Operation| matches!(operation, Operation::Complete(set) if matches!(set.renewal, Renewing::Begins(_)));
-        let operations = verbs.take_operations();
+        let operations = recorded.take_operations();
         let first = operations.iter().position(renewing).unwrap();
         let mut domain = PersistenceDomain::new(
             WritePendingQueue::Inside,
@@ -209,12 +209,12 @@ fn after_a_loss_in_a_renewal_the_old_data_of_the_written_line_is_refused() {
             .for_each(|(slot, content)| media.store(*slot, *content));
         let image: Vec<(Slot, Untrusted)> = media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect();
         let after = Powered::on(order);
-        image.iter().for_each(|(slot, content)| after.verbs.media.borrow_mut().store(*slot, *content));
-        after.verbs.carry(verbs.inside().ledger().clone());
-        run_now(after.scheme.recover(&after.verbs, &registers));
-        after.verbs.take_fault();
+        image.iter().for_each(|(slot, content)| after.functional.media.borrow_mut().store(*slot, *content));
+        after.functional.carry(recorded.memory().ledger().clone());
+        run_now(after.scheme.recover(&after.functional.verbs(), &registers));
+        after.functional.take_fault();
         assert_eq!(after.read(5), Err(Fault::Tag(LineAddr(5))), "{order:?}");
-        assert_eq!(after.verbs.ledger().reuse(), None, "{order:?}");
+        assert_eq!(after.functional.ledger().reuse(), None, "{order:?}");
     }
 }
 
@@ -224,12 +224,12 @@ fn a_chip_with_failed_recovery_writes_no_line() {
     for order in ORDERS {
         let before = Powered::on(order);
         before.write(5, 1);
-        let (after, fault) = Powered::again(order, &[], &before.verbs.registers());
+        let (after, fault) = Powered::again(order, &[], &before.functional.registers());
         assert_eq!(fault, Some(Fault::Root), "{order:?}");
-        run_now(after.scheme.write(&after.verbs, LineAddr(5), &[2; 64]));
-        assert_eq!(after.verbs.take_fault(), Some(Fault::Root), "{order:?}");
+        run_now(after.scheme.write(&after.functional.verbs(), LineAddr(5), &[2; 64]));
+        assert_eq!(after.functional.take_fault(), Some(Fault::Root), "{order:?}");
         assert_eq!(after.read(5), Err(Fault::Root), "{order:?}");
-        assert_eq!(after.verbs.ledger().pads(), 0, "{order:?}");
+        assert_eq!(after.functional.ledger().pads(), 0, "{order:?}");
     }
 }
 
@@ -284,17 +284,17 @@ fn all_come_back(order: Order, image: &[(Slot, Untrusted)], registers: &Register
 #[test]
 fn an_aborted_counter_renewal_halts_the_chip_and_is_completed_after_a_reboot() {
     for order in ORDERS {
-        let Powered { scheme, verbs } = before_an_overflow(order);
-        let good = verbs.media.borrow().read(Slot(4));
-        verbs.media.borrow_mut().write(Slot(4), &[7; 64]);
-        run_now(scheme.write(&verbs, LineAddr(5), &[200; 64]));
-        assert_eq!(verbs.take_fault(), Some(Fault::Tag(LineAddr(4))), "{order:?}");
-        verbs.media.borrow_mut().store(Slot(4), good);
-        run_now(scheme.write(&verbs, LineAddr(900), &[1; 64]));
-        assert_eq!(verbs.take_fault(), Some(Fault::Halted(LineAddr(900))), "{order:?}");
-        let after = Powered { scheme, verbs };
+        let Powered { scheme, functional } = before_an_overflow(order);
+        let good = functional.media.borrow().read(Slot(4));
+        functional.media.borrow_mut().write(Slot(4), &[7; 64]);
+        run_now(scheme.write(&functional.verbs(), LineAddr(5), &[200; 64]));
+        assert_eq!(functional.take_fault(), Some(Fault::Tag(LineAddr(4))), "{order:?}");
+        functional.media.borrow_mut().store(Slot(4), good);
+        run_now(scheme.write(&functional.verbs(), LineAddr(900), &[1; 64]));
+        assert_eq!(functional.take_fault(), Some(Fault::Halted(LineAddr(900))), "{order:?}");
+        let after = Powered { scheme, functional };
         assert_eq!(after.read(900), Ok([900u64 as u8; 64]), "a write that was refused moves no counter, {order:?}");
-        all_come_back(order, &after.image(), &after.verbs.registers());
+        all_come_back(order, &after.image(), &after.functional.registers());
     }
 }
 
@@ -302,17 +302,17 @@ fn an_aborted_counter_renewal_halts_the_chip_and_is_completed_after_a_reboot() {
 fn a_counter_renewal_that_recovery_cannot_complete_remains_registered() {
     for order in ORDERS {
         let before = before_an_overflow(order);
-        let good = before.verbs.media.borrow().read(Slot(4));
-        before.verbs.media.borrow_mut().write(Slot(4), &[7; 64]);
-        run_now(before.scheme.write(&before.verbs, LineAddr(5), &[200; 64]));
-        let registers = before.verbs.registers();
+        let good = before.functional.media.borrow().read(Slot(4));
+        before.functional.media.borrow_mut().write(Slot(4), &[7; 64]);
+        run_now(before.scheme.write(&before.functional.verbs(), LineAddr(5), &[200; 64]));
+        let registers = before.functional.registers();
         assert!(registers.renewal.is_some(), "the scene is not set");
         // Power fails, and recovery finds the tampered line as well. Then the attacker restores the line.
         let (after, fault) = Powered::again(order, &before.image(), &registers);
         assert_eq!(fault, Some(Fault::Tag(LineAddr(4))), "{order:?}");
-        run_now(after.scheme.write(&after.verbs, LineAddr(900), &[1; 64]));
-        assert_eq!(after.verbs.take_fault(), Some(Fault::Halted(LineAddr(900))), "{order:?}");
-        after.verbs.media.borrow_mut().store(Slot(4), good);
+        run_now(after.scheme.write(&after.functional.verbs(), LineAddr(900), &[1; 64]));
+        assert_eq!(after.functional.take_fault(), Some(Fault::Halted(LineAddr(900))), "{order:?}");
+        after.functional.media.borrow_mut().store(Slot(4), good);
         all_come_back(order, &after.image(), &registers);
     }
 }

@@ -4,7 +4,7 @@ use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Parts, Persistence, SpeculationDesign, TagLocation,
     TreeDesign, TreeKind,
 };
-use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::execution::{Functional, Operation, RecordedMemory, run_now};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Renewals, Scheme};
 use casemate_protection::verbs::Role;
@@ -34,26 +34,26 @@ fn scheme(lines_per_tag: u64, counters: CounterChoice, tree: impl Into<TreeDesig
 /// A memory under a scheme, with a log of all transfers.
 struct Bench {
     scheme: Scheme,
-    verbs: Explained<Functional>,
+    recorded: RecordedMemory,
 }
 
 impl Bench {
     fn new(scheme: Scheme) -> Bench {
-        let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
-        Bench { scheme, verbs }
+        let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
+        Bench { scheme, recorded }
     }
 
     fn write(&self, line: u64) {
-        run_now(self.scheme.write(&self.verbs, LineAddr(line), &[7; 64]));
-        assert_eq!(self.verbs.inside().take_fault(), None);
+        run_now(self.scheme.write(&self.recorded.verbs(), LineAddr(line), &[7; 64]));
+        assert_eq!(self.recorded.memory().take_fault(), None);
     }
 
     /// Lines of these roles that `work` fetched and stored.
     fn moved(&self, of: fn(Role) -> bool, work: impl FnOnce()) -> (u64, u64) {
-        self.verbs.take_operations();
+        self.recorded.take_operations();
         work();
         let (mut fetched, mut stored) = (0, 0);
-        for operation in self.verbs.take_operations() {
+        for operation in self.recorded.take_operations() {
             match operation {
                 Operation::Fetch(role, _) => fetched += u64::from(of(role)),
                 Operation::Store(role, ..) => stored += u64::from(of(role)),
@@ -89,14 +89,14 @@ fn a_version_overflow_in_a_tree_node_renews_and_counts_its_children_in_memory() 
     for line in [0, 8, 16] {
         bench.write(line);
     }
-    run_now(bench.scheme.flush(&bench.verbs));
+    run_now(bench.scheme.flush(&bench.recorded.verbs()));
     let of_the_tree = |role| matches!(role, Role::Counter | Role::Node(_));
     let mut renewed = Vec::new();
     for journey in 2..=20 {
         let before = bench.renewals();
         let (fetched, stored) = bench.moved(of_the_tree, || {
             bench.write(8);
-            run_now(bench.scheme.flush(&bench.verbs));
+            run_now(bench.scheme.flush(&bench.recorded.verbs()));
         });
         let Renewals { nodes, children, groups, lines } = bench.renewals() - before;
         // Each journey fetches and stores the counter line and its node.

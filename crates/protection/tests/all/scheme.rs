@@ -5,7 +5,7 @@ use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, Persistence,
     SpeculationDesign, TagLocation, TreeDesign, TreeKind,
 };
-use casemate_protection::execution::{Explained, Functional, Operation, run_now};
+use casemate_protection::execution::{Functional, Operation, RecordedMemory, Untimed, run_now};
 use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::{Release, Scheme};
 use casemate_protection::tree::Update;
@@ -163,7 +163,7 @@ fn compositions() -> Vec<Parts> {
 }
 
 fn read(scheme: &Scheme, memory: &Functional, line: LineAddr) -> units::Line {
-    run_now(scheme.read(memory, line));
+    run_now(scheme.read(&memory.verbs(), line));
     assert_eq!(memory.take_fault(), None, "a false alarm");
     let (released, plaintext) = memory.take_released().expect("a read releases its line");
     assert_eq!(released, line);
@@ -186,16 +186,16 @@ proptest! {
             // that minors overflow.
             let line = far * 9_001 + near % 3;
             if action < 6 {
-                run_now(scheme.write(&memory, LineAddr(line), &[fill; 64]));
+                run_now(scheme.write(&memory.verbs(), LineAddr(line), &[fill; 64]));
                 oracle.insert(line, [fill; 64]);
             } else if action == 9 {
-                run_now(scheme.flush(&memory));
+                run_now(scheme.flush(&memory.verbs()));
             }
             if let Some(expected) = oracle.get(&line) {
                 prop_assert_eq!(read(&scheme, &memory, LineAddr(line)), *expected);
             }
         }
-        run_now(scheme.flush(&memory));
+        run_now(scheme.flush(&memory.verbs()));
         for (line, expected) in oracle {
             prop_assert_eq!(read(&scheme, &memory, LineAddr(line)), expected);
         }
@@ -208,14 +208,14 @@ fn a_page_is_re_encrypted_at_the_128th_write_of_one_line_and_stays_readable() {
     let scheme = compositions()[5].build(LINES, 1).unwrap();
     let memory = Functional::new(scheme.layout().total_lines());
     for line in 0..64 {
-        run_now(scheme.write(&memory, LineAddr(line), &[line as u8; 64]));
+        run_now(scheme.write(&memory.verbs(), LineAddr(line), &[line as u8; 64]));
     }
     let before = memory.media.borrow().read(scheme.layout().data_slot(LineAddr(9)).slot()).examine();
     for write in 0..126 {
-        run_now(scheme.write(&memory, LineAddr(5), &[write; 64]));
+        run_now(scheme.write(&memory.verbs(), LineAddr(5), &[write; 64]));
     }
     assert_eq!(memory.media.borrow().read(scheme.layout().data_slot(LineAddr(9)).slot()).examine(), before);
-    run_now(scheme.write(&memory, LineAddr(5), &[200; 64]));
+    run_now(scheme.write(&memory.verbs(), LineAddr(5), &[200; 64]));
     assert_ne!(memory.media.borrow().read(scheme.layout().data_slot(LineAddr(9)).slot()).examine(), before);
     for line in (0..64).filter(|line| *line != 5) {
         assert_eq!(read(&scheme, &memory, LineAddr(line)), [line as u8; 64]);
@@ -234,19 +234,19 @@ fn tree_children_in_memory_get_new_macs_when_the_version_of_their_parent_overflo
     let line_of = |child: u64| LineAddr(child * 8);
     let counters_of = |child| memory.media.borrow().read(scheme.counter_slot(line_of(child)).unwrap()).examine();
     for child in 0..3 {
-        run_now(scheme.write(&memory, line_of(child), &[child as u8; 64]));
+        run_now(scheme.write(&memory.verbs(), line_of(child), &[child as u8; 64]));
     }
-    run_now(scheme.flush(&memory));
+    run_now(scheme.flush(&memory.verbs()));
     let mut renewals = Vec::new();
     for journey in 2..=20 {
         let before = counters_of(2);
-        run_now(scheme.write(&memory, line_of(1), &[journey; 64]));
-        run_now(scheme.flush(&memory));
+        run_now(scheme.write(&memory.verbs(), line_of(1), &[journey; 64]));
+        run_now(scheme.flush(&memory.verbs()));
         if counters_of(2) != before {
             renewals.push(journey);
         }
         assert_eq!(read(&scheme, &memory, line_of(2)), [2; 64]);
-        run_now(scheme.flush(&memory));
+        run_now(scheme.flush(&memory.verbs()));
     }
     // A 3-bit version lasts seven journeys. The eighth renews it, and the line itself is then written under the next
     // version.
@@ -316,9 +316,9 @@ fn the_tag_placement_determines_the_lines_that_an_access_transfers() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let moved = |place, lines| {
         let scheme = tags(parts(C::Aes128Xts, N::None, M::HmacSha256, T::None), place, lines).build(LINES, 1).unwrap();
-        let memory = Explained::new(Functional::new(scheme.layout().total_lines()));
+        let memory = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
         let count = |access: &dyn Fn()| {
-            run_now(scheme.flush(&memory));
+            run_now(scheme.flush(&memory.verbs()));
             memory.take_operations();
             access();
             let operations = memory.take_operations();
@@ -329,9 +329,9 @@ fn the_tag_placement_determines_the_lines_that_an_access_transfers() {
                 of(|operation| matches!(operation, Operation::Mac)),
             )
         };
-        count(&|| (8..12).for_each(|line| run_now(scheme.write(&memory, LineAddr(line), &[2; 64]))));
-        let write = count(&|| run_now(scheme.write(&memory, LineAddr(9), &[1; 64])));
-        (write, count(&|| run_now(scheme.read(&memory, LineAddr(9)))))
+        count(&|| (8..12).for_each(|line| run_now(scheme.write(&memory.verbs(), LineAddr(line), &[2; 64]))));
+        let write = count(&|| run_now(scheme.write(&memory.verbs(), LineAddr(9), &[1; 64])));
+        (write, count(&|| run_now(scheme.read(&memory.verbs(), LineAddr(9)))))
     };
     assert_eq!(moved(P::Region, 1), ((0, 1, 1), (1, 1, 1)));
     assert_eq!([P::Ecc, P::Inline].map(|place| moved(place, 1)), [((0, 0, 1), (1, 0, 1)); 2]);
@@ -371,12 +371,12 @@ fn every_mac_over_plaintext_or_ciphertext_detects_a_flipped_ciphertext_bit() {
     for parts in compositions().iter().filter(|parts| parts.mac.code != MacChoice::None) {
         let scheme = parts.build(LINES, 3).unwrap();
         let memory = Functional::new(scheme.layout().total_lines());
-        run_now(scheme.write(&memory, LineAddr(77), &[9; 64]));
+        run_now(scheme.write(&memory.verbs(), LineAddr(77), &[9; 64]));
         let slot = scheme.layout().data_slot(LineAddr(77)).slot();
         let mut stored = memory.media.borrow().read(slot).examine();
         stored[20] ^= 4;
         memory.media.borrow_mut().write(slot, &stored);
-        run_now(scheme.read(&memory, LineAddr(77)));
+        run_now(scheme.read(&memory.verbs(), LineAddr(77)));
         assert!(memory.take_fault().is_some(), "{parts:?} took a flipped bit");
         assert_eq!(memory.take_released(), None, "{parts:?} let the line out");
     }

@@ -4,7 +4,7 @@ use crate::scheme::{LINES, over_plaintext, parts, tags};
 use casemate_protection::design::{
     CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, TagLocation, TreeDesign, TreeKind,
 };
-use casemate_protection::execution::{Functional, run_now};
+use casemate_protection::execution::{Functional, Untimed, run_now};
 use casemate_protection::verbs::{Fault, Slot, Untrusted};
 use units::{LINE_BYTES, LineAddr};
 
@@ -147,8 +147,8 @@ fn every_bit_of_a_long_tag_is_checked_at_every_placement() {
         let scheme = parts.build(LINES, 3).unwrap();
         let memory = Functional::new(scheme.layout().total_lines());
         let line = LineAddr(77);
-        run_now(scheme.write(&memory, line, &[9; LINE_BYTES]));
-        run_now(scheme.flush(&memory));
+        run_now(scheme.write(&memory.verbs(), line, &[9; LINE_BYTES]));
+        run_now(scheme.flush(&memory.verbs()));
         let slot = scheme.tag_slot(line).unwrap_or(scheme.layout().data_slot(line).slot());
         let stored = memory.media.borrow().read(slot);
         let places = scheme.layout().tag_bytes();
@@ -161,13 +161,13 @@ fn every_bit_of_a_long_tag_is_checked_at_every_placement() {
                 bytes[start + bit / 8] ^= 1 << (bit % 8);
             }
             put(&memory, slot, Untrusted::with(bytes, stored.spare_bits() ^ spare_bits));
-            run_now(scheme.read(&memory, line));
+            run_now(scheme.read(&memory.verbs(), line));
             assert!(memory.take_fault().is_some(), "bit {bit} under {parts:?}");
             assert_eq!(memory.take_released(), None, "bit {bit} under {parts:?}");
-            run_now(scheme.flush(&memory));
+            run_now(scheme.flush(&memory.verbs()));
         }
         put(&memory, slot, stored);
-        run_now(scheme.read(&memory, line));
+        run_now(scheme.read(&memory.verbs(), line));
         assert_eq!(memory.take_fault(), None::<Fault>, "{parts:?}");
     }
 }

@@ -13,9 +13,8 @@ use super::condition::lines_per_group;
 use catalogue::{Design, Machine};
 use machine::persist::{self, Finds, PersistBufferConfig};
 use protection::counter::{Age, WRITES_LEFT};
-use protection::execution::{AtOnce, Explained, Functional, Timed, TimedMemory, run_now};
+use protection::execution::{AtOnce, Explained, Functional, Timed, TimedMemory, Untimed, UntimedVerbs, run_now};
 use protection::scheme::{PersistBufferHandle, Scheme};
-use protection::verbs::Verbs;
 use serde::{Deserialize, Serialize};
 use sim::span::{Span, Verb};
 use sim::{Clock, join};
@@ -111,7 +110,8 @@ impl StorePath {
 
     /// Prepares the buffer and the counters for a store to this line. The chip holds no metadata afterwards.
     pub fn arrange(self: Rc<Self>, scheme: &Scheme, memory: &Rc<TimedMemory>, line: LineAddr) -> Arrival {
-        let verbs = AtOnce::new(memory);
+        let at_once = AtOnce::new(memory);
+        let verbs = at_once.verbs();
         let buffer = PersistBufferHandle::of(scheme);
         let entries = persist::PersistBuffer::new(self.buffer);
         let mut arrival = Arrival { stores: self.clone(), line, entries, leaving: Vec::new() };
@@ -203,17 +203,17 @@ impl Arrival {
     /// Drains the entry that leaves first, if the store has found a full buffer. Returns the spans of the drain.
     async fn make_room(&mut self, found: Finds, scheme: &Scheme, memory: &Rc<TimedMemory>) -> Vec<Span> {
         let Some(oldest) = self.leaving.first().copied().filter(|_| found == Finds::Full) else { return Vec::new() };
-        let explained = Explained::new(Timed::new(memory));
+        let (explained, records) = Explained::recording(Timed::new(memory));
         PersistBufferHandle::of(scheme).drain(&explained, oldest).await;
         self.entries.left(oldest);
         assert_eq!(self.entries.store(self.line), Finds::Allocated, "an entry has left");
         let of_oldest = |span: Span| Span { what: format!("oldest's {}", span.what), ..span };
-        explained.take_spans().into_iter().map(of_oldest).collect()
+        records.take_spans().into_iter().map(of_oldest).collect()
     }
 }
 
 /// Ages the counter group of a line until its counters are near their maximum, and writes all other lines of the group.
-fn make_old<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, content: &Line) {
+fn make_old(scheme: &Scheme, verbs: &UntimedVerbs<'_>, line: LineAddr, content: &Line) {
     run_now(scheme.age(verbs, line, Age::BeforeRenewal));
     let group = lines_per_group(scheme);
     let first = line.0 - line.0 % group;
@@ -224,7 +224,8 @@ fn make_old<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, content: &Line
 /// Number of writes to a line of an aged counter group before the write that overflows its counter, found by trial.
 fn writes_before_overflow(design: &Design, lines: u64, content: &Line) -> Result<u64, String> {
     let scheme = design.parts.build(lines, 1)?;
-    let verbs = Functional::new(scheme.layout().total_lines());
+    let memory = Functional::new(scheme.layout().total_lines());
+    let verbs = memory.verbs();
     let line = LineAddr(0);
     let overflows = || {
         let before = scheme.counted().renewals.groups;

@@ -3,7 +3,7 @@
 
 use catalogue::Machine;
 use chip::Distances;
-use protection::execution::{Explained, Receiver, Timed};
+use protection::execution::{Everything, Receiver};
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
 use sim::span::Verb;
@@ -56,13 +56,13 @@ impl Witness {
         self.whole.get()
     }
 
-    /// Time at which the line is in L2. If the controller released the line, `explained` records its way to L2.
-    pub fn in_l2(&self, explained: &Explained<Timed>, line: LineAddr) -> Option<Time> {
+    /// Time at which the line is in L2. If the controller released the line, `records` gets its way to L2.
+    pub fn in_l2(&self, records: &Everything, line: LineAddr) -> Option<Time> {
         let (mut at, in_l2) = self.released.get()?;
         for leg in [Leg::FromController, Leg::Answer(0, line)].into_iter().filter(|_| !in_l2) {
             let start = at;
             at = start + self.way(leg);
-            explained.add(Verb::Travel, leg.to_string(), start, at);
+            records.add(Verb::Travel, leg.to_string(), start, at);
         }
         Some(at)
     }

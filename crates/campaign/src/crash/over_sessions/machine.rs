@@ -14,7 +14,7 @@ use catalogue::Verdict;
 use protection::counter::{Age, WRITES_LEFT};
 use protection::design::{Parts, Point};
 use protection::domain::WritePendingQueue;
-use protection::execution::{Explained, Functional, run_now};
+use protection::execution::{Explained, Functional, RecordedMemory, Untimed, UntimedVerbs, run_now};
 use protection::planted::PlantedBug;
 use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
 use protection::verbs::{Fault, Slot, Untrusted};
@@ -91,7 +91,7 @@ impl AttackedMachine {
 
     fn prepare(&mut self, left: [u64; 2]) {
         for (first, left) in [LINES[0], LINES[2]].into_iter().zip(left) {
-            run_now(self.scheme.age(&self.memory, first, Age::BeforeRenewal));
+            run_now(self.scheme.age(&self.memory.verbs(), first, Age::BeforeRenewal));
             (left..WRITES_LEFT).for_each(|_| self.write_through(first));
         }
         for line in FOLLOWED {
@@ -99,7 +99,7 @@ impl AttackedMachine {
                 self.write_through(line);
             }
         }
-        run_now(self.scheme.flush(&self.memory));
+        run_now(self.scheme.flush(&self.memory.verbs()));
         self.recordings.record(&self.memory.media.borrow());
     }
 
@@ -159,7 +159,7 @@ impl AttackedMachine {
             HistoryStep::Store(line) => self.store(*line),
             HistoryStep::Read(line) => self.program_reads(*line),
             HistoryStep::Drain(line) => self.drain(*line),
-            HistoryStep::Evict => run_now(self.scheme.flush(&self.memory)),
+            HistoryStep::Evict => run_now(self.scheme.flush(&self.memory.verbs())),
             HistoryStep::Garble(slot) => {
                 let garbled = garbled(self.content(*slot));
                 self.memory.media.borrow_mut().store(*slot, garbled);
@@ -175,7 +175,7 @@ impl AttackedMachine {
             }
             HistoryStep::Recover => {
                 self.scheme = self.setup.reset.twin();
-                run_now(self.scheme.recover(&self.memory, &self.memory.registers()));
+                run_now(self.scheme.recover(&self.memory.verbs(), &self.memory.registers()));
                 self.is_on = true;
             }
             HistoryStep::LosePowerInRecovery(share) => {
@@ -195,7 +195,7 @@ impl AttackedMachine {
     }
 
     fn write(&mut self, line: LineAddr, text: &Line) {
-        run_now(self.scheme.write(&self.memory, line, text));
+        run_now(self.scheme.write(&self.memory.verbs(), line, text));
         match self.memory.take_fault() {
             None => self.program.stores.note(line, text),
             Some(Fault::Exhausted(_)) => {}
@@ -219,8 +219,8 @@ impl AttackedMachine {
         };
         let buffer = PersistBufferHandle::of(&self.scheme);
         run_now(async {
-            buffer.accept_when_taken(&self.memory, line, content).await;
-            buffer.write_back(&self.memory).await;
+            buffer.accept_when_taken(&self.memory.verbs(), line, content).await;
+            buffer.write_back(&self.memory.verbs()).await;
         });
         if taken.get() {
             self.program.stores.note(line, &text);
@@ -239,7 +239,7 @@ impl AttackedMachine {
     fn drain(&mut self, line: LineAddr) {
         match self.dirty.remove(&line) {
             Some(text) => self.write(line, &text),
-            None => run_now(PersistBufferHandle::of(&self.scheme).drain(&self.memory, line)),
+            None => run_now(PersistBufferHandle::of(&self.scheme).drain(&self.memory.verbs(), line)),
         }
     }
 
@@ -250,8 +250,10 @@ impl AttackedMachine {
         let dirty: Vec<(LineAddr, Line)> = std::mem::take(&mut self.dirty).into_iter().collect();
         match self.setup.point {
             Point::Controller => {}
-            Point::Buffer => run_now(PersistBufferHandle::of(&self.scheme).drain_on_battery(&self.memory)),
-            Point::Caches => run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory, dirty.clone())),
+            Point::Buffer => run_now(PersistBufferHandle::of(&self.scheme).drain_on_battery(&self.memory.verbs())),
+            Point::Caches => {
+                run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory.verbs(), dirty.clone()))
+            }
         }
         for (slot, content) in honest.into_iter().filter(|(slot, content)| self.content(*slot) == garbled(*content)) {
             put(slot, content);
@@ -266,11 +268,11 @@ impl AttackedMachine {
         &mut self,
         share: u64,
         random: &mut Random,
-        work: impl AsyncFnOnce(&Scheme, &Explained<Functional>),
+        work: impl AsyncFnOnce(&Scheme, &Explained<UntimedVerbs<'_>>),
     ) {
-        let verbs = Explained::new(self.memory.clone());
-        run_now(work(&self.scheme, &verbs));
-        let mut changes = Changes::among(verbs.take_operations());
+        let recorded = RecordedMemory::new(self.memory.clone());
+        run_now(work(&self.scheme, &recorded.verbs()));
+        let mut changes = Changes::among(recorded.take_operations());
         let has_battery = self.setup.point != Point::Controller;
         let last = changes.operations.len().saturating_sub(usize::from(has_battery));
         let point = ((changes.operations.len() as u64 * share / WHOLE) as usize).min(last);
@@ -326,7 +328,7 @@ impl AttackedMachine {
     }
 
     fn answer(&self, line: LineAddr) -> ReadResult {
-        run_now(self.scheme.read(&self.memory, line));
+        run_now(self.scheme.read(&self.memory.verbs(), line));
         let reported = self.memory.take_fault().is_some();
         let released = self.memory.take_released().map(|(_, plaintext)| plaintext.bytes);
         ReadResult { released, words: Words::ALL, reported }

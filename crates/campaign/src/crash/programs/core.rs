@@ -147,7 +147,7 @@ impl Core {
                 (Reached { durable: steps, begun: steps }, DurableState { media, ..DurableState::of(&bench) })
             }
             Core::Controlled { caches, start } => {
-                let changes = Changes::among(bench.verbs.take_operations());
+                let changes = Changes::among(bench.records.take_operations());
                 let reached = Reached { durable: caches.durable.get(), begun: caches.begun.get() };
                 // Keystream of an incomplete tuple has not left the chip.
                 let shown = changes.shown_at_last(&start.shown, WritePendingQueue::Inside);

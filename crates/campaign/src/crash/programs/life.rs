@@ -22,7 +22,7 @@ use crate::victim::with_tiny_caches;
 use catalogue::{Design, Verdict};
 use protection::counter::Age;
 use protection::design::{Parts, Seeds};
-use protection::execution::{AtOnce, Receiver, run_now};
+use protection::execution::{AtOnce, Receiver, Untimed, run_now};
 use protection::planted::PlantedBug;
 use protection::verbs::{Fault, Plaintext};
 use std::cell::Cell;
@@ -136,11 +136,11 @@ impl<'a> Life<'a> {
     /// Returns a machine over blank memory with the initial content of the program written.
     fn first_machine(&self) -> PoweredMachine {
         let machine = PoweredMachine::new(&self.parts, self.seed, self.planted, Rc::default());
-        let (scheme, verbs) = (&machine.bench.scheme, machine.at_once());
+        let (scheme, at_once) = (&machine.bench.scheme, machine.at_once());
         if self.seed % 4 == 3 {
-            run_now(scheme.age(&verbs, LineAddr(0), Age::BeforeRenewal));
+            run_now(scheme.age(&at_once.verbs(), LineAddr(0), Age::BeforeRenewal));
         }
-        self.script.before.iter().for_each(|(line, content)| run_now(scheme.write(&verbs, *line, content)));
+        self.script.before.iter().for_each(|(line, content)| run_now(scheme.write(&at_once.verbs(), *line, content)));
         machine
     }
 
@@ -189,8 +189,8 @@ impl<'a> Life<'a> {
         if durable {
             machine.bench.memory.carry(kept.shown);
         }
-        let verbs = machine.at_once();
-        run_now(machine.bench.scheme.recover(&verbs, &kept.registers));
+        let at_once = machine.at_once();
+        run_now(machine.bench.scheme.recover(&at_once.verbs(), &kept.registers));
         machine
     }
 
@@ -259,9 +259,9 @@ impl PoweredMachine {
     }
 
     fn read(&self, line: LineAddr) -> Option<Line> {
-        let verbs = self.at_once();
-        run_now(self.bench.scheme.read(&verbs, line));
-        verbs.take_released().map(|plaintext| plaintext.bytes)
+        let at_once = self.at_once();
+        run_now(self.bench.scheme.read(&at_once.verbs(), line));
+        at_once.take_released().map(|plaintext| plaintext.bytes)
     }
 }
 
@@ -278,9 +278,9 @@ mod tests {
     fn judged(judge: &Script, durable: &Script, expected: RangeInclusive<u64>) -> Result<u64, (Verdict, String)> {
         let life = Life::new(&catalogue::design("secpb-cobcm").unwrap(), judge, 0, PlantedBug::NONE);
         let machine = life.first_machine();
-        let (scheme, verbs) = (&machine.bench.scheme, machine.at_once());
+        let (scheme, at_once) = (&machine.bench.scheme, machine.at_once());
         for (line, content) in durable.steps.iter().filter_map(ScriptStep::stored) {
-            run_now(scheme.write(&verbs, line, &content));
+            run_now(scheme.write(&at_once.verbs(), line, &content));
         }
         let stop = CrashStop { expected, observer: None, machine };
         life.judge(&stop.machine, &stop)

@@ -16,7 +16,7 @@ use casemate_campaign::frequent::VALUES;
 use protection::counter::Age;
 use protection::design::Parts;
 use protection::domain::Registers;
-use protection::execution::{Functional, OverflowLimits, Receiver, Timed, run_now};
+use protection::execution::{Functional, OverflowLimits, Receiver, Timed, Untimed, run_now};
 use protection::ledger::Ledger;
 use protection::planted::PlantedBug;
 use protection::scheme::{Demand, Scheme};
@@ -282,7 +282,7 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
 
 /// Ages the groups of the hot lines.
 pub fn make_old(machine: &Machine<Core>, age: Age) {
-    without_time(machine, |functional| HOT.map(|line| run_now(machine.scheme.age(functional, line, age))));
+    without_time(machine, |functional| HOT.map(|line| run_now(machine.scheme.age(&functional.verbs(), line, age))));
 }
 
 /// Returns the first eight bytes of a line's counters in memory: all organisations that renew keep their majors in them. They change with
@@ -297,7 +297,7 @@ fn without_time<T>(machine: &Machine<Core>, act: impl FnOnce(&Functional) -> T) 
     let functional = Functional::new(machine.scheme.layout().total_lines());
     functional.media.swap(machine.memory.media());
     let result = act(&functional);
-    run_now(machine.scheme.flush(&functional));
+    run_now(machine.scheme.flush(&functional.verbs()));
     functional.media.swap(machine.memory.media());
     result
 }
@@ -330,14 +330,14 @@ pub fn comes_back(
     let functional = Functional::new(scheme.layout().total_lines());
     functional.media.replace(machine.memory.media().borrow().clone());
     functional.carry(ledger);
-    run_now(scheme.recover(&functional, &registers));
+    run_now(scheme.recover(&functional.verbs(), &registers));
     let fault = functional.take_fault();
     // The tree does not cover tags: a tag line that a tuple wrote while it was tampered with remains wrong.
     let explained = attacked && matches!(fault, Some(Fault::Tag(_)));
     hold(fault.is_none() || explained, || format!("recovery refuses the memory: {fault:?}"))?;
     for line in machine.core.current.borrow().keys() {
         if machine.memory.has(scheme.layout().data_slot(*line)) {
-            run_now(scheme.read(&functional, *line));
+            run_now(scheme.read(&functional.verbs(), *line));
             let (fault, released) = (functional.take_fault(), functional.take_released());
             let right = released.map_or(attacked && fault.is_some(), |(line, text)| may_read(line, text.bytes));
             hold(right && (attacked || fault.is_none()), || {
@@ -346,7 +346,7 @@ pub fn comes_back(
         } else {
             hold(may_read(*line, ZERO_LINE), || format!("after a loss of power, line {line} was never in memory"))?;
         }
-        run_now(scheme.write(&functional, *line, &[9; 64]));
+        run_now(scheme.write(&functional.verbs(), *line, &[9; 64]));
         let fault = functional.take_fault();
         hold(fault.is_none() || explained, || format!("a false alarm at a write after a loss of power: {fault:?}"))?;
     }
@@ -356,9 +356,9 @@ pub fn comes_back(
 /// Reads all lines again, from memory.
 fn read_again(machine: &Machine<Core>) -> Result<(), String> {
     without_time(machine, |functional| {
-        run_now(machine.scheme.flush(functional));
+        run_now(machine.scheme.flush(&functional.verbs()));
         for (line, content) in machine.core.current.borrow().iter() {
-            run_now(machine.scheme.read(functional, *line));
+            run_now(machine.scheme.read(&functional.verbs(), *line));
             let (fault, released) = (functional.take_fault(), functional.take_released());
             let right = fault.is_none() && released.map(|(line, text)| (line, text.bytes)) == Some((*line, *content));
             hold(right, || format!("read again, line {line} is not what it was: {fault:?}"))?;

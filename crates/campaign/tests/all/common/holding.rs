@@ -2,8 +2,8 @@
 //! holder.
 
 use protection::design::{BatteryAction, Parts, Point};
-use protection::execution::Functional;
 use protection::execution::run_now;
+use protection::execution::{Functional, Untimed};
 use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
 use protection::verbs::Verbs;
 use std::cell::RefCell;
@@ -89,8 +89,8 @@ impl Holding {
     pub fn drain_on_battery(&self, scheme: &Scheme, memory: &Functional) {
         match self.point {
             Point::Controller => {}
-            Point::Buffer => run_now(PersistBufferHandle::of(scheme).drain_on_battery(memory)),
-            Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(memory, self.dirty.take())),
+            Point::Buffer => run_now(PersistBufferHandle::of(scheme).drain_on_battery(&memory.verbs())),
+            Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(&memory.verbs(), self.dirty.take())),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{DATA_LINES, Machine};
 use crypto::Nonce;
-use protection::execution::{Functional, Receiver, Timed, run_now};
+use protection::execution::{Functional, Receiver, Timed, Untimed, run_now};
 use protection::ledger::Reuse;
 use protection::planted::{Bug, PlantedBug};
 use protection::verbs::{ExitVerbs, Fault, Keystream, MemoryVerbs, Plaintext, Role, Slot};
@@ -67,7 +67,7 @@ fn pads(design: &str, planted: PlantedBug) -> (usize, usize) {
     });
     let scheme = catalogue::design(design).unwrap().parts.build(DATA_LINES, 1).unwrap();
     let untimed = Functional::new(scheme.layout().total_lines());
-    writes().for_each(|(line, text)| run_now(scheme.write(&untimed, line, &text)));
+    writes().for_each(|(line, text)| run_now(scheme.write(&untimed.verbs(), line, &text)));
     (machine.memory.ledger().unwrap().pads(), untimed.ledger().pads())
 }
 

@@ -5,7 +5,7 @@ use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{Finding, Options, attack, honest};
 use catalogue::{Attack, Verdict};
-use protection::execution::{Explained, Receiver, Timed};
+use protection::execution::{Everything, Explained, Receiver, Timed};
 use protection::planted::{Bug, PlantedBug};
 use protection::verbs::{Fault, Plaintext};
 use sim::span::Verb;
@@ -115,30 +115,31 @@ fn verdict_and_write(planted: PlantedBug, forged: bool) -> ReadAndWrite {
     machine.scheme = Rc::new(parts.build_with(DATA_LINES, 1, planted).unwrap());
     let (read, written) = (LineAddr(DATA_LINES - 1), LineAddr(5));
     let done = Rc::new(Cell::new(0));
-    let [reader, writer] = [(); 2].map(|()| Rc::new(Explained::new(Timed::new(&machine.memory))));
-    let (scheme, verbs, finished) = (machine.scheme.clone(), (reader.clone(), writer.clone()), done.clone());
+    let (reader, reads) = Explained::recording(Timed::new(&machine.memory));
+    let (writer, writes) = Explained::recording(Timed::new(&machine.memory));
+    let (scheme, finished) = (machine.scheme.clone(), done.clone());
     let memory_of_reader = machine.memory.clone();
     machine.executor.clock().spawn(async move {
-        scheme.write(verbs.1.inside(), written, &[1; 64]).await;
+        scheme.write(&Timed::new(&memory_of_reader), written, &[1; 64]).await;
         if forged {
             memory_of_reader.media().borrow_mut().write(scheme.layout().data_slot(read).slot(), &[3; 64]);
         }
-        scheme.read(&*verbs.0, read).await;
+        scheme.read(&reader, read).await;
         finished.set(finished.get() + 1);
     });
-    let (scheme, verbs, finished) = (machine.scheme.clone(), writer.clone(), done.clone());
+    let (scheme, finished) = (machine.scheme.clone(), done.clone());
     let (core, clock) = (machine.core.clone(), machine.executor.clock().clone());
     machine.executor.clock().spawn(async move {
         while !core.has_it.get() {
             clock.sleep(Duration::from_ns(1)).await;
         }
-        scheme.write(&*verbs, written, &[2; 64]).await;
+        scheme.write(&writer, written, &[2; 64]).await;
         finished.set(finished.get() + 1);
     });
     assert!(machine.run(Duration::from_ns(1_000_000), || done.get() == 2));
-    let when = |verbs: &Explained<_>, verb| Some(verbs.take_spans().iter().find(|span| span.verb == verb)?.start);
+    let when = |records: &Everything, verb| Some(records.take_spans().iter().find(|span| span.verb == verb)?.start);
     let faults = machine.core.faults.take();
-    ReadAndWrite { verdict: when(&reader, Verb::Settle).unwrap(), write: when(&writer, Verb::Pad), faults }
+    ReadAndWrite { verdict: when(&reads, Verb::Settle).unwrap(), write: when(&writes, Verb::Pad), faults }
 }
 
 #[test]

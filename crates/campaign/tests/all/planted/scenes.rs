@@ -1,7 +1,7 @@
 //! Bugs that no campaign finds: each has a separate scene.
 
 use catalogue::design;
-use protection::execution::{Functional, run_now};
+use protection::execution::{Functional, Untimed, run_now};
 use protection::planted::{Bug, PlantedBug};
 use protection::scheme::{ObservedState, Observers, PersistBufferHandle, Scheme};
 use protection::verbs::{Fault, Slot};
@@ -28,11 +28,11 @@ impl Machine {
     }
 
     fn write(&self, line: u64, content: Line) {
-        run_now(self.scheme.write(&self.memory, LineAddr(line), &content));
+        run_now(self.scheme.write(&self.memory.verbs(), LineAddr(line), &content));
     }
 
     fn read(&self, line: u64) -> Result<Line, Fault> {
-        run_now(self.scheme.read(&self.memory, LineAddr(line)));
+        run_now(self.scheme.read(&self.memory.verbs(), LineAddr(line)));
         let released = self.memory.take_released().map(|(_, plaintext)| plaintext.bytes);
         self.memory.take_fault().map_or_else(|| Ok(released.unwrap()), Err)
     }
@@ -52,10 +52,10 @@ fn observers_of_a_chip_halted_by_a_fault_are_warned_of_undrained_entries() {
         (0..OVERFLOWS - 2).for_each(|content| machine.write(5, [content; 64]));
         machine.memory.media.borrow_mut().write(Slot(4), &[7; 64]);
         let buffer = PersistBufferHandle::of(&machine.scheme);
-        run_now(buffer.accept(&machine.memory, LineAddr(900), &[9; 64]));
+        run_now(buffer.accept(&machine.memory.verbs(), LineAddr(900), &[9; 64]));
         machine.write(5, [200; 64]);
         assert!(machine.scheme.on_chip(|chip| chip.power.halted), "the scene is not set");
-        run_now(buffer.admit(&machine.memory, Observers::Blocked))
+        run_now(buffer.admit(&machine.memory.verbs(), Observers::Blocked))
     };
     assert_eq!(
         with_and_without(Bug::HaltedIsConsistent, sight),
@@ -71,7 +71,7 @@ fn a_dirty_line_is_kept_if_exhausted_versions_prevent_its_write_back() {
         machine.write(5, [1; 64]);
         machine.write(5, [2; 64]);
         machine.scheme.on_chip(|chip| chip.root.iter_mut().for_each(|line| *line = [0xff; 64]));
-        run_now(machine.scheme.flush(&machine.memory));
+        run_now(machine.scheme.flush(&machine.memory.verbs()));
         assert!(matches!(machine.memory.take_fault(), Some(Fault::Exhausted(_))), "the scene is not set");
         machine.read(5)
     };

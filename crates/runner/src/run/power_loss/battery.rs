@@ -8,7 +8,7 @@ use cost::tally::OperationTally;
 use cost::{Energy, Profile};
 use protection::design::{Parts, Point};
 use protection::domain::Registers;
-use protection::execution::{AtOnce, Explained, Keep, Operation, TimedMemory, UnitSpan, run_now};
+use protection::execution::{AtOnce, Explained, Keep, Operation, TimedMemory, UnitSpan, Untimed, run_now};
 use protection::ledger::Ledger;
 use protection::media::Media;
 use protection::scheme::{DurableCaches, PersistBufferHandle};
@@ -67,21 +67,21 @@ impl Battery<'_> {
         };
         let tally = OperationTally::of(self.parts, &profile);
         tally.buffers(lines.iter().map(|line| scheme.layout().data_slot(*line).slot()));
-        let meter = Meter {
+        let meter = Rc::new(Meter {
             memory: memory.clone(),
             tally,
             profile,
             holds: self.holds,
             operations: Cell::default(),
             died: RefCell::default(),
-        };
-        let verbs = Explained::keeping(AtOnce::new(memory), meter);
+        });
+        let at_once = AtOnce::new(memory);
+        let verbs = Explained::new(at_once.verbs(), meter.clone());
         match point {
             Point::Controller => {}
             Point::Buffer => run_now(buffer.drain_on_battery(&verbs)),
             Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(&verbs, dirty)),
         }
-        let meter = verbs.kept();
         let (died_after, memory) = match meter.died.take() {
             Some((after, left)) => (Some(after), left),
             None => (None, SurvivingMemory::after_loss(memory)),
@@ -109,7 +109,7 @@ impl Meter {
 }
 
 impl Keep for Meter {
-    fn operation(&self, operation: impl FnOnce() -> Operation) {
+    fn operation(&self, operation: &dyn Fn() -> Operation) {
         self.tally.operation(operation);
         if self.holds.is_some_and(|holds| self.spent() > holds) {
             self.died
@@ -119,5 +119,5 @@ impl Keep for Meter {
         self.operations.set(self.operations.get() + 1);
     }
 
-    fn span(&self, _: Time, _: Time, _: impl FnOnce() -> UnitSpan) {}
+    fn span(&self, _: Time, _: Time, _: &dyn Fn() -> UnitSpan) {}
 }

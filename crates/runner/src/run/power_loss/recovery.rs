@@ -3,7 +3,7 @@
 use super::battery::SurvivingMemory;
 use crate::run::{RunError, RunOptions};
 use protection::design::{Parts, Point};
-use protection::execution::{Functional, run_now};
+use protection::execution::{Functional, Untimed, run_now};
 use protection::planted::PlantedBug;
 use protection::scheme::{DurableCaches, PersistBufferHandle, Scheme};
 use protection::verbs::Fault;
@@ -36,7 +36,7 @@ impl Recovered {
         memory.media.replace(left.media.clone());
         memory.go_on_with(left.registers.clone());
         left.shown.iter().for_each(|shown| memory.carry(shown.clone()));
-        run_now(scheme.recover(&memory, &left.registers));
+        run_now(scheme.recover(&memory.verbs(), &left.registers));
         let fault = memory.take_fault();
         Ok(Recovered { scheme, memory, fault })
     }
@@ -54,7 +54,7 @@ impl Recovered {
 
     /// Reads a line through the recovered chip.
     pub fn answer(&self, line: LineAddr) -> ReadAnswer {
-        run_now(self.scheme.read(&self.memory, line));
+        run_now(self.scheme.read(&self.memory.verbs(), line));
         let reported = self.memory.take_fault().is_some();
         ReadAnswer { released: self.memory.take_released().map(|(_, plaintext)| plaintext.bytes), reported }
     }
@@ -64,13 +64,15 @@ impl Recovered {
     pub fn goes_on(&self, parts: &Parts, stores: &[(LineAddr, Line)]) -> SurvivingMemory {
         let Recovered { scheme, memory, .. } = self;
         match parts.persistence.point {
-            Point::Controller => stores.iter().for_each(|(line, text)| run_now(scheme.write(memory, *line, text))),
+            Point::Controller => {
+                stores.iter().for_each(|(line, text)| run_now(scheme.write(&memory.verbs(), *line, text)))
+            }
             Point::Buffer => {
                 let buffer = PersistBufferHandle::of(scheme);
-                stores.iter().for_each(|(line, text)| run_now(buffer.accept(memory, *line, text)));
-                run_now(buffer.drain_on_battery(memory));
+                stores.iter().for_each(|(line, text)| run_now(buffer.accept(&memory.verbs(), *line, text)));
+                run_now(buffer.drain_on_battery(&memory.verbs()));
             }
-            Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(memory, stores.to_vec())),
+            Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(&memory.verbs(), stores.to_vec())),
         }
         let media = memory.media.borrow().clone();
         SurvivingMemory { media, registers: memory.registers(), shown: Some(memory.ledger().clone()) }
