@@ -22,10 +22,7 @@ impl CopyEntries {
 
 impl SecondLevel for CopyEntries {
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot> {
-        let mut left = Vec::new();
-        self.on(core, |caches| caches.enter_metadata(slot.on_chip(), &mut left));
-        // The L2 has lines of memory's length, so at most one line is displaced.
-        let Request { line, kind, .. } = left.pop()?;
+        let Request { line, kind, .. } = self.on(core, |caches| caches.enter_metadata(slot.on_chip()))?;
         self.0.upgrade()?.take_down(line, kind == RequestKind::WriteBack)
     }
 

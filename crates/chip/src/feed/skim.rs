@@ -41,7 +41,10 @@ impl<S: Supplier> ProgramFeed<S> {
     ) -> Result<Skimmed, FeedError> {
         let most = until.saturating_sub(self.counts.instructions).min(self.allowance.left());
         let mut node = Borrowed { from: node, node: None };
-        let (prefetches, code_line_bytes) = (node.get().caches().prefetches(), node.get().code_line_bytes());
+        let (prefetches, code_line_bytes) = {
+            let caches = node.get().caches();
+            (caches.prefetches(), caches.code_line_bytes())
+        };
         let mut sink = Sink {
             core: self.core,
             translation: &mut self.translation,
@@ -97,6 +100,17 @@ impl Borrowed<'_> {
     #[inline]
     fn get(&mut self) -> &mut Node {
         self.node.get_or_insert_with(|| self.from.borrow_mut())
+    }
+
+    /// Moves the requests of the node to `requests`, if the node is borrowed; otherwise it has none. Returns true if
+    /// there was a request.
+    #[inline]
+    fn take_requests(&mut self, requests: &mut Vec<Request>) -> bool {
+        let Some(node) = &mut self.node else { return false };
+        let outgoing = &mut node.caches_mut().outgoing;
+        let has_any = !outgoing.is_empty();
+        outgoing.move_to(requests);
+        has_any
     }
 
     fn give_back(&mut self) {
@@ -165,7 +179,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         let stored = touch.store || before.is_some_and(|before| before.stored);
         self.data = Some(Repeat { half, stored, repeated: before.is_some() });
         self.look_up_page(touch.page);
-        self.node.get().warm_data(touch, &mut self.requests);
+        self.node.get().warm_data(touch);
     }
 
     /// Touches a line on a machine with prefetchers, which see the first load and the first store of each instruction.
@@ -176,16 +190,16 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         }
         self.look_up_page(touch.page);
         if std::mem::replace(&mut self.seen[usize::from(touch.store)], true) {
-            self.node.get().warm_data(touch, &mut self.requests);
+            self.node.get().warm_data(touch);
         } else {
-            self.node.get().warm_data_prefetch(pc, touch, &mut self.requests);
+            self.node.get().warm_data_prefetch(pc, touch);
         }
     }
 
     #[inline]
     fn look_up_page(&mut self, page: PageKey) {
         if self.data_page.replace(page) != Some(page) {
-            self.node.get().warm_page(Side::Data, page, &mut self.requests);
+            self.node.get().warm_page(Side::Data, page);
         }
     }
 
@@ -197,7 +211,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
     /// Passes the lines that have left the L2 to `beyond`, which also handles requests of the persist buffer, if any.
     #[inline]
     fn send_with(&mut self, persisted: bool) {
-        if persisted || !self.requests.is_empty() {
+        if self.node.take_requests(&mut self.requests) || persisted {
             self.node.give_back();
             (self.beyond)(&mut self.requests);
         }
@@ -215,10 +229,10 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                 && let Some((page, physical)) = self.physical(strand, addr)
             {
                 if self.code_page.replace(page) != Some(page) {
-                    self.node.get().warm_page(Side::Code, page, &mut self.requests);
+                    self.node.get().warm_page(Side::Code, page);
                 }
                 let (line, offset) = self.translation.length().split(physical);
-                self.node.get().caches_mut().warm_code(line, offset, &mut self.requests);
+                self.node.get().caches_mut().warm_code(line, offset);
                 self.send();
             }
             addr = VirtAddr(line.0 + self.code_line_bytes);

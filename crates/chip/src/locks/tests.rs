@@ -52,7 +52,10 @@ impl Bench {
             persistent: false,
             past_caches: false,
         };
-        self.chip.cores.nodes()[0].borrow_mut().warm_data(&touch, &mut Vec::new());
+        let mut node = self.chip.cores.nodes()[0].borrow_mut();
+        node.warm_data(&touch);
+        node.caches_mut().outgoing.move_to(&mut Vec::new());
+        drop(node);
         assert_eq!(self.chip.cores.dirty_lines(), [LINE]);
     }
 

@@ -53,7 +53,9 @@ impl Bench {
             persistent: true,
             past_caches: false,
         };
-        self.chip.cores.nodes()[0].borrow_mut().warm_data(&touch, &mut Vec::new());
+        let mut node = self.chip.cores.nodes()[0].borrow_mut();
+        node.warm_data(&touch);
+        node.caches_mut().outgoing.move_to(&mut Vec::new());
     }
 
     fn enter(&mut self, copy: u64) {

@@ -37,7 +37,7 @@ mod warm;
 #[cfg(test)]
 mod tests;
 
-pub use caches::{Caches, CleanVictims, MetadataLines, PrefetcherConfig};
+pub use caches::{Caches, CleanVictims, MetadataLines, Outgoing, PrefetcherConfig};
 pub use check::NodeConfigError;
 pub use config::{
     CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PersistConfig, PredictorConfig,
@@ -140,8 +140,15 @@ impl Node {
     /// Errors of the feed, unchanged.
     pub fn run<F: Feed>(&mut self, feed: &mut F, until: Time, out: &mut Vec<Request>) -> Result<Pause, F::Error> {
         let until = until.as_fs() / self.clock.period().as_fs();
+        let pause = self.run_until(feed, until);
+        self.core.caches.outgoing.move_to(out);
+        pause
+    }
+
+    #[inline]
+    fn run_until<F: Feed>(&mut self, feed: &mut F, until: u64) -> Result<Pause, F::Error> {
         if let Some(held) = self.held.take()
-            && !self.core.enter(&held.step(), out)
+            && !self.core.enter(&held.step())
         {
             self.held = Some(held);
             return Ok(Pause::Blocked);
@@ -153,7 +160,7 @@ impl Node {
             match feed.next()? {
                 None => {
                     if self.outstanding() == 0 {
-                        self.core.close_all(self.core.front.now(), out);
+                        self.core.close_all(self.core.front.now());
                     }
                     return Ok(if feed.has_ended() { Pause::Finished } else { Pause::Idle });
                 }
@@ -167,10 +174,10 @@ impl Node {
                     }
                     if let Some(process) = step.switches_to {
                         self.held = Some(StalledStep::new(&step));
-                        self.core.close_all(self.core.front.now(), out);
+                        self.core.close_all(self.core.front.now());
                         return Ok(Pause::Switch(process));
                     }
-                    if !self.core.enter(&step, out) {
+                    if !self.core.enter(&step) {
                         self.held = Some(StalledStep::new(&step));
                         return Ok(Pause::Blocked);
                     }
@@ -197,7 +204,8 @@ impl Node {
     pub fn answered(&mut self, line: LineAddr, at: Time, permission: Permission, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);
-        self.core.filled(line, cycle, permission, out);
+        self.core.filled(line, cycle, permission);
+        self.core.caches.outgoing.move_to(out);
         self.clock.span(Cycles(self.stalls.held_up(&mut self.core, &before, cycle)))
     }
 
@@ -210,7 +218,8 @@ impl Node {
     pub fn arrived_in_part(&mut self, line: LineAddr, words: Words, at: Time, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);
-        self.core.arrived_in_part(line, words, cycle, out);
+        self.core.arrived_in_part(line, words, cycle);
+        self.core.caches.outgoing.move_to(out);
         self.clock.span(Cycles(self.stalls.held_up(&mut self.core, &before, cycle)))
     }
 
@@ -221,7 +230,8 @@ impl Node {
     /// If the node has no unanswered flush of the line.
     pub fn flushed(&mut self, line: LineAddr, at: Time, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
-        self.core.flushed(line, cycle, out);
+        self.core.flushed(line, cycle);
+        self.core.caches.outgoing.move_to(out);
         self.clock.span(Cycles(self.stalls.held_up_by_flush(&self.core, &before, cycle)))
     }
 
@@ -232,7 +242,8 @@ impl Node {
     /// If the node has no line stored past the caches that memory has not accepted yet.
     pub fn taken_past_caches(&mut self, at: Time, out: &mut Vec<Request>) {
         let cycle = self.clock.cycle_at_or_after(at).0;
-        self.core.taken_past_caches(cycle, out);
+        self.core.taken_past_caches(cycle);
+        self.core.caches.outgoing.move_to(out);
     }
 
     /// Returns the state of retirement.

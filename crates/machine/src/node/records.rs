@@ -23,7 +23,8 @@ impl Node {
     pub fn record_arrived(&mut self, page: PageKey, at: Time, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);
-        let was_awaited = self.core.record_arrived(page, cycle, out);
+        let was_awaited = self.core.record_arrived(page, cycle);
+        self.core.caches.outgoing.move_to(out);
         self.clock.span(Cycles(self.stalls.held_up_by_record(&self.core, &before, was_awaited, cycle)))
     }
 }

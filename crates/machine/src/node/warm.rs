@@ -7,7 +7,7 @@
 
 use crate::node::Node;
 use crate::node::caches::prefetch::Seen;
-use crate::node::interface::{PageKey, PageTables, Request, Touch};
+use crate::node::interface::{PageKey, PageTables, Touch};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::tlb::Looked;
 use crate::node::pipeline::translated::Side;
@@ -23,20 +23,21 @@ impl Node {
     }
 
     /// Looks up a page for code or data, before the first access to a line of it. A second look-up of the same page changes no
-    /// state. Evictions of L2 are appended to `out`.
+    /// state. Evictions of L2 are added to [`Caches::outgoing`](super::Caches::outgoing).
     #[inline]
-    pub fn warm_page(&mut self, side: Side, page: PageKey, out: &mut Vec<Request>) {
+    pub fn warm_page(&mut self, side: Side, page: PageKey) {
         let core = &mut self.core;
         if let (Looked::Missed(_), Some(walker)) = (core.tlbs.look_up(side, page, 0, true), &mut core.walker) {
             for line in walker.walk_at_once(page) {
                 let word = WordAddr::of(line, 0);
-                core.caches.warm_data(word, word, false, out);
+                core.caches.warm_data(word, word, false);
             }
             core.tlbs.walked(std::iter::once(side), page, 0);
         }
     }
 
-    /// Loads or stores part of a line. Evictions of L2 and requests, which count as filled, are appended to `out`.
+    /// Loads or stores part of a line. Evictions of L2 and requests, which count as filled, are added to
+    /// [`Caches::outgoing`](super::Caches::outgoing).
     ///
     /// A store also enters the persist buffer, so the next detailed window begins with the entries that a detailed
     /// simulation would have left. Each call with a store causes one
@@ -45,9 +46,9 @@ impl Node {
     /// omit stores to the half of a line that it just stored to. It then also omits their requests, which would have
     /// found an existing entry.
     #[inline]
-    pub fn warm_data(&mut self, touch: &Touch, out: &mut Vec<Request>) {
+    pub fn warm_data(&mut self, touch: &Touch) {
         let last = WordAddr::of(touch.line, touch.offset + touch.bytes.max(1) - 1);
-        self.core.caches.warm_data(WordAddr::touched(touch), last, touch.store, out);
+        self.core.caches.warm_data(WordAddr::touched(touch), last, touch.store);
         if touch.store
             && touch.persistent
             && let Some(path) = &mut self.core.stores.persist
@@ -58,22 +59,17 @@ impl Node {
 
     /// Like [`Node::warm_data`], for the first load or the first store of the instruction at `pc`, which the prefetchers
     /// see.
-    pub fn warm_data_prefetch(&mut self, pc: VirtAddr, touch: &Touch, out: &mut Vec<Request>) {
+    pub fn warm_data_prefetch(&mut self, pc: VirtAddr, touch: &Touch) {
         let seen = Seen::of(pc.0 as u32, touch);
         let missed = !self.core.caches.in_l1d(WordAddr::touched(touch));
         // The prefetchers see a store when its address is known, long before the store is written.
         if touch.store {
-            self.core.caches.warm_prefetch(seen, missed, out);
+            self.core.caches.warm_prefetch(seen, missed);
         }
-        self.warm_data(touch, out);
+        self.warm_data(touch);
         if !touch.store {
-            self.core.caches.warm_prefetch(seen, missed, out);
+            self.core.caches.warm_prefetch(seen, missed);
         }
-    }
-
-    /// Returns the bytes of a line of the instruction cache.
-    pub fn code_line_bytes(&self) -> u64 {
-        self.core.caches.l1i_lines.stored_bytes()
     }
 
     /// Executes a branch that continues at `next`.

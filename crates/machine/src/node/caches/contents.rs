@@ -6,6 +6,11 @@ use crate::node::lines::{LineSize, WordAddr};
 use units::LineAddr;
 
 impl Caches {
+    /// Returns the bytes of a line of the instruction cache.
+    pub fn code_line_bytes(&self) -> u64 {
+        self.l1i_lines.stored_bytes()
+    }
+
     /// Returns true if any private cache holds `line` or a part of it.
     pub fn holds(&self, line: LineAddr) -> bool {
         let has =

@@ -3,10 +3,10 @@
 use crate::cache::{Eviction, MesiState};
 use crate::node::caches::Caches;
 use crate::node::caches::outstanding::FillReason;
-use crate::node::interface::{Permission, Request, RequestKind};
+use crate::node::interface::{Permission, RequestKind};
 use crate::node::lines::WordAddr;
 use crate::node::waiting::List;
-use units::{Cycles, LineAddr, Words};
+use units::{LineAddr, Words};
 
 #[cold]
 fn not_requested(line: LineAddr) -> ! {
@@ -14,33 +14,22 @@ fn not_requested(line: LineAddr) -> ! {
 }
 
 impl Caches {
-    /// Records that the core received a line at `cycle`. Later requests of the core leave at or after `cycle`.
-    pub(in crate::node) fn answered(&mut self, cycle: u64) {
-        self.latest_fill = self.latest_fill.max(cycle);
-    }
-
     /// Enters an arrived line into the caches that want it, and returns the list of its waiters. If the permission is
     /// shared, waiting stores must request write permission.
-    pub(in crate::node) fn filled(
-        &mut self,
-        line: LineAddr,
-        cycle: u64,
-        permission: Permission,
-        out: &mut Vec<Request>,
-    ) -> List {
-        self.answered(cycle);
+    pub(in crate::node) fn filled(&mut self, line: LineAddr, cycle: u64, permission: Permission) -> List {
+        self.outgoing.answered(cycle);
         let Some(register) = self.l2_mshrs.arrived(line.0, cycle) else { not_requested(line) };
         self.count_miss(register, cycle);
         let wanted = self.outstanding[register];
         let granted = self.granted(line, permission);
         for word in self.l2_lines.some_of(line, wanted.second) {
             let purpose = wanted.second_purpose(self.l2_lines.covered(word));
-            self.fill_l2(word, purpose, granted, cycle, out);
+            self.fill_l2(word, purpose, granted, cycle);
         }
         for word in self.l1d_lines.some_of(line, wanted.data) {
             self.l1d_mshrs.arrived(self.l1d_lines.key(word), cycle);
             let purpose = wanted.data_purpose(self.l1d_lines.covered(word));
-            self.fill_l1d(word, cycle, purpose, granted, cycle, out);
+            self.fill_l1d(word, cycle, purpose, granted, cycle);
         }
         for word in self.l1i_lines.some_of(line, wanted.code) {
             self.l1i.fill(self.l1i_lines.key(word), cycle, MesiState::Shared);
@@ -51,7 +40,7 @@ impl Caches {
     /// Records words of a line that arrived before the remaining words. Returns the list of waiters that need only these
     /// words.
     pub(in crate::node) fn arrived_in_part(&mut self, line: LineAddr, words: Words, cycle: u64) -> List {
-        self.answered(cycle);
+        self.outgoing.answered(cycle);
         let Some(register) = self.l2_mshrs.find(line.0) else { not_requested(line) };
         self.count_miss(register, cycle);
         let (mut served, mut others) = (List::EMPTY, List::EMPTY);
@@ -83,7 +72,6 @@ impl Caches {
         purpose: FillReason,
         granted: MesiState,
         cycle: u64,
-        out: &mut Vec<Request>,
     ) {
         let key = self.l1d_lines.key(word);
         let state = match purpose {
@@ -104,27 +92,20 @@ impl Caches {
         if let Some(Eviction { key, dirty: true }) = evicted {
             self.l1d_counters.writebacks += 1;
             self.look_up_l2(arrival);
-            self.write_back_to_l2(self.l1d_lines.first(key), cycle, out);
+            self.write_back_to_l2(self.l1d_lines.first(key), cycle);
         }
     }
 
     /// Puts a dirty line that L1D has evicted into L2.
-    fn write_back_to_l2(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) {
+    fn write_back_to_l2(&mut self, word: WordAddr, cycle: u64) {
         let held = if self.l2_writeback_is_use { None } else { self.l2.probe(self.l2_lines.key(word)) };
         match held {
             Some(slot) => self.l2.raise(slot, MesiState::Modified),
-            None => self.fill_l2(word, FillReason::Write, MesiState::Modified, cycle, out),
+            None => self.fill_l2(word, FillReason::Write, MesiState::Modified, cycle),
         }
     }
 
-    pub(in crate::node) fn fill_l2(
-        &mut self,
-        word: WordAddr,
-        purpose: FillReason,
-        state: MesiState,
-        cycle: u64,
-        out: &mut Vec<Request>,
-    ) {
+    pub(in crate::node) fn fill_l2(&mut self, word: WordAddr, purpose: FillReason, state: MesiState, cycle: u64) {
         let key = self.l2_lines.key(word);
         if let Some(slot) = self.l2.lookup(key) {
             self.l2.raise(slot, state);
@@ -143,22 +124,9 @@ impl Caches {
             self.metadata.displace(victim);
         } else if dirty {
             self.l2_counters.writebacks += 1;
-            self.send(first, cycle, RequestKind::WriteBack, out);
+            self.outgoing.send(first, cycle, RequestKind::WriteBack);
         } else if is_sent_clean {
-            self.send(first, cycle, RequestKind::CleanVictim, out);
+            self.outgoing.send(first, cycle, RequestKind::CleanVictim);
         }
-    }
-
-    /// Sends a request; returns the cycle at which it leaves.
-    pub(in crate::node) fn send(
-        &mut self,
-        word: WordAddr,
-        cycle: u64,
-        kind: RequestKind,
-        out: &mut Vec<Request>,
-    ) -> u64 {
-        let cycle = cycle.max(self.latest_fill);
-        out.push(Request { at: self.clock.start_of(Cycles(cycle)), line: word.line(), word: word.word(), kind });
-        cycle
     }
 }

@@ -51,11 +51,13 @@ impl MetadataLines {
 }
 
 impl Caches {
-    /// Enters a metadata line into L2 as the most recently used line. If L2 evicts a line of data for it, the
-    /// eviction is appended to `out`, as in a fill of data.
-    pub fn enter_metadata(&mut self, line: LineAddr, out: &mut Vec<Request>) {
+    /// Enters a metadata line into L2 as the most recently used line. If L2 evicts a line of data for it, returns the
+    /// request that the eviction causes in a fill of data, if any.
+    pub fn enter_metadata(&mut self, line: LineAddr) -> Option<Request> {
         debug_assert!(self.metadata.contain(line), "{line} is data");
-        self.fill_l2(WordAddr::of(line, 0), FillReason::Read, MesiState::Shared, self.latest_fill, out);
+        debug_assert!(self.outgoing.is_empty(), "a step of the node left requests behind");
+        self.fill_l2(WordAddr::of(line, 0), FillReason::Read, MesiState::Shared, self.outgoing.latest_answer());
+        self.outgoing.take_last()
     }
 
     /// Looks up a metadata line in L2, as a use of the line; returns true if L2 holds it.

@@ -1,7 +1,7 @@
 //! The private caches: L1I, L1D and the L2 behind both.
 //!
 //! A hit in either level returns the cycle of its data at once. An L2 miss, or a store to a line that other cores may
-//! hold, appends a request to the output. The caches keep the waiter until the line is [filled](Caches::filled). The
+//! hold, adds a request to [`Outgoing`]. The caches keep the waiter until the line is [filled](Caches::filled). The
 //! permission to write a line applies to all copies of a core. The caches are write-back caches and allocate lines on
 //! writes. L2 is neither inclusive nor exclusive of L1, and receives the lines that L1D writes back. Tags change in the
 //! order in which accesses are *scheduled*, which is nearly program order, not in the order of their cycles.
@@ -13,6 +13,7 @@ mod fill;
 mod l1d;
 mod metadata;
 mod mshr;
+mod outgoing;
 mod outstanding;
 pub(super) mod prefetch;
 pub(super) mod prefetching;
@@ -22,13 +23,14 @@ mod warm;
 
 pub use clean_victims::CleanVictims;
 pub use metadata::MetadataLines;
+pub use outgoing::Outgoing;
 pub use prefetch::PrefetcherConfig;
 
 use crate::cache::{MesiState, TagArray};
 use crate::lookups;
 use crate::node::config::{CacheConfig, NodeConfig};
 use crate::node::counts::{CacheCounts, MissCounts};
-use crate::node::interface::{Request, RequestKind, UNKNOWN};
+use crate::node::interface::{RequestKind, UNKNOWN};
 use crate::node::lines::{LineSize, WordAddr};
 use crate::node::waiting::Lists;
 use access::{Answer, Waiter};
@@ -38,7 +40,7 @@ use outstanding::{FillReason, Outstanding};
 use prefetch::{Prefetcher, Unused};
 use std::collections::VecDeque;
 use timed::TimedTags;
-use units::{Clock, Words};
+use units::Words;
 
 /// An access that found no free miss register.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +53,6 @@ struct Stalled {
 /// All private caches of one core.
 #[derive(Clone, Debug)]
 pub struct Caches {
-    clock: Clock,
     pub(in crate::node) l1i: TimedTags,
     pub(in crate::node) l1d: TimedTags,
     pub(in crate::node) l2: TagArray,
@@ -81,8 +82,8 @@ pub struct Caches {
     pub(in crate::node) latest_seen: [u64; 2],
     pub(in crate::node) l1d_unused: Unused,
     pub(in crate::node) l2_unused: Unused,
-    /// Cycle of the latest arrival. Requests leave at or after it.
-    pub(in crate::node) latest_fill: u64,
+    /// Requests that left L2 in this step of the node.
+    pub outgoing: Outgoing,
     /// Clean lines that L2 sends to the next level.
     pub clean_victims: CleanVictims,
     /// Metadata lines in L2.
@@ -104,7 +105,6 @@ impl Caches {
         let prefetcher = |cache: &CacheConfig| cache.prefetcher.map(|config| Prefetcher::new(config, line_size(cache)));
         let unused = |cache: &CacheConfig| Unused::new(cache.lines(), cache.prefetcher);
         Caches {
-            clock: config.clock_mhz.clock(),
             l1i: timed(&config.l1i),
             l1d: timed(&config.l1d),
             l2: TagArray::with_replacement(config.l2.sets(), config.l2.ways, config.l2.replacement),
@@ -129,7 +129,7 @@ impl Caches {
             latest_seen: [UNKNOWN; 2],
             l1d_unused: unused(&config.l1d),
             l2_unused: unused(&config.l2),
-            latest_fill: 0,
+            outgoing: Outgoing::new(config.clock_mhz.clock()),
             clean_victims: CleanVictims::default(),
             metadata: MetadataLines::new(),
             has_shared: false,
@@ -143,16 +143,10 @@ impl Caches {
 
     /// Looks `word` up for `waiter` at `cycle`. If the answer is not `At`, the caches wake the waiter later.
     #[inline]
-    pub(in crate::node) fn access(
-        &mut self,
-        word: WordAddr,
-        cycle: u64,
-        waiter: Waiter,
-        out: &mut Vec<Request>,
-    ) -> Answer {
+    pub(in crate::node) fn access(&mut self, word: WordAddr, cycle: u64, waiter: Waiter) -> Answer {
         let cycle = if matches!(waiter, Waiter::Walk(_)) { self.lookups.enter(cycle) } else { cycle };
         let queues = self.l1d_in_order && !self.stalled.is_empty() && waiter != Waiter::Fetch;
-        let answer = if queues { Answer::Stalled } else { self.attempt(word, cycle, waiter, out) };
+        let answer = if queues { Answer::Stalled } else { self.attempt(word, cycle, waiter) };
         if answer == Answer::Stalled {
             self.stalled.push_back(Stalled { word, cycle, waiter });
         }
@@ -167,10 +161,10 @@ impl Caches {
     }
 
     /// Retries the access that has stalled for longest; `None` if no access has stalled or this access stalls again.
-    pub(in crate::node) fn retry(&mut self, cycle: u64, out: &mut Vec<Request>) -> Option<(Waiter, Answer)> {
+    pub(in crate::node) fn retry(&mut self, cycle: u64) -> Option<(Waiter, Answer)> {
         let first = *self.stalled.front()?;
         let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
-        match self.attempt(first.word, first.cycle.max(cycle - looked_up_first), first.waiter, out) {
+        match self.attempt(first.word, first.cycle.max(cycle - looked_up_first), first.waiter) {
             Answer::Stalled => None,
             answer => {
                 self.stalled.pop_front();
@@ -180,24 +174,24 @@ impl Caches {
     }
 
     #[inline]
-    fn attempt(&mut self, word: WordAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+    fn attempt(&mut self, word: WordAddr, cycle: u64, waiter: Waiter) -> Answer {
         match waiter {
-            Waiter::Fetch => self.fetch(word, cycle, out),
+            Waiter::Fetch => self.fetch(word, cycle),
             Waiter::Load(..) | Waiter::SharedLoad(..) | Waiter::Walk(_) => {
-                self.data(word, cycle, cycle + self.l1d_latency, waiter, out)
+                self.data(word, cycle, cycle + self.l1d_latency, waiter)
             }
             // A write that hits is complete one cycle after its start, whatever the latency of a read.
-            Waiter::Store(_) | Waiter::Merge(_) => self.data(word, cycle, cycle + 1, waiter, out),
+            Waiter::Store(_) | Waiter::Merge(_) => self.data(word, cycle, cycle + 1, waiter),
         }
     }
 
     #[inline]
-    fn data(&mut self, word: WordAddr, cycle: u64, looked_up: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+    fn data(&mut self, word: WordAddr, cycle: u64, looked_up: u64, waiter: Waiter) -> Answer {
         let key = self.l1d_lines.key(word);
-        let Some(slot) = self.l1d.tags.lookup(key) else { return self.data_miss(word, cycle, waiter, out) };
+        let Some(slot) = self.l1d.tags.lookup(key) else { return self.data_miss(word, cycle, waiter) };
         if waiter.writes() {
             if self.l1d.tags.state(slot) == MesiState::Shared {
-                return self.data_miss(word, cycle, waiter, out);
+                return self.data_miss(word, cycle, waiter);
             }
             self.l1d.tags.mark_dirty(slot);
         }
@@ -211,7 +205,7 @@ impl Caches {
     }
 
     /// Sends an access to L2, and beyond if L2 misses or the core lacks write permission.
-    fn data_miss(&mut self, word: WordAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
+    fn data_miss(&mut self, word: WordAddr, cycle: u64, waiter: Waiter) -> Answer {
         if let Some(register) = self.under_way(word) {
             return self.join(register, word, cycle, waiter);
         }
@@ -231,7 +225,7 @@ impl Caches {
             self.l1d_mshrs.take(vacancy, looked_up);
             self.l1d_counters.misses += 1;
             self.l2_counters.hits += 1;
-            self.fill_l1d(word, looked_up, purpose, state, looked_up, out);
+            self.fill_l1d(word, looked_up, purpose, state, looked_up);
             return Answer::At(looked_up);
         }
         let kind = match write {
@@ -244,7 +238,7 @@ impl Caches {
         {
             return self.join(register, word, cycle, waiter);
         }
-        let Some(register) = self.ask(word, looked_up, kind, waiter, out) else { return Answer::Stalled };
+        let Some(register) = self.ask(word, looked_up, kind, waiter) else { return Answer::Stalled };
         let data = self.l1d_lines.covered(word);
         self.outstanding[register].want_data(data, purpose, &mut self.l1d_counters.prefetches);
         self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(word));
@@ -279,7 +273,7 @@ impl Caches {
     }
 
     /// Looks up code in L1I. Fetch waits for one line at a time, in order; a hit adds no front-end latency.
-    fn fetch(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> Answer {
+    fn fetch(&mut self, word: WordAddr, cycle: u64) -> Answer {
         let key = self.l1i_lines.key(word);
         if let Some(slot) = self.l1i.tags.lookup(key) {
             self.l1i_counters.hits += 1;
@@ -307,7 +301,7 @@ impl Caches {
             return Answer::At(looked_up);
         }
         let kind = RequestKind::Instruction;
-        let Some(register) = self.ask(word, looked_up, kind, Waiter::Fetch, out) else { return Answer::Stalled };
+        let Some(register) = self.ask(word, looked_up, kind, Waiter::Fetch) else { return Answer::Stalled };
         self.outstanding[register].code.add(self.l1i_lines.covered(word));
         self.l1i_counters.misses += 1;
         Answer::Requested
@@ -349,14 +343,7 @@ impl Caches {
     }
 
     /// Requests the line of `word` from beyond L2, if a miss register is free; returns the index of the register.
-    fn ask(
-        &mut self,
-        word: WordAddr,
-        cycle: u64,
-        kind: RequestKind,
-        waiter: Waiter,
-        out: &mut Vec<Request>,
-    ) -> Option<usize> {
+    fn ask(&mut self, word: WordAddr, cycle: u64, kind: RequestKind, waiter: Waiter) -> Option<usize> {
         let vacancy = self.l2_mshrs.vacancy(cycle)?;
         let line = word.line();
         let register = self.l2_mshrs.take_for(vacancy, line.0);
@@ -368,7 +355,7 @@ impl Caches {
             RequestKind::Upgrade => self.upgrades += 1,
             _ => self.l2_counters.misses += 1,
         }
-        let sent = self.send(word, vacancy.start, kind, out);
+        let sent = self.outgoing.send(word, vacancy.start, kind);
         if matches!(kind, RequestKind::Read | RequestKind::ReadForOwnership) {
             self.outstanding[register].sent_for_data = Some(sent);
         }

@@ -12,7 +12,7 @@
 //! If the core has a persist buffer, non-temporal stores enter it like all other stores.
 
 use crate::node::caches::access::Waiter;
-use crate::node::interface::{Request, RequestKind};
+use crate::node::interface::RequestKind;
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::Core;
 use std::collections::VecDeque;
@@ -109,29 +109,23 @@ impl Combining {
 impl Core {
     /// Writes a store past the caches at `cycle`, or makes it wait for a buffer.
     #[cold]
-    pub(in crate::node) fn combine(
-        &mut self,
-        store: u64,
-        (word, bytes): (WordAddr, u64),
-        cycle: u64,
-        out: &mut Vec<Request>,
-    ) {
+    pub(in crate::node) fn combine(&mut self, store: u64, (word, bytes): (WordAddr, u64), cycle: u64) {
         let combined = Combined { store, word, bytes };
-        if !self.combining.waiting.is_empty() || !self.put_together(combined, cycle, out) {
+        if !self.combining.waiting.is_empty() || !self.put_together(combined, cycle) {
             self.combining.waiting.push_back(combined);
         }
     }
 
     /// Writes a store to a buffer; returns false if no buffer is free.
-    fn put_together(&mut self, Combined { store, word, bytes }: Combined, cycle: u64, out: &mut Vec<Request>) -> bool {
+    fn put_together(&mut self, Combined { store, word, bytes }: Combined, cycle: u64) -> bool {
         let mut index = self.combining.add(word, bytes);
         if index.is_none() && self.combining.has_open() {
-            self.close(0, cycle, out);
+            self.close(0, cycle);
             index = self.combining.add(word, bytes);
         }
         let Some(index) = index else { return false };
         if self.combining.open[index].bytes == self.combining.whole {
-            self.close(index, cycle, out);
+            self.close(index, cycle);
         }
         self.stores.written(store, cycle + 1);
         true
@@ -139,52 +133,52 @@ impl Core {
 
     /// Removes the line of the buffer at `index` at `cycle`. A complete line is sent to memory, an incomplete line
     /// enters the caches.
-    fn close(&mut self, index: usize, cycle: u64, out: &mut Vec<Request>) {
+    fn close(&mut self, index: usize, cycle: u64) {
         let Some(PartialLine { word, bytes }) = self.combining.open.remove(index) else { return };
         if bytes == self.combining.whole {
             self.combining.sent += 1;
-            self.caches.send(WordAddr::of(word.line(), 0), cycle, RequestKind::PastCaches, out);
+            self.caches.outgoing.send(WordAddr::of(word.line(), 0), cycle, RequestKind::PastCaches);
         } else {
             self.combining.merging.push(word.line());
-            self.merge_rest(word, cycle, out);
+            self.merge_rest(word, cycle);
         }
     }
 
     /// Reads the missing bytes of the line with `word`; the caches keep the line.
-    pub(in crate::node) fn merge_rest(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) {
-        if self.caches.access(word, cycle, Waiter::Merge(word.line()), out).known().is_some() {
+    pub(in crate::node) fn merge_rest(&mut self, word: WordAddr, cycle: u64) {
+        if self.caches.access(word, cycle, Waiter::Merge(word.line())).known().is_some() {
             self.combining.merged(word.line());
         }
     }
 
     /// Removes a line from its buffer at `cycle`, if it has one.
     #[inline]
-    pub(in crate::node) fn close_line(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn close_line(&mut self, line: LineAddr, cycle: u64) {
         if self.combining.has_open()
             && let Some(index) = self.combining.index(line)
         {
-            self.close(index, cycle, out);
+            self.close(index, cycle);
         }
     }
 
     /// Removes all lines from their buffers at `cycle`.
     #[cold]
-    pub(in crate::node) fn close_all(&mut self, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn close_all(&mut self, cycle: u64) {
         while self.combining.has_open() {
-            self.close(0, cycle, out);
+            self.close(0, cycle);
         }
     }
 
     /// Records that the memory controller accepted a line that was stored past the caches at `cycle`.
-    pub(in crate::node) fn taken_past_caches(&mut self, cycle: u64, out: &mut Vec<Request>) {
-        self.caches.answered(cycle);
+    pub(in crate::node) fn taken_past_caches(&mut self, cycle: u64) {
+        self.caches.outgoing.answered(cycle);
         self.combining.sent -= 1;
         while let Some(next) = self.combining.waiting.front().copied()
-            && self.put_together(next, cycle, out)
+            && self.put_together(next, cycle)
         {
             self.combining.waiting.pop_front();
         }
-        self.cascade(out);
-        self.retire(out);
+        self.cascade();
+        self.retire();
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::node::config::NodeConfig;
 use crate::node::counts::FenceCounts;
-use crate::node::interface::{Orders, Request, RequestKind, Touch, UNKNOWN};
+use crate::node::interface::{Orders, RequestKind, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::{Core, DependentInput, IssuePlan};
 use std::collections::VecDeque;
@@ -145,7 +145,6 @@ impl Core {
         orders: &Orders,
         mut plan: IssuePlan,
         touches: &[Touch],
-        out: &mut Vec<Request>,
     ) {
         let stores = self.stores.queue.entered();
         if let Some(epochs) = &mut self.epochs {
@@ -155,7 +154,7 @@ impl Core {
             }
             self.next_flush = epochs.next_to_retire();
         }
-        self.schedule(number, plan, touches, out);
+        self.schedule(number, plan, touches);
     }
 
     /// Records that the next instruction that flushes has retired at `cycle`.
@@ -170,32 +169,32 @@ impl Core {
     /// waits until the line has arrived. A flush of a line that was stored to past the caches also waits if missing bytes must be
     /// read.
     #[cold]
-    pub(in crate::node) fn send_flushes(&mut self, out: &mut Vec<Request>) {
+    pub(in crate::node) fn send_flushes(&mut self) {
         while let Some(Flush { line, evicts, stores, retired, .. }) =
             self.epochs.as_ref().and_then(|epochs| epochs.next())
         {
             let Some(written) = self.stores.written_at(stores) else { return };
-            self.close_line(line, written, out);
+            self.close_line(line, written);
             if self.stores.is_buffered() && self.caches.l2_mshrs.find(line.0).is_some() || self.combining.merges(line) {
                 return;
             }
             self.epochs.iter_mut().for_each(|epochs| epochs.sent += 1);
             let kind = if evicts { RequestKind::FlushAndEvict } else { RequestKind::Flush };
-            self.caches.send(WordAddr::of(line, 0), retired.max(written), kind, out);
+            self.caches.outgoing.send(WordAddr::of(line, 0), retired.max(written), kind);
         }
         self.flushes_wait = false;
     }
 
     /// Records the answer to a flush at `cycle`: memory has the line.
-    pub(in crate::node) fn flushed(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) {
-        self.caches.answered(cycle);
+    pub(in crate::node) fn flushed(&mut self, line: LineAddr, cycle: u64) {
+        self.caches.outgoing.answered(cycle);
         if let Some(epochs) = &mut self.epochs {
             epochs.answered(line, cycle);
         }
         while let Some((owner, cycle)) = self.epochs.as_mut().and_then(|epochs| epochs.next_fence()) {
-            self.input_arrives(owner, DependentInput::Operand, cycle, out);
+            self.input_arrives(owner, DependentInput::Operand, cycle);
         }
-        self.cascade(out);
-        self.retire(out);
+        self.cascade();
+        self.retire();
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::node::caches::access::Waiter;
 use crate::node::config::NodeConfig;
-use crate::node::interface::{NodeStep, Request, Touch};
+use crate::node::interface::{NodeStep, Touch};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::Core;
 use crate::node::pipeline::branch::{Prediction, Predictor};
@@ -103,20 +103,14 @@ impl Core {
     /// Returns the cycle in which the instruction enters the window, or `None` if that cycle depends on an outstanding
     /// answer.
     #[inline]
-    pub(in crate::node) fn admit(
-        &mut self,
-        step: &NodeStep<'_>,
-        loads: u32,
-        stores: u32,
-        out: &mut Vec<Request>,
-    ) -> Option<u64> {
+    pub(in crate::node) fn admit(&mut self, step: &NodeStep<'_>, loads: u32, stores: u32) -> Option<u64> {
         if self.front.barrier.is_some() {
             self.pass_barrier()?;
         }
         let code = self.caches.l1i_lines.key(WordAddr::touched(&step.code));
         if self.front.code != Some(code) {
             self.front.code = Some(code);
-            self.fetch(&step.code, out);
+            self.fetch(&step.code);
         }
         if self.front.fetching {
             return None;
@@ -127,7 +121,7 @@ impl Core {
         let registers = self.room_for_results(step)?;
         let serial = if step.instruction.class == Class::Serial { self.quiet_from()? } else { 0 };
         if serial > 0 && self.combining.has_open() {
-            self.close_all(serial, out);
+            self.close_all(serial);
         }
         self.loads.enter_many(loads.into());
         if let Some(results) = &mut self.results {
@@ -192,20 +186,20 @@ impl Core {
     }
 
     /// Sends the front end to another line of code.
-    fn fetch(&mut self, code: &Touch, out: &mut Vec<Request>) {
+    fn fetch(&mut self, code: &Touch) {
         let front = &self.front;
         let start = front.dispatch.cycle().max(front.redirected_at).max(front.serial_until).max(front.fetched_at);
         self.front.fetching = true;
         let word = WordAddr::touched(code);
         let goal = Translated::Fetch { word };
-        if let Some(translated) = self.translate(Side::Code, code.page, start, goal, out) {
-            self.fetch_translated(word, translated, out);
+        if let Some(translated) = self.translate(Side::Code, code.page, start, goal) {
+            self.fetch_translated(word, translated);
         }
     }
 
     /// Looks up the line of code in L1I after its address is translated.
-    pub(in crate::node) fn fetch_translated(&mut self, word: WordAddr, translated: u64, out: &mut Vec<Request>) {
-        if let Some(ready) = self.caches.access(word, translated, Waiter::Fetch, out).known() {
+    pub(in crate::node) fn fetch_translated(&mut self, word: WordAddr, translated: u64) {
+        if let Some(ready) = self.caches.access(word, translated, Waiter::Fetch).known() {
             self.front.fetched(ready);
         }
     }

@@ -5,7 +5,6 @@
 //! that wait for miss registers occupy all its entries (`Caches::has_room`). Loads and stores then wait outside, in the order
 //! of their arrival.
 
-use crate::node::interface::Request;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
@@ -22,30 +21,22 @@ impl Core {
         touch: &Touch,
         forward: Option<Forward>,
         cycle: u64,
-        out: &mut Vec<Request>,
     ) -> Option<u64> {
         let Some(queue) = &mut self.read_queue else {
-            return self.look_up(number, touch, forward, cycle, out);
+            return self.look_up(number, touch, forward, cycle);
         };
         let key = self.caches.l1d_lines.key(WordAddr::touched(touch));
         let arrived = queue.come(cycle);
         if let Some(left) = queue.meets(key, arrived) {
-            return self.merge(number, touch, forward, left, out);
+            return self.merge(number, touch, forward, left);
         }
         queue.arrived(key, arrived);
-        self.look_up(number, touch, forward, arrived, out)
+        self.look_up(number, touch, forward, arrived)
     }
 
     /// Looks up a load that arrived at `cycle`.
     #[inline]
-    fn look_up(
-        &mut self,
-        number: u64,
-        touch: &Touch,
-        forward: Option<Forward>,
-        cycle: u64,
-        out: &mut Vec<Request>,
-    ) -> Option<u64> {
+    fn look_up(&mut self, number: u64, touch: &Touch, forward: Option<Forward>, cycle: u64) -> Option<u64> {
         let start = self.units.load_ports.start(cycle);
         let goal = Translated::Load { number, touch: *touch, forward, shared: false };
         if self.waits_outside(goal, start) {
@@ -55,50 +46,37 @@ impl Core {
         if let Some(queue) = &mut self.read_queue {
             queue.left(self.caches.l1d_lines.key(WordAddr::touched(touch)), entered);
         }
-        let looked_up = self.translate_inside(touch.page, entered, goal, out)?;
-        self.load(number, touch, forward, false, looked_up, out)
+        let looked_up = self.translate_inside(touch.page, entered, goal)?;
+        self.load(number, touch, forward, false, looked_up)
     }
 
     /// Translates an access that entered L1D at `entered`. Returns the cycle of its last look-up in L1D, or `None` if a
     /// page-table walk continues with `goal` later.
     #[inline]
-    pub(in crate::node) fn translate_inside(
-        &mut self,
-        page: PageKey,
-        entered: u64,
-        goal: Translated,
-        out: &mut Vec<Request>,
-    ) -> Option<u64> {
+    pub(in crate::node) fn translate_inside(&mut self, page: PageKey, entered: u64, goal: Translated) -> Option<u64> {
         if self.caches.lookups.are_unlimited() {
-            return self.translate(Side::Data, page, entered, goal, out);
+            return self.translate(Side::Data, page, entered, goal);
         }
         let reply = self.caches.lookups.ask(page, entered);
         let found = self.tlbs.look_up(Side::Data, page, reply.start, !reply.shared);
-        let translated = self.translated_or_walk(found, page, (Side::Data, goal), out)?;
+        let translated = self.translated_or_walk(found, page, (Side::Data, goal))?;
         Some(self.caches.lookups.translated(entered, translated.max(reply.answer)))
     }
 
     /// Merges a load with an earlier load of its line, which left the read queue at `left`.
-    fn merge(
-        &mut self,
-        number: u64,
-        touch: &Touch,
-        forward: Option<Forward>,
-        left: u64,
-        out: &mut Vec<Request>,
-    ) -> Option<u64> {
+    fn merge(&mut self, number: u64, touch: &Touch, forward: Option<Forward>, left: u64) -> Option<u64> {
         let goal = Translated::Load { number, touch: *touch, forward, shared: true };
         if left == UNKNOWN {
             self.walker.as_mut()?.wait_outside(goal, 0);
             return None;
         }
         if let Some(translated) = self.tlbs.merged(Side::Data, touch.page, left) {
-            return self.load(number, touch, forward, true, translated, out);
+            return self.load(number, touch, forward, true, translated);
         }
         if self.joins(touch.page, left, (Side::Data, goal)) {
             return None;
         }
-        self.look_up(number, touch, forward, left, out)
+        self.look_up(number, touch, forward, left)
     }
 
     /// Adds an access to the waiters of the outstanding translation of its page, if there is one. Returns true if the
@@ -124,7 +102,7 @@ impl Core {
     }
 
     /// Admits waiting accesses, after a walk has ended at `cycle` or a line has arrived.
-    pub(in crate::node) fn let_in(&mut self, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn let_in(&mut self, cycle: u64) {
         while self.caches.has_room()
             && let Some((goal, arrived)) = self.walker.as_mut().and_then(|walker| walker.next_outside())
         {
@@ -132,16 +110,16 @@ impl Core {
             match goal {
                 Translated::Load { number, touch, forward, shared } => {
                     let ready = if shared {
-                        self.merge(number, &touch, forward, cycle, out)
+                        self.merge(number, &touch, forward, cycle)
                     } else {
-                        self.look_up(number, &touch, forward, cycle, out)
+                        self.look_up(number, &touch, forward, cycle)
                     };
                     if let Some(ready) = ready {
-                        self.input_arrives(number, DependentInput::Operand, ready, out);
+                        self.input_arrives(number, DependentInput::Operand, ready);
                     }
                 }
                 Translated::Store { store } => {
-                    self.enter_store(store, cycle, out);
+                    self.enter_store(store, cycle);
                 }
                 Translated::StoreAddress { .. } | Translated::Fetch { .. } => {
                     unreachable!("it is not looked up in L1D")
@@ -151,11 +129,11 @@ impl Core {
     }
 
     /// Enters a store into L1D at `cycle`, and writes it if its translation is available.
-    pub(in crate::node) fn enter_store(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn enter_store(&mut self, store: u64, cycle: u64) {
         let entered = self.caches.lookups.enter(cycle);
         let page = self.stores.target(store).0;
-        if let Some(looked_up) = self.translate_inside(page, entered, Translated::Store { store }, out) {
-            self.write(store, looked_up, out);
+        if let Some(looked_up) = self.translate_inside(page, entered, Translated::Store { store }) {
+            self.write(store, looked_up);
         }
     }
 
@@ -169,13 +147,12 @@ impl Core {
         forward: Option<Forward>,
         shared: bool,
         translated: u64,
-        out: &mut Vec<Request>,
     ) -> Option<u64> {
         match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
             Some(forward) => self.forward(number, forward, translated),
             None => {
-                self.close_line(touch.line, translated, out);
-                let ready = self.caches.load(self.origin(number), shared, touch, translated, out)?;
+                self.close_line(touch.line, translated);
+                let ready = self.caches.load(self.origin(number), shared, touch, translated)?;
                 Some(ready + self.load_return)
             }
         }

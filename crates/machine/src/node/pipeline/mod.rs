@@ -29,7 +29,7 @@ pub(super) mod walk;
 use crate::node::caches::Caches;
 use crate::node::config::NodeConfig;
 use crate::node::counts::NodeCounts;
-use crate::node::interface::{NodeStep, Request, Touch, UNKNOWN};
+use crate::node::interface::{NodeStep, Touch, UNKNOWN};
 use crate::node::waiting::{List, Lists};
 use combining::Combining;
 use epochs::Epochs;
@@ -225,10 +225,10 @@ impl Core {
 
     /// Enters an instruction into the window and schedules it. Returns false if the instruction could not enter. The
     /// caller must then try again after a line has arrived.
-    pub(in crate::node) fn enter(&mut self, step: &NodeStep<'_>, out: &mut Vec<Request>) -> bool {
+    pub(in crate::node) fn enter(&mut self, step: &NodeStep<'_>) -> bool {
         let stores = step.touches.iter().filter(|touch| touch.store).count() as u32;
         let loads = step.touches.len() as u32 - stores;
-        let Some(cycle) = self.admit(step, loads, stores, out) else { return false };
+        let Some(cycle) = self.admit(step, loads, stores) else { return false };
         let number = self.window.enter();
         let entry_index = self.entry_index(number);
         let results = step.instruction.destinations.len() as u32;
@@ -237,13 +237,13 @@ impl Core {
             WindowEntry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
         let plan = self.plan(number, step, cycle);
         match step.orders {
-            None => self.schedule(number, plan, step.touches, out),
-            Some(orders) => self.schedule_ordered((number, cycle), orders, plan, step.touches, out),
+            None => self.schedule(number, plan, step.touches),
+            Some(orders) => self.schedule_ordered((number, cycle), orders, plan, step.touches),
         }
         self.write_registers(number, step);
         self.follow(number, step, cycle);
         self.counts.instructions += 1;
-        self.retire(out);
+        self.retire();
         true
     }
 

@@ -2,7 +2,6 @@
 
 use crate::node::caches::access::{Answer, Waiter};
 use crate::node::caches::prefetching::PrefetchTrigger;
-use crate::node::interface::Request;
 use crate::node::interface::{PageKey, Permission, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
@@ -15,18 +14,12 @@ use units::{LineAddr, Words};
 impl Core {
     /// Schedules an instruction that has just entered, as far as is possible.
     #[inline(always)]
-    pub(in crate::node) fn schedule(
-        &mut self,
-        number: u64,
-        mut plan: IssuePlan,
-        touches: &[Touch],
-        out: &mut Vec<Request>,
-    ) {
+    pub(in crate::node) fn schedule(&mut self, number: u64, mut plan: IssuePlan, touches: &[Touch]) {
         let entry_index = self.entry_index(number);
         if plan.addresses_missing == 0 {
             for touch in touches {
                 let forward = if touch.store { None } else { self.stores.find(touch) };
-                plan.note(self.issue(number, touch, forward, plan.addresses, out));
+                plan.note(self.issue(number, touch, forward, plan.addresses));
             }
         } else {
             let mut kept = std::mem::take(&mut self.pending[entry_index].touches);
@@ -45,25 +38,18 @@ impl Core {
 
     /// Starts one access with an address that is known at `address`.
     #[inline]
-    fn issue(
-        &mut self,
-        number: u64,
-        touch: &Touch,
-        forward: Option<Forward>,
-        address: u64,
-        out: &mut Vec<Request>,
-    ) -> AccessStart {
+    fn issue(&mut self, number: u64, touch: &Touch, forward: Option<Forward>, address: u64) -> AccessStart {
         if touch.store {
             let issued = self.units.issue(address);
             let start = self.units.store_ports.start(issued);
-            let translated = self.translate_early(number, touch, start, out);
+            let translated = self.translate_early(number, touch, start);
             if !touch.past_caches {
-                self.caches.see_store(self.origin(number), touch, translated.unwrap_or(start), out);
+                self.caches.see_store(self.origin(number), touch, translated.unwrap_or(start));
             }
             return AccessStart::Store(translated);
         }
         let issued = self.units.issue(address) + self.load_start;
-        AccessStart::Load(self.send_load(number, touch, forward, issued, out))
+        AccessStart::Load(self.send_load(number, touch, forward, issued))
     }
 
     /// Returns the number and the address bits by which the prefetchers identify the instruction.
@@ -75,12 +61,12 @@ impl Core {
     /// Returns the cycle at which a store's address is translated. With a walker, the translation is delayed until the
     /// store is written.
     #[inline]
-    fn translate_early(&mut self, number: u64, touch: &Touch, cycle: u64, out: &mut Vec<Request>) -> Option<u64> {
+    fn translate_early(&mut self, number: u64, touch: &Touch, cycle: u64) -> Option<u64> {
         if self.walker.is_some() {
             return Some(cycle);
         }
         let goal = Translated::StoreAddress { number, line: touch.line };
-        self.translate(Side::Data, touch.page, cycle, goal, out)
+        self.translate(Side::Data, touch.page, cycle, goal)
     }
 
     /// Returns the cycle of a translation, or `None` if a page-table walk continues with `goal` later.
@@ -91,10 +77,9 @@ impl Core {
         page: PageKey,
         cycle: u64,
         goal: Translated,
-        out: &mut Vec<Request>,
     ) -> Option<u64> {
         let found = self.tlbs.look_up(side, page, cycle, true);
-        self.translated_or_walk(found, page, (side, goal), out)
+        self.translated_or_walk(found, page, (side, goal))
     }
 
     /// Returns the same as [`Core::translate`], from the result of the look-up in the TLBs.
@@ -104,15 +89,14 @@ impl Core {
         found: Looked,
         page: PageKey,
         waiter: (Side, Translated),
-        out: &mut Vec<Request>,
     ) -> Option<u64> {
         match found {
             Looked::Up(ready) => Some(ready),
-            Looked::Missed(from) => self.walk(page, from, waiter, out),
+            Looked::Missed(from) => self.walk(page, from, waiter),
         }
     }
 
-    fn walk(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated), out: &mut Vec<Request>) -> Option<u64> {
+    fn walk(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> Option<u64> {
         if let Some(records) = &mut self.tlbs.records {
             if !records.join(page, cycle, waiter) {
                 records.ask(page, waiter.1.line(&self.stores), cycle, waiter);
@@ -127,19 +111,19 @@ impl Core {
         let begun = walker.begin(page, cycle, waiter);
         self.tlbs.count_walk();
         let (entry_index, first) = begun?;
-        let done = self.walk_on(entry_index, first, out)?;
+        let done = self.walk_on(entry_index, first)?;
         self.end_walk(entry_index, done);
         Some(done)
     }
 
     /// Advances a walk while its page-table entries are available. Returns the cycle at which the walk ends, or `None`
     /// if it waits for an entry.
-    fn walk_on(&mut self, entry_index: usize, mut next: WalkAction, out: &mut Vec<Request>) -> Option<u64> {
+    fn walk_on(&mut self, entry_index: usize, mut next: WalkAction) -> Option<u64> {
         loop {
             match next {
                 WalkAction::Done(cycle) => return Some(cycle),
                 WalkAction::Read(line, cycle) => {
-                    let answer = self.caches.access(WordAddr::of(line, 0), cycle, Waiter::Walk(entry_index), out);
+                    let answer = self.caches.access(WordAddr::of(line, 0), cycle, Waiter::Walk(entry_index));
                     let ready = answer.known()?;
                     next = self.walker.as_mut()?.go_on(entry_index, ready);
                 }
@@ -156,29 +140,29 @@ impl Core {
     }
 
     /// Continues a walk after the page-table entry that it requested has arrived.
-    fn walk_answered(&mut self, entry_index: usize, cycle: u64, out: &mut Vec<Request>) {
+    fn walk_answered(&mut self, entry_index: usize, cycle: u64) {
         let mut next = self.walker.as_mut().map(|walker| (entry_index, walker.go_on(entry_index, cycle)));
         while let Some((entry_index, step)) = next {
-            let Some(done) = self.walk_on(entry_index, step, out) else { return };
+            let Some(done) = self.walk_on(entry_index, step) else { return };
             for (_, goal) in self.end_walk(entry_index, done) {
-                self.translated(goal, done, out);
+                self.translated(goal, done);
             }
             next = self.walker.as_mut().and_then(|walker| walker.begin_waiting(done));
-            self.let_in(done, out);
+            self.let_in(done);
         }
     }
 
     /// Notes that the record of a page arrived at `cycle`. Returns true if retirement waited for it.
-    pub(in crate::node) fn record_arrived(&mut self, page: PageKey, cycle: u64, out: &mut Vec<Request>) -> bool {
+    pub(in crate::node) fn record_arrived(&mut self, page: PageKey, cycle: u64) -> bool {
         let oldest = self.oldest();
         let waiters = self.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.arrived(page));
         self.tlbs.walked(waiters.iter().map(|(side, _)| *side), page, cycle);
         let awaited = waiters.iter().any(|(_, goal)| goal.is_awaited(oldest));
         for (_, goal) in waiters {
-            self.translated(goal, cycle, out);
+            self.translated(goal, cycle);
         }
-        self.cascade(out);
-        self.retire(out);
+        self.cascade();
+        self.retire();
         awaited
     }
 
@@ -188,33 +172,31 @@ impl Core {
     }
 
     /// Continues an access that waited for a translation.
-    fn translated(&mut self, goal: Translated, cycle: u64, out: &mut Vec<Request>) {
+    fn translated(&mut self, goal: Translated, cycle: u64) {
         match goal {
-            Translated::StoreAddress { number, .. } => {
-                self.input_arrives(number, DependentInput::StoreAddress, cycle, out)
-            }
+            Translated::StoreAddress { number, .. } => self.input_arrives(number, DependentInput::StoreAddress, cycle),
             Translated::Load { number, touch, forward, shared } => {
                 let cycle = if shared { cycle } else { self.caches.lookups.enter(cycle) };
-                if let Some(ready) = self.load(number, &touch, forward, shared, cycle, out) {
-                    self.input_arrives(number, DependentInput::Operand, ready, out);
+                if let Some(ready) = self.load(number, &touch, forward, shared, cycle) {
+                    self.input_arrives(number, DependentInput::Operand, ready);
                 }
             }
             Translated::Store { store } => {
                 let entered = self.caches.lookups.enter(cycle);
-                self.write(store, entered, out);
+                self.write(store, entered);
             }
-            Translated::Fetch { word } => self.fetch_translated(word, cycle, out),
+            Translated::Fetch { word } => self.fetch_translated(word, cycle),
         }
     }
 
     /// Writes a store with a translated address into the cache.
-    pub(in crate::node) fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
+    pub(in crate::node) fn write(&mut self, store: u64, cycle: u64) {
         let word = self.stores.target(store).1;
         if let Some(bytes) = self.stores.past_caches(store) {
-            return self.combine(store, (word, bytes), cycle, out);
+            return self.combine(store, (word, bytes), cycle);
         }
-        self.close_line(word.line(), cycle, out);
-        match self.caches.access(word, cycle, Waiter::Store(store), out) {
+        self.close_line(word.line(), cycle);
+        match self.caches.access(word, cycle, Waiter::Store(store)) {
             // L1D has accepted the store, although its line may still be on its way from L2.
             Answer::At(_) if self.stores.is_buffered() => self.stores.written(store, cycle + 1),
             Answer::At(written) => self.stores.written(store, written),
@@ -224,56 +206,44 @@ impl Core {
     }
 
     /// Fills an arrived line, and wakes its waiters and their dependents.
-    pub(in crate::node) fn filled(
-        &mut self,
-        line: LineAddr,
-        cycle: u64,
-        permission: Permission,
-        out: &mut Vec<Request>,
-    ) {
-        let mut waiters = self.caches.filled(line, cycle, permission, out);
+    pub(in crate::node) fn filled(&mut self, line: LineAddr, cycle: u64, permission: Permission) {
+        let mut waiters = self.caches.filled(line, cycle, permission);
         while let Some((waiter, earliest, _)) = self.caches.waiters.pop(&mut waiters) {
             let cycle = cycle.max(earliest);
             match (waiter, permission) {
                 // The store or merge had waited for the line of an earlier read, which arrives without write
                 // permission.
-                (Waiter::Store(store), Permission::Shared) => self.write(store, cycle, out),
-                (Waiter::Merge(line), Permission::Shared) => self.merge_rest(WordAddr::of(line, 0), cycle, out),
-                _ => self.answer(waiter, cycle, out),
+                (Waiter::Store(store), Permission::Shared) => self.write(store, cycle),
+                (Waiter::Merge(line), Permission::Shared) => self.merge_rest(WordAddr::of(line, 0), cycle),
+                _ => self.answer(waiter, cycle),
             }
         }
-        while let Some((waiter, answer)) = self.caches.retry(cycle, out) {
+        while let Some((waiter, answer)) = self.caches.retry(cycle) {
             match (answer, waiter) {
                 (_, Waiter::Store(store)) if self.stores.is_buffered() => self.stores.written(store, cycle),
-                (Answer::At(ready), _) => self.answer(waiter, ready, out),
+                (Answer::At(ready), _) => self.answer(waiter, ready),
                 _ => {}
             }
         }
-        self.let_in(cycle, out);
-        self.cascade(out);
-        self.retire(out);
+        self.let_in(cycle);
+        self.cascade();
+        self.retire();
     }
 
     /// Wakes the waiters of some words of a line that arrived before the remaining words.
-    pub(in crate::node) fn arrived_in_part(
-        &mut self,
-        line: LineAddr,
-        words: Words,
-        cycle: u64,
-        out: &mut Vec<Request>,
-    ) {
+    pub(in crate::node) fn arrived_in_part(&mut self, line: LineAddr, words: Words, cycle: u64) {
         let mut served = self.caches.arrived_in_part(line, words, cycle);
         while let Some((waiter, earliest, _)) = self.caches.waiters.pop(&mut served) {
-            self.answer(waiter, cycle.max(earliest), out);
+            self.answer(waiter, cycle.max(earliest));
         }
-        self.cascade(out);
-        self.retire(out);
+        self.cascade();
+        self.retire();
     }
 
-    fn answer(&mut self, waiter: Waiter, cycle: u64, out: &mut Vec<Request>) {
+    fn answer(&mut self, waiter: Waiter, cycle: u64) {
         match waiter {
             Waiter::Load(number, _) | Waiter::SharedLoad(number, _) => {
-                self.input_arrives(number, DependentInput::Operand, cycle + self.load_return, out)
+                self.input_arrives(number, DependentInput::Operand, cycle + self.load_return)
             }
             // A store in the write buffer already left the buffer when its miss got a register.
             Waiter::Store(_) if self.stores.is_buffered() => {}
@@ -282,21 +252,21 @@ impl Core {
             Waiter::Walk(entry_index) => {
                 let oldest = self.oldest();
                 self.walker.iter_mut().for_each(|walker| walker.served(entry_index, oldest));
-                self.walk_answered(entry_index, cycle, out);
+                self.walk_answered(entry_index, cycle);
             }
             Waiter::Fetch => self.front.fetched(cycle),
         }
     }
 
     /// Wakes the direct and indirect dependents of all resolved instructions.
-    pub(in crate::node) fn cascade(&mut self, out: &mut Vec<Request>) {
+    pub(in crate::node) fn cascade(&mut self) {
         let mut next = 0;
         while let Some(&number) = self.resolved.get(next) {
             next += 1;
             let entry_index = self.entry_index(number);
             let completed = self.entries[entry_index].completed;
             while let Some(dependent) = self.dependents.pop(&mut self.entries[entry_index].waiters) {
-                self.input_arrives(dependent.number, dependent.role, completed + dependent.delay, out);
+                self.input_arrives(dependent.number, dependent.role, completed + dependent.delay);
             }
         }
         self.resolved.clear();
@@ -304,13 +274,7 @@ impl Core {
 
     /// Records that an input of instruction `number` arrives at `cycle`. The code reads the plan in place, field by
     /// field. A copy of the plan would stall the host until it has stored the fields that have just changed.
-    pub(in crate::node) fn input_arrives(
-        &mut self,
-        number: u64,
-        role: DependentInput,
-        cycle: u64,
-        out: &mut Vec<Request>,
-    ) {
+    pub(in crate::node) fn input_arrives(&mut self, number: u64, role: DependentInput, cycle: u64) {
         let entry_index = self.entry_index(number);
         let plan = &mut self.pending[entry_index].plan;
         match role {
@@ -326,7 +290,7 @@ impl Core {
                 plan.addresses = plan.addresses.max(cycle);
                 plan.addresses_missing -= 1;
                 if plan.addresses_missing == 0 {
-                    self.issue_kept(number, out);
+                    self.issue_kept(number);
                 }
             }
         }
@@ -338,12 +302,12 @@ impl Core {
     }
 
     /// Starts the accesses of an instruction that waited for their addresses.
-    fn issue_kept(&mut self, number: u64, out: &mut Vec<Request>) {
+    fn issue_kept(&mut self, number: u64) {
         let entry_index = self.entry_index(number);
         let address = self.pending[entry_index].plan.addresses;
         let mut touches = std::mem::take(&mut self.pending[entry_index].touches);
         for (touch, forward) in touches.drain(..) {
-            let started = self.issue(number, &touch, forward, address, out);
+            let started = self.issue(number, &touch, forward, address);
             self.pending[entry_index].plan.note(started);
         }
         self.pending[entry_index].touches = touches;
@@ -351,7 +315,7 @@ impl Core {
 
     /// Retires completed instructions in order, and starts the writes of their stores.
     #[inline]
-    pub(in crate::node) fn retire(&mut self, out: &mut Vec<Request>) {
+    pub(in crate::node) fn retire(&mut self) {
         while self.window.left() < self.window.entered() {
             let entry = self.entries[self.entry_index(self.window.left())];
             if entry.completed == UNKNOWN {
@@ -373,14 +337,14 @@ impl Core {
                 if self.walker.is_none() {
                     // The address of the store was translated early.
                     let entered = self.caches.lookups.enter(start);
-                    self.write(store, entered, out);
+                    self.write(store, entered);
                 } else if !self.waits_outside(Translated::Store { store }, start) {
-                    self.enter_store(store, start, out);
+                    self.enter_store(store, start);
                 }
             }
         }
         if self.flushes_wait {
-            self.send_flushes(out);
+            self.send_flushes();
         }
     }
 }

@@ -361,7 +361,8 @@ fn a_store_merged_with_a_read_sends_an_upgrade_if_the_line_arrives_shared() {
     let mut bench = Bench::warm(&small(), &[]);
     let mut out = Vec::new();
     for op in [load(1, &[], 64, 0), store(2, 64, 8)] {
-        assert!(bench.node.core.enter(&step(&op), &mut out));
+        assert!(bench.node.core.enter(&step(&op)));
+        bench.node.caches_mut().outgoing.move_to(&mut out);
     }
     let read = out.remove(0);
     assert_eq!((read.kind, out.len(), bench.node.outstanding()), (RequestKind::Read, 0, 1));

@@ -17,16 +17,16 @@ fn node() -> Node {
 /// Loads or stores data of one set of L2; returns the evictions.
 fn warm(node: &mut Node, lines: std::ops::Range<u64>, store: bool) -> Vec<Request> {
     let mut out = Vec::new();
-    lines.for_each(|line| node.warm_data(&touch(line * SETS, 0, 8, store), &mut out));
+    lines.for_each(|line| node.warm_data(&touch(line * SETS, 0, 8, store)));
+    node.caches_mut().outgoing.move_to(&mut out);
     out.retain(|request| !request.kind.is_answered());
     out
 }
 
 /// Enters metadata into the same set; returns the data that it evicts.
 fn enter(node: &mut Node, lines: std::ops::Range<u64>) -> Vec<(u64, RequestKind)> {
-    let mut out = Vec::new();
-    lines.for_each(|nth| node.caches_mut().enter_metadata(LineAddr(METADATA + nth * SETS), &mut out));
-    out.iter().map(|request| (request.line.0 / SETS, request.kind)).collect()
+    let evicted = lines.filter_map(|nth| node.caches_mut().enter_metadata(LineAddr(METADATA + nth * SETS)));
+    evicted.map(|request| (request.line.0 / SETS, request.kind)).collect()
 }
 
 #[test]

@@ -329,8 +329,8 @@ fn functional_warming_leaves_the_persist_buffer_entries_of_detailed_simulation()
         let config = with_buffer(entries, from, to, StoreHold::Never);
         let mut owner = Owner::warm(&config, &[]);
         lines.iter().for_each(|&line| owner.run(&stores(&[line])));
-        let (mut node, mut out) = (Node::new(&config), Vec::new());
-        lines.iter().for_each(|&line| node.warm_data(&touch(line, 0, 8, true), &mut out));
+        let mut node = Node::new(&config);
+        lines.iter().for_each(|&line| node.warm_data(&touch(line, 0, 8, true)));
         let described = |request: &PersistRequest| match *request {
             PersistRequest::Persist { line, allocates, .. } => (line, Some(allocates)),
             PersistRequest::Drain { line, .. } => (line, None),

@@ -116,10 +116,12 @@ impl Trial {
         let mut trial = Trial { node, delays: seed, answers: Vec::new(), outcome, latest_fill: Time::ZERO };
         let mut out = Vec::new();
         for op in ops {
-            while !trial.node.core.enter(&step(op), &mut out) {
+            while !trial.node.core.enter(&step(op)) {
+                trial.node.caches_mut().outgoing.move_to(&mut out);
                 trial.send(&mut out);
                 trial.answer(&mut out);
             }
+            trial.node.caches_mut().outgoing.move_to(&mut out);
             trial.send(&mut out);
         }
         while !trial.answers.is_empty() {

@@ -71,15 +71,16 @@ fn warmed(config: &NodeConfig, uses: &[Use]) -> (Node, Vec<Request>) {
     for each in uses {
         let line = if let Use::Code(line) = *each { line } else { CODE_LINE };
         if code.replace(line) != Some(line) {
-            node.warm_page(Side::Code, PageKey(line / 64), &mut requests);
-            node.caches_mut().warm_code(LineAddr(line), 0, &mut requests);
+            node.warm_page(Side::Code, PageKey(line / 64));
+            node.caches_mut().warm_code(LineAddr(line), 0);
         }
         if let Use::Load(line) | Use::Store(line) = *each {
-            node.warm_page(Side::Data, PageKey(line / 64), &mut requests);
+            node.warm_page(Side::Data, PageKey(line / 64));
             let touch = touch(line, 0, 8, matches!(each, Use::Store(_)));
-            node.warm_data(&touch, &mut requests);
+            node.warm_data(&touch);
         }
     }
+    node.caches_mut().outgoing.move_to(&mut requests);
     (node, requests)
 }
 
@@ -102,10 +103,11 @@ proptest! {
 fn a_line_cached_by_functional_warming_hits() {
     let mut bench = Bench::new(&small());
     let mut out = Vec::new();
-    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64), &mut out);
-    bench.node.caches_mut().warm_code(LineAddr(CODE_LINE), 0, &mut out);
-    bench.node.warm_page(Side::Data, PageKey(0), &mut out);
-    bench.node.warm_data(&touch(7, 0, 8, false), &mut out);
+    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64));
+    bench.node.caches_mut().warm_code(LineAddr(CODE_LINE), 0);
+    bench.node.warm_page(Side::Data, PageKey(0));
+    bench.node.warm_data(&touch(7, 0, 8, false));
+    bench.node.caches_mut().outgoing.move_to(&mut out);
     assert_eq!(out.len(), 2, "both lines come from beyond L2");
     assert_eq!(bench.cycles(&[load(1, &[], 7, 0)]), 5);
     assert!(bench.requests.is_empty());
@@ -117,8 +119,9 @@ fn prefetchers_learn_and_prefetch_during_functional_warming() {
     config.l2.prefetcher = Some(PrefetcherConfig::Stride { degree: 1, entries: 16 });
     let (mut node, mut out) = (Node::new(&config), Vec::new());
     for line in [0, 2, 4, 6] {
-        node.warm_data_prefetch(VirtAddr(0x1000), &touch(line, 0, 8, false), &mut out);
+        node.warm_data_prefetch(VirtAddr(0x1000), &touch(line, 0, 8, false));
     }
+    node.caches_mut().outgoing.move_to(&mut out);
     let requested: Vec<_> = out.iter().map(|request| (request.line.0, request.kind)).collect();
     use RequestKind::{Prefetch, Read};
     // After two accesses the stride is a guess. The caches do not request prefetched lines again.
@@ -161,10 +164,11 @@ fn a_page_walked_in_functional_warming_needs_no_page_walk() {
         bench.node.learn(&PageTables { page: PageKey(page), lines });
     }
     let mut out = Vec::new();
-    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64), &mut out);
-    bench.node.caches_mut().warm_code(LineAddr(CODE_LINE), 0, &mut out);
-    bench.node.warm_page(Side::Data, PageKey(4), &mut out);
-    bench.node.warm_data(&touch(4 * 64, 0, 8, false), &mut out);
+    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64));
+    bench.node.caches_mut().warm_code(LineAddr(CODE_LINE), 0);
+    bench.node.warm_page(Side::Data, PageKey(4));
+    bench.node.warm_data(&touch(4 * 64, 0, 8, false));
+    bench.node.caches_mut().outgoing.move_to(&mut out);
     let requested: Vec<u64> = out.iter().map(|request| request.line.0).collect();
     assert_eq!(requested, [9000, 9100, CODE_LINE, 9200, 9301, 4 * 64], "each table, then the line");
     assert_eq!(bench.cycles(&[load(1, &[], 4 * 64, 0)]), 5);
