@@ -27,16 +27,16 @@ impl SecondLevel for CopyEntries {
     }
 
     fn touch(&self, core: usize, slot: Slot) {
-        let was_there = self.on(core, |caches| caches.use_metadata(slot.on_chip()));
+        let was_there = self.on(core, |caches| caches.l2.use_metadata(slot.on_chip()));
         debug_assert!(was_there, "content and tags agree");
     }
 
     fn leave(&self, core: usize, slot: Slot) {
-        self.on(core, |caches| caches.drop_metadata(slot.on_chip()));
+        self.on(core, |caches| caches.l2.drop_metadata(slot.on_chip()));
     }
 
     fn displaced(&self, core: usize) -> Vec<Slot> {
-        self.on(core, |caches| caches.metadata.take_displaced()).into_iter().map(Slot::of_metadata).collect()
+        self.on(core, |caches| caches.l2.metadata.take_displaced()).into_iter().map(Slot::of_metadata).collect()
     }
 }
 

@@ -122,7 +122,7 @@ impl Chip {
     /// plaintext later, even if it evicts the line clean.
     pub fn arrived(&self, line: LineAddr) {
         if let Some(core) = self.under_way.core_of(line).filter(|_| self.llc.is_unverified(line)) {
-            self.cores.nodes()[core].borrow_mut().caches_mut().clean_victims.owe(line);
+            self.cores.nodes()[core].borrow_mut().caches_mut().l2.clean_victims.owe(line);
         }
         self.come_up(line, Duration::ZERO, Duration::ZERO);
     }

@@ -43,7 +43,7 @@ impl<S: Supplier> ProgramFeed<S> {
         let mut node = Borrowed { from: node, node: None };
         let (prefetches, code_line_bytes) = {
             let caches = node.get().caches();
-            (caches.prefetches(), caches.code_line_bytes())
+            (caches.prefetchers.exist(), caches.l1i.line_bytes())
         };
         let mut sink = Sink {
             core: self.core,

@@ -99,7 +99,7 @@ fn a_clean_line_evicted_by_a_counter_copy_is_written_back_if_unverified_in_the_l
     let mut bench = Bench::over(Inclusion::Inclusive);
     let line = LineAddr(0);
     bench.chip.llc.fetched_unverified(line);
-    bench.chip.cores.nodes()[0].borrow_mut().caches_mut().clean_victims.owe(line);
+    bench.chip.cores.nodes()[0].borrow_mut().caches_mut().l2.clean_victims.owe(line);
     (0..8).for_each(|line| bench.touch(line, false));
     bench.enter(0);
     assert!(!bench.chip.llc.is_unverified(line));

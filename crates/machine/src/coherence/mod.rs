@@ -63,7 +63,7 @@ impl CoherenceDomain {
         assert!((1..=CORES_MAX).contains(&cores), "{cores} cores: not between 1 and {CORES_MAX}");
         let node = || {
             let mut node = Node::new(config);
-            node.caches_mut().metadata.begin_at(LineAddr(lines));
+            node.caches_mut().l2.metadata.begin_at(LineAddr(lines));
             RefCell::new(node)
         };
         CoherenceDomain {
@@ -75,7 +75,7 @@ impl CoherenceDomain {
     /// Returns the same cores, which also send clean victims ([`CleanVictims`](crate::node::CleanVictims)).
     #[must_use]
     pub fn sending_clean_victims(self) -> CoherenceDomain {
-        self.nodes.iter().for_each(|node| node.borrow_mut().caches_mut().clean_victims.send_all());
+        self.nodes.iter().for_each(|node| node.borrow_mut().caches_mut().l2.clean_victims.send_all());
         self
     }
 

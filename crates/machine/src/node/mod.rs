@@ -37,7 +37,7 @@ mod warm;
 #[cfg(test)]
 mod tests;
 
-pub use caches::{Caches, CleanVictims, MetadataLines, Outgoing, PrefetcherConfig};
+pub use caches::{Caches, CleanVictims, L1i, L2, MetadataLines, Outgoing, PrefetcherConfig, Prefetchers};
 pub use check::NodeConfigError;
 pub use config::{
     CacheConfig, DirectionPredictor, FunctionalUnit, FunctionalUnits, NodeConfig, PersistConfig, PredictorConfig,
@@ -272,7 +272,7 @@ impl Node {
     /// Returns the number of outstanding requests: lines and page records that have not arrived, lines stored past the caches
     /// that memory has not accepted, and unanswered flushes.
     pub fn outstanding(&self) -> usize {
-        self.core.caches.l2_mshrs.outstanding()
+        self.core.caches.outstanding.count()
             + self.core.combining.outstanding()
             + self.core.epochs.as_ref().map_or(0, |epochs| epochs.outstanding())
             + self.core.tlbs.records.as_ref().map_or(0, |records| records.outstanding())
@@ -310,10 +310,10 @@ impl Node {
         let [itlb, dtlb, stlb] = core.tlbs.counts;
         NodeCounts {
             cycles: core.window.last_departure(),
-            l1i: core.caches.l1i_counters,
-            l1d: core.caches.l1d_counters,
-            l2: core.caches.l2_counters,
-            l2_data_misses: core.caches.l2_data_misses,
+            l1i: core.caches.l1i.counts,
+            l1d: core.caches.l1d.counts,
+            l2: core.caches.l2.counts,
+            l2_data_misses: core.caches.outstanding.data_misses(),
             itlb,
             dtlb,
             stlb,

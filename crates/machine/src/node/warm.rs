@@ -61,7 +61,7 @@ impl Node {
     /// see.
     pub fn warm_data_prefetch(&mut self, pc: VirtAddr, touch: &Touch) {
         let seen = Seen::of(pc.0 as u32, touch);
-        let missed = !self.core.caches.in_l1d(WordAddr::touched(touch));
+        let missed = !self.core.caches.l1d.holds(WordAddr::touched(touch));
         // The prefetchers see a store when its address is known, long before the store is written.
         if touch.store {
             self.core.caches.warm_prefetch(seen, missed);

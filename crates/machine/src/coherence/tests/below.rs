@@ -61,7 +61,7 @@ impl Harness {
             LineSupplier::Below => Ok(!below.answers(line)?),
             LineSupplier::Core { core, dirty } => {
                 if self.planted == Planted::CleanVictimRemembered {
-                    self.domain.nodes()[core].borrow_mut().caches_mut().clean_victims.owe(line);
+                    self.domain.nodes()[core].borrow_mut().caches_mut().l2.clean_victims.owe(line);
                 }
                 self.comes_down(line, dirty);
                 Ok(false)
@@ -104,7 +104,7 @@ impl Harness {
         let owes = below.tags.is_unverified(line);
         self.leaves(displaced);
         if owes && self.planted != Planted::CleanVictimForgotten {
-            self.domain.nodes()[core].borrow_mut().caches_mut().clean_victims.owe(line);
+            self.domain.nodes()[core].borrow_mut().caches_mut().l2.clean_victims.owe(line);
         }
     }
 

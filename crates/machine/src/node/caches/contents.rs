@@ -1,21 +1,14 @@
 //! Content of the private caches, for callers outside the node.
 
-use crate::cache::TagArray;
 use crate::node::caches::Caches;
-use crate::node::lines::{LineSize, WordAddr};
+use crate::node::lines::WordAddr;
 use units::LineAddr;
 
 impl Caches {
-    /// Returns the bytes of a line of the instruction cache.
-    pub fn code_line_bytes(&self) -> u64 {
-        self.l1i_lines.stored_bytes()
-    }
-
     /// Returns true if any private cache holds `line` or a part of it.
     pub fn holds(&self, line: LineAddr) -> bool {
-        let has =
-            |tags: &TagArray, lines: LineSize| lines.within(line).any(|word| tags.probe(lines.key(word)).is_some());
-        has(&self.l1d.tags, self.l1d_lines) || has(&self.l2, self.l2_lines) || has(&self.l1i.tags, self.l1i_lines)
+        let caches = [self.l1d.tags(), self.l2.tags(), self.l1i.tags()];
+        caches.into_iter().any(|(tags, lines)| lines.within(line).any(|word| tags.probe(lines.key(word)).is_some()))
     }
 
     /// Returns every dirty line, in the order of addresses.
@@ -28,7 +21,7 @@ impl Caches {
 
     /// Returns the first word of every dirty line of L1D and L2.
     pub(in crate::node) fn dirty_words(&self) -> impl Iterator<Item = WordAddr> + '_ {
-        let in_l1d = self.l1d.tags.dirty_keys().map(|key| self.l1d_lines.first(key));
-        in_l1d.chain(self.l2.dirty_keys().map(|key| self.l2_lines.first(key)))
+        let caches = [self.l1d.tags(), self.l2.tags()];
+        caches.into_iter().flat_map(|(tags, lines)| tags.dirty_keys().map(move |key| lines.first(key)))
     }
 }

@@ -1,198 +1,162 @@
-//! Admission to L1D: limits on the look-ups of its tags and of the data TLB.
-//!
-//! An access looks up L1D and the TLB in parallel. If the TLB was busy or missed, the look-up of L1D ends before the
-//! translation is known. The access is then *replayed*: it passes L1D once more and needs another look-up. Accesses to
-//! one page share a TLB look-up that has not begun. An access that finds no free miss register keeps its entry in L1D
-//! until a register is free. Without limits on look-ups, only TLB misses delay a translation.
+//! The first-level data cache: tags, look-ups, miss registers, fills and statistics.
 
-use crate::node::config::{FunctionalUnit, NodeConfig};
-use crate::node::interface::PageKey;
-use crate::pool::Pool;
+use crate::cache::{Eviction, MesiState, TagArray};
+use crate::node::caches::access::Waiter;
+use crate::node::caches::l1d_lookups::L1dLookUps;
+use crate::node::caches::mshr::{Mshrs, Vacancy};
+use crate::node::caches::outstanding::FillReason;
+use crate::node::caches::prefetch::Unused;
+use crate::node::caches::timed::TimedTags;
+use crate::node::config::NodeConfig;
+use crate::node::counts::CacheCounts;
+use crate::node::lines::{LineSize, WordAddr};
 
-/// Number of recent TLB look-ups that are kept for sharing: more than the number of look-ups that can wait at once.
-const REMEMBERED: usize = 8;
-
-/// One look-up of the data TLB: cycle of the request and cycle at which it begins.
-#[derive(Clone, Copy, Debug)]
-struct TlbLookUp {
-    page: PageKey,
-    requested: u64,
-    start: u64,
-}
-
-/// Look-ups of the data TLB.
+/// The first-level data cache of a core.
 #[derive(Clone, Debug)]
-struct TlbLookUps {
-    places: Pool,
-    /// Cycles from the beginning of a look-up to its answer.
+pub(in crate::node) struct L1d {
+    tags: TimedTags,
+    lines: LineSize,
     latency: u64,
-    /// The most recently booked look-ups.
-    latest: [TlbLookUp; REMEMBERED],
-    next: usize,
+    /// Cycles from the start of an access to its data, if L2 answers.
+    latency_with_l2: u64,
+    /// True if accesses that wait for a miss register block later accesses.
+    in_order: bool,
+    /// Prefetched lines that no access has used.
+    unused: Unused,
+    pub(in crate::node) counts: CacheCounts,
+    /// Limits on the look-ups of this cache and of the data TLB.
+    pub(in crate::node) lookups: L1dLookUps,
+    pub(super) mshrs: Mshrs,
 }
 
-/// Result of a request for a translation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::node) struct TlbReply {
-    /// Cycle at which the TLB begins the look-up.
-    pub(in crate::node) start: u64,
-    /// Cycle of the translation if the TLB hits.
-    pub(in crate::node) answer: u64,
-    /// True if an earlier access to the same page booked the look-up.
-    pub(in crate::node) shared: bool,
-}
-
-impl TlbLookUps {
-    /// Requests the translation of an access that entered at `entered`.
-    fn ask(&mut self, page: PageKey, entered: u64) -> TlbReply {
-        let of_page = |other: &&TlbLookUp| other.page == page && other.requested <= entered;
-        if let Some(&TlbLookUp { start, .. }) = self.latest.iter().filter(of_page).find(|other| entered <= other.start)
-        {
-            return TlbReply { start, answer: start + self.latency, shared: true };
-        }
-        let start = self.places.start(entered);
-        // An answer serves all accesses to its page that are waiting at its cycle.
-        let earlier = self.latest.iter().filter(of_page).map(|other| other.start + self.latency);
-        let answer = earlier.filter(|answer| *answer > entered).fold(start + self.latency, u64::min);
-        self.latest[self.next] = TlbLookUp { page, requested: entered, start };
-        self.next = (self.next + 1) % REMEMBERED;
-        TlbReply { start, answer, shared: false }
-    }
-}
-
-fn pool(places: &FunctionalUnit) -> Pool {
-    Pool::new(places.count, places.latency_cycles, places.pipelined)
-}
-
-/// Limits on look-ups of L1D and of the data TLB; `None` if unlimited.
-#[derive(Clone, Debug)]
-pub(in crate::node) struct L1dLookUps {
-    cache: Option<Pool>,
-    tlb: Option<TlbLookUps>,
-    /// Cycles from the entry of an access to the end of the look-up in the cache.
-    cache_latency: u64,
-}
-
-impl L1dLookUps {
-    pub(in crate::node) fn new(config: &NodeConfig) -> L1dLookUps {
-        L1dLookUps {
-            cache: config.l1d_lookups.as_ref().map(pool),
-            tlb: config.dtlb_lookups.as_ref().map(|places| TlbLookUps {
-                places: pool(places),
-                latency: places.latency_cycles,
-                latest: [TlbLookUp { page: PageKey(u64::MAX), requested: 0, start: 0 }; REMEMBERED],
-                next: 0,
-            }),
-            cache_latency: config.l1d.latency_cycles,
+impl L1d {
+    pub(super) fn new(config: &NodeConfig) -> L1d {
+        L1d {
+            tags: TimedTags::new(config.l1d.sets(), config.l1d.ways, config.l1d.replacement),
+            lines: LineSize::new(config.l1d.line, config.memory_line),
+            latency: config.l1d.latency_cycles,
+            latency_with_l2: config.l1d.latency_cycles + config.l2.latency_cycles,
+            in_order: config.l1d_in_order,
+            unused: Unused::new(config.l1d.lines(), config.l1d.prefetcher),
+            counts: CacheCounts::default(),
+            lookups: L1dLookUps::new(config),
+            mshrs: Mshrs::new(config.l1d.mshrs, config.l2.latency_cycles.max(1)),
         }
     }
 
-    /// Returns true if neither L1D nor the TLB limits look-ups. In that case an access enters at once and is looked up
-    /// when its translation is known.
+    /// Returns the size of a line of this cache.
     #[inline]
-    pub(in crate::node) fn are_unlimited(&self) -> bool {
-        self.cache.is_none() && self.tlb.is_none()
+    pub(in crate::node) fn lines(&self) -> LineSize {
+        self.lines
     }
 
-    /// Returns the cycle at which an access that arrives at `cycle` enters L1D.
+    /// Returns the cycles from the start of a read to its data on a hit.
     #[inline]
-    pub(in crate::node) fn enter(&mut self, cycle: u64) -> u64 {
-        match &mut self.cache {
-            Some(cache) => cache.start(cycle),
-            None => cycle,
-        }
+    pub(super) fn latency(&self) -> u64 {
+        self.latency
     }
 
-    /// Requests the translation of an access that entered at `entered`.
+    /// Returns true if accesses that wait for a miss register block later accesses.
     #[inline]
-    pub(in crate::node) fn ask(&mut self, page: PageKey, entered: u64) -> TlbReply {
-        match &mut self.tlb {
-            Some(tlb) => tlb.ask(page, entered),
-            None => TlbReply { start: entered, answer: entered, shared: false },
-        }
+    pub(super) fn is_in_order(&self) -> bool {
+        self.in_order
     }
 
-    /// Returns the cycle of the last look-up of an access that entered at `entered` and has its translation at
-    /// `translated`.
+    /// Returns true if the cache holds `word`, or awaits it from L2.
     #[inline]
-    pub(in crate::node) fn translated(&mut self, entered: u64, translated: u64) -> u64 {
-        if self.are_unlimited() {
-            translated
-        } else if translated <= entered + self.cache_latency {
-            entered
-        } else {
-            self.enter(translated)
+    pub(in crate::node) fn holds(&self, word: WordAddr) -> bool {
+        self.tags.tags.probe(self.lines.key(word)).is_some()
+    }
+
+    /// Looks up `word` for `waiter` at `cycle`. Returns the cycle at which the access is complete, or `None` if the
+    /// cache lacks the line or the permission to write it.
+    #[inline]
+    pub(super) fn look_up(&mut self, word: WordAddr, cycle: u64, waiter: Waiter) -> Option<u64> {
+        let slot = self.tags.tags.lookup(self.lines.key(word))?;
+        // A write that hits is complete one cycle after its start, whatever the latency of a read.
+        let mut looked_up = cycle + self.latency;
+        if waiter.writes() {
+            if self.tags.tags.state(slot) == MesiState::Shared {
+                return None;
+            }
+            self.tags.tags.mark_dirty(slot);
+            looked_up = cycle + 1;
         }
-    }
-
-    /// Returns the maximum number of accesses inside L1D, or `None` if it is unlimited.
-    pub(in crate::node) fn places(&self) -> Option<usize> {
-        self.cache.as_ref().map(Pool::count)
-    }
-
-    /// Extends the stay of an access that entered at `entered`: it occupies its entry as if it had entered at `until`.
-    pub(in crate::node) fn hold(&mut self, entered: u64, until: u64) {
-        if let Some(cache) = &mut self.cache {
-            cache.hold(entered, until);
+        let ready = self.tags.ready(slot, looked_up, cycle + self.latency_with_l2);
+        let found = ready <= cycle + self.latency;
+        *(if found { &mut self.counts.hits } else { &mut self.counts.merged }) += waiter.counted();
+        if self.unused.take(slot) {
+            self.counts.prefetches.count_use(ready > looked_up);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn limited(l1d: Option<FunctionalUnit>, dtlb: Option<FunctionalUnit>) -> L1dLookUps {
-        let mut config = NodeConfig { l1d_lookups: l1d, dtlb_lookups: dtlb, ..NodeConfig::modern() };
-        config.l1d.latency_cycles = 2;
-        L1dLookUps::new(&config)
+        Some(ready)
     }
 
-    fn access(lookups: &mut L1dLookUps, page: u64, cycle: u64) -> u64 {
-        let entered = lookups.enter(cycle);
-        let answer = lookups.ask(PageKey(page), entered).answer;
-        lookups.translated(entered, answer)
+    /// Looks up `word` without simulated time. Returns false if the cache lacks the line.
+    #[inline]
+    pub(super) fn warm(&mut self, word: WordAddr, store: bool) -> bool {
+        let Some(slot) = self.tags.tags.lookup(self.lines.key(word)) else { return false };
+        if store {
+            self.tags.tags.mark_dirty(slot);
+        }
+        self.unused.take(slot);
+        true
     }
 
-    #[test]
-    fn an_l1d_without_limits_admits_every_access_at_once() {
-        let mut lookups = limited(None, None);
-        assert_eq!([5, 5, 5, 5].map(|cycle| access(&mut lookups, 0, cycle)), [5; 4]);
-        let entered = lookups.enter(5);
-        assert_eq!(lookups.translated(entered, 6), 6, "and is looked up when it is translated");
+    /// Returns the cycles that an access looks up the cache before it waits for a miss register. In order, an access
+    /// waits after its look-up has ended. Otherwise its look-up starts when a register is free.
+    #[inline]
+    pub(super) fn looked_up_first(&self) -> u64 {
+        if self.in_order { self.latency } else { 0 }
     }
 
-    #[test]
-    fn a_third_l1d_access_waits_for_one_of_two_ports() {
-        let mut lookups = limited(Some(FunctionalUnit { count: 2, latency_cycles: 3, pipelined: false }), None);
-        assert_eq!([5, 5, 5].map(|cycle| access(&mut lookups, 0, cycle)), [5, 5, 8]);
+    /// Returns the first free miss register for an access that arrives at `cycle`, and the cycle at which the access
+    /// enters the cache. In order, the access keeps its entry until the register is free.
+    pub(super) fn admit_miss(&mut self, cycle: u64) -> Option<(Vacancy, u64)> {
+        let first = self.looked_up_first();
+        let vacancy = self.mshrs.vacancy(cycle + first)?;
+        let start = vacancy.start - first;
+        if start > cycle && self.in_order {
+            self.lookups.hold(cycle, start);
+        }
+        Some((vacancy, start.max(cycle)))
     }
 
-    #[test]
-    fn an_l1d_access_with_a_late_translation_repeats_its_look_up() {
-        let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
-        assert_eq!(access(&mut lookups, 0, 5), 5);
-        assert_eq!(access(&mut lookups, 1, 6), 6 + 2 + 1, "its translation comes one cycle after the cache's look-up");
-        assert_eq!(lookups.enter(6), 6, "which a physical address does not need");
+    /// Enters the line of `word` with the permission `granted`, in a state for `purpose`. Returns the first word of the
+    /// line if the cache evicts a dirty line for it.
+    pub(super) fn fill(
+        &mut self,
+        word: WordAddr,
+        arrival: u64,
+        purpose: FillReason,
+        granted: MesiState,
+        has_shared: bool,
+    ) -> Option<WordAddr> {
+        let key = self.lines.key(word);
+        let state = match purpose {
+            FillReason::Write if granted > MesiState::Shared => MesiState::Modified,
+            _ => granted.min(MesiState::Exclusive),
+        };
+        if has_shared && let Some(slot) = self.tags.tags.lookup(key) {
+            self.tags.tags.raise(slot, state);
+            return None;
+        }
+        let (slot, evicted) = self.tags.fill(key, arrival, state);
+        self.counts.prefetches.useless += u64::from(self.unused.take(slot));
+        if purpose == FillReason::Prefetch {
+            self.unused.note(slot);
+        }
+        let Some(Eviction { key, dirty: true }) = evicted else { return None };
+        self.counts.writebacks += 1;
+        Some(self.lines.first(key))
     }
 
-    #[test]
-    fn a_tlb_look_up_serves_all_concurrent_accesses_to_its_page() {
-        let mut lookups = limited(None, Some(FunctionalUnit { count: 1, latency_cycles: 2, pipelined: false }));
-        assert_eq!([5, 5].map(|entered| lookups.ask(PageKey(0), entered).shared), [false, true]);
-        let later = lookups.ask(PageKey(0), 6);
-        assert_eq!(
-            (later.start, later.answer, later.shared),
-            (7, 7, false),
-            "it asks for itself, and needs it no more"
-        );
+    /// Returns the tags and the size of their lines.
+    pub(super) fn tags(&self) -> (&TagArray, LineSize) {
+        (&self.tags.tags, self.lines)
     }
 
-    #[test]
-    fn a_delayed_l1d_access_occupies_its_port() {
-        let mut lookups = limited(Some(FunctionalUnit { count: 1, latency_cycles: 3, pipelined: false }), None);
-        let entered = lookups.enter(5);
-        lookups.hold(entered, 20);
-        assert_eq!(lookups.enter(6), 20 + 3);
+    /// Returns the tags, for changes of the states of lines, and the size of their lines.
+    pub(super) fn tags_mut(&mut self) -> (&mut TagArray, LineSize) {
+        (&mut self.tags.tags, self.lines)
     }
 }

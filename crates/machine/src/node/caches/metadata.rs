@@ -54,19 +54,10 @@ impl Caches {
     /// Enters a metadata line into L2 as the most recently used line. If L2 evicts a line of data for it, returns the
     /// request that the eviction causes in a fill of data, if any.
     pub fn enter_metadata(&mut self, line: LineAddr) -> Option<Request> {
-        debug_assert!(self.metadata.contain(line), "{line} is data");
+        debug_assert!(self.l2.metadata.contain(line), "{line} is data");
         debug_assert!(self.outgoing.is_empty(), "a step of the node left requests behind");
-        self.fill_l2(WordAddr::of(line, 0), FillReason::Read, MesiState::Shared, self.outgoing.latest_answer());
+        let cycle = self.outgoing.latest_answer();
+        self.l2.fill(WordAddr::of(line, 0), FillReason::Read, MesiState::Shared, cycle, &mut self.outgoing);
         self.outgoing.take_last()
-    }
-
-    /// Looks up a metadata line in L2, as a use of the line; returns true if L2 holds it.
-    pub fn use_metadata(&mut self, line: LineAddr) -> bool {
-        self.l2.lookup(self.l2_lines.key(WordAddr::of(line, 0))).is_some()
-    }
-
-    /// Drops a metadata line from L2, if L2 holds it.
-    pub fn drop_metadata(&mut self, line: LineAddr) {
-        self.l2.invalidate(self.l2_lines.key(WordAddr::of(line, 0)));
     }
 }

@@ -1,8 +1,8 @@
 //! Requests that leave L2, until the owner of the node takes them.
 //!
 //! Every part of the core that needs a line, or evicts or flushes one, adds a request here. The list is empty between
-//! two steps of the node: [`Node`](crate::node::Node) moves the requests of a step to the list of its owner. A feed that
-//! warms the caches takes them itself.
+//! two steps of the node: [`Node`](crate::node::Node) moves the requests of a step to the list of its owner. A feed
+//! that warms the caches takes them itself.
 
 use crate::node::interface::{Request, RequestKind};
 use crate::node::lines::WordAddr;

@@ -25,8 +25,7 @@ impl Caches {
         line: LineAddr,
         change: impl Fn(&mut TagArray, LineSize, WordAddr) -> Option<bool>,
     ) -> Option<bool> {
-        let caches =
-            [(&mut self.l1i.tags, self.l1i_lines), (&mut self.l1d.tags, self.l1d_lines), (&mut self.l2, self.l2_lines)];
+        let caches = [self.l1i.tags_mut(), self.l1d.tags_mut(), self.l2.tags_mut()];
         let of = |(tags, lines): (&mut TagArray, LineSize)| {
             any_dirty(lines.within(line).filter_map(|word| change(tags, lines, word)))
         };
@@ -36,14 +35,14 @@ impl Caches {
     /// Drops a line from all private caches, because another core writes it. Returns true if any copy was dirty, and
     /// `None` if no cache held one.
     pub fn invalidate(&mut self, line: LineAddr) -> Option<bool> {
-        self.clean_victims.forget(line);
+        self.l2.clean_victims.forget(line);
         self.everywhere(line, |tags, lines, word| tags.invalidate(lines.key(word)))
     }
 
     /// Makes a line read only, because another core reads it. Returns true if any copy was dirty, and `None` if no
     /// cache held one.
     pub fn downgrade(&mut self, line: LineAddr) -> Option<bool> {
-        self.clean_victims.forget(line);
+        self.l2.clean_victims.forget(line);
         self.has_shared = true;
         self.everywhere(line, |tags, lines, word| tags.probe(lines.key(word)).map(|slot| tags.share(slot)))
     }
@@ -57,7 +56,7 @@ impl Caches {
 
     /// Returns the permission of a line, or `None` if no private cache holds it.
     pub fn permission(&self, line: LineAddr) -> Option<Permission> {
-        let caches = [(&self.l1i.tags, self.l1i_lines), (&self.l1d.tags, self.l1d_lines), (&self.l2, self.l2_lines)];
+        let caches = [self.l1i.tags(), self.l1d.tags(), self.l2.tags()];
         let states = caches.into_iter().flat_map(|(tags, lines)| {
             lines.within(line).filter_map(move |word| Some(tags.state(tags.probe(lines.key(word))?)))
         });
@@ -75,15 +74,13 @@ impl Caches {
             }
             Permission::Exclusive => {
                 if self.has_shared {
-                    let own = |tags: &mut TagArray, lines: LineSize| {
+                    for (tags, lines) in [self.l1d.tags_mut(), self.l2.tags_mut()] {
                         for word in lines.within(line) {
                             if let Some(slot) = tags.probe(lines.key(word)) {
                                 tags.raise(slot, MesiState::Exclusive);
                             }
                         }
-                    };
-                    own(&mut self.l1d.tags, self.l1d_lines);
-                    own(&mut self.l2, self.l2_lines);
+                    }
                 }
                 MesiState::Exclusive
             }

@@ -18,21 +18,13 @@ impl Caches {
     /// Warms a load or a store. The access touches two lines of L1D if its first and last words are in different lines.
     #[inline]
     pub(in crate::node) fn warm_data(&mut self, first: WordAddr, last: WordAddr, store: bool) {
-        self.warm_word(first, store);
-        if self.l1d_lines.key(first) != self.l1d_lines.key(last) {
-            self.warm_word(last, store);
+        if !self.l1d.warm(first, store) {
+            self.warm_data_miss(first, store);
         }
-    }
-
-    #[inline]
-    fn warm_word(&mut self, word: WordAddr, store: bool) {
-        let Some(slot) = self.l1d.tags.lookup(self.l1d_lines.key(word)) else {
-            return self.warm_data_miss(word, store);
-        };
-        if store {
-            self.l1d.tags.mark_dirty(slot);
+        let lines = self.l1d.lines();
+        if lines.key(first) != lines.key(last) && !self.l1d.warm(last, store) {
+            self.warm_data_miss(last, store);
         }
-        self.l1d_unused.take(slot);
     }
 
     #[cold]
@@ -42,7 +34,7 @@ impl Caches {
         } else {
             (RequestKind::Read, FillReason::Read)
         };
-        if self.hit_l2(word).is_none() {
+        if self.l2.hit(word).is_none() {
             self.ask_warm(word, kind, FillReason::Read);
         }
         self.fill_l1d(word, LONG_AGO, purpose, MesiState::Exclusive, LONG_AGO);
@@ -51,29 +43,24 @@ impl Caches {
     /// Fetches a line from beyond L2 into L2.
     fn ask_warm(&mut self, word: WordAddr, kind: RequestKind, purpose: FillReason) {
         self.outgoing.send(word, LONG_AGO, kind);
-        self.fill_l2(word, purpose, MesiState::Exclusive, LONG_AGO);
-    }
-
-    /// Returns true if L1D or L2 has a prefetcher, which must see accesses.
-    pub fn prefetches(&self) -> bool {
-        self.prefetches
+        self.l2.fill(word, purpose, MesiState::Exclusive, LONG_AGO, &mut self.outgoing);
     }
 
     /// Executes code in a line. Evictions of L2 and requests, which count as filled, are added to [`Caches::outgoing`].
     #[inline]
     pub fn warm_code(&mut self, line: LineAddr, offset: u8) {
         let word = WordAddr::of(line, offset);
-        if self.l1i.tags.lookup(self.l1i_lines.key(word)).is_none() {
+        if !self.l1i.warm(word) {
             self.warm_code_miss(word);
         }
     }
 
     #[cold]
     fn warm_code_miss(&mut self, word: WordAddr) {
-        if self.hit_l2(word).is_none() && !self.in_l1d(word) {
+        if self.l2.hit(word).is_none() && !self.l1d.holds(word) {
             self.ask_warm(word, RequestKind::Instruction, FillReason::Read);
         }
-        self.l1i.fill(self.l1i_lines.key(word), LONG_AGO, MesiState::Shared);
+        self.l1i.fill(word, LONG_AGO);
     }
 
     /// Trains the prefetchers with an access; `missed` is true if it missed L1D. Predicted lines arrive at once.
@@ -81,11 +68,11 @@ impl Caches {
         if missed {
             self.warm_l2_prefetch(seen);
         }
-        let Some(prefetcher) = &mut self.l1d_prefetcher else { return };
+        let Some(prefetcher) = &mut self.prefetchers.of_l1d else { return };
         for address in prefetcher.expect(seen) {
             let word = WordAddr::at(address);
-            if !self.in_l1d(word) {
-                if self.hit_l2(word).is_none() {
+            if !self.l1d.holds(word) {
+                if self.l2.hit(word).is_none() {
                     self.ask_warm(word, RequestKind::Prefetch, FillReason::Read);
                 }
                 self.fill_l1d(word, LONG_AGO, FillReason::Prefetch, MesiState::Exclusive, LONG_AGO);
@@ -95,10 +82,10 @@ impl Caches {
     }
 
     fn warm_l2_prefetch(&mut self, seen: Seen) {
-        let Some(prefetcher) = &mut self.l2_prefetcher else { return };
+        let Some(prefetcher) = &mut self.prefetchers.of_l2 else { return };
         for address in prefetcher.expect(seen) {
             let word = WordAddr::at(address);
-            if !self.in_l1d(word) && self.l2.probe(self.l2_lines.key(word)).is_none() {
+            if !self.l1d.holds(word) && !self.l2.holds(word) {
                 self.ask_warm(word, RequestKind::Prefetch, FillReason::Prefetch);
             }
         }

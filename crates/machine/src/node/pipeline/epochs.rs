@@ -175,7 +175,8 @@ impl Core {
         {
             let Some(written) = self.stores.written_at(stores) else { return };
             self.close_line(line, written);
-            if self.stores.is_buffered() && self.caches.l2_mshrs.find(line.0).is_some() || self.combining.merges(line) {
+            if self.stores.is_buffered() && self.caches.outstanding.find(line).is_some() || self.combining.merges(line)
+            {
                 return;
             }
             self.epochs.iter_mut().for_each(|epochs| epochs.sent += 1);

@@ -107,7 +107,7 @@ impl Core {
         if self.front.barrier.is_some() {
             self.pass_barrier()?;
         }
-        let code = self.caches.l1i_lines.key(WordAddr::touched(&step.code));
+        let code = self.caches.l1i.lines().key(WordAddr::touched(&step.code));
         if self.front.code != Some(code) {
             self.front.code = Some(code);
             self.fetch(&step.code);

@@ -25,7 +25,7 @@ impl Core {
         let Some(queue) = &mut self.read_queue else {
             return self.look_up(number, touch, forward, cycle);
         };
-        let key = self.caches.l1d_lines.key(WordAddr::touched(touch));
+        let key = self.caches.l1d.lines().key(WordAddr::touched(touch));
         let arrived = queue.come(cycle);
         if let Some(left) = queue.meets(key, arrived) {
             return self.merge(number, touch, forward, left);
@@ -42,9 +42,9 @@ impl Core {
         if self.waits_outside(goal, start) {
             return None;
         }
-        let entered = self.caches.lookups.enter(start);
+        let entered = self.caches.l1d.lookups.enter(start);
         if let Some(queue) = &mut self.read_queue {
-            queue.left(self.caches.l1d_lines.key(WordAddr::touched(touch)), entered);
+            queue.left(self.caches.l1d.lines().key(WordAddr::touched(touch)), entered);
         }
         let looked_up = self.translate_inside(touch.page, entered, goal)?;
         self.load(number, touch, forward, false, looked_up)
@@ -54,13 +54,13 @@ impl Core {
     /// page-table walk continues with `goal` later.
     #[inline]
     pub(in crate::node) fn translate_inside(&mut self, page: PageKey, entered: u64, goal: Translated) -> Option<u64> {
-        if self.caches.lookups.are_unlimited() {
+        if self.caches.l1d.lookups.are_unlimited() {
             return self.translate(Side::Data, page, entered, goal);
         }
-        let reply = self.caches.lookups.ask(page, entered);
+        let reply = self.caches.l1d.lookups.ask(page, entered);
         let found = self.tlbs.look_up(Side::Data, page, reply.start, !reply.shared);
         let translated = self.translated_or_walk(found, page, (Side::Data, goal))?;
-        Some(self.caches.lookups.translated(entered, translated.max(reply.answer)))
+        Some(self.caches.l1d.lookups.translated(entered, translated.max(reply.answer)))
     }
 
     /// Merges a load with an earlier load of its line, which left the read queue at `left`.
@@ -130,7 +130,7 @@ impl Core {
 
     /// Enters a store into L1D at `cycle`, and writes it if its translation is available.
     pub(in crate::node) fn enter_store(&mut self, store: u64, cycle: u64) {
-        let entered = self.caches.lookups.enter(cycle);
+        let entered = self.caches.l1d.lookups.enter(cycle);
         let page = self.stores.target(store).0;
         if let Some(looked_up) = self.translate_inside(page, entered, Translated::Store { store }) {
             self.write(store, looked_up);

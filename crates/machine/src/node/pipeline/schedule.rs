@@ -176,13 +176,13 @@ impl Core {
         match goal {
             Translated::StoreAddress { number, .. } => self.input_arrives(number, DependentInput::StoreAddress, cycle),
             Translated::Load { number, touch, forward, shared } => {
-                let cycle = if shared { cycle } else { self.caches.lookups.enter(cycle) };
+                let cycle = if shared { cycle } else { self.caches.l1d.lookups.enter(cycle) };
                 if let Some(ready) = self.load(number, &touch, forward, shared, cycle) {
                     self.input_arrives(number, DependentInput::Operand, ready);
                 }
             }
             Translated::Store { store } => {
-                let entered = self.caches.lookups.enter(cycle);
+                let entered = self.caches.l1d.lookups.enter(cycle);
                 self.write(store, entered);
             }
             Translated::Fetch { word } => self.fetch_translated(word, cycle),
@@ -208,7 +208,7 @@ impl Core {
     /// Fills an arrived line, and wakes its waiters and their dependents.
     pub(in crate::node) fn filled(&mut self, line: LineAddr, cycle: u64, permission: Permission) {
         let mut waiters = self.caches.filled(line, cycle, permission);
-        while let Some((waiter, earliest, _)) = self.caches.waiters.pop(&mut waiters) {
+        while let Some((waiter, earliest)) = self.caches.outstanding.next_waiter(&mut waiters) {
             let cycle = cycle.max(earliest);
             match (waiter, permission) {
                 // The store or merge had waited for the line of an earlier read, which arrives without write
@@ -232,8 +232,9 @@ impl Core {
 
     /// Wakes the waiters of some words of a line that arrived before the remaining words.
     pub(in crate::node) fn arrived_in_part(&mut self, line: LineAddr, words: Words, cycle: u64) {
-        let mut served = self.caches.arrived_in_part(line, words, cycle);
-        while let Some((waiter, earliest, _)) = self.caches.waiters.pop(&mut served) {
+        self.caches.outgoing.answered(cycle);
+        let mut served = self.caches.outstanding.arrived_in_part(line, words, cycle);
+        while let Some((waiter, earliest)) = self.caches.outstanding.next_waiter(&mut served) {
             self.answer(waiter, cycle.max(earliest));
         }
         self.cascade();
@@ -336,7 +337,7 @@ impl Core {
                 let (store, start) = self.stores.write(cycle);
                 if self.walker.is_none() {
                     // The address of the store was translated early.
-                    let entered = self.caches.lookups.enter(start);
+                    let entered = self.caches.l1d.lookups.enter(start);
                     self.write(store, entered);
                 } else if !self.waits_outside(Translated::Store { store }, start) {
                     self.enter_store(store, start);

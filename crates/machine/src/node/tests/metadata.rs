@@ -9,8 +9,8 @@ const SETS: u64 = 4;
 /// A core that also sends the clean lines that its L2 evicts.
 fn node() -> Node {
     let mut node = Node::new(&small());
-    node.caches_mut().metadata.begin_at(LineAddr(METADATA));
-    node.caches_mut().clean_victims.send_all();
+    node.caches_mut().l2.metadata.begin_at(LineAddr(METADATA));
+    node.caches_mut().l2.clean_victims.send_all();
     node
 }
 
@@ -50,21 +50,24 @@ fn dirty_data_evicted_by_metadata_in_l2_is_written_back() {
 fn metadata_evicted_from_l2_by_data_is_dropped_and_reported_once() {
     let mut node = node();
     enter(&mut node, 0..3);
-    assert!(node.caches_mut().use_metadata(LineAddr(METADATA)), "the second is now the one used least recently");
+    assert!(node.caches_mut().l2.use_metadata(LineAddr(METADATA)), "the second is now the one used least recently");
     let sent = warm(&mut node, 0..3, false);
     assert_eq!(sent, [], "nothing is written back, and nothing goes to the last-level cache");
-    assert_eq!(node.caches_mut().metadata.take_displaced(), [1, 2].map(|nth| LineAddr(METADATA + nth * SETS)));
-    assert_eq!(node.caches_mut().metadata.take_displaced(), [], "once");
-    assert_eq!([0, 1].map(|nth| node.caches_mut().use_metadata(LineAddr(METADATA + nth * SETS))), [true, false]);
+    assert_eq!(node.caches_mut().l2.metadata.take_displaced(), [1, 2].map(|nth| LineAddr(METADATA + nth * SETS)));
+    assert_eq!(node.caches_mut().l2.metadata.take_displaced(), [], "once");
+    assert_eq!([0, 1].map(|nth| node.caches_mut().l2.use_metadata(LineAddr(METADATA + nth * SETS))), [true, false]);
 }
 
 #[test]
 fn invalidated_metadata_frees_its_l2_way_and_is_not_reported_as_evicted() {
     let mut node = node();
     enter(&mut node, 0..4);
-    node.caches_mut().drop_metadata(LineAddr(METADATA));
-    assert!(!node.caches_mut().use_metadata(LineAddr(METADATA)));
-    assert_eq!((warm(&mut node, 0..1, false), node.caches_mut().metadata.take_displaced()), (Vec::new(), Vec::new()));
+    node.caches_mut().l2.drop_metadata(LineAddr(METADATA));
+    assert!(!node.caches_mut().l2.use_metadata(LineAddr(METADATA)));
+    assert_eq!(
+        (warm(&mut node, 0..1, false), node.caches_mut().l2.metadata.take_displaced()),
+        (Vec::new(), Vec::new())
+    );
 }
 
 #[test]
@@ -73,6 +76,6 @@ fn metadata_in_l2_counts_as_no_access_and_is_never_dirty() {
     warm(&mut node, 0..2, false);
     let before = node.counts().l2;
     enter(&mut node, 0..2);
-    node.caches_mut().use_metadata(LineAddr(METADATA));
+    node.caches_mut().l2.use_metadata(LineAddr(METADATA));
     assert_eq!((node.counts().l2, node.caches().dirty_lines()), (before, Vec::new()));
 }
