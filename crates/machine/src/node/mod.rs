@@ -57,6 +57,7 @@ pub use pipeline::translated::Side;
 use isa::Instruction;
 use lines::{Cutter, LineSize};
 use pipeline::Core;
+use pipeline::front::FrontCounts;
 use stalls::{Stalls, Standing};
 use units::{Clock, Cycles, Duration, LineAddr, Time, VirtAddr, Words};
 
@@ -255,18 +256,18 @@ impl Node {
     /// Continues after [`Pause::Idle`]. Instructions enter the window at or after `at`.
     pub fn resume(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
-        self.core.resume(cycle);
+        self.core.front.resume(cycle);
         self.stalls.idled(&self.standing(), cycle);
     }
 
     /// Returns the time without instructions to execute, between retirements.
     pub fn idle(&self) -> Duration {
-        self.clock.span(self.stalls.idle_before(self.core.retirement.cycle()))
+        self.clock.span(self.stalls.idle_before(self.core.window.retired_at()))
     }
 
     /// Returns the time of process switches, between retirements.
     pub fn switching(&self) -> Duration {
-        self.clock.span(self.stalls.switching_before(self.core.retirement.cycle()))
+        self.clock.span(self.stalls.switching_before(self.core.window.retired_at()))
     }
 
     /// Returns the number of outstanding requests: lines and page records that have not arrived, lines stored past the caches
@@ -301,14 +302,16 @@ impl Node {
 
     /// Returns the number of instructions that have entered the window.
     pub fn instructions(&self) -> u64 {
-        self.core.counts.instructions
+        self.core.window.entered()
     }
 
     /// Returns all statistics so far.
     pub fn counts(&self) -> NodeCounts {
         let core = &self.core;
         let [itlb, dtlb, stlb] = core.tlbs.counts;
+        let FrontCounts { branches, mispredicts, misfetches, lost_cycles } = core.front.counts();
         NodeCounts {
+            instructions: core.window.entered(),
             cycles: core.window.last_departure(),
             l1i: core.caches.l1i.counts,
             l1d: core.caches.l1d.counts,
@@ -318,7 +321,13 @@ impl Node {
             dtlb,
             stlb,
             upgrades: core.caches.upgrades,
-            ..core.counts
+            branches,
+            mispredicts,
+            misfetches,
+            loads: core.loads.entered(),
+            stores: core.stores.queue.entered(),
+            forwarded: core.loads.forwarded(),
+            lost_cycles,
         }
     }
 

@@ -72,7 +72,7 @@ impl Standing {
             retired,
             is_empty: retired == window.entered(),
             is_held,
-            since: core.retirement.cycle(),
+            since: core.window.retired_at(),
             persisting: core.stores.is_persisting(),
         }
     }

@@ -19,7 +19,7 @@ impl Node {
     /// Continues after a switch of processes that ends at `at`: no instruction enters the window before `at`.
     pub fn switched(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
-        self.core.switched(cycle);
+        self.core.front.switched(cycle);
         self.stalls.was_switched(&self.standing(), cycle);
     }
 }

@@ -10,7 +10,8 @@ use crate::node::config::NodeConfig;
 use crate::node::counts::FenceCounts;
 use crate::node::interface::{Orders, RequestKind, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
-use crate::node::pipeline::{Core, DependentInput, IssuePlan};
+use crate::node::pipeline::Core;
+use crate::node::pipeline::plan::{DependentInput, IssuePlan};
 use std::collections::VecDeque;
 use units::LineAddr;
 

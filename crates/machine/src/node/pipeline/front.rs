@@ -7,13 +7,15 @@
 
 use crate::node::caches::access::Waiter;
 use crate::node::config::NodeConfig;
+use crate::node::counts::LostCycles;
 use crate::node::interface::{NodeStep, Touch};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::Core;
 use crate::node::pipeline::branch::{Prediction, Predictor};
 use crate::node::pipeline::queue::Pacer;
 use crate::node::pipeline::translated::{Side, Translated};
-use isa::{Class, Flow, Instruction, Reg};
+use crate::node::pipeline::window::ReorderWindow;
+use isa::{Class, Flow, Instruction};
 use units::VirtAddr;
 
 /// An instruction that blocks later ones until some cycles after its completion.
@@ -43,6 +45,31 @@ pub(in crate::node) struct Front {
     redirected_at: u64,
     /// Cycle at which the latest serialising instruction was done.
     serial_until: u64,
+    counts: FrontCounts,
+}
+
+/// Statistics of the front end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::node) struct FrontCounts {
+    /// Instructions that may change the control flow.
+    pub(in crate::node) branches: u64,
+    /// Branches predicted wrongly and corrected at execution.
+    pub(in crate::node) mispredicts: u64,
+    /// Branches with a direct target that was unknown until decoding.
+    pub(in crate::node) misfetches: u64,
+    /// Cycles that dispatch lost, by cause.
+    pub(in crate::node) lost_cycles: LostCycles,
+}
+
+/// Cycles from which the parts that an instruction needs have room for it.
+#[derive(Clone, Copy, Debug)]
+struct EntryLimits {
+    /// Cycle at which all earlier instructions have finished, for a serialising instruction.
+    serial: u64,
+    /// The window and the physical registers.
+    window: u64,
+    load_queue: u64,
+    store_queue: u64,
 }
 
 impl Front {
@@ -59,6 +86,7 @@ impl Front {
             fetched_at: 0,
             redirected_at: 0,
             serial_until: 0,
+            counts: FrontCounts::default(),
         }
     }
 
@@ -87,72 +115,50 @@ impl Front {
         self.fetching = false;
         self.fetched_at = self.fetched_at.max(cycle);
     }
-}
 
-impl Core {
+    /// Returns the statistics so far.
+    pub(in crate::node) fn counts(&self) -> FrontCounts {
+        self.counts
+    }
+
     /// Resumes entry into the window at `cycle`, after a time without instructions to execute.
     pub(in crate::node) fn resume(&mut self, cycle: u64) {
-        self.counts.lost_cycles.idle += self.front.dispatch.skip_to(cycle);
+        self.counts.lost_cycles.idle += self.dispatch.skip_to(cycle);
     }
 
     /// Resumes entry into the window at `cycle`, after a switch to another process.
     pub(in crate::node) fn switched(&mut self, cycle: u64) {
-        self.counts.lost_cycles.switch += self.front.dispatch.skip_to(cycle);
+        self.counts.lost_cycles.switch += self.dispatch.skip_to(cycle);
     }
 
-    /// Returns the cycle in which the instruction enters the window, or `None` if that cycle depends on an outstanding
-    /// answer.
+    /// Converts the barrier, if there is one, into the cycle at which it ends. Returns `None` if that cycle is not known
+    /// yet.
     #[inline]
-    pub(in crate::node) fn admit(&mut self, step: &NodeStep<'_>, loads: u32, stores: u32) -> Option<u64> {
-        if self.front.barrier.is_some() {
-            self.pass_barrier()?;
-        }
-        let code = self.caches.l1i.lines().key(WordAddr::touched(&step.code));
-        if self.front.code != Some(code) {
-            self.front.code = Some(code);
-            self.fetch(&step.code);
-        }
-        if self.front.fetching {
-            return None;
-        }
-        let window = self.window.room(1)?;
-        let load_queue = self.loads.room(loads.into())?;
-        let store_queue = self.stores.queue.room(stores.into())?;
-        let registers = self.room_for_results(step)?;
-        let serial = if step.instruction.class == Class::Serial { self.quiet_from()? } else { 0 };
-        if serial > 0 && self.combining.has_open() {
-            self.close_all(serial);
-        }
-        self.loads.enter_many(loads.into());
-        if let Some(results) = &mut self.results {
-            results.enter_many(step.instruction.destinations.len() as u64);
-        }
-        self.counts.loads += u64::from(loads);
-        self.counts.stores += u64::from(stores);
-
-        let serial = serial.max(self.front.serial_until);
-        let window = window.max(registers);
-        let earliest = window
-            .max(load_queue)
-            .max(store_queue)
-            .max(serial)
-            .max(self.front.redirected_at)
-            .max(self.front.fetched_at);
-        if earliest > self.front.dispatch.cycle() {
-            self.count_lost([self.front.redirected_at, serial, self.front.fetched_at, window, load_queue, store_queue]);
-        }
-        Some(self.front.dispatch.next(earliest))
+    fn pass_barrier(&mut self, window: &ReorderWindow) -> Option<()> {
+        let Some(Barrier { number, delay, branch }) = self.barrier else { return Some(()) };
+        let end = window.completion(number)? + delay;
+        let until = if branch { &mut self.redirected_at } else { &mut self.serial_until };
+        *until = end.max(*until);
+        self.barrier = None;
+        Some(())
     }
 
-    /// Returns the cycle at which physical registers are free for the results. Each architectural register in use keeps
-    /// one.
+    /// Starts to fetch another line of code; returns the cycle at which the fetch starts.
+    fn begin_fetch(&mut self) -> u64 {
+        self.fetching = true;
+        self.dispatch.cycle().max(self.redirected_at).max(self.serial_until).max(self.fetched_at)
+    }
+
+    /// Returns the cycle in which the next instruction enters the window.
     #[inline]
-    fn room_for_results(&mut self, step: &NodeStep<'_>) -> Option<u64> {
-        let Some(results) = &self.results else { return Some(0) };
-        let instruction = step.instruction;
-        let bits = |list: &[Reg]| list.iter().fold(0u64, |bits, register| bits | 1 << register.0);
-        self.named |= bits(&instruction.address_sources) | bits(&instruction.sources) | bits(&instruction.destinations);
-        results.room_with(self.named.count_ones().into(), instruction.destinations.len() as u64)
+    fn enter(&mut self, limits: EntryLimits) -> u64 {
+        let EntryLimits { serial, window, load_queue, store_queue } = limits;
+        let serial = serial.max(self.serial_until);
+        let earliest = window.max(load_queue).max(store_queue).max(serial).max(self.redirected_at).max(self.fetched_at);
+        if earliest > self.dispatch.cycle() {
+            self.count_lost([self.redirected_at, serial, self.fetched_at, window, load_queue, store_queue]);
+        }
+        self.dispatch.next(earliest)
     }
 
     /// Charges the cycles from the latest dispatch to the latest of `limits` to their causes. Each cycle is charged to
@@ -167,7 +173,7 @@ impl Core {
             &mut lost.load_queue,
             &mut lost.store_queue,
         ];
-        let mut reached = self.front.dispatch.cycle();
+        let mut reached = self.dispatch.cycle();
         for (limit, cause) in limits.into_iter().zip(causes) {
             let further = limit.saturating_sub(reached);
             *cause += further;
@@ -175,24 +181,65 @@ impl Core {
         }
     }
 
-    /// Converts the barrier into the cycle at which it ends, once its completion is known.
-    fn pass_barrier(&mut self) -> Option<()> {
-        let Barrier { number, delay, branch } = self.front.barrier?;
-        let end = self.completion(number)? + delay;
-        let until = if branch { &mut self.front.redirected_at } else { &mut self.front.serial_until };
-        *until = end.max(*until);
-        self.front.barrier = None;
-        Some(())
+    /// Blocks the front end behind a serialising instruction or a mispredicted branch.
+    pub(in crate::node) fn follow(&mut self, number: u64, step: &NodeStep<'_>, cycle: u64) {
+        if step.instruction.class == Class::Serial {
+            self.barrier = Some(Barrier { number, delay: 0, branch: false });
+        }
+        if step.instruction.flow == Flow::Next {
+            return;
+        }
+        self.counts.branches += 1;
+        let Some(next) = step.next else { return };
+        match self.predictor.predict(step.instruction, next) {
+            Prediction::Right if self.taken_ends && next != step.instruction.fall_through() => {
+                self.dispatch.end_cycle();
+            }
+            Prediction::Right => {}
+            Prediction::Misfetched => {
+                self.counts.misfetches += 1;
+                self.redirected_at = self.redirected_at.max(cycle + self.misfetch_penalty);
+            }
+            Prediction::Wrong => {
+                self.counts.mispredicts += 1;
+                self.barrier = Some(Barrier { number, delay: self.refill_penalty, branch: true });
+            }
+        }
+    }
+}
+
+impl Core {
+    /// Returns the cycle in which the instruction enters the window, or `None` if that cycle depends on an outstanding
+    /// answer.
+    #[inline]
+    pub(in crate::node) fn admit(&mut self, step: &NodeStep<'_>, loads: u32, stores: u32) -> Option<u64> {
+        self.front.pass_barrier(&self.window)?;
+        let code = self.caches.l1i.lines().key(WordAddr::touched(&step.code));
+        if self.front.code != Some(code) {
+            self.front.code = Some(code);
+            self.fetch(&step.code);
+        }
+        if self.front.fetching {
+            return None;
+        }
+        let window = self.window.room()?;
+        let load_queue = self.loads.room(loads)?;
+        let store_queue = self.stores.queue.room(stores.into())?;
+        let registers = self.registers.room(step.instruction)?;
+        let serial = if step.instruction.class == Class::Serial { self.quiet_from()? } else { 0 };
+        if serial > 0 && self.combining.has_open() {
+            self.close_all(serial);
+        }
+        self.loads.enter(loads);
+        self.registers.enter(step.instruction);
+        Some(self.front.enter(EntryLimits { serial, window: window.max(registers), load_queue, store_queue }))
     }
 
     /// Sends the front end to another line of code.
     fn fetch(&mut self, code: &Touch) {
-        let front = &self.front;
-        let start = front.dispatch.cycle().max(front.redirected_at).max(front.serial_until).max(front.fetched_at);
-        self.front.fetching = true;
+        let start = self.front.begin_fetch();
         let word = WordAddr::touched(code);
-        let goal = Translated::Fetch { word };
-        if let Some(translated) = self.translate(Side::Code, code.page, start, goal) {
+        if let Some(translated) = self.translate(Side::Code, code.page, start, Translated::Fetch { word }) {
             self.fetch_translated(word, translated);
         }
     }
@@ -207,31 +254,5 @@ impl Core {
     /// Returns the cycle at which all instructions so far have retired and all their stores are written.
     fn quiet_from(&self) -> Option<u64> {
         Some(self.window.empty_from()?.max(self.stores.empty_from()?))
-    }
-
-    /// Blocks the front end behind a serialising instruction or a mispredicted branch.
-    pub(in crate::node) fn follow(&mut self, number: u64, step: &NodeStep<'_>, cycle: u64) {
-        if step.instruction.class == Class::Serial {
-            self.front.barrier = Some(Barrier { number, delay: 0, branch: false });
-        }
-        if step.instruction.flow == Flow::Next {
-            return;
-        }
-        self.counts.branches += 1;
-        let Some(next) = step.next else { return };
-        match self.front.predictor.predict(step.instruction, next) {
-            Prediction::Right if self.front.taken_ends && next != step.instruction.fall_through() => {
-                self.front.dispatch.end_cycle();
-            }
-            Prediction::Right => {}
-            Prediction::Misfetched => {
-                self.counts.misfetches += 1;
-                self.front.redirected_at = self.front.redirected_at.max(cycle + self.front.misfetch_penalty);
-            }
-            Prediction::Wrong => {
-                self.counts.mispredicts += 1;
-                self.front.barrier = Some(Barrier { number, delay: self.front.refill_penalty, branch: true });
-            }
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Functional units and ports, with their number and latency.
 
 use crate::node::config::{FunctionalUnit, NodeConfig};
-use crate::node::pipeline::IssuePlan;
+use crate::node::pipeline::plan::IssuePlan;
 use crate::pool::Pool;
 use isa::Class;
 

@@ -7,9 +7,10 @@
 
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
+use crate::node::pipeline::Core;
+use crate::node::pipeline::plan::DependentInput;
 use crate::node::pipeline::stores::Forward;
 use crate::node::pipeline::translated::{Side, Translated};
-use crate::node::pipeline::{Core, DependentInput};
 
 impl Core {
     /// Sends a load to L1D at `cycle`. Returns the cycle at which its data can be used, or `None` if the load is woken
@@ -22,7 +23,7 @@ impl Core {
         forward: Option<Forward>,
         cycle: u64,
     ) -> Option<u64> {
-        let Some(queue) = &mut self.read_queue else {
+        let Some(queue) = &mut self.loads.read_queue else {
             return self.look_up(number, touch, forward, cycle);
         };
         let key = self.caches.l1d.lines().key(WordAddr::touched(touch));
@@ -43,7 +44,7 @@ impl Core {
             return None;
         }
         let entered = self.caches.l1d.lookups.enter(start);
-        if let Some(queue) = &mut self.read_queue {
+        if let Some(queue) = &mut self.loads.read_queue {
             queue.left(self.caches.l1d.lines().key(WordAddr::touched(touch)), entered);
         }
         let looked_up = self.translate_inside(touch.page, entered, goal)?;
@@ -149,26 +150,11 @@ impl Core {
         translated: u64,
     ) -> Option<u64> {
         match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
-            Some(forward) => self.forward(number, forward, translated),
+            Some(forward) => self.loads.forward(number, forward, translated, &mut self.window),
             None => {
                 self.close_line(touch.line, translated);
-                let ready = self.caches.load(self.origin(number), shared, touch, translated)?;
-                Some(ready + self.load_return)
-            }
-        }
-    }
-
-    /// Forwards a load's data from a store. Returns the cycle of the data, or `None` if the time of the store's data is
-    /// not known yet. The load is then woken later.
-    fn forward(&mut self, number: u64, forward: Forward, start: u64) -> Option<u64> {
-        self.counts.forwarded += 1;
-        let penalty = if forward.covers { 0 } else { self.partial_forward_penalty };
-        let delay = self.forward_latency + penalty;
-        match self.completion(forward.owner) {
-            Some(stored) => Some(start.max(stored) + delay),
-            None => {
-                self.depend(number, forward.owner, DependentInput::Operand, delay);
-                None
+                let ready = self.caches.load(self.window.origin(number), shared, touch, translated)?;
+                Some(self.loads.usable(ready))
             }
         }
     }

@@ -1,38 +1,37 @@
 //! Scheduling of instructions: when they enter the window if all inputs are known, otherwise when memory answers.
 
 use crate::node::caches::access::{Answer, Waiter};
-use crate::node::caches::prefetching::PrefetchTrigger;
-use crate::node::interface::{PageKey, Permission, Touch, UNKNOWN};
+use crate::node::interface::{PageKey, Permission, Touch};
 use crate::node::lines::WordAddr;
+use crate::node::pipeline::Core;
+use crate::node::pipeline::plan::{AccessStart, DependentInput, IssuePlan};
 use crate::node::pipeline::stores::Forward;
 use crate::node::pipeline::tlb::Looked;
 use crate::node::pipeline::translated::{Side, Translated};
 use crate::node::pipeline::walk::WalkAction;
-use crate::node::pipeline::{AccessStart, Core, DependentInput, IssuePlan};
+use crate::node::pipeline::window::Retired;
 use units::{LineAddr, Words};
 
 impl Core {
     /// Schedules an instruction that has just entered, as far as is possible.
     #[inline(always)]
     pub(in crate::node) fn schedule(&mut self, number: u64, mut plan: IssuePlan, touches: &[Touch]) {
-        let entry_index = self.entry_index(number);
         if plan.addresses_missing == 0 {
             for touch in touches {
                 let forward = if touch.store { None } else { self.stores.find(touch) };
                 plan.note(self.issue(number, touch, forward, plan.addresses));
             }
         } else {
-            let mut kept = std::mem::take(&mut self.pending[entry_index].touches);
-            kept.extend(touches.iter().map(|touch| (*touch, self.stores.find(touch).filter(|_| !touch.store))));
-            self.pending[entry_index].touches = kept;
+            let forward = |touch: &Touch| self.stores.find(touch).filter(|_| !touch.store);
+            self.window.touches(number).extend(touches.iter().map(|touch| (*touch, forward(touch))));
         }
         for touch in touches.iter().filter(|touch| touch.store) {
             self.stores.enter(touch, number);
         }
         if plan.is_complete() {
-            self.entries[entry_index].completed = self.units.execute(&plan);
+            self.window.complete(number, self.units.execute(&plan));
         } else {
-            self.pending[entry_index].plan = plan;
+            *self.window.plan(number) = plan;
         }
     }
 
@@ -44,18 +43,12 @@ impl Core {
             let start = self.units.store_ports.start(issued);
             let translated = self.translate_early(number, touch, start);
             if !touch.past_caches {
-                self.caches.see_store(self.origin(number), touch, translated.unwrap_or(start));
+                self.caches.see_store(self.window.origin(number), touch, translated.unwrap_or(start));
             }
             return AccessStart::Store(translated);
         }
-        let issued = self.units.issue(address) + self.load_start;
+        let issued = self.loads.start(self.units.issue(address));
         AccessStart::Load(self.send_load(number, touch, forward, issued))
-    }
-
-    /// Returns the number and the address bits by which the prefetchers identify the instruction.
-    #[inline]
-    pub(in crate::node) fn origin(&self, number: u64) -> PrefetchTrigger {
-        PrefetchTrigger { number, pc: self.entries[self.entry_index(number)].pc }
     }
 
     /// Returns the cycle at which a store's address is translated. With a walker, the translation is delayed until the
@@ -154,7 +147,7 @@ impl Core {
 
     /// Notes that the record of a page arrived at `cycle`. Returns true if retirement waited for it.
     pub(in crate::node) fn record_arrived(&mut self, page: PageKey, cycle: u64) -> bool {
-        let oldest = self.oldest();
+        let oldest = self.window.oldest();
         let waiters = self.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.arrived(page));
         self.tlbs.walked(waiters.iter().map(|(side, _)| *side), page, cycle);
         let awaited = waiters.iter().any(|(_, goal)| goal.is_awaited(oldest));
@@ -164,11 +157,6 @@ impl Core {
         self.cascade();
         self.retire();
         awaited
-    }
-
-    /// Returns the number of the oldest instruction in the window, if it is not empty.
-    fn oldest(&self) -> Option<u64> {
-        Some(self.window.left()).filter(|oldest| *oldest < self.window.entered())
     }
 
     /// Continues an access that waited for a translation.
@@ -244,14 +232,14 @@ impl Core {
     fn answer(&mut self, waiter: Waiter, cycle: u64) {
         match waiter {
             Waiter::Load(number, _) | Waiter::SharedLoad(number, _) => {
-                self.input_arrives(number, DependentInput::Operand, cycle + self.load_return)
+                self.input_arrives(number, DependentInput::Operand, self.loads.usable(cycle))
             }
             // A store in the write buffer already left the buffer when its miss got a register.
             Waiter::Store(_) if self.stores.is_buffered() => {}
             Waiter::Merge(line) => self.combining.merged(line),
             Waiter::Store(store) => self.stores.written(store, cycle),
             Waiter::Walk(entry_index) => {
-                let oldest = self.oldest();
+                let oldest = self.window.oldest();
                 self.walker.iter_mut().for_each(|walker| walker.served(entry_index, oldest));
                 self.walk_answered(entry_index, cycle);
             }
@@ -262,78 +250,49 @@ impl Core {
     /// Wakes the direct and indirect dependents of all resolved instructions.
     pub(in crate::node) fn cascade(&mut self) {
         let mut next = 0;
-        while let Some(&number) = self.resolved.get(next) {
+        while let Some(number) = self.window.resolved(next) {
             next += 1;
-            let entry_index = self.entry_index(number);
-            let completed = self.entries[entry_index].completed;
-            while let Some(dependent) = self.dependents.pop(&mut self.entries[entry_index].waiters) {
-                self.input_arrives(dependent.number, dependent.role, completed + dependent.delay);
+            while let Some((dependent, cycle)) = self.window.next_dependent(number) {
+                self.input_arrives(dependent.number, dependent.input, cycle);
             }
         }
-        self.resolved.clear();
+        self.window.end_cascade();
     }
 
     /// Records that an input of instruction `number` arrives at `cycle`. The code reads the plan in place, field by
     /// field. A copy of the plan would stall the host until it has stored the fields that have just changed.
-    pub(in crate::node) fn input_arrives(&mut self, number: u64, role: DependentInput, cycle: u64) {
-        let entry_index = self.entry_index(number);
-        let plan = &mut self.pending[entry_index].plan;
-        match role {
-            DependentInput::Operand => {
-                plan.operands = plan.operands.max(cycle);
-                plan.operands_missing -= 1;
-            }
-            DependentInput::StoreAddress => {
-                plan.stores = plan.stores.max(cycle + 1);
-                plan.operands_missing -= 1;
-            }
-            DependentInput::Address => {
-                plan.addresses = plan.addresses.max(cycle);
-                plan.addresses_missing -= 1;
-                if plan.addresses_missing == 0 {
-                    self.issue_kept(number);
-                }
-            }
+    pub(in crate::node) fn input_arrives(&mut self, number: u64, input: DependentInput, cycle: u64) {
+        if self.window.plan(number).arrive(input, cycle) {
+            self.issue_kept(number);
         }
-        let plan = &self.pending[entry_index].plan;
+        let plan = self.window.plan(number);
         if plan.is_complete() {
-            self.entries[entry_index].completed = self.units.execute(plan);
-            self.resolved.push(number);
+            let completed = self.units.execute(plan);
+            self.window.resolve(number, completed);
         }
     }
 
     /// Starts the accesses of an instruction that waited for their addresses.
     fn issue_kept(&mut self, number: u64) {
-        let entry_index = self.entry_index(number);
-        let address = self.pending[entry_index].plan.addresses;
-        let mut touches = std::mem::take(&mut self.pending[entry_index].touches);
+        let address = self.window.plan(number).addresses;
+        let mut touches = std::mem::take(self.window.touches(number));
         for (touch, forward) in touches.drain(..) {
             let started = self.issue(number, &touch, forward, address);
-            self.pending[entry_index].plan.note(started);
+            self.window.plan(number).note(started);
         }
-        self.pending[entry_index].touches = touches;
+        *self.window.touches(number) = touches;
     }
 
     /// Retires completed instructions in order, and starts the writes of their stores.
     #[inline]
     pub(in crate::node) fn retire(&mut self) {
-        while self.window.left() < self.window.entered() {
-            let entry = self.entries[self.entry_index(self.window.left())];
-            if entry.completed == UNKNOWN {
-                break;
-            }
-            let cycle = self.retirement.next(entry.completed + self.retire_latency);
-            if self.window.left() == self.next_flush {
+        while let Some(Retired { number, cycle, occupancy }) = self.window.retire() {
+            if number == self.next_flush {
                 self.retire_flushes(cycle);
             }
-            self.window.leave(cycle);
-            for _ in 0..entry.loads {
-                self.loads.leave(cycle);
-            }
-            if let Some(results) = &mut self.results {
-                (0..entry.results).for_each(|_| results.leave(cycle));
-            }
-            for _ in 0..entry.stores {
+            self.loads.leave(occupancy.loads, cycle);
+            self.registers.leave(occupancy.results, cycle);
+            for _ in 0..occupancy.stores {
                 let (store, start) = self.stores.write(cycle);
                 if self.walker.is_none() {
                     // The address of the store was translated early.

@@ -162,10 +162,9 @@ impl Trial {
     }
 
     fn note_completions(&mut self) {
-        let core = &self.node.core;
-        let oldest = core.window.entered().saturating_sub(core.entries.len() as u64);
-        for number in oldest..core.window.entered() {
-            self.outcome.completions[number as usize] = core.entries[core.entry_index(number)].completed;
+        let window = &self.node.core.window;
+        for number in window.kept() {
+            self.outcome.completions[number as usize] = window.completion(number).unwrap_or(UNKNOWN);
         }
     }
 }
