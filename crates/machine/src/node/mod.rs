@@ -161,7 +161,7 @@ impl Node {
             match feed.next()? {
                 None => {
                     if self.outstanding() == 0 {
-                        self.core.close_all(self.core.front.now());
+                        self.core.combining.close_all(self.core.front.now(), &mut self.core.caches);
                     }
                     return Ok(if feed.has_ended() { Pause::Finished } else { Pause::Idle });
                 }
@@ -170,12 +170,10 @@ impl Node {
                         self.core.stores.expect_pieces(step.touches);
                     }
                     let step = self.cutter.cut(step);
-                    if let Some(walker) = &mut self.core.walker {
-                        step.tables.iter().for_each(|tables| walker.learn(tables));
-                    }
+                    self.core.translation.learn(step.tables);
                     if let Some(process) = step.switches_to {
                         self.held = Some(StalledStep::new(&step));
-                        self.core.close_all(self.core.front.now());
+                        self.core.combining.close_all(self.core.front.now(), &mut self.core.caches);
                         return Ok(Pause::Switch(process));
                     }
                     if !self.core.enter(&step) {
@@ -275,13 +273,13 @@ impl Node {
     pub fn outstanding(&self) -> usize {
         self.core.caches.outstanding.count()
             + self.core.combining.outstanding()
-            + self.core.epochs.as_ref().map_or(0, |epochs| epochs.outstanding())
-            + self.core.tlbs.records.as_ref().map_or(0, |records| records.outstanding())
+            + self.core.epochs.outstanding()
+            + self.core.translation.tlbs.records.as_ref().map_or(0, |records| records.outstanding())
     }
 
     /// Returns the statistics of flushes and fences, if these take effect.
     pub fn fence_counts(&self) -> Option<FenceCounts> {
-        self.core.epochs.as_ref().map(|epochs| epochs.counts())
+        self.core.epochs.counts()
     }
 
     /// Returns the time at which the latest instruction entered the window.
@@ -308,7 +306,7 @@ impl Node {
     /// Returns all statistics so far.
     pub fn counts(&self) -> NodeCounts {
         let core = &self.core;
-        let [itlb, dtlb, stlb] = core.tlbs.counts;
+        let [itlb, dtlb, stlb] = core.translation.tlbs.counts;
         let FrontCounts { branches, mispredicts, misfetches, lost_cycles } = core.front.counts();
         NodeCounts {
             instructions: core.window.entered(),

@@ -14,7 +14,7 @@ use units::{Cycles, Duration, Time};
 impl Node {
     /// Returns the TLBs, for the owner of the page records.
     pub fn tlbs_mut(&mut self) -> &mut Tlbs {
-        &mut self.core.tlbs
+        &mut self.core.translation.tlbs
     }
 
     /// Reports that the record of a page arrived at `at`: the page enters the TLBs, and accesses to it continue. New

@@ -89,7 +89,7 @@ impl Stalls {
     /// Returns the cycles for which a line that arrived in `cycle` had held up retirement.
     #[inline]
     pub(super) fn held_up(&mut self, core: &mut Core, before: &Standing, cycle: u64) -> u64 {
-        let has_walked = core.walker.as_mut().is_some_and(PageWalker::has_served_awaited);
+        let has_walked = core.translation.walker_mut().is_some_and(PageWalker::has_served_awaited);
         // If the oldest store is already in L1D, the stall does not end with the arrival of a line.
         let kept_out = before.is_kept_out(core) && !before.persisting;
         let goes_on = core.window.left() > before.retired || kept_out || has_walked;

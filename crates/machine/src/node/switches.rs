@@ -12,7 +12,7 @@ impl Node {
     /// [`Tlbs::take_record_requests`](super::Tlbs::take_record_requests).
     pub fn empty_tlbs(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
-        self.core.tlbs.empty(cycle);
+        self.core.translation.tlbs.empty(cycle);
         self.core.front.forget_code();
     }
 

@@ -9,7 +9,6 @@ use crate::node::Node;
 use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{PageKey, PageTables, Touch};
 use crate::node::lines::WordAddr;
-use crate::node::pipeline::tlb::Looked;
 use crate::node::pipeline::translated::Side;
 use isa::Instruction;
 use units::VirtAddr;
@@ -17,23 +16,14 @@ use units::VirtAddr;
 impl Node {
     /// Stores the addresses of the page tables of a page that is touched for the first time.
     pub fn learn(&mut self, tables: &PageTables) {
-        if let Some(walker) = &mut self.core.walker {
-            walker.learn(tables);
-        }
+        self.core.translation.learn(std::slice::from_ref(tables));
     }
 
     /// Looks up a page for code or data, before the first access to a line of it. A second look-up of the same page changes no
     /// state. Evictions of L2 are added to [`Caches::outgoing`](super::Caches::outgoing).
     #[inline]
     pub fn warm_page(&mut self, side: Side, page: PageKey) {
-        let core = &mut self.core;
-        if let (Looked::Missed(_), Some(walker)) = (core.tlbs.look_up(side, page, 0, true), &mut core.walker) {
-            for line in walker.walk_at_once(page) {
-                let word = WordAddr::of(line, 0);
-                core.caches.warm_data(word, word, false);
-            }
-            core.tlbs.walked(std::iter::once(side), page, 0);
-        }
+        self.core.translation.warm(side, page, &mut self.core.caches);
     }
 
     /// Loads or stores part of a line. Evictions of L2 and requests, which count as filled, are added to

@@ -11,10 +11,11 @@
 //!
 //! If the core has a persist buffer, non-temporal stores enter it like all other stores.
 
+use crate::node::caches::Caches;
 use crate::node::caches::access::Waiter;
 use crate::node::interface::RequestKind;
 use crate::node::lines::WordAddr;
-use crate::node::pipeline::Core;
+use crate::node::pipeline::stores::StoreQueue;
 use std::collections::VecDeque;
 use units::{LineAddr, LineLength};
 
@@ -24,12 +25,12 @@ const BUFFERS: usize = 10;
 
 /// A non-temporal store, which bypasses the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Combined {
+pub(in crate::node) struct CombinedStore {
     /// Number of the store in the store queue.
-    store: u64,
-    word: WordAddr,
+    pub(in crate::node) store: u64,
+    pub(in crate::node) word: WordAddr,
     /// Stored bytes of the line, one bit per byte.
-    bytes: u64,
+    pub(in crate::node) bytes: u64,
 }
 
 /// An incomplete line in its combining buffer.
@@ -50,7 +51,7 @@ pub(in crate::node) struct Combining {
     /// Incomplete lines that have left their buffers and still wait for the caches to read the missing bytes.
     merging: Vec<LineAddr>,
     /// Non-temporal stores that wait for a buffer.
-    waiting: VecDeque<Combined>,
+    waiting: VecDeque<CombinedStore>,
     /// One bit for each byte of a line.
     whole: u64,
 }
@@ -104,81 +105,87 @@ impl Combining {
         self.open.push_back(PartialLine { word, bytes });
         Some(self.open.len() - 1)
     }
-}
 
-impl Core {
     /// Writes a store past the caches at `cycle`, or makes it wait for a buffer.
     #[cold]
-    pub(in crate::node) fn combine(&mut self, store: u64, (word, bytes): (WordAddr, u64), cycle: u64) {
-        let combined = Combined { store, word, bytes };
-        if !self.combining.waiting.is_empty() || !self.put_together(combined, cycle) {
-            self.combining.waiting.push_back(combined);
+    pub(in crate::node) fn combine(
+        &mut self,
+        store: CombinedStore,
+        cycle: u64,
+        stores: &mut StoreQueue,
+        caches: &mut Caches,
+    ) {
+        if !self.waiting.is_empty() || !self.put_together(store, cycle, stores, caches) {
+            self.waiting.push_back(store);
         }
     }
 
     /// Writes a store to a buffer; returns false if no buffer is free.
-    fn put_together(&mut self, Combined { store, word, bytes }: Combined, cycle: u64) -> bool {
-        let mut index = self.combining.add(word, bytes);
-        if index.is_none() && self.combining.has_open() {
-            self.close(0, cycle);
-            index = self.combining.add(word, bytes);
+    fn put_together(
+        &mut self,
+        CombinedStore { store, word, bytes }: CombinedStore,
+        cycle: u64,
+        stores: &mut StoreQueue,
+        caches: &mut Caches,
+    ) -> bool {
+        let mut index = self.add(word, bytes);
+        if index.is_none() && self.has_open() {
+            self.close(0, cycle, caches);
+            index = self.add(word, bytes);
         }
         let Some(index) = index else { return false };
-        if self.combining.open[index].bytes == self.combining.whole {
-            self.close(index, cycle);
+        if self.open[index].bytes == self.whole {
+            self.close(index, cycle, caches);
         }
-        self.stores.written(store, cycle + 1);
+        stores.written(store, cycle + 1);
         true
     }
 
     /// Removes the line of the buffer at `index` at `cycle`. A complete line is sent to memory, an incomplete line
     /// enters the caches.
-    fn close(&mut self, index: usize, cycle: u64) {
-        let Some(PartialLine { word, bytes }) = self.combining.open.remove(index) else { return };
-        if bytes == self.combining.whole {
-            self.combining.sent += 1;
-            self.caches.outgoing.send(WordAddr::of(word.line(), 0), cycle, RequestKind::PastCaches);
+    fn close(&mut self, index: usize, cycle: u64, caches: &mut Caches) {
+        let Some(PartialLine { word, bytes }) = self.open.remove(index) else { return };
+        if bytes == self.whole {
+            self.sent += 1;
+            caches.outgoing.send(WordAddr::of(word.line(), 0), cycle, RequestKind::PastCaches);
         } else {
-            self.combining.merging.push(word.line());
-            self.merge_rest(word, cycle);
+            self.merging.push(word.line());
+            self.merge_rest(word, cycle, caches);
         }
     }
 
     /// Reads the missing bytes of the line with `word`; the caches keep the line.
-    pub(in crate::node) fn merge_rest(&mut self, word: WordAddr, cycle: u64) {
-        if self.caches.access(word, cycle, Waiter::Merge(word.line())).known().is_some() {
-            self.combining.merged(word.line());
+    pub(in crate::node) fn merge_rest(&mut self, word: WordAddr, cycle: u64, caches: &mut Caches) {
+        if caches.access(word, cycle, Waiter::Merge(word.line())).known().is_some() {
+            self.merged(word.line());
         }
     }
 
     /// Removes a line from its buffer at `cycle`, if it has one.
     #[inline]
-    pub(in crate::node) fn close_line(&mut self, line: LineAddr, cycle: u64) {
-        if self.combining.has_open()
-            && let Some(index) = self.combining.index(line)
+    pub(in crate::node) fn close_line(&mut self, line: LineAddr, cycle: u64, caches: &mut Caches) {
+        if self.has_open()
+            && let Some(index) = self.index(line)
         {
-            self.close(index, cycle);
+            self.close(index, cycle, caches);
         }
     }
 
     /// Removes all lines from their buffers at `cycle`.
     #[cold]
-    pub(in crate::node) fn close_all(&mut self, cycle: u64) {
-        while self.combining.has_open() {
-            self.close(0, cycle);
+    pub(in crate::node) fn close_all(&mut self, cycle: u64, caches: &mut Caches) {
+        while self.has_open() {
+            self.close(0, cycle, caches);
         }
     }
 
-    /// Records that the memory controller accepted a line that was stored past the caches at `cycle`.
-    pub(in crate::node) fn taken_past_caches(&mut self, cycle: u64) {
-        self.caches.outgoing.answered(cycle);
-        self.combining.sent -= 1;
-        while let Some(next) = self.combining.waiting.front().copied()
-            && self.put_together(next, cycle)
+    /// Records that the memory controller accepted a line at `cycle`: its buffer is free for the stores that wait.
+    pub(in crate::node) fn accepted(&mut self, cycle: u64, stores: &mut StoreQueue, caches: &mut Caches) {
+        self.sent -= 1;
+        while let Some(next) = self.waiting.front().copied()
+            && self.put_together(next, cycle, stores, caches)
         {
-            self.combining.waiting.pop_front();
+            self.waiting.pop_front();
         }
-        self.cascade();
-        self.retire();
     }
 }

@@ -6,12 +6,14 @@
 //! retirement, and thereby every later store, since stores are written after they retire. Later loads continue while
 //! the window has room.
 
+use crate::node::caches::Caches;
 use crate::node::config::NodeConfig;
 use crate::node::counts::FenceCounts;
-use crate::node::interface::{Orders, RequestKind, Touch, UNKNOWN};
+use crate::node::interface::{Orders, RequestKind, UNKNOWN};
 use crate::node::lines::WordAddr;
-use crate::node::pipeline::Core;
-use crate::node::pipeline::plan::{DependentInput, IssuePlan};
+use crate::node::pipeline::combining::Combining;
+use crate::node::pipeline::plan::IssuePlan;
+use crate::node::pipeline::stores::StoreQueue;
 use std::collections::VecDeque;
 use units::LineAddr;
 
@@ -42,8 +44,15 @@ struct Fence {
 }
 
 /// Outstanding flushes and fences of one core.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(in crate::node) struct Epochs {
+    /// Number of the instruction that has the next flush to retire, or [`UNKNOWN`] if the window contains no flushing
+    /// instruction.
+    next_flush: u64,
+    /// True if flushes of retired instructions have not left the core.
+    flushes_wait: bool,
+    /// True if flushes and fences take effect.
+    take_effect: bool,
     /// Flushes from the oldest unanswered one on.
     flushes: VecDeque<Flush>,
     /// Number of the oldest of these flushes.
@@ -59,13 +68,36 @@ pub(in crate::node) struct Epochs {
 }
 
 impl Epochs {
-    pub(in crate::node) fn new(config: &NodeConfig) -> Option<Box<Epochs>> {
-        config.flushes.then(Box::default)
+    pub(in crate::node) fn new(config: &NodeConfig) -> Epochs {
+        Epochs {
+            next_flush: UNKNOWN,
+            flushes_wait: false,
+            take_effect: config.flushes,
+            flushes: VecDeque::new(),
+            first: 0,
+            retired: 0,
+            sent: 0,
+            fences: VecDeque::new(),
+            latest_answer: 0,
+            counts: FenceCounts::default(),
+        }
     }
 
-    /// Returns the statistics of flushes and fences.
-    pub(in crate::node) fn counts(&self) -> FenceCounts {
-        self.counts
+    /// Returns the statistics of flushes and fences, if these take effect.
+    pub(in crate::node) fn counts(&self) -> Option<FenceCounts> {
+        self.take_effect.then_some(self.counts)
+    }
+
+    /// Returns true if instruction `number` is the next one to retire that flushes lines.
+    #[inline]
+    pub(in crate::node) fn is_next(&self, number: u64) -> bool {
+        number == self.next_flush
+    }
+
+    /// Returns true if flushes of retired instructions have not left the core.
+    #[inline]
+    pub(in crate::node) fn flushes_wait(&self) -> bool {
+        self.flushes_wait
     }
 
     /// Returns the number of unanswered flushes.
@@ -79,9 +111,19 @@ impl Epochs {
         self.flushes.get((self.retired - self.first) as usize).map_or(UNKNOWN, |flush| flush.owner)
     }
 
-    /// Enters the fence and the flushes of instruction `owner`, which enters at `cycle` after `stores` stores. Returns
-    /// true if the fence waits for outstanding answers.
-    fn enter(&mut self, (owner, cycle): (u64, u64), orders: &Orders, stores: u64) -> bool {
+    /// Enters the fence and the flushes of instruction `owner`, which enters at `cycle` after `stores` stores. The
+    /// outstanding answers that a fence waits for are an operand in its issue plan.
+    pub(in crate::node) fn enter(
+        &mut self,
+        owner: u64,
+        cycle: u64,
+        orders: &Orders,
+        stores: u64,
+        plan: &mut IssuePlan,
+    ) {
+        if !self.take_effect {
+            return;
+        }
         let waits = orders.fence && !self.flushes.is_empty();
         if waits {
             let flushes = self.first + self.flushes.len() as u64;
@@ -93,16 +135,41 @@ impl Epochs {
         let evicts = orders.evicts;
         let flush = |line: &LineAddr| Flush { line: *line, evicts, owner, stores, retired: UNKNOWN, answered: false };
         self.flushes.extend(orders.flushes.iter().map(flush));
-        waits
+        plan.operands_missing += u32::from(waits);
+        if orders.fence {
+            plan.operands = plan.operands.max(self.latest_answer);
+        }
+        self.next_flush = self.next_to_retire();
     }
 
     /// Records that the next instruction that flushes has retired at `cycle`.
-    fn retire(&mut self, cycle: u64) {
+    #[cold]
+    pub(in crate::node) fn retire(&mut self, cycle: u64) {
         let owner = self.next_to_retire();
         while self.next_to_retire() == owner {
             self.flushes[(self.retired - self.first) as usize].retired = cycle;
             self.retired += 1;
         }
+        (self.next_flush, self.flushes_wait) = (self.next_to_retire(), true);
+    }
+
+    /// Sends the flushes that can leave. A write buffer releases a store when its line is requested, so a flush of that
+    /// line waits until the line has arrived. A flush of a line that was stored to past the caches also waits if
+    /// missing bytes must be read.
+    #[cold]
+    pub(in crate::node) fn send(&mut self, stores: &StoreQueue, combining: &mut Combining, caches: &mut Caches) {
+        while let Some(flush) = self.next() {
+            let Some(written) = stores.written_at(flush.stores) else { return };
+            let line = flush.line;
+            combining.close_line(line, written, caches);
+            if stores.is_buffered() && caches.outstanding.find(line).is_some() || combining.merges(line) {
+                return;
+            }
+            self.sent += 1;
+            let kind = if flush.evicts { RequestKind::FlushAndEvict } else { RequestKind::Flush };
+            caches.outgoing.send(WordAddr::of(line, 0), flush.retired.max(written), kind);
+        }
+        self.flushes_wait = false;
     }
 
     /// Returns the next flush to leave, if its instruction has retired.
@@ -111,7 +178,13 @@ impl Epochs {
     }
 
     /// Records the answer for the oldest flush of a line at `cycle`.
-    fn answered(&mut self, line: LineAddr, cycle: u64) {
+    ///
+    /// # Panics
+    /// If no flush of the line is unanswered.
+    pub(in crate::node) fn answered(&mut self, line: LineAddr, cycle: u64) {
+        if !self.take_effect {
+            return;
+        }
         let sent = (self.sent - self.first) as usize;
         let waits = |flush: &&mut Flush| flush.line == line && !flush.answered;
         let Some(flush) = self.flushes.iter_mut().take(sent).find(waits) else {
@@ -127,76 +200,10 @@ impl Epochs {
 
     /// Removes the oldest fence if all its flushes are answered. Returns its instruction and the cycle of the last
     /// answer.
-    fn next_fence(&mut self) -> Option<(u64, u64)> {
+    pub(in crate::node) fn next_fence(&mut self) -> Option<(u64, u64)> {
         let Fence { owner, entered, .. } = *self.fences.front().filter(|fence| fence.flushes <= self.first)?;
         self.fences.pop_front();
         self.counts.fences_held += u64::from(self.latest_answer > entered);
         Some((owner, self.latest_answer))
-    }
-}
-
-impl Core {
-    /// Schedules instruction `number`, which entered at `cycle`, with its flushes and fence. This function is not
-    /// inlined and has a separate issue plan. Most programs never order stores, and their plans then stay in registers
-    /// of the host.
-    #[cold]
-    pub(in crate::node) fn schedule_ordered(
-        &mut self,
-        (number, cycle): (u64, u64),
-        orders: &Orders,
-        mut plan: IssuePlan,
-        touches: &[Touch],
-    ) {
-        let stores = self.stores.queue.entered();
-        if let Some(epochs) = &mut self.epochs {
-            plan.operands_missing += u32::from(epochs.enter((number, cycle), orders, stores));
-            if orders.fence {
-                plan.operands = plan.operands.max(epochs.latest_answer);
-            }
-            self.next_flush = epochs.next_to_retire();
-        }
-        self.schedule(number, plan, touches);
-    }
-
-    /// Records that the next instruction that flushes has retired at `cycle`.
-    #[cold]
-    pub(in crate::node) fn retire_flushes(&mut self, cycle: u64) {
-        let Some(epochs) = &mut self.epochs else { return };
-        epochs.retire(cycle);
-        (self.next_flush, self.flushes_wait) = (epochs.next_to_retire(), true);
-    }
-
-    /// Sends the flushes that can leave. A write buffer releases a store when its line is requested, so a flush of that line
-    /// waits until the line has arrived. A flush of a line that was stored to past the caches also waits if missing bytes must be
-    /// read.
-    #[cold]
-    pub(in crate::node) fn send_flushes(&mut self) {
-        while let Some(Flush { line, evicts, stores, retired, .. }) =
-            self.epochs.as_ref().and_then(|epochs| epochs.next())
-        {
-            let Some(written) = self.stores.written_at(stores) else { return };
-            self.close_line(line, written);
-            if self.stores.is_buffered() && self.caches.outstanding.find(line).is_some() || self.combining.merges(line)
-            {
-                return;
-            }
-            self.epochs.iter_mut().for_each(|epochs| epochs.sent += 1);
-            let kind = if evicts { RequestKind::FlushAndEvict } else { RequestKind::Flush };
-            self.caches.outgoing.send(WordAddr::of(line, 0), retired.max(written), kind);
-        }
-        self.flushes_wait = false;
-    }
-
-    /// Records the answer to a flush at `cycle`: memory has the line.
-    pub(in crate::node) fn flushed(&mut self, line: LineAddr, cycle: u64) {
-        self.caches.outgoing.answered(cycle);
-        if let Some(epochs) = &mut self.epochs {
-            epochs.answered(line, cycle);
-        }
-        while let Some((owner, cycle)) = self.epochs.as_mut().and_then(|epochs| epochs.next_fence()) {
-            self.input_arrives(owner, DependentInput::Operand, cycle);
-        }
-        self.cascade();
-        self.retire();
     }
 }

@@ -5,6 +5,7 @@
 //! the queues, and for the end of a barrier. A barrier is a mispredicted branch or a serialising instruction. The cycle
 //! at which a barrier completes may depend on memory.
 
+use crate::node::caches::Caches;
 use crate::node::caches::access::Waiter;
 use crate::node::config::NodeConfig;
 use crate::node::counts::LostCycles;
@@ -14,6 +15,7 @@ use crate::node::pipeline::Core;
 use crate::node::pipeline::branch::{Prediction, Predictor};
 use crate::node::pipeline::queue::Pacer;
 use crate::node::pipeline::translated::{Side, Translated};
+use crate::node::pipeline::translation::AddressTranslation;
 use crate::node::pipeline::window::ReorderWindow;
 use isa::{Class, Flow, Instruction};
 use units::VirtAddr;
@@ -131,8 +133,8 @@ impl Front {
         self.counts.lost_cycles.switch += self.dispatch.skip_to(cycle);
     }
 
-    /// Converts the barrier, if there is one, into the cycle at which it ends. Returns `None` if that cycle is not known
-    /// yet.
+    /// Converts the barrier, if there is one, into the cycle at which it ends. Returns `None` if that cycle is not
+    /// known yet.
     #[inline]
     fn pass_barrier(&mut self, window: &ReorderWindow) -> Option<()> {
         let Some(Barrier { number, delay, branch }) = self.barrier else { return Some(()) };
@@ -143,10 +145,22 @@ impl Front {
         Some(())
     }
 
-    /// Starts to fetch another line of code; returns the cycle at which the fetch starts.
-    fn begin_fetch(&mut self) -> u64 {
+    /// Starts to fetch another line of code, which begins with its translation.
+    fn fetch(&mut self, code: &Touch, translation: &mut AddressTranslation, caches: &mut Caches) {
+        let start = self.dispatch.cycle().max(self.redirected_at).max(self.serial_until).max(self.fetched_at);
         self.fetching = true;
-        self.dispatch.cycle().max(self.redirected_at).max(self.serial_until).max(self.fetched_at)
+        let word = WordAddr::touched(code);
+        let goal = Translated::Fetch { word };
+        if let Some(translated) = translation.translate(Side::Code, code.page, start, goal, caches) {
+            self.look_up_code(word, translated, caches);
+        }
+    }
+
+    /// Looks up the line of code in L1I after its address is translated.
+    pub(in crate::node) fn look_up_code(&mut self, word: WordAddr, translated: u64, caches: &mut Caches) {
+        if let Some(ready) = caches.access(word, translated, Waiter::Fetch).known() {
+            self.fetched(ready);
+        }
     }
 
     /// Returns the cycle in which the next instruction enters the window.
@@ -217,7 +231,7 @@ impl Core {
         let code = self.caches.l1i.lines().key(WordAddr::touched(&step.code));
         if self.front.code != Some(code) {
             self.front.code = Some(code);
-            self.fetch(&step.code);
+            self.front.fetch(&step.code, &mut self.translation, &mut self.caches);
         }
         if self.front.fetching {
             return None;
@@ -226,33 +240,16 @@ impl Core {
         let load_queue = self.loads.room(loads)?;
         let store_queue = self.stores.queue.room(stores.into())?;
         let registers = self.registers.room(step.instruction)?;
-        let serial = if step.instruction.class == Class::Serial { self.quiet_from()? } else { 0 };
+        let serial = match step.instruction.class {
+            // All earlier instructions must have retired, and all their stores must be written.
+            Class::Serial => self.window.empty_from()?.max(self.stores.empty_from()?),
+            _ => 0,
+        };
         if serial > 0 && self.combining.has_open() {
-            self.close_all(serial);
+            self.combining.close_all(serial, &mut self.caches);
         }
         self.loads.enter(loads);
         self.registers.enter(step.instruction);
         Some(self.front.enter(EntryLimits { serial, window: window.max(registers), load_queue, store_queue }))
-    }
-
-    /// Sends the front end to another line of code.
-    fn fetch(&mut self, code: &Touch) {
-        let start = self.front.begin_fetch();
-        let word = WordAddr::touched(code);
-        if let Some(translated) = self.translate(Side::Code, code.page, start, Translated::Fetch { word }) {
-            self.fetch_translated(word, translated);
-        }
-    }
-
-    /// Looks up the line of code in L1I after its address is translated.
-    pub(in crate::node) fn fetch_translated(&mut self, word: WordAddr, translated: u64) {
-        if let Some(ready) = self.caches.access(word, translated, Waiter::Fetch).known() {
-            self.front.fetched(ready);
-        }
-    }
-
-    /// Returns the cycle at which all instructions so far have retired and all their stores are written.
-    fn quiet_from(&self) -> Option<u64> {
-        Some(self.window.empty_from()?.max(self.stores.empty_from()?))
     }
 }

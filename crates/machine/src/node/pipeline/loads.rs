@@ -5,7 +5,7 @@
 //! that wait for miss registers occupy all its entries (`Caches::has_room`). Loads and stores then wait outside, in the order
 //! of their arrival.
 
-use crate::node::interface::{PageKey, Touch, UNKNOWN};
+use crate::node::interface::{Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::Core;
 use crate::node::pipeline::plan::DependentInput;
@@ -40,72 +40,37 @@ impl Core {
     fn look_up(&mut self, number: u64, touch: &Touch, forward: Option<Forward>, cycle: u64) -> Option<u64> {
         let start = self.units.load_ports.start(cycle);
         let goal = Translated::Load { number, touch: *touch, forward, shared: false };
-        if self.waits_outside(goal, start) {
+        if self.translation.waits_outside(goal, start, &self.caches) {
             return None;
         }
         let entered = self.caches.l1d.lookups.enter(start);
         if let Some(queue) = &mut self.loads.read_queue {
             queue.left(self.caches.l1d.lines().key(WordAddr::touched(touch)), entered);
         }
-        let looked_up = self.translate_inside(touch.page, entered, goal)?;
+        let looked_up = self.translation.translate_inside(touch.page, entered, goal, &mut self.caches)?;
         self.load(number, touch, forward, false, looked_up)
-    }
-
-    /// Translates an access that entered L1D at `entered`. Returns the cycle of its last look-up in L1D, or `None` if a
-    /// page-table walk continues with `goal` later.
-    #[inline]
-    pub(in crate::node) fn translate_inside(&mut self, page: PageKey, entered: u64, goal: Translated) -> Option<u64> {
-        if self.caches.l1d.lookups.are_unlimited() {
-            return self.translate(Side::Data, page, entered, goal);
-        }
-        let reply = self.caches.l1d.lookups.ask(page, entered);
-        let found = self.tlbs.look_up(Side::Data, page, reply.start, !reply.shared);
-        let translated = self.translated_or_walk(found, page, (Side::Data, goal))?;
-        Some(self.caches.l1d.lookups.translated(entered, translated.max(reply.answer)))
     }
 
     /// Merges a load with an earlier load of its line, which left the read queue at `left`.
     fn merge(&mut self, number: u64, touch: &Touch, forward: Option<Forward>, left: u64) -> Option<u64> {
         let goal = Translated::Load { number, touch: *touch, forward, shared: true };
         if left == UNKNOWN {
-            self.walker.as_mut()?.wait_outside(goal, 0);
+            self.translation.walker_mut()?.wait_outside(goal, 0);
             return None;
         }
-        if let Some(translated) = self.tlbs.merged(Side::Data, touch.page, left) {
+        if let Some(translated) = self.translation.tlbs.merged(Side::Data, touch.page, left) {
             return self.load(number, touch, forward, true, translated);
         }
-        if self.joins(touch.page, left, (Side::Data, goal)) {
+        if self.translation.joins(touch.page, left, (Side::Data, goal)) {
             return None;
         }
         self.look_up(number, touch, forward, left)
     }
 
-    /// Adds an access to the waiters of the outstanding translation of its page, if there is one. Returns true if the
-    /// access was added.
-    fn joins(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> bool {
-        match (&mut self.tlbs.records, &mut self.walker) {
-            (Some(records), _) => records.join(page, cycle, waiter),
-            (None, Some(walker)) => walker.join(page, waiter),
-            (None, None) => false,
-        }
-    }
-
-    /// Makes an access that arrives at `cycle` wait outside if L1D does not admit it. Returns true if it waits.
-    #[inline]
-    pub(in crate::node) fn waits_outside(&mut self, goal: Translated, cycle: u64) -> bool {
-        match &mut self.walker {
-            Some(walker) if !walker.has_room() || !self.caches.has_room() => {
-                walker.wait_outside(goal, cycle);
-                true
-            }
-            _ => false,
-        }
-    }
-
     /// Admits waiting accesses, after a walk has ended at `cycle` or a line has arrived.
     pub(in crate::node) fn let_in(&mut self, cycle: u64) {
         while self.caches.has_room()
-            && let Some((goal, arrived)) = self.walker.as_mut().and_then(|walker| walker.next_outside())
+            && let Some((goal, arrived)) = self.translation.walker_mut().and_then(|walker| walker.next_outside())
         {
             let cycle = cycle.max(arrived);
             match goal {
@@ -119,7 +84,7 @@ impl Core {
                         self.input_arrives(number, DependentInput::Operand, ready);
                     }
                 }
-                Translated::Store { store } => {
+                Translated::Store { store, .. } => {
                     self.enter_store(store, cycle);
                 }
                 Translated::StoreAddress { .. } | Translated::Fetch { .. } => {
@@ -132,8 +97,9 @@ impl Core {
     /// Enters a store into L1D at `cycle`, and writes it if its translation is available.
     pub(in crate::node) fn enter_store(&mut self, store: u64, cycle: u64) {
         let entered = self.caches.l1d.lookups.enter(cycle);
-        let page = self.stores.target(store).0;
-        if let Some(looked_up) = self.translate_inside(page, entered, Translated::Store { store }) {
+        let (page, word) = self.stores.target(store);
+        let goal = Translated::Store { store, line: word.line() };
+        if let Some(looked_up) = self.translation.translate_inside(page, entered, goal, &mut self.caches) {
             self.write(store, looked_up);
         }
     }
@@ -152,7 +118,7 @@ impl Core {
         match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
             Some(forward) => self.loads.forward(number, forward, translated, &mut self.window),
             None => {
-                self.close_line(touch.line, translated);
+                self.combining.close_line(touch.line, translated, &mut self.caches);
                 let ready = self.caches.load(self.window.origin(number), shared, touch, translated)?;
                 Some(self.loads.usable(ready))
             }

@@ -5,9 +5,10 @@
 //! retirement. Only a load that missed L2 has no known completion. Its dependents wait in a list and are scheduled when
 //! the line arrives (`schedule.rs`).
 //!
-//! Each part has a file, with private fields: the window (`window.rs`), the registers, the queues of loads and stores, the
-//! units, the TLBs, and the front end, which decides when an instruction may enter (`front.rs`). [`Core`] contains the
-//! steps that join several parts. A part that needs another gets it as an argument, or returns what must happen.
+//! Each part has a file, with private fields: the window (`window.rs`), the registers, the queues of loads and stores,
+//! the units, the TLBs with the walker (`translation.rs`), and the front end, which decides when an instruction may
+//! enter (`front.rs`). [`Core`] contains the steps that join several parts: the path of an instruction (`schedule.rs`)
+//! and of a load (`loads.rs`). A part that needs another gets it as an argument, or returns what must happen.
 
 mod bimodal;
 mod branch;
@@ -29,12 +30,13 @@ mod stores;
 mod tage;
 pub(super) mod tlb;
 pub(super) mod translated;
+mod translation;
 pub(super) mod walk;
 mod window;
 
 use crate::node::caches::Caches;
 use crate::node::config::NodeConfig;
-use crate::node::interface::{NodeStep, UNKNOWN};
+use crate::node::interface::NodeStep;
 use combining::Combining;
 use epochs::Epochs;
 use front::Front;
@@ -42,8 +44,7 @@ use functional_units::UnitPools;
 use load_queue::LoadQueue;
 use registers::RegisterTable;
 use stores::StoreQueue;
-use tlb::Tlbs;
-use walk::PageWalker;
+use translation::AddressTranslation;
 use window::{Occupancy, ReorderWindow};
 
 /// State of one core.
@@ -55,15 +56,9 @@ pub(in crate::node) struct Core {
     pub(in crate::node) stores: StoreQueue,
     /// Lines that are stored past the caches.
     pub(in crate::node) combining: Combining,
-    /// Flushes and fences, if these take effect.
-    pub(in crate::node) epochs: Option<Box<Epochs>>,
-    /// Number of the instruction that has the next flush to retire, or [`UNKNOWN`]. `flushes_wait` is true if flushes
-    /// of retired instructions have not left the core.
-    pub(in crate::node) next_flush: u64,
-    pub(in crate::node) flushes_wait: bool,
+    pub(in crate::node) epochs: Epochs,
     pub(in crate::node) units: UnitPools,
-    pub(in crate::node) tlbs: Tlbs,
-    pub(in crate::node) walker: Option<PageWalker>,
+    pub(in crate::node) translation: AddressTranslation,
     pub(in crate::node) caches: Caches,
     pub(in crate::node) front: Front,
 }
@@ -77,11 +72,8 @@ impl Core {
             stores: StoreQueue::new(config),
             epochs: Epochs::new(config),
             combining: Combining::new(config.memory_line),
-            next_flush: UNKNOWN,
-            flushes_wait: false,
             units: UnitPools::new(config),
-            tlbs: Tlbs::new(config),
-            walker: PageWalker::new(config),
+            translation: AddressTranslation::new(config),
             caches: Caches::new(config),
             front: Front::new(config),
         }
@@ -98,7 +90,7 @@ impl Core {
         let plan = self.registers.plan(number, step, cycle, &mut self.window);
         match step.orders {
             None => self.schedule(number, plan, step.touches),
-            Some(orders) => self.schedule_ordered((number, cycle), orders, plan, step.touches),
+            Some(orders) => self.schedule_ordered(number, cycle, orders, plan, step.touches),
         }
         self.registers.write(number, step, self.window.completion(number));
         self.front.follow(number, step, cycle);

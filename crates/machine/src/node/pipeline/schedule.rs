@@ -1,14 +1,13 @@
 //! Scheduling of instructions: when they enter the window if all inputs are known, otherwise when memory answers.
 
 use crate::node::caches::access::{Answer, Waiter};
-use crate::node::interface::{PageKey, Permission, Touch};
+use crate::node::interface::{Orders, PageKey, Permission, Touch};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::Core;
+use crate::node::pipeline::combining::CombinedStore;
 use crate::node::pipeline::plan::{AccessStart, DependentInput, IssuePlan};
 use crate::node::pipeline::stores::Forward;
-use crate::node::pipeline::tlb::Looked;
-use crate::node::pipeline::translated::{Side, Translated};
-use crate::node::pipeline::walk::WalkAction;
+use crate::node::pipeline::translated::Translated;
 use crate::node::pipeline::window::Retired;
 use units::{LineAddr, Words};
 
@@ -41,7 +40,7 @@ impl Core {
         if touch.store {
             let issued = self.units.issue(address);
             let start = self.units.store_ports.start(issued);
-            let translated = self.translate_early(number, touch, start);
+            let translated = self.translation.translate_early(number, touch, start, &mut self.caches);
             if !touch.past_caches {
                 self.caches.see_store(self.window.origin(number), touch, translated.unwrap_or(start));
             }
@@ -51,96 +50,32 @@ impl Core {
         AccessStart::Load(self.send_load(number, touch, forward, issued))
     }
 
-    /// Returns the cycle at which a store's address is translated. With a walker, the translation is delayed until the
-    /// store is written.
-    #[inline]
-    fn translate_early(&mut self, number: u64, touch: &Touch, cycle: u64) -> Option<u64> {
-        if self.walker.is_some() {
-            return Some(cycle);
-        }
-        let goal = Translated::StoreAddress { number, line: touch.line };
-        self.translate(Side::Data, touch.page, cycle, goal)
-    }
-
-    /// Returns the cycle of a translation, or `None` if a page-table walk continues with `goal` later.
-    #[inline]
-    pub(in crate::node) fn translate(
+    /// Schedules instruction `number`, which entered at `cycle`, with its flushes and fence. This function is not
+    /// inlined and has a separate issue plan. Most programs never order stores, and their plans then stay in registers
+    /// of the host.
+    #[cold]
+    pub(in crate::node) fn schedule_ordered(
         &mut self,
-        side: Side,
-        page: PageKey,
+        number: u64,
         cycle: u64,
-        goal: Translated,
-    ) -> Option<u64> {
-        let found = self.tlbs.look_up(side, page, cycle, true);
-        self.translated_or_walk(found, page, (side, goal))
-    }
-
-    /// Returns the same as [`Core::translate`], from the result of the look-up in the TLBs.
-    #[inline]
-    pub(in crate::node) fn translated_or_walk(
-        &mut self,
-        found: Looked,
-        page: PageKey,
-        waiter: (Side, Translated),
-    ) -> Option<u64> {
-        match found {
-            Looked::Up(ready) => Some(ready),
-            Looked::Missed(from) => self.walk(page, from, waiter),
-        }
-    }
-
-    fn walk(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> Option<u64> {
-        if let Some(records) = &mut self.tlbs.records {
-            if !records.join(page, cycle, waiter) {
-                records.ask(page, waiter.1.line(&self.stores), cycle, waiter);
-                self.tlbs.count_walk();
-            }
-            return None;
-        }
-        let walker = self.walker.as_mut()?;
-        if walker.join(page, waiter) {
-            return None;
-        }
-        let begun = walker.begin(page, cycle, waiter);
-        self.tlbs.count_walk();
-        let (entry_index, first) = begun?;
-        let done = self.walk_on(entry_index, first)?;
-        self.end_walk(entry_index, done);
-        Some(done)
-    }
-
-    /// Advances a walk while its page-table entries are available. Returns the cycle at which the walk ends, or `None`
-    /// if it waits for an entry.
-    fn walk_on(&mut self, entry_index: usize, mut next: WalkAction) -> Option<u64> {
-        loop {
-            match next {
-                WalkAction::Done(cycle) => return Some(cycle),
-                WalkAction::Read(line, cycle) => {
-                    let answer = self.caches.access(WordAddr::of(line, 0), cycle, Waiter::Walk(entry_index));
-                    let ready = answer.known()?;
-                    next = self.walker.as_mut()?.go_on(entry_index, ready);
-                }
-            }
-        }
-    }
-
-    /// Enters a translation into the TLBs; returns the accesses that waited for it.
-    fn end_walk(&mut self, entry_index: usize, cycle: u64) -> Vec<(Side, Translated)> {
-        let Some(walker) = &mut self.walker else { return Vec::new() };
-        let walk = walker.end(entry_index);
-        self.tlbs.walked(walk.waiters.iter().map(|waiter| waiter.0), walk.page, cycle);
-        walk.waiters
+        orders: &Orders,
+        mut plan: IssuePlan,
+        touches: &[Touch],
+    ) {
+        self.epochs.enter(number, cycle, orders, self.stores.queue.entered(), &mut plan);
+        self.schedule(number, plan, touches);
     }
 
     /// Continues a walk after the page-table entry that it requested has arrived.
     fn walk_answered(&mut self, entry_index: usize, cycle: u64) {
-        let mut next = self.walker.as_mut().map(|walker| (entry_index, walker.go_on(entry_index, cycle)));
+        let walker = self.translation.walker_mut();
+        let mut next = walker.map(|walker| (entry_index, walker.go_on(entry_index, cycle)));
         while let Some((entry_index, step)) = next {
-            let Some(done) = self.walk_on(entry_index, step) else { return };
-            for (_, goal) in self.end_walk(entry_index, done) {
+            let Some(done) = self.translation.walk_on(entry_index, step, &mut self.caches) else { return };
+            for (_, goal) in self.translation.end_walk(entry_index, done) {
                 self.translated(goal, done);
             }
-            next = self.walker.as_mut().and_then(|walker| walker.begin_waiting(done));
+            next = self.translation.walker_mut().and_then(|walker| walker.begin_waiting(done));
             self.let_in(done);
         }
     }
@@ -148,8 +83,7 @@ impl Core {
     /// Notes that the record of a page arrived at `cycle`. Returns true if retirement waited for it.
     pub(in crate::node) fn record_arrived(&mut self, page: PageKey, cycle: u64) -> bool {
         let oldest = self.window.oldest();
-        let waiters = self.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.arrived(page));
-        self.tlbs.walked(waiters.iter().map(|(side, _)| *side), page, cycle);
+        let waiters = self.translation.record_arrived(page, cycle);
         let awaited = waiters.iter().any(|(_, goal)| goal.is_awaited(oldest));
         for (_, goal) in waiters {
             self.translated(goal, cycle);
@@ -169,11 +103,11 @@ impl Core {
                     self.input_arrives(number, DependentInput::Operand, ready);
                 }
             }
-            Translated::Store { store } => {
+            Translated::Store { store, .. } => {
                 let entered = self.caches.l1d.lookups.enter(cycle);
                 self.write(store, entered);
             }
-            Translated::Fetch { word } => self.fetch_translated(word, cycle),
+            Translated::Fetch { word } => self.front.look_up_code(word, cycle, &mut self.caches),
         }
     }
 
@@ -181,9 +115,10 @@ impl Core {
     pub(in crate::node) fn write(&mut self, store: u64, cycle: u64) {
         let word = self.stores.target(store).1;
         if let Some(bytes) = self.stores.past_caches(store) {
-            return self.combine(store, (word, bytes), cycle);
+            let combined = CombinedStore { store, word, bytes };
+            return self.combining.combine(combined, cycle, &mut self.stores, &mut self.caches);
         }
-        self.close_line(word.line(), cycle);
+        self.combining.close_line(word.line(), cycle, &mut self.caches);
         match self.caches.access(word, cycle, Waiter::Store(store)) {
             // L1D has accepted the store, although its line may still be on its way from L2.
             Answer::At(_) if self.stores.is_buffered() => self.stores.written(store, cycle + 1),
@@ -202,7 +137,9 @@ impl Core {
                 // The store or merge had waited for the line of an earlier read, which arrives without write
                 // permission.
                 (Waiter::Store(store), Permission::Shared) => self.write(store, cycle),
-                (Waiter::Merge(line), Permission::Shared) => self.merge_rest(WordAddr::of(line, 0), cycle),
+                (Waiter::Merge(line), Permission::Shared) => {
+                    self.combining.merge_rest(WordAddr::of(line, 0), cycle, &mut self.caches)
+                }
                 _ => self.answer(waiter, cycle),
             }
         }
@@ -229,6 +166,25 @@ impl Core {
         self.retire();
     }
 
+    /// Records the answer to a flush at `cycle`: memory has the line.
+    pub(in crate::node) fn flushed(&mut self, line: LineAddr, cycle: u64) {
+        self.caches.outgoing.answered(cycle);
+        self.epochs.answered(line, cycle);
+        while let Some((owner, cycle)) = self.epochs.next_fence() {
+            self.input_arrives(owner, DependentInput::Operand, cycle);
+        }
+        self.cascade();
+        self.retire();
+    }
+
+    /// Records that the memory controller accepted a line that was stored past the caches at `cycle`.
+    pub(in crate::node) fn taken_past_caches(&mut self, cycle: u64) {
+        self.caches.outgoing.answered(cycle);
+        self.combining.accepted(cycle, &mut self.stores, &mut self.caches);
+        self.cascade();
+        self.retire();
+    }
+
     fn answer(&mut self, waiter: Waiter, cycle: u64) {
         match waiter {
             Waiter::Load(number, _) | Waiter::SharedLoad(number, _) => {
@@ -240,7 +196,7 @@ impl Core {
             Waiter::Store(store) => self.stores.written(store, cycle),
             Waiter::Walk(entry_index) => {
                 let oldest = self.window.oldest();
-                self.walker.iter_mut().for_each(|walker| walker.served(entry_index, oldest));
+                self.translation.walker_mut().into_iter().for_each(|walker| walker.served(entry_index, oldest));
                 self.walk_answered(entry_index, cycle);
             }
             Waiter::Fetch => self.front.fetched(cycle),
@@ -287,24 +243,27 @@ impl Core {
     #[inline]
     pub(in crate::node) fn retire(&mut self) {
         while let Some(Retired { number, cycle, occupancy }) = self.window.retire() {
-            if number == self.next_flush {
-                self.retire_flushes(cycle);
+            if self.epochs.is_next(number) {
+                self.epochs.retire(cycle);
             }
             self.loads.leave(occupancy.loads, cycle);
             self.registers.leave(occupancy.results, cycle);
             for _ in 0..occupancy.stores {
                 let (store, start) = self.stores.write(cycle);
-                if self.walker.is_none() {
+                if !self.translation.has_walker() {
                     // The address of the store was translated early.
                     let entered = self.caches.l1d.lookups.enter(start);
                     self.write(store, entered);
-                } else if !self.waits_outside(Translated::Store { store }, start) {
+                    continue;
+                }
+                let goal = Translated::Store { store, line: self.stores.target(store).1.line() };
+                if !self.translation.waits_outside(goal, start, &self.caches) {
                     self.enter_store(store, start);
                 }
             }
         }
-        if self.flushes_wait {
-            self.send_flushes();
+        if self.epochs.flushes_wait() {
+            self.epochs.send(&self.stores, &mut self.combining, &mut self.caches);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::node::interface::Touch;
 use crate::node::lines::WordAddr;
-use crate::node::pipeline::stores::{Forward, StoreQueue};
+use crate::node::pipeline::stores::Forward;
 use units::LineAddr;
 
 /// First-level TLB of an access.
@@ -21,19 +21,18 @@ pub(in crate::node) enum Translated {
     StoreAddress { number: u64, line: LineAddr },
     /// A load of the instruction with this number.
     Load { number: u64, touch: Touch, forward: Option<Forward>, shared: bool },
-    /// The write of the store with this number.
-    Store { store: u64 },
+    /// The write to `line` of the store with this number.
+    Store { store: u64, line: LineAddr },
     /// The front end, which fetches this word.
     Fetch { word: WordAddr },
 }
 
 impl Translated {
     /// Returns the line of the access.
-    pub(in crate::node) fn line(&self, stores: &StoreQueue) -> LineAddr {
+    pub(in crate::node) fn line(&self) -> LineAddr {
         match self {
-            Translated::StoreAddress { line, .. } => *line,
+            Translated::StoreAddress { line, .. } | Translated::Store { line, .. } => *line,
             Translated::Load { touch, .. } => touch.line,
-            Translated::Store { store } => stores.target(*store).1.line(),
             Translated::Fetch { word } => word.line(),
         }
     }

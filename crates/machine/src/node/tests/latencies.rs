@@ -226,7 +226,7 @@ fn walked(set: impl Fn(&mut WalkerConfig)) -> u64 {
     set(&mut walker);
     config.walker = Some(walker);
     let mut bench = Bench::new(&config);
-    let walker = bench.node.core.walker.as_mut().unwrap();
+    let walker = bench.node.core.translation.walker_mut().unwrap();
     for (page, lines) in [(CODE_LINE / 64, [9000, 9100]), (4, [9200, 9301]), (5, [9202, 9502])] {
         walker.learn(&PageTables { page: PageKey(page), lines: lines.map(LineAddr).into_iter().collect() });
     }

@@ -23,7 +23,7 @@ fn limited_bench(layout: TableLayout, first_touch_cycles: u64, waiting_accesses:
         first_touch_cycles,
     });
     let mut bench = Bench::new(&config);
-    let walker = bench.node.core.walker.as_mut().unwrap();
+    let walker = bench.node.core.translation.walker_mut().unwrap();
     for (page, lines) in [(CODE_LINE / 64, [9000, 9100]), (4, [9200, 9301]), (5, [9200, 9402])] {
         let lines = lines.map(LineAddr).into_iter().collect();
         walker.learn(&PageTables { page: PageKey(page), lines });
