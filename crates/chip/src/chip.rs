@@ -205,7 +205,9 @@ impl Chip {
     pub fn forget_what_left(&self) {
         if self.shadow.is_crowded() {
             self.take_back_everything();
-            self.shadow.forget(|line| self.holds(line));
+            let mut lines = self.shadow.written_lines();
+            lines.retain(|line| !self.holds(*line));
+            self.shadow.forget(&lines);
         }
     }
 

@@ -67,7 +67,13 @@ impl LockingCache for ChipLocks {
 
     fn reserve(&self, line: LineAddr) -> Room {
         let chip = self.chip();
-        chip.llc.with_locks(|locked| match locked.reserve(line, |leaving| self.must_be_locked(leaving)) {
+        // Caches above may have stored to the victim; only they know it, so the locks are not borrowed meanwhile.
+        while let Some(leaving) = chip.llc.with_locks(|locked| locked.next_victim(line))
+            && self.must_be_locked(leaving)
+        {
+            chip.llc.with_locks(|locked| locked.lock(leaving));
+        }
+        chip.llc.with_locks(|locked| match locked.reserve(line) {
             WayReservation::Reserved(_) => Room::Reserved,
             WayReservation::Coming => Room::After(line),
             WayReservation::Full => locked.to_come_first(line).map_or_else(Room::After, Room::Permute),

@@ -48,7 +48,7 @@ const HOST_PREFETCH_DISTANCE: usize = 8;
 /// Content of the lines on the chip and on their way to or from it, and the observer of all other lines.
 pub struct Shadow {
     known: KnownLines,
-    entries: ShadowEntries,
+    pub(crate) entries: ShadowEntries,
     predictability: Predictability,
     /// Lines that memory booted with before their content was known.
     guessed: FxHashSet<LineAddr>,
@@ -253,19 +253,17 @@ impl Shadow {
         self.entries.held() > self.crowded_from && self.loads.is_none()
     }
 
-    /// Forgets lines that memory has with their latest content, except lines that are on the chip.
-    pub fn forget(&mut self, on_chip: impl Fn(LineAddr) -> bool) {
-        // In descending order, so that new lines reuse low indices first.
-        for index in (0..self.entries.len()).rev() {
-            if let Some(next) = index.checked_sub(HOST_PREFETCH_DISTANCE) {
-                self.known.prefetch_host(self.entries[next].line);
+    /// Forgets lines of [`ShadowEntries::written_lines`] that are not on the chip. In the order of that list, new lines reuse
+    /// low indices first.
+    pub fn forget(&mut self, lines: &[LineAddr]) {
+        for (position, line) in lines.iter().enumerate() {
+            if let Some(next) = lines.get(position + HOST_PREFETCH_DISTANCE) {
+                self.known.prefetch_host(*next);
             }
-            let entry = &mut self.entries[index];
-            if entry.known != 0 && !entry.unwritten && !on_chip(entry.line) {
-                entry.known = 0;
-                self.known.set_index(entry.line, None);
-                self.entries.free(index);
-            }
+            let Some(index) = self.known.index(*line) else { continue };
+            self.entries[index].known = 0;
+            self.known.set_index(*line, None);
+            self.entries.free(index);
         }
         self.crowded_from = (self.entries.held() + self.entries.held() / 2).max(FEW_LINES);
     }

@@ -247,7 +247,7 @@ fn hits_and_permutations(steps: &[AccessStep]) -> Vec<(bool, Vec<u64>)> {
         let hit = if stores { cache.locked_lines().store(line) } else { cache.look_up(line) };
         let (mut locked, mut permuted) = (cache.locked_lines(), Vec::new());
         if !hit {
-            while !matches!(locked.reserve(line, |_| false), WayReservation::Reserved(_)) {
+            while !matches!(locked.reserve(line), WayReservation::Reserved(_)) {
                 permuted.extend(locked.chunk_with_most(line));
                 locked.unlock(*permuted.last().unwrap_or(&0));
             }

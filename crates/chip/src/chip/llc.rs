@@ -118,7 +118,7 @@ impl LastLevelCache {
         self.tags.borrow().locks_lines()
     }
 
-    /// Calls `access` on the locks of a cache that locks lines.
+    /// Calls `access` on the locks of a cache that locks lines. `access` must not call another part of the chip.
     pub(crate) fn with_locks<R>(&self, access: impl FnOnce(&mut LockedLines<'_>) -> R) -> R {
         access(&mut self.tags.borrow_mut().locked_lines())
     }

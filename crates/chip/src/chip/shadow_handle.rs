@@ -114,9 +114,14 @@ impl ShadowHandle {
         self.0.borrow().is_crowded()
     }
 
-    /// Forgets lines that memory has with their latest content, except lines that are on the chip.
-    pub(super) fn forget(&self, on_chip: impl Fn(LineAddr) -> bool) {
-        self.0.borrow_mut().forget(on_chip);
+    /// Lines that memory has with their latest content.
+    pub(super) fn written_lines(&self) -> Vec<LineAddr> {
+        self.0.borrow().entries.written_lines()
+    }
+
+    /// Forgets lines that memory has with their latest content, and that are not on the chip.
+    pub(super) fn forget(&self, lines: &[LineAddr]) {
+        self.0.borrow_mut().forget(lines);
     }
 
     /// Statistics of the observer.

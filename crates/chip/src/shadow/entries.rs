@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 use units::{Line, LineAddr};
 
 /// A line that the shadow keeps.
-pub(super) struct ShadowEntry {
+pub(crate) struct ShadowEntry {
     pub bytes: Line,
     pub line: LineAddr,
     /// Mask of the known bytes, one bit per byte; zero if the entry is free.
@@ -15,7 +15,7 @@ pub(super) struct ShadowEntry {
 
 /// Entries of all lines. New lines reuse the indices of forgotten lines.
 #[derive(Default)]
-pub(super) struct ShadowEntries {
+pub(crate) struct ShadowEntries {
     entries: Vec<ShadowEntry>,
     free: Vec<u32>,
 }
@@ -24,6 +24,12 @@ impl ShadowEntries {
     /// Number of entries in use.
     pub fn held(&self) -> usize {
         self.entries.len() - self.free.len()
+    }
+
+    /// Lines that memory has with their latest content, in the descending order of their entries.
+    pub fn written_lines(&self) -> Vec<LineAddr> {
+        let written = self.entries.iter().rev().filter(|entry| entry.known != 0 && !entry.unwritten);
+        written.map(|entry| entry.line).collect()
     }
 
     /// Adds an entry; returns its index.

@@ -1,7 +1,10 @@
 //! Tests which lines the shadow keeps and forgets, and its reports of changes from outside.
 
+mod forgetting;
+
 use super::persisted::{becomes_mapped, before_show, changes_from_outside, is_persistent, keeps, left_buffer};
 use super::*;
+use forgetting::forget_all_but;
 use machine::observer::ObserverCounts;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -33,28 +36,13 @@ fn a_store_to_a_line_dropped_from_the_shadow_is_merged_with_the_bytes_from_memor
     let mut shadow = Shadow::new(10);
     shadow.show(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
-    shadow.forget(|_| false);
+    shadow.forget(&shadow.entries.written_lines());
     assert_eq!(shadow.entries.held(), 0);
     shadow.store(LINE, 8..10, &[1, 2]);
     shadow.returned(LINE, &stored);
     let mut expected = [7; 64];
     expected[8..10].copy_from_slice(&[1, 2]);
     assert_eq!(shadow.put(LINE), expected);
-}
-
-#[test]
-fn the_shadow_never_forgets_lines_that_memory_lacks_or_that_are_on_the_chip() {
-    let mut shadow = Shadow::new(10);
-    for line in 0..4 {
-        shadow.show(LineAddr(line), &[line as u8; 64]);
-    }
-    for line in 0..3 {
-        shadow.put(LineAddr(line));
-    }
-    shadow.store(LineAddr(1), 0..1, &[9]);
-    shadow.forget(|line| line == LineAddr(2));
-    let kept = [0, 1, 2, 3].map(|line| shadow.known.index(LineAddr(line)).is_some());
-    assert_eq!(kept, [false, true, true, true]);
 }
 
 #[test]
@@ -77,7 +65,7 @@ fn the_shadow_notices_recorded_external_changes_of_kept_and_dropped_lines() {
         assert!(!shadow.show(LINE, &[7; 64]), "the first sight of a line is no change");
         shadow.put(LINE);
         if forgotten {
-            shadow.forget(|_| false);
+            shadow.forget(&shadow.entries.written_lines());
         }
         assert!(!shadow.show(LINE, &[7; 64]));
         assert!(shadow.show(LINE, &[8; 64]));
@@ -92,10 +80,10 @@ fn the_first_recorded_content_of_an_already_fetched_line_is_no_external_change()
         let guess = shadow.start_up(LINE);
         shadow.returned(LINE, &guess);
         if forgotten {
-            shadow.forget(|_| false);
+            shadow.forget(&shadow.entries.written_lines());
         }
         assert!(!shadow.show(LINE, &[7; 64]), "this is its first sight");
-        shadow.forget(|_| false);
+        shadow.forget(&shadow.entries.written_lines());
         shadow.returned(LINE, &guess);
         assert!(shadow.show(LINE, &[8; 64]), "and this a change");
         assert_eq!(shadow.put(LINE), [8; 64]);
@@ -117,7 +105,7 @@ fn an_externally_zeroed_line_counts_as_changed_and_is_written_back_as_zeros() {
     let mut shadow = Shadow::new(10);
     shadow.show(LINE, &[7; 64]);
     shadow.put(LINE);
-    shadow.forget(|_| false);
+    shadow.forget(&shadow.entries.written_lines());
     assert!(shadow.show(LINE, &[0; 64]));
     assert_eq!(shadow.put(LINE), [0; 64]);
     shadow.returned(LINE, &[0; 64]);
@@ -196,21 +184,6 @@ fn the_initial_content_of_a_line_includes_earlier_external_changes() {
     assert_eq!(shadow.start_up(LINE), [5; 64]);
 }
 
-#[test]
-fn the_shadow_size_is_bounded_by_the_lines_on_chip_for_any_program_size() {
-    const ON_CHIP: u64 = 20_000;
-    let mut shadow = Shadow::new(1 << 20);
-    for line in 0..1 << 19 {
-        shadow.show(LineAddr(line), &[1; 64]);
-        shadow.put(LineAddr(line));
-        if shadow.is_crowded() {
-            shadow.forget(|other| other.0 + ON_CHIP > line);
-        }
-    }
-    assert!(shadow.entries.held() <= FEW_LINES + 1, "{}", shadow.entries.held());
-    assert!(shadow.footprint_bytes() < 16 << 20, "{}", shadow.footprint_bytes());
-}
-
 fn next_from_outside(shadow: &Shadow, core: usize) -> Option<LineAddr> {
     shadow.persisted.as_ref().unwrap().next_from_outside(core)
 }
@@ -243,7 +216,7 @@ fn an_accepted_store_to_a_dropped_line_is_merged_with_the_bytes_from_memory() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
     shadow.show(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
-    shadow.forget(|_| false);
+    shadow.forget(&shadow.entries.written_lines());
     [8, 9].iter().for_each(|at| store(&mut shadow, LINE, *at, 1));
     shadow.returned(LINE, &stored);
     let first = shadow.accept(0, LINE);
@@ -334,7 +307,7 @@ proptest! {
                     memory.insert(line, shadow.put(LineAddr(line)));
                 }
                 Event::Fetch(_) | Event::Evict(_) => {}
-                Event::Forget => shadow.forget(|line| chip.contains(&line.0)),
+                Event::Forget => forget_all_but(&mut shadow, |line| chip.contains(&line.0)),
             }
         }
         prop_assert_eq!(&memory, &flat);

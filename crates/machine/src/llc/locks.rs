@@ -95,29 +95,37 @@ pub struct LockedLines<'a> {
 }
 
 impl LockedLines<'_> {
-    /// Reserves a way for a line that the cache does not hold. The least recently used unlocked line is evicted. If
-    /// `recall` reports that caches above have stored to that line, this function locks the line instead and tries the
-    /// next line.
-    pub fn reserve(&mut self, line: LineAddr, mut recall: impl FnMut(LineAddr) -> bool) -> WayReservation {
+    /// Returns the line that [`LockedLines::reserve`] evicts for a line, if any: the least recently used unlocked line.
+    /// If caches above have stored to it, the caller locks it with [`LockedLines::lock`] and asks for the next one.
+    pub fn next_victim(&self, line: LineAddr) -> Option<LineAddr> {
+        let is_absent = self.tags.probe(line.0).is_none();
+        self.way_for(line).filter(|_| is_absent).and_then(|slot| self.tags.key(slot)).map(LineAddr)
+    }
+
+    /// Locks a line that caches above have stored to. Does not count as a use of the line.
+    pub fn lock(&mut self, line: LineAddr) {
+        if let Some(slot) = self.tags.probe(line.0) {
+            self.tags.mark_dirty(slot);
+            self.locks.lock(slot, line.0, Lock::Stored);
+        }
+    }
+
+    /// Reserves a way for a line that the cache does not hold. The least recently used unlocked line is evicted.
+    pub fn reserve(&mut self, line: LineAddr) -> WayReservation {
         if self.tags.probe(line.0).is_some() {
             return WayReservation::Coming;
         }
-        for slot in self.tags.by_age(line.0) {
-            let leaving = self.tags.key(slot).map(LineAddr);
-            match leaving {
-                Some(_) if self.locks.of(slot) != Lock::Unlocked => continue,
-                Some(leaving) if recall(leaving) => {
-                    self.tags.mark_dirty(slot);
-                    self.locks.lock(slot, leaving.0, Lock::Stored);
-                }
-                leaving => {
-                    self.tags.replace(slot, line.0, MesiState::Exclusive);
-                    self.locks.ways[slot.index()] = Lock::Reserved;
-                    return WayReservation::Reserved(leaving);
-                }
-            }
-        }
-        WayReservation::Full
+        let Some(slot) = self.way_for(line) else { return WayReservation::Full };
+        let leaving = self.tags.key(slot).map(LineAddr);
+        self.tags.replace(slot, line.0, MesiState::Exclusive);
+        self.locks.ways[slot.index()] = Lock::Reserved;
+        WayReservation::Reserved(leaving)
+    }
+
+    /// Returns the empty way, or the least recently used unlocked way, of a line's set.
+    fn way_for(&self, line: LineAddr) -> Option<EntryIndex> {
+        let is_free = |slot: &EntryIndex| self.tags.key(*slot).is_none() || self.locks.of(*slot) == Lock::Unlocked;
+        self.tags.by_age(line.0).into_iter().find(is_free)
     }
 
     /// Frees the way that was reserved for a line.
@@ -225,12 +233,8 @@ mod tests {
         Llc::new(1, ways, Replacement::Lru, Inclusion::Inclusive).locking(CHUNK)
     }
 
-    fn nowhere_dirty(_: LineAddr) -> bool {
-        false
-    }
-
     fn fill(llc: &mut Llc, line: u64) -> WayReservation {
-        let way = llc.locked_lines().reserve(LineAddr(line), nowhere_dirty);
+        let way = llc.locked_lines().reserve(LineAddr(line));
         if way != WayReservation::Full {
             llc.locked_lines().enter(LineAddr(line), false);
         }
@@ -257,8 +261,10 @@ mod tests {
         llc.locked_lines().unlock(0);
         assert!(llc.locked_lines().store(LineAddr(0)) && !llc.locked_lines().store(LineAddr(9)));
         assert_eq!(llc.locked_lines().chunks_with_stores(), [0]);
-        let dirty_above = |line: LineAddr| line == LineAddr(1);
-        assert_eq!(llc.locked_lines().reserve(LineAddr(600), dirty_above), WayReservation::Reserved(Some(LineAddr(2))));
+        assert_eq!(llc.locked_lines().next_victim(LineAddr(600)), Some(LineAddr(1)));
+        llc.locked_lines().lock(LineAddr(1));
+        assert_eq!(llc.locked_lines().next_victim(LineAddr(600)), Some(LineAddr(2)));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(600)), WayReservation::Reserved(Some(LineAddr(2))));
         assert_eq!(llc.locked_lines().unlocked_ways(LineAddr(0)), 0, "0 and 1 were stored to, and one is reserved");
         assert_eq!(llc.locked_lines().unlock(0), [LineAddr(0), LineAddr(1)]);
         assert!(llc.locked_lines().chunks_with_stores().is_empty());
@@ -281,17 +287,17 @@ mod tests {
     #[test]
     fn an_llc_way_reserved_for_a_fill_holds_no_line_until_the_line_arrives() {
         let mut llc = of_one_set(2);
-        assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), WayReservation::Reserved(None));
-        assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), WayReservation::Coming);
+        assert_eq!(llc.locked_lines().reserve(LineAddr(5)), WayReservation::Reserved(None));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(5)), WayReservation::Coming);
         assert!(!llc.look_up(LineAddr(5)) && !llc.holds(LineAddr(5)) && !llc.locked_lines().store(LineAddr(5)));
-        assert_eq!(llc.locked_lines().reserve(LineAddr(700), nowhere_dirty), WayReservation::Reserved(None));
-        assert_eq!(llc.locked_lines().reserve(LineAddr(900), nowhere_dirty), WayReservation::Full);
+        assert_eq!(llc.locked_lines().reserve(LineAddr(700)), WayReservation::Reserved(None));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(900)), WayReservation::Full);
         assert_eq!(
             (llc.locked_lines().chunk_with_most(LineAddr(900)), llc.locked_lines().coming(LineAddr(900))),
             (None, Some(LineAddr(5)))
         );
         llc.locked_lines().give_back(LineAddr(5));
-        assert_eq!(llc.locked_lines().reserve(LineAddr(900), nowhere_dirty), WayReservation::Reserved(None));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(900)), WayReservation::Reserved(None));
         llc.locked_lines().enter(LineAddr(900), true);
         assert_eq!((llc.look_up(LineAddr(900)), llc.locked_lines().chunks_with_stores()), (true, vec![3]));
     }

@@ -110,7 +110,7 @@ impl LockingCache for SmallCache {
     fn reserve(&self, line: LineAddr) -> Room {
         let mut tags = self.tags.borrow_mut();
         let mut tags = tags.locked_lines();
-        match tags.reserve(line, |_| false) {
+        match tags.reserve(line) {
             WayReservation::Reserved(leaving) => {
                 if let Some(leaving) = leaving {
                     self.texts.borrow_mut().remove(&leaving);
