@@ -10,7 +10,7 @@ use machine::dram::DramCounts;
 use machine::memory::MemorySystem;
 use machine::node::{FenceCounts, NodeCounts, PersistCounts, PersistPath};
 use protection::execution::{TimedCounts, TimedMemory};
-use protection::on_chip::{ChipState, CopyCounts, MetadataCacheCounts};
+use protection::on_chip::{CopyCounts, MetadataCacheCounts};
 use protection::scheme::{Scheme, SchemeCounts};
 use protection::slot::{Kind, MetadataCacheKind};
 use std::cell::RefCell;
@@ -127,8 +127,12 @@ impl Meters {
 
     /// Reads all statistics of the run.
     pub fn read(&self) -> Counts {
-        let caches = self.scheme.on_chip(|chip| chip.caches.seen);
-        let last_level = self.scheme.on_chip(|chip| chip.shared_counts()).unwrap_or_default();
+        let (caches, last_level, copies) = self
+            .scheme
+            .fixed()
+            .map(|scheme| scheme.on_chip(|chip| (chip.caches.seen, chip.shared_counts(), chip.copy_counts())))
+            .unwrap_or_default();
+        let last_level = last_level.unwrap_or_default();
         let nodes = self.chip.cores.nodes();
         Counts {
             node: self.cores().into_iter().reduce(NodeCounts::with_core).unwrap_or_default(),
@@ -141,7 +145,7 @@ impl Meters {
             caches: MetadataCachesCounts::of(caches),
             last_level_counters: last_level[Kind::Counters],
             last_level_nodes: last_level[Kind::Nodes],
-            copies: self.scheme.on_chip(ChipState::copy_counts).unwrap_or_default(),
+            copies: copies.unwrap_or_default(),
             dram: self.channels.counts(),
         }
     }

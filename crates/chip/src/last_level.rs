@@ -36,11 +36,13 @@ impl LastLevel for MetadataEntries {
 /// Connects a scheme to the caches of a chip. If the design does so, the scheme keeps metadata in the last-level cache,
 /// keeps copies of counters in the L2s, or locks lines.
 pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
-    let (last_level, second_level) = (Box::new(MetadataEntries(Rc::downgrade(chip))), second_level::places(chip));
-    scheme.on_chip(|metadata| {
-        metadata.share(last_level);
-        metadata.copies_lie_in(second_level);
-    });
+    if let Some(scheme) = scheme.fixed() {
+        let (last_level, second_level) = (Box::new(MetadataEntries(Rc::downgrade(chip))), second_level::places(chip));
+        scheme.on_chip(|metadata| {
+            metadata.share(last_level);
+            metadata.copies_lie_in(second_level);
+        });
+    }
     locks::share(chip, scheme);
     chip.scheme.serve(scheme);
 }

@@ -76,8 +76,7 @@ impl Uncore {
         scheme: Rc<Scheme>,
         memory: Rc<TimedMemory>,
     ) -> Rc<Uncore> {
-        let off_below =
-            machine.at_l2.and_then(|at_l2| at_l2.off_below).filter(|_| scheme.on_chip(|chip| chip.copies.is_some()));
+        let off_below = machine.at_l2.and_then(|at_l2| at_l2.off_below).filter(|_| l2s_begin_reads(&scheme));
         let uncore = Rc::new(Uncore {
             clock: clock.clone(),
             chip,
@@ -123,8 +122,7 @@ impl Uncore {
         for Request { at, line, word, kind } in requests.drain(..) {
             if kind.is_answered() {
                 // The core already has the line and requests only the right to write it, so there is no data to read.
-                let in_l2 = kind != RequestKind::Upgrade
-                    && (self.scheme.on_chip(|chip| chip.copies.is_some()) || self.chip.llc.predicts());
+                let in_l2 = kind != RequestKind::Upgrade && (l2s_begin_reads(&self.scheme) || self.chip.llc.predicts());
                 if let Some(excerpt) = self.chip.account.excerpt() {
                     excerpt.requested(core, line, at);
                 }
@@ -233,7 +231,8 @@ impl Uncore {
         let Some(intensities) = &self.intensities else { return };
         let l2 = self.chip.cores.nodes()[core].borrow().counts().l2;
         if let Some(begins) = intensities.borrow_mut()[core].sampled(l2.hits + l2.misses + l2.merged) {
-            self.scheme.on_chip(|chip| chip.let_begin(core, begins));
+            let Some(scheme) = self.scheme.fixed() else { return };
+            scheme.on_chip(|chip| chip.let_begin(core, begins));
         }
     }
 
@@ -352,4 +351,9 @@ impl Uncore {
         })
         .await;
     }
+}
+
+/// Returns true if L2s begin reads, which they do with copies of counters.
+fn l2s_begin_reads(scheme: &Scheme) -> bool {
+    scheme.fixed().is_some_and(|scheme| scheme.on_chip(|chip| chip.copies.is_some()))
 }

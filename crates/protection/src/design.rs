@@ -39,7 +39,7 @@ use crate::metadata::Metadata;
 use crate::on_chip::ChipState;
 use crate::ownership::Ownership;
 use crate::planted::PlantedBug;
-use crate::scheme::{CounterCell, PendingWrites, Release, Scheme};
+use crate::scheme::{CounterCell, FixedScheme, PendingWrites, Release, Scheme};
 use keys::KeyPurpose;
 pub(crate) use keys::Keys;
 pub use keys::Seeds;
@@ -236,8 +236,15 @@ impl Parts {
         let data = data.into();
         self.check()?;
         line_lengths::rule(self, data.length).map_or(Ok(()), Err)?;
-        self.permutation.and_then(|permutation| permutation.broken_by(data)).map_or(Ok(()), Err)?;
         let keys = Keys::new(seeds, planted);
+        match &self.permutation {
+            Some(permutation) => permutation.scheme(data, keys, self.release, planted),
+            None => self.build_fixed(data, keys, planted).map(Scheme::from),
+        }
+    }
+
+    /// Builds the scheme of a design whose lines have fixed slots.
+    fn build_fixed(&self, data: DataLines, keys: Keys, planted: PlantedBug) -> Result<FixedScheme, String> {
         let counters = Counters::new(self.counters.organisation(), planted);
         let about_lines = (data.length, self.speculation.binds_bitmaps());
         let mac = self.mac.build(self.cipher, about_lines, keys, planted);
@@ -248,10 +255,7 @@ impl Parts {
             tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;
-        let mut layout = match &self.permutation {
-            Some(permutation) => permutation.layout(data)?,
-            None => Layout::new(data, needs)?,
-        };
+        let mut layout = Layout::new(data, needs)?;
         layout.counters = self.counters.organisation();
         let layout = if self.ownership == Ownership::None { layout } else { layout.with_owners() };
         let layout = Rc::new(if self.speculation.reorders() { layout.with_bitmaps() } else { layout });
@@ -270,9 +274,7 @@ impl Parts {
         codec.speculation = self.speculation.build(&codec);
         codec.work.offsets_kept = caches.offsets;
         codec.spilled = self.cipher.spilled(keys, planted, data.count);
-        let moving = self.permutation.map(|permutation| permutation.build(&layout, keys, self.release, planted));
-        Ok(Scheme {
-            moving,
+        Ok(FixedScheme {
             codec,
             counters,
             metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.is_in_tuples(), bitmaps, planted),
@@ -301,7 +303,9 @@ impl Parts {
         planted: PlantedBug,
     ) -> Result<Scheme, String> {
         let mut scheme = self.build_with(data, seed, planted)?;
-        if age == StartingAge::Steady {
+        if age == StartingAge::Steady
+            && let Some(scheme) = scheme.fixed_mut()
+        {
             let steady = Steady::new(&scheme.counters, Keys::new(seed, PlantedBug::NONE).ages());
             scheme.metadata.begin_with(steady.map(Rc::new));
         }
@@ -316,9 +320,9 @@ impl Parts {
     pub fn layout_report(&self, data: impl Into<DataLines>, translations: usize) -> Result<LayoutReport, String> {
         let scheme = self.build(data, 0)?;
         let Some(permutation) = &self.permutation else {
-            return Ok(scheme.layout.report(&self.caches.used(&scheme.layout), self.caches.ways));
+            return Ok(scheme.layout().report(&self.caches.used(scheme.layout()), self.caches.ways));
         };
-        let mut report = scheme.layout.report(&[], self.caches.ways);
+        let mut report = scheme.layout().report(&[], self.caches.ways);
         report.on_chip.extend(permutation.on_chip(translations));
         Ok(report)
     }

@@ -184,7 +184,7 @@ impl MeasurementSetup<'_> {
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
         let scheme = Rc::new(design.parts.build(self.memory, 1)?);
-        if let Some(speculation) = scheme.cryptography().speculation() {
+        if let Some(speculation) = scheme.speculation() {
             speculation.begin_with(&value::table_of(&design.parts.speculation));
         }
         let config = machine.memory_config();

@@ -30,7 +30,7 @@ use counting::IntervalCounter;
 use machine::node::FenceCounts;
 use programs::check_mapped;
 use protection::planted::PlantedBug;
-use protection::scheme::Permutations;
+use protection::scheme::{FixedScheme, Permutations};
 use std::time::Instant;
 use units::Time;
 use warm_up::BaselineCounts;
@@ -189,7 +189,10 @@ impl<S: Source + 'static> AssembledMachine<S> {
             cores: if sampling.is_some() { vec![counts.node] } else { before.until(self.meters.cores()) },
             llc: counts.llc,
             protection: counts.protection,
-            counters_found: scheme.lines_per_counter_line().is_some().then_some(counts.scheme.counters_found),
+            counters_found: scheme
+                .fixed()
+                .and_then(FixedScheme::lines_per_counter_line)
+                .map(|_| counts.scheme.counters_found),
             renewals: counts.scheme.renewals,
             counters_in_llc: parts.caches.counters_in_llc.then_some(counts.last_level_counters),
             nodes_in_llc: parts.caches.nodes_in_llc.then_some(counts.last_level_nodes),
@@ -198,7 +201,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             metadata_caches: counts.metadata_caches(),
             persist_buffer: parts.persistence.hands_stores_on().then_some(counts.persist),
             epochs: Some(counts.epochs).filter(|epochs| *epochs != FenceCounts::default()),
-            speculation: scheme.cryptography().speculation().map(|_| counts.scheme.speculation),
+            speculation: scheme.speculation().map(|_| counts.scheme.speculation),
             moving: Permutations::of(scheme).map(|_| counts.scheme.moving),
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),
@@ -217,7 +220,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
                 simulated_memory_bytes: memory.media().borrow().footprint_bytes()
                     + chip.shadow.footprint_bytes()
                     + chip.cores.footprint_bytes(),
-                computed: scheme.cryptography().computed(),
+                computed: scheme.computed(),
             },
             configuration,
         })

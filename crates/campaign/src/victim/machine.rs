@@ -10,7 +10,7 @@ use protection::execution::{Untimed, run_now};
 use protection::layout::Layout;
 use protection::ownership::Asker;
 use protection::planted::PlantedBug;
-use protection::scheme::{DurableCaches, Permutations, Scheme};
+use protection::scheme::{DurableCaches, FixedScheme, Permutations, Scheme};
 use protection::speculation::Speculation;
 use protection::verbs::{Fault, Slot, Untrusted};
 use units::{Line, LineAddr, WORDS_PER_LINE};
@@ -58,9 +58,15 @@ impl TappedMachine {
         &self.scheme
     }
 
+    /// The scheme of a memory with owners.
+    fn with_owners(&self) -> &FixedScheme {
+        let Some(scheme) = self.scheme.fixed() else { unreachable!("lines with owners do not move") };
+        scheme
+    }
+
     /// The speculation on the content of lines, if the design speculates.
     pub fn speculation(&self) -> Option<&Speculation> {
-        self.scheme.cryptography().speculation()
+        self.scheme.speculation()
     }
 
     /// Returns the line in a slot of data, if lines move.
@@ -84,12 +90,16 @@ impl TappedMachine {
     pub(super) fn begin_ordered<'a>(&mut self, contents: impl Iterator<Item = &'a Line>) {
         let words = contents.zip(1..).map(|(content, word)| content.as_chunks().0[word % WORDS_PER_LINE]);
         let values: Vec<(u64, u64)> = words.map(|word| (u64::from_le_bytes(word), 1)).collect();
-        self.scheme.begin_ordered(&values);
+        if let Some(scheme) = self.scheme.fixed_mut() {
+            scheme.begin_ordered(&values);
+        }
     }
 
     /// Advances the counters of a line and of its group to this age. No line of the group may have been written yet.
     pub fn age(&self, line: LineAddr, age: Age) {
-        run_now(self.scheme.age(&self.memory.verbs(), line, age));
+        if let Some(scheme) = self.scheme.fixed() {
+            run_now(scheme.age(&self.memory.verbs(), line, age));
+        }
     }
 
     /// Writes a line and returns the reported fault, if any.
@@ -101,7 +111,7 @@ impl TappedMachine {
     /// Writes a line as `asker`, through the controller, and returns the reported fault, if any. The oracle does not record the
     /// write.
     pub fn write_as(&self, line: LineAddr, content: &Line, asker: Asker) -> Option<Fault> {
-        run_now(self.scheme.write_as(&self.memory.verbs(), line, content, asker));
+        run_now(self.with_owners().write_as(&self.memory.verbs(), line, content, asker));
         self.memory.take_fault()
     }
 
@@ -113,13 +123,13 @@ impl TappedMachine {
 
     /// Reads a line as `asker`, through the controller.
     pub(super) fn read_as(&self, line: LineAddr, asker: Asker) -> ReadOutcome {
-        run_now(self.scheme.read_as(&self.memory.verbs(), line, asker));
+        run_now(self.with_owners().read_as(&self.memory.verbs(), line, asker));
         self.memory.take_outcome(line)
     }
 
     /// Assigns the page of a line to an owner, as the hypervisor does.
     pub fn assign(&self, line: LineAddr, to: Asker) {
-        run_now(self.scheme.assign(&self.memory.verbs(), line, to));
+        run_now(self.with_owners().assign(&self.memory.verbs(), line, to));
     }
 
     /// Empties the metadata caches and returns the reported fault, if any.

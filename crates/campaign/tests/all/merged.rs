@@ -34,7 +34,8 @@ const KINDS: [Kind; 3] = [Kind::Counters, Kind::Tags, Kind::Nodes];
 fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
     let machine = read_with(&catalogue::design(design).unwrap().parts, rounds);
     KINDS.map(|kind| {
-        let MetadataCacheCounts { hits, merged, misses, .. } = machine.scheme.on_chip(|chip| chip.caches.seen)[kind];
+        let MetadataCacheCounts { hits, merged, misses, .. } =
+            machine.scheme.fixed().unwrap().on_chip(|chip| chip.caches.seen)[kind];
         (hits, merged, misses)
     })
 }
@@ -101,7 +102,7 @@ proptest! {
             let parts = with_caches(&catalogue::design(design).unwrap().parts, which);
             let machine = read_with(&parts, &rounds);
             let fetched = machine.memory.counts().fetched;
-            let misses = KINDS.map(|kind| machine.scheme.on_chip(|chip| chip.caches.seen)[kind].misses);
+            let misses = KINDS.map(|kind| machine.scheme.fixed().unwrap().on_chip(|chip| chip.caches.seen)[kind].misses);
             prop_assert_eq!(misses, KINDS.map(|kind| fetched[kind]), "{}", design);
         }
     }

@@ -60,7 +60,7 @@ fn the_prefetch_hint_names_exactly_the_metadata_that_a_read_fetches() {
             let parts = with_caches(&design.parts, caches);
             let [explicit, other] = [Heard::of(&parts), Heard::of(&parts)];
             // A copy in an L2 may replace counters that the hint names.
-            let copied = explicit.scheme.on_chip(|chip| chip.copies.is_some());
+            let copied = explicit.scheme.fixed().is_some_and(|scheme| scheme.on_chip(|chip| chip.copies.is_some()));
             let shape = explicit.scheme.layout().shape();
             let metadata = shape.byte(Slot(shape.data)) / LINE_BYTES as u64;
             for request in requests(11, false) {

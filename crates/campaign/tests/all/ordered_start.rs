@@ -72,7 +72,7 @@ fn costs(core: Core, (bitmaps, aes_ns): (Bytes, u64), ordered: bool, reads: Vec<
     (parts.caches.bitmaps, parts.caches.ways) = (Some(bitmaps), 1);
     let mut scheme = parts.build(DATA_LINES, 1).unwrap();
     if ordered {
-        scheme.begin_ordered(&VALUES.map(|value| (value, 1)));
+        scheme.fixed_mut().unwrap().begin_ordered(&VALUES.map(|value| (value, 1)));
     }
     let mut engines = engines();
     engines.aes.latency_ns = aes_ns as f64;

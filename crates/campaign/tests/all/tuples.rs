@@ -83,7 +83,7 @@ impl Scenario {
         }
         let (memory, scheme, clock) = (self.machine.memory.clone(), self.machine.scheme.clone(), self.clock());
         self.clock().spawn(async move {
-            while !scheme.on_chip(|chip| chip.power.halted) {
+            while !scheme.fixed().unwrap().on_chip(|chip| chip.power.halted) {
                 clock.sleep(Duration::from_ns(1)).await;
             }
             memory.media().replace(good);

@@ -68,7 +68,7 @@ pub fn seen_after(name: &str, lot: usize, planted: PlantedBug) -> (Vec<Crossing>
     let scheme = design(name).unwrap().parts.build_with(DATA_LINES, 1, planted).unwrap();
     let tapped = Tapped::new(scheme.layout().total_lines(), None);
     past(lot).into_iter().for_each(|request| run_now(perform(&scheme, &tapped.verbs(), request)));
-    let hits = || scheme.cryptography().speculation().unwrap().counted().chunks.hits;
+    let hits = || scheme.speculation().unwrap().counted().chunks.hits;
     let before = hits();
     tapped.tap().listen(scheme.layout().shape(), true);
     future().into_iter().for_each(|request| run_now(perform(&scheme, &tapped.verbs(), request)));

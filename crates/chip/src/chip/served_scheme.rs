@@ -27,7 +27,9 @@ impl ServedScheme {
     /// Notifies the scheme of displaced metadata, if there is any.
     pub(super) fn displaced(&self, metadata: Option<Slot>) {
         let Some(slot) = metadata else { return };
-        if let Some(scheme) = self.scheme() {
+        if let Some(served) = self.scheme()
+            && let Some(scheme) = served.fixed()
+        {
             scheme.on_chip(|chip| chip.caches.displaced(slot));
         }
     }

@@ -29,7 +29,7 @@ fn library(choice: CounterChoice) -> Option<Rc<Steady>> {
 
 fn aged(parts: &Parts, steady: Option<Rc<Steady>>, planted: PlantedBug) -> Result<SchemeMemory, String> {
     let mut memory = SchemeMemory::new(parts, planted)?;
-    memory.scheme.metadata.begin_with(steady);
+    memory.scheme.fixed_mut().unwrap().metadata.begin_with(steady);
     Ok(memory)
 }
 
@@ -45,15 +45,15 @@ fn reads_as_started(memory: &SchemeMemory, line: LineAddr, what: &str) -> Checke
 }
 
 fn counters_of(memory: &SchemeMemory, line: LineAddr) -> Slot {
-    memory.scheme.counter_slot(line).expect("the design has counters")
+    memory.fixed().counter_slot(line).expect("the design has counters")
 }
 
 /// Content of the slots that memory has for a line: data, tag and counters. Blank slots read as zeros.
 fn stored(memory: &SchemeMemory, line: LineAddr) -> Vec<(Slot, Untrusted)> {
     let slots = [
         Some(memory.scheme.layout().data_slot(line).slot()),
-        memory.scheme.tag_slot(line),
-        memory.scheme.counter_slot(line),
+        memory.fixed().tag_slot(line),
+        memory.fixed().counter_slot(line),
     ];
     let media = memory.functional.media.borrow();
     let read = |slot| (slot, Untrusted::with(media.read(slot).examine(), media.read(slot).spare_bits()));
@@ -103,7 +103,7 @@ fn write_next_to(memory: &SchemeMemory) -> Checked {
 /// Forges the blank counters of a group that was never written. The chip must refuse the forgery.
 fn refuses_what_is_not_blank(memory: &SchemeMemory) -> Checked {
     let slot = counters_of(memory, READ);
-    let begun = memory.scheme.metadata.begun(slot, Role::Counter, &ZERO_LINE);
+    let begun = memory.fixed().metadata.begun(slot, Role::Counter, &ZERO_LINE);
     let begun = if begun == ZERO_LINE { [0x22; 64] } else { begun };
     let forgeries = [("what it stands for", begun), ("what nobody wrote", Random::new(3).line())];
     for (what, forged) in forgeries {

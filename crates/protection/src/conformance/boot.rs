@@ -23,7 +23,7 @@ fn check_ordered(parts: &Parts) -> Checked {
     let frequent = [(LINES[0], 1), (LINES[1], 7), (LINES[2], 3), (LINES[2], 6)];
     let word = |(line, word): (LineAddr, usize)| u64::from_le_bytes(start_up_content(line).as_chunks().0[word]);
     let values = frequent.map(|at| (word(at), 1_000));
-    memory.scheme.begin_ordered(&values);
+    memory.scheme.fixed_mut().unwrap().begin_ordered(&values);
     holds(&memory)?;
     let bitmaps = memory.scheme.layout().region(Kind::Bitmaps);
     let blank = bitmaps.is_some_and(|region| memory.functional.media.borrow().is_blank(region.slot(0)));

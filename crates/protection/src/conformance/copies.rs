@@ -51,7 +51,7 @@ fn a_write(memory: &SchemeMemory) -> Checked {
 
 /// A line has its start-up content and an L2 has its counters. Writes of a neighbour make the counters overflow.
 fn an_overflow(memory: &SchemeMemory) -> Checked {
-    run_now(memory.scheme.age(&memory.functional.verbs(), WRITTEN, Age::BeforeRenewal));
+    run_now(memory.fixed().age(&memory.functional.verbs(), WRITTEN, Age::BeforeRenewal));
     let booted = Booted { memory: &memory.functional, pauses: false };
     let mut random = Random::new(1);
     for _ in 0..=WRITES_LEFT {
@@ -73,8 +73,8 @@ fn an_overflow(memory: &SchemeMemory) -> Checked {
 /// travel to its L2 without use. The line is written after `pauses` pauses.
 fn a_copy_on_its_way(memory: &SchemeMemory, pauses: usize) -> Checked {
     memory.write(WRITTEN, &[1; 64])?;
-    if let Some(slot) = memory.scheme.counter_slot(WRITTEN) {
-        memory.scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
+    if let Some(slot) = memory.fixed().counter_slot(WRITTEN) {
+        memory.fixed().on_chip(|chip| chip.caches.hand_on_counters(slot));
     }
     let booted = Booted { memory: &memory.functional, pauses: true };
     let verbs = booted.verbs();
@@ -115,7 +115,7 @@ fn a_read_that_is_refused(memory: &SchemeMemory) -> Checked {
     memory.put(memory.scheme.layout().data_slot(WRITTEN).slot(), &[7; 64]);
     for core in [0, 0, 1] {
         hold(read_by(memory, core, WRITTEN).is_none(), || "a forged line is released".into())?;
-        let under_way = memory.scheme.metadata.on_copies(|copies| copies.are_in_use());
+        let under_way = memory.fixed().metadata.on_copies(|copies| copies.are_in_use());
         hold(under_way == Some(false), || "a read that was refused counts as under way".into())?;
     }
     Ok(())

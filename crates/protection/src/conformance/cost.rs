@@ -44,7 +44,8 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     // With eager update, the controller hashes a child while it fetches the parent. In the smallest caches, the fetch
     // can evict the child, which notifies its parent on eviction. This hash then has no use.
     let may_pay_in_vain = parts.tree.update == Update::Eager && parts.caches.counters == Some(TINY.0);
-    let uses = [scheme.codec.cipher.uses(), scheme.codec.mac.as_ref().and_then(Mac::uses)];
+    let codec = &scheme.fixed().unwrap().codec;
+    let uses = [codec.cipher.uses(), codec.mac.as_ref().and_then(Mac::uses)];
     let of_offsets = uses.into_iter().flatten().filter(|uses| has_offset(*uses)).map(|uses| uses.of_nonce);
     let spares = (of_offsets.sum(), parts.speculation.of.contains(&Target::Tag).into());
     let settle = |what: &str| {

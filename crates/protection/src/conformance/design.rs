@@ -5,7 +5,7 @@ use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
 use crate::design::{Covered, Over, Parts, TreeKind};
 use crate::execution::{Functional, Untimed, run_now};
 use crate::planted::PlantedBug;
-use crate::scheme::{Demand, Scheme};
+use crate::scheme::{Demand, FixedScheme, Scheme};
 use crate::verbs::{Plaintext, Role, Slot, Untrusted};
 use std::future::{Ready, ready};
 use units::random::Random;
@@ -32,6 +32,11 @@ impl SchemeMemory {
         let scheme = parts.build_with(DATA_LINES, 1, planted)?;
         let functional = Functional::new(scheme.layout().total_lines());
         Ok(SchemeMemory { scheme, functional })
+    }
+
+    /// The scheme, whose lines have fixed slots.
+    pub fn fixed(&self) -> &FixedScheme {
+        self.scheme.fixed().expect("compositions have fixed slots")
     }
 
     pub fn write(&self, line: LineAddr, content: &Line) -> Checked {
@@ -129,7 +134,7 @@ fn nothing_is_on_the_chip(memory: &SchemeMemory) -> Checked {
     let metadata = memory.scheme.layout().regions().iter().filter(|region| region.role != Role::Data);
     for (role, slot) in metadata.flat_map(|region| (0..region.lines).map(move |line| (region.role, region.slot(line))))
     {
-        let held = memory.scheme.on_chip(|chip| chip.caches.content(role, slot).is_some());
+        let held = memory.fixed().on_chip(|chip| chip.caches.content(role, slot).is_some());
         hold(!held, || format!("after a flush a line of {role} is still on the chip"))?;
     }
     Ok(())
@@ -139,7 +144,7 @@ fn nothing_is_on_the_chip(memory: &SchemeMemory) -> Checked {
 /// line, but with another text.
 fn flips(parts: &Parts, memory: &SchemeMemory, current: &Line) -> Checked {
     let line = LINES[0];
-    let authentic = memory.scheme.codec.mac.is_some();
+    let authentic = memory.fixed().codec.mac.is_some();
     let data = memory.scheme.layout().data_slot(line).slot();
     let stored = memory.stored(data).examine();
     // A tag of a few bits for each chunk misses some flips.
@@ -158,9 +163,9 @@ fn flips(parts: &Parts, memory: &SchemeMemory, current: &Line) -> Checked {
         hold(released != Some(*current), || format!("bit {bit} of the data does not matter"))?;
     }
     memory.put(data, &stored);
-    let Some(mac) = &memory.scheme.codec.mac else { return Ok(()) };
+    let Some(mac) = &memory.fixed().codec.mac else { return Ok(()) };
     // If the tag travels with its line, it is in the line's own slot.
-    let slot = memory.scheme.tag_slot(line).unwrap_or(data);
+    let slot = memory.fixed().tag_slot(line).unwrap_or(data);
     let stored = memory.stored(slot);
     for bit in 0..mac.tag_layout().bytes * 8 {
         let changed = if mac.travels() {
@@ -187,7 +192,7 @@ fn splices(parts: &Parts, memory: &SchemeMemory, texts: &[[Line; 2]]) -> Checked
         let released = memory.read(LINES[0]);
         memory.put(slot, &own);
         // The target's tag stays in place and refuses the text of another line.
-        hold(released.is_none() == memory.scheme.codec.mac.is_some(), || format!("the data of {donor} was accepted"))?;
+        hold(released.is_none() == memory.fixed().codec.mac.is_some(), || format!("the data of {donor} was accepted"))?;
         let knows_address = released != Some(texts[index][1]);
         let codebook =
             parts.weaknesses().iter().any(|word| ["no encryption", "equal blocks look equal"].contains(word));

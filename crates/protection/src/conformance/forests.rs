@@ -36,14 +36,14 @@ fn folded_meanwhile(memory: &SchemeMemory, plain: &SchemeMemory, pauses: usize) 
     write(0).iter().try_for_each(|(line, content)| memory.write(*line, content))?;
     let booted = Booted { memory: &memory.functional, pauses: true };
     let verbs = booted.verbs();
-    let mut folding = PausedText::new(memory.scheme.fold_forest(&verbs));
+    let mut folding = PausedText::new(memory.fixed().fold_forest(&verbs));
     let over = (0..pauses).any(|_| folding.ends());
     write(1).iter().try_for_each(|(line, content)| memory.write(*line, content))?;
     // The flush evicts the counters, so that only the roots reflect the new writes.
     run_now(memory.scheme.flush(&memory.functional.verbs()));
     while !over && !folding.ends() {}
     drop(folding);
-    let equal = memory.scheme.on_chip(|chip| chip.root.clone()) == plain.scheme.on_chip(|chip| chip.root.clone());
+    let equal = memory.fixed().on_chip(|chip| chip.root.clone()) == plain.fixed().on_chip(|chip| chip.root.clone());
     run_now(memory.scheme.flush(&memory.functional.verbs()));
     for (line, content) in write(1) {
         hold(memory.read(line) == Some(content), || "a fold lost what its root had heard".into())?;

@@ -9,7 +9,7 @@ use crate::design::Parts;
 use crate::mac::Mac;
 use crate::placement::Placement;
 use crate::planted::PlantedBug;
-use crate::scheme::Scheme;
+use crate::scheme::FixedScheme;
 use crate::speculation::Bitmap;
 use crate::tree::{Tree, Voucher};
 use crypto::{BLOCK_BYTES, Domain, Nonce, Tag};
@@ -19,14 +19,15 @@ use units::{LINE_BYTES, Line, ZERO_LINE};
 
 /// Checks a composition for keys with two uses.
 pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
-    let scheme = parts.build_with(DATA_LINES, 1, planted)?;
+    let built = parts.build_with(DATA_LINES, 1, planted)?;
+    let scheme = built.fixed().ok_or("lines move")?;
     data_and_tweak(&scheme.codec.cipher)?;
     let Some(mac) = &scheme.codec.mac else { return Ok(()) };
     let bits = parts.mac.line_bits(parts.cipher);
     if mac.tag_layout().lines == 1 {
         data_and_tags(&scheme.codec.cipher, (mac, bits))?;
     }
-    scheme.metadata.tree().map_or(Ok(()), |tree| tags_and_tree(&scheme, (mac, bits), tree))
+    scheme.metadata.tree().map_or(Ok(()), |tree| tags_and_tree(scheme, (mac, bits), tree))
 }
 
 /// XTS under one key for data and tweaks: a line of zeros decrypts to its place, masked. An attacker who knows the mask
@@ -68,7 +69,7 @@ fn data_and_tags(cipher: &Cipher, (mac, bits): (&Mac, u32)) -> Checked {
 
 /// Fails if one key serves tags and tree. A tag over the same bytes, place and version then equals the node's tag of
 /// these bytes, or the MAC in the counter line.
-fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Checked {
+fn tags_and_tree(scheme: &FixedScheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Checked {
     let leaves = scheme.layout.leaves().ok_or("a tree covers something")?;
     let slot = leaves.slot(leaves.lines / 2);
     let parent = tree.parent(&scheme.layout, slot).ok_or("every line has a parent")?;

@@ -12,7 +12,7 @@ use units::LineAddr;
 fn check(parts: &Parts) -> Checked {
     let scheme = parts.build(DATA_LINES, 1)?;
     let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
-    let Some(mac) = &scheme.codec.mac else { return Ok(()) };
+    let Some(mac) = &scheme.fixed().unwrap().codec.mac else { return Ok(()) };
     let masked = mac.masks(&[]).is_some();
     for there in 0..parts.mac.lines {
         run_now(scheme.write(&recorded.verbs(), LineAddr(there), &[there as u8; 64]));

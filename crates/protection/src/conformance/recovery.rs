@@ -81,7 +81,7 @@ pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
 /// The chip has the roots of its registers. A root that was never registered is blank.
 fn roots(memory: &SchemeMemory, registers: &Registers) -> Checked {
     let registered = |slot: &Slot| registers.forest.get(slot).copied().unwrap_or(ZERO_LINE);
-    let (root, kept) = memory.scheme.on_chip(|chip| {
+    let (root, kept) = memory.fixed().on_chip(|chip| {
         let kept = chip.forest.roots().into_iter().map(|slot| (slot, chip.forest.node(slot).copied()));
         (chip.root.clone(), kept.collect::<Vec<_>>())
     });
@@ -102,7 +102,7 @@ fn reads(memory: &SchemeMemory, content: &Content, when: &str) -> Checked {
 fn counters(parts: &Parts, planted: PlantedBug, dead: &Dead) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     for eighth in 0..EIGHTHS {
-        let slot = scheme.counter_slot(line_in(eighth)).ok_or("there are no counters")?;
+        let slot = scheme.fixed().unwrap().counter_slot(line_in(eighth)).ok_or("there are no counters")?;
         let old = dead.old.read(slot);
         let forged = if old.is_blank() { Random::new(eighth).line() } else { old.examine() };
         let mut media = dead.media.clone();
@@ -134,9 +134,9 @@ fn nodes(parts: &Parts, planted: PlantedBug, dead: &Dead) -> Checked {
 fn renewal(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
-    run_now(scheme.age(&recorded.verbs(), LineAddr(0), Age::BeforeRenewal));
+    run_now(scheme.fixed().unwrap().age(&recorded.verbs(), LineAddr(0), Age::BeforeRenewal));
     let mut content = Content::new();
-    let last = scheme.lines_per_counter_line().ok_or("there are no counters")? - 1;
+    let last = scheme.fixed().unwrap().lines_per_counter_line().ok_or("there are no counters")? - 1;
     for line in (0..12).chain([last]).map(LineAddr) {
         content.insert(line, [line.0 as u8; 64]);
         run_now(scheme.write(&recorded.verbs(), line, &[line.0 as u8; 64]));

@@ -21,7 +21,7 @@ const JOURNEYS: usize = 5_000;
 /// Checks the tree of a composition against the contract.
 pub fn check(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
-    let (layout, tree) = (&scheme.layout, scheme.metadata.tree().ok_or("there is no tree")?);
+    let (layout, tree) = (scheme.layout(), scheme.fixed().unwrap().metadata.tree().ok_or("there is no tree")?);
     let leaves = layout.leaves().ok_or("a tree covers something")?;
     let regions: Vec<Region> = [leaves].into_iter().chain(layout.levels().iter().copied()).collect();
     families(parts, tree, layout, &regions)?;

@@ -58,7 +58,7 @@ fn a_re_ordered_line_whose_bitmap_fetch_fails_is_refused_and_releases_no_word() 
             assert_eq!(read(each), (None, Some(each), None), "{release:?}, {bitmap:?}");
         }
         // The chip refused the memory after a loss of power, and fetches no more metadata. Only the bitmap is missing.
-        scheme.metadata.on_chip(|chip| chip.power.rootless = true);
+        scheme.fixed().unwrap().metadata.on_chip(|chip| chip.power.rootless = true);
         assert_eq!(read(line), (None, None, Some(Fault::Root)), "{release:?}, {bitmap:?}");
         assert_eq!(read(other), (None, Some(other), None), "{release:?}, {bitmap:?}: its bitmap is there");
     }

@@ -7,7 +7,7 @@ use crate::mac::{TagLayout, TagLocation};
 use crate::moving::{ContextsDesign, MovingLines, PageChunkLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
-use crate::scheme::Release;
+use crate::scheme::{Release, Scheme};
 use crate::slot::{Kind, Slot};
 use crypto::{BLOCK_BYTES, PAGE_CHUNK_LINE_BYTES};
 use serde::{Deserialize, Serialize};
@@ -169,8 +169,24 @@ impl PermutationDesign {
             .then(|| format!("permutation.record_buffer is {}: expected 1 to {most} records", self.record_buffer))
     }
 
+    /// Builds the scheme of a blank memory with permuted lines.
+    ///
+    /// # Errors
+    /// If these lines of data break a rule of a moving memory; same errors as [`Layout::new`].
+    pub(super) fn scheme(
+        &self,
+        data: DataLines,
+        keys: Keys,
+        release: Release,
+        planted: PlantedBug,
+    ) -> Result<Scheme, String> {
+        self.broken_by(data).map_or(Ok(()), Err)?;
+        let layout = Rc::new(self.layout(data)?);
+        Ok(Scheme::permuting(self.build(&layout, keys, release, planted), layout, planted))
+    }
+
     /// Returns the rule that these lines of data break in a moving memory, if any.
-    pub(super) fn broken_by(&self, data: DataLines) -> Option<String> {
+    fn broken_by(&self, data: DataLines) -> Option<String> {
         if data.length != LineLength::HALF {
             return Some(format!(
                 "permutation moves lines of {PAGE_CHUNK_LINE_BYTES} bytes, and memory has lines of {}: set memory.line = \"32 B\", as \
@@ -194,7 +210,7 @@ impl PermutationDesign {
     ///
     /// # Errors
     /// Same errors as [`Layout::new`].
-    pub(super) fn layout(&self, data: DataLines) -> Result<Layout, String> {
+    fn layout(&self, data: DataLines) -> Result<Layout, String> {
         let per_tag = self.slots_per_tag as u64;
         let tags = (self.lines == MovingText::Sealed).then(|| TagLayout::of(TAG_BITS, TagLocation::Inline, per_tag));
         let layout = Layout::new(data, Needs { lines_per_counter_line: None, tags, tree: None })?;
@@ -204,7 +220,7 @@ impl PermutationDesign {
     }
 
     /// Returns the permuted lines of a blank memory, behind a small separate last-level cache.
-    pub(super) fn build(&self, layout: &Layout, keys: Keys, release: Release, planted: PlantedBug) -> MovingLines {
+    fn build(&self, layout: &Layout, keys: Keys, release: Release, planted: PlantedBug) -> MovingLines {
         let walks = WalkDesign {
             hash_charge: self.hash_charge,
             merkle_cache: self.merkle_cache,

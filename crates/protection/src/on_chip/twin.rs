@@ -59,7 +59,7 @@ mod tests {
         parts.caches.counters_in_llc = true;
         let scheme = parts.build(1 << 10, 1).unwrap();
         drop(scheme.twin());
-        scheme.on_chip(|chip| chip.share(Box::new(OfAMachine)));
+        scheme.fixed().unwrap().on_chip(|chip| chip.share(Box::new(OfAMachine)));
         scheme.twin();
     }
 }

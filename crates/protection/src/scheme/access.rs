@@ -4,7 +4,7 @@
 //! access acquires locks upward only: the line (together with the lines under the same tag), its group, metadata from
 //! leaf to root.
 
-use super::Scheme;
+use super::FixedScheme;
 use crate::codec::{Arrived, BitmapOrder, Others};
 use crate::counter::{Counter, Overflow};
 use crate::mac::StoredTag;
@@ -38,7 +38,7 @@ pub(super) struct LineArrival {
 
 /// An access to a line of data.
 pub(super) struct DataAccess<'a, V> {
-    pub scheme: &'a Scheme,
+    pub scheme: &'a FixedScheme,
     pub verbs: &'a V,
     pub at: DataSlot,
     /// The word that the reader requests first.
@@ -55,7 +55,7 @@ impl<V> Copy for DataAccess<'_, V> {}
 
 impl<'a, V: Verbs> DataAccess<'a, V> {
     /// An access to this line.
-    pub fn new(scheme: &'a Scheme, verbs: &'a V, line: LineAddr) -> DataAccess<'a, V> {
+    pub fn new(scheme: &'a FixedScheme, verbs: &'a V, line: LineAddr) -> DataAccess<'a, V> {
         DataAccess { scheme, verbs, at: scheme.layout.data_slot(line), word: Word::FIRST }
     }
 
@@ -184,7 +184,7 @@ impl<'a, V: Verbs> DataAccess<'a, V> {
 
 impl LineArrival {
     /// The line with the version from these counters and with this order of its words, ready for verification.
-    pub fn under<'o>(&self, scheme: &Scheme, counters: &Line, order: BitmapOrder<'o>) -> Arrived<'o> {
+    pub fn under<'o>(&self, scheme: &FixedScheme, counters: &Line, order: BitmapOrder<'o>) -> Arrived<'o> {
         let LineArrival { at, word, stored, beats, ref tag, ref others } = *self;
         let counter = scheme.version(counters, at.line());
         let (tag, others) = (tag.clone(), versioned(scheme, counters, others));
@@ -201,7 +201,7 @@ impl LineArrival {
 
     /// Compares the computed tag of all lines under the tag with the stored tag, under the versions in these counters.
     /// If memory holds no line under the tag yet, it holds no tag either.
-    pub async fn check_all<V: Verbs>(&self, scheme: &Scheme, verbs: &V, counters: &Line) -> Result<(), Fault> {
+    pub async fn check_all<V: Verbs>(&self, scheme: &FixedScheme, verbs: &V, counters: &Line) -> Result<(), Fault> {
         let all = self.all();
         if all.iter().all(|(_, stored)| stored.is_blank()) {
             return Ok(());
@@ -221,7 +221,7 @@ impl LineArrival {
 }
 
 /// The lines that memory has, with the versions that these counters give them.
-pub(super) fn versioned(scheme: &Scheme, counters: &Line, lines: &[(DataSlot, Untrusted)]) -> Others {
+pub(super) fn versioned(scheme: &FixedScheme, counters: &Line, lines: &[(DataSlot, Untrusted)]) -> Others {
     let even_blank = scheme.planted.has(Bug::TagOverBlankLines);
     let there = lines.iter().filter(|(_, stored)| !stored.is_blank() || even_blank);
     there.map(|(at, stored)| (*at, scheme.version(counters, at.line()), stored.examine())).collect()

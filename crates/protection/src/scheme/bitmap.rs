@@ -1,6 +1,6 @@
 //! The bitmap of a line, in a design that re-orders lines: a read looks it up with the line, and a write changes it.
 
-use super::Scheme;
+use super::FixedScheme;
 use crate::bitmaps::{self, BitmapCipher};
 use crate::codec::{BitmapOrder, Brought};
 use crate::layout::Layout;
@@ -18,7 +18,7 @@ pub(super) fn slot(layout: &Layout, line: LineAddr) -> Option<Slot> {
 
 /// The bitmap of a line.
 pub(super) struct LineBitmap<'a, V> {
-    scheme: &'a Scheme,
+    scheme: &'a FixedScheme,
     verbs: &'a V,
     line: LineAddr,
     slot: Slot,
@@ -26,7 +26,7 @@ pub(super) struct LineBitmap<'a, V> {
 
 impl<'a, V: Verbs> LineBitmap<'a, V> {
     /// Returns the bitmap of this line; `None` if lines are not re-ordered.
-    pub fn of(scheme: &'a Scheme, verbs: &'a V, line: LineAddr) -> Option<LineBitmap<'a, V>> {
+    pub fn of(scheme: &'a FixedScheme, verbs: &'a V, line: LineAddr) -> Option<LineBitmap<'a, V>> {
         Some(LineBitmap { scheme, verbs, line, slot: slot(&scheme.layout, line)? })
     }
 

@@ -4,7 +4,7 @@
 //! and not in parallel with it. Lines of the table share the counter cache, because counters are looked up by page
 //! as well.
 
-use super::Scheme;
+use super::FixedScheme;
 use super::access::DataAccess;
 use crate::ownership::{Asker, Owner, Ownership, OwnershipEntry};
 use crate::planted::Bug;
@@ -12,7 +12,7 @@ use crate::slot::{Kind, Slot};
 use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
 use units::{Line, LineAddr};
 
-impl Scheme {
+impl FixedScheme {
     /// Assigns the page of a line, in the name of the hypervisor, to a new owner, at an address of that owner. The new
     /// owner must accept the page before it can use it. Tenants here accept only the pages that they have had since the
     /// machine started.
@@ -61,6 +61,6 @@ impl<V: Verbs> DataAccess<'_, V> {
 }
 
 /// Returns true if this software accesses memory without the tenant's keys.
-pub(super) fn has_other_keys(scheme: &Scheme, asker: Asker) -> bool {
+pub(super) fn has_other_keys(scheme: &FixedScheme, asker: Asker) -> bool {
     scheme.layout.region(Kind::Owners).is_some() && asker.owner != Owner::TENANT
 }

@@ -14,7 +14,7 @@ pub struct RecordPort<'a>(&'a MovingLines);
 impl<'a> RecordPort<'a> {
     /// The interface to the records of this scheme, if it permutes lines.
     pub fn of(scheme: &'a Scheme) -> Option<RecordPort<'a>> {
-        scheme.moving.as_ref().map(RecordPort)
+        scheme.moving().map(RecordPort)
     }
 
     /// Fetches and checks the record of a page with this line, which a TLB misses. The record stays on the chip until its
@@ -44,7 +44,7 @@ pub struct Permutations<'a>(&'a MovingLines);
 impl<'a> Permutations<'a> {
     /// The interface to the permutations of this scheme, if it permutes lines.
     pub fn of(scheme: &'a Scheme) -> Option<Permutations<'a>> {
-        scheme.moving.as_ref().map(Permutations)
+        scheme.moving().map(Permutations)
     }
 
     /// Locks lines in this cache from now on, instead of a separate small cache. Must be called before the first access.
@@ -76,13 +76,13 @@ impl<'a> Permutations<'a> {
 impl<'a> ProcessPort<'a> {
     /// The interface of secure processes, if the design has their contexts.
     pub fn of(scheme: &'a Scheme) -> Option<ProcessPort<'a>> {
-        scheme.moving.as_ref()?.processes()
+        scheme.moving()?.processes()
     }
 }
 
 impl<'a> SystemPort<'a> {
     /// The interface of the operating system, if it loads records.
     pub fn of(scheme: &'a Scheme) -> Option<SystemPort<'a>> {
-        scheme.moving.as_ref()?.system()
+        scheme.moving()?.system()
     }
 }

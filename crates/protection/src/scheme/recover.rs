@@ -17,7 +17,7 @@
 
 use super::write::outdate_root;
 use super::write::tuple::{RenewalProgress, Tuple};
-use super::{Scheme, under_way};
+use super::{FixedScheme, under_way};
 use crate::domain::Registers;
 use crate::meetings::Mechanism;
 use crate::metadata::Rebuild;
@@ -25,14 +25,14 @@ use crate::planted::Bug;
 use crate::verbs::{Fault, Verbs};
 
 /// Reports the lines with stores that the battery has lost. Reads of these lines fail until they are written again.
-fn keep_lost<V: Verbs>(scheme: &Scheme, verbs: &V, registers: &Registers) {
+fn keep_lost<V: Verbs>(scheme: &FixedScheme, verbs: &V, registers: &Registers) {
     if !scheme.planted.has(Bug::LossForgotten) {
         scheme.on_chip(|chip| chip.power.loses(registers.lost.iter().copied(), scheme.planted));
         registers.lost.iter().for_each(|line| verbs.fault(Fault::Lost(*line)));
     }
 }
 
-impl Scheme {
+impl FixedScheme {
     /// Lets a fresh chip continue with the memory that a loss of power has left, or reports a fault if this memory
     /// cannot be trusted. In a design without persistence, the chip stays in its initial state.
     pub async fn recover<V: Verbs>(&self, verbs: &V, registers: &Registers) {

@@ -10,7 +10,7 @@
 use super::access::{DataAccess, Fetched, versioned};
 use super::bitmap::LineBitmap;
 use super::write::Write;
-use super::{Scheme, offsets, under_way};
+use super::{FixedScheme, offsets, under_way};
 use crate::codec::{BitmapOrder, Others, Sealed};
 use crate::counter::{Counter, Overflow};
 use crate::domain::Renewal;
@@ -31,7 +31,7 @@ pub(super) type Renewed = ArrayVec<LineAddr, 128>;
 
 /// Renews the group of an overflow, in place or as a part of a tuple.
 pub(super) struct Renewer<'a, V> {
-    pub scheme: &'a Scheme,
+    pub scheme: &'a FixedScheme,
     pub verbs: &'a V,
 }
 

@@ -27,7 +27,7 @@ fn with_a_tampered_counter(order: Order, planted: PlantedBug) -> (Powered, impl 
         machine.drain(line);
     }
     run_now(machine.scheme.flush(&machine.recorded.verbs()));
-    let counters = machine.scheme.counter_slot(LineAddr(TAMPERED)).unwrap();
+    let counters = machine.fixed().counter_slot(LineAddr(TAMPERED)).unwrap();
     let honest = machine.memory().media.borrow().read(counters);
     machine.memory().media.borrow_mut().write(counters, &[0x5a; 64]);
     [TAMPERED, OTHER].iter().for_each(|line| machine.accept(*line, 2));
@@ -74,7 +74,7 @@ fn read_after_two_tampered_drains(order: Order, planted: PlantedBug) -> [Result<
     drain_on_battery(&machine);
     put_back(&machine);
     let (second, _) = machine.revived(&machine.image(), &machine.memory().registers());
-    let counters = second.scheme.counter_slot(LineAddr(OTHER)).unwrap();
+    let counters = second.fixed().counter_slot(LineAddr(OTHER)).unwrap();
     let honest = second.memory().media.borrow().read(counters);
     second.memory().media.borrow_mut().write(counters, &[0x5a; 64]);
     second.accept(OTHER, 3);
@@ -128,7 +128,7 @@ fn the_battery_of_a_chip_halted_by_a_fault_drains_the_lines_that_verify() {
         let fault = at_once.or(machine.memory().take_fault());
         assert_eq!(fault, Some(Fault::Tag(LineAddr(4))), "{:?}", parts.persistence);
         machine.memory().take_fault();
-        assert!(machine.scheme.on_chip(|chip| chip.power.halted), "the scene is not set, {:?}", parts.persistence);
+        assert!(machine.fixed().on_chip(|chip| chip.power.halted), "the scene is not set, {:?}", parts.persistence);
         assert_eq!(drain_on_battery(&machine), None, "{:?}", parts.persistence);
         machine.memory().media.borrow_mut().store(Slot(4), good);
         let (after, fault) = machine.revived(&machine.image(), &machine.memory().registers());

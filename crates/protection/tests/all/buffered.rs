@@ -6,7 +6,7 @@ use casemate_protection::design::{CipherChoice, Order, Parts, Persistence, Step,
 use casemate_protection::domain::Registers;
 use casemate_protection::execution::{Functional, Operation, RecordedMemory, run_now};
 use casemate_protection::planted::PlantedBug;
-use casemate_protection::scheme::{PersistBufferHandle, Scheme};
+use casemate_protection::scheme::{FixedScheme, PersistBufferHandle, Scheme};
 use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
 use units::{Bytes, Line, LineAddr};
 
@@ -40,6 +40,11 @@ impl Powered {
         let scheme = parts.build_with(LINES, 1, planted).unwrap();
         let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
         Powered { parts: parts.clone(), planted, scheme, recorded }
+    }
+
+    /// The scheme, whose lines have fixed slots.
+    pub fn fixed(&self) -> &FixedScheme {
+        self.scheme.fixed().unwrap()
     }
 
     pub fn memory(&self) -> &Functional {
@@ -123,7 +128,7 @@ fn a_counter_advances_once_per_persist_buffer_residency_for_any_number_of_stores
         let machine = Powered::on(&parts);
         let versions = |machine: &Powered| {
             machine.drain(5);
-            let slot = machine.scheme.counter_slot(LineAddr(5)).unwrap();
+            let slot = machine.fixed().counter_slot(LineAddr(5)).unwrap();
             machine.memory().media.borrow().read(slot).examine()
         };
         let counted: Vec<Line> = [1, 7, 2]

@@ -8,7 +8,7 @@ use casemate_protection::design::{
 use casemate_protection::execution::{Functional, Operation, RecordedMemory, run_now};
 use casemate_protection::on_chip::{ChipState, Copies, Geometry, SecondLevel};
 use casemate_protection::ownership::Ownership;
-use casemate_protection::scheme::{Demand, Release, Scheme};
+use casemate_protection::scheme::{Demand, FixedScheme, Release, Scheme};
 use casemate_protection::slot::Kind;
 use casemate_protection::verbs::{AesUnits, Fault, Leg, Slot, Untrusted};
 use std::cell::Cell;
@@ -48,6 +48,11 @@ impl Bench {
         Bench { scheme, recorded }
     }
 
+    /// The scheme, whose lines have fixed slots.
+    fn fixed(&self) -> &FixedScheme {
+        self.scheme.fixed().unwrap()
+    }
+
     fn write(&self, line: u64, byte: u8) {
         run_now(self.scheme.write(&self.recorded.verbs(), LineAddr(line), &content(byte)));
     }
@@ -76,11 +81,11 @@ impl Bench {
     }
 
     fn useless(&self) -> u64 {
-        self.scheme.on_chip(ChipState::copy_counts).unwrap().useless
+        self.fixed().on_chip(ChipState::copy_counts).unwrap().useless
     }
 
     fn invalidated(&self) -> u64 {
-        self.scheme.on_chip(ChipState::copy_counts).unwrap().invalidated
+        self.fixed().on_chip(ChipState::copy_counts).unwrap().invalidated
     }
 }
 
@@ -98,8 +103,8 @@ fn at_controller(operations: &[Operation]) -> bool {
 
 /// Moves the counters of a line to the last-level cache, as if another line had taken their entry.
 fn hand_on_counters(scheme: &Scheme, line: LineAddr) {
-    let slot = scheme.counter_slot(line).unwrap();
-    scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
+    let slot = scheme.fixed().unwrap().counter_slot(line).unwrap();
+    scheme.fixed().unwrap().on_chip(|chip| chip.caches.hand_on_counters(slot));
 }
 
 #[test]
@@ -124,7 +129,7 @@ fn an_l2_without_a_copy_of_counters_requests_it_from_the_llc_and_caches_it() {
     bench.write(5, 1);
     hand_on_counters(&bench.scheme, LineAddr(5));
     let asks = |operations: &[Operation]| {
-        let counters = bench.scheme.counter_slot(LineAddr(5)).unwrap();
+        let counters = bench.fixed().counter_slot(LineAddr(5)).unwrap();
         operations.contains(&Operation::Travel(Leg::Request(2, counters.on_chip())))
     };
     let (bytes, operations) = bench.read(2, 5);
@@ -154,14 +159,14 @@ fn an_l2_counter_copy_invalidated_by_a_write_before_use_counts_as_useless() {
 #[test]
 fn an_l2_counter_copy_evicted_before_use_counts_as_useless() {
     let bench = Bench::new();
-    let each = bench.scheme.lines_per_counter_line().unwrap();
+    let each = bench.fixed().lines_per_counter_line().unwrap();
     for line in (0..10).map(|group| group * each) {
         bench.write(line, 1);
         hand_on_counters(&bench.scheme, LineAddr(line));
         bench.find(0, line);
     }
     // An L2 keeps four copies here, which may still be used.
-    assert_eq!((bench.scheme.on_chip(ChipState::copy_counts).unwrap().entered, bench.useless()), (10, 6));
+    assert_eq!((bench.fixed().on_chip(ChipState::copy_counts).unwrap().entered, bench.useless()), (10, 6));
 }
 
 #[test]
@@ -182,16 +187,16 @@ fn an_l2_that_stops_decrypting_drops_its_counter_copies_and_refetches_them_later
     bench.write(5, 1);
     hand_on_counters(&bench.scheme, LineAddr(5));
     assert!(in_l2(&bench.read(2, 5).1));
-    bench.scheme.on_chip(|chip| chip.let_begin(2, false));
+    bench.fixed().on_chip(|chip| chip.let_begin(2, false));
     let (bytes, operations) = bench.read(2, 5);
     assert_eq!(bytes, Ok(content(1)));
     assert!(at_controller(&operations) && !in_l2(&operations));
     hand_on_counters(&bench.scheme, LineAddr(5));
     assert!(in_l2(&bench.read(1, 5).1), "the other L2s go on");
-    bench.scheme.on_chip(|chip| chip.let_begin(2, true));
-    let before = bench.scheme.on_chip(ChipState::copy_counts).unwrap();
+    bench.fixed().on_chip(|chip| chip.let_begin(2, true));
+    let before = bench.fixed().on_chip(ChipState::copy_counts).unwrap();
     assert!(in_l2(&bench.read(2, 5).1));
-    let after = bench.scheme.on_chip(ChipState::copy_counts).unwrap();
+    let after = bench.fixed().on_chip(ChipState::copy_counts).unwrap();
     assert_eq!((after.hits, after.entered), (before.hits, before.entered + 1), "its copy was gone");
 }
 
@@ -202,7 +207,7 @@ fn a_write_back_invalidates_the_copies_of_its_counters_in_all_l2s() {
     for core in [0, 1, 1, 3] {
         assert_eq!(bench.read(core, 5).0, Ok(content(1)));
     }
-    assert_eq!((bench.invalidated(), bench.scheme.on_chip(ChipState::copy_counts).unwrap().entered), (0, 3));
+    assert_eq!((bench.invalidated(), bench.fixed().on_chip(ChipState::copy_counts).unwrap().entered), (0, 3));
     // A line of the same counters: the first write invalidates all copies, and the second finds no copy.
     bench.write(6, 2);
     assert_eq!(bench.invalidated(), 3);
@@ -301,16 +306,16 @@ impl SecondLevel for Crowded {
 #[test]
 fn dirty_counters_evicted_from_the_llc_by_an_l2_victim_are_written_to_memory() {
     let bench = Bench::new();
-    let other = bench.scheme.lines_per_counter_line().unwrap();
+    let other = bench.fixed().lines_per_counter_line().unwrap();
     [5, other].into_iter().for_each(|line| bench.write(line, 1));
     hand_on_counters(&bench.scheme, LineAddr(5));
-    let counters = bench.scheme.counter_slot(LineAddr(5)).unwrap();
-    bench.scheme.on_chip(|chip| chip.copies_lie_in(Box::new(Crowded(Cell::new(Some(counters))))));
+    let counters = bench.fixed().counter_slot(LineAddr(5)).unwrap();
+    bench.fixed().on_chip(|chip| chip.copies_lie_in(Box::new(Crowded(Cell::new(Some(counters))))));
     let (bytes, operations) = bench.read(0, other);
     assert_eq!(bytes, Ok(content(1)));
     let stored = |operation: &Operation| matches!(operation, Operation::Store(_, slot, _) if *slot == counters);
     assert!(operations.iter().any(stored), "{operations:?}");
-    assert_eq!(bench.scheme.on_chip(|chip| chip.shared_counts()).unwrap()[Kind::Counters].writebacks, 1);
+    assert_eq!(bench.fixed().on_chip(|chip| chip.shared_counts()).unwrap()[Kind::Counters].writebacks, 1);
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
 }
 
@@ -319,7 +324,7 @@ fn dirty_counters_evicted_from_the_llc_by_an_l2_victim_are_written_to_memory() {
 fn a_scheme_with_counter_copies_in_the_l2s_of_a_machine_cannot_be_cloned() {
     let bench = Bench::new();
     drop(bench.scheme.twin());
-    bench.scheme.on_chip(|chip| chip.copies_lie_in(Box::new(Crowded(Cell::new(None)))));
+    bench.fixed().on_chip(|chip| chip.copies_lie_in(Box::new(Crowded(Cell::new(None)))));
     bench.scheme.twin();
 }
 

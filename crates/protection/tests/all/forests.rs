@@ -7,7 +7,7 @@ use casemate_protection::design::{
 };
 use casemate_protection::execution::{Functional, Operation, RecordedMemory, Untimed, run_now};
 use casemate_protection::ownership::Ownership;
-use casemate_protection::scheme::{Release, Scheme};
+use casemate_protection::scheme::{FixedScheme, Release, Scheme};
 use casemate_protection::tree::{ForestDesign, Update};
 use casemate_protection::verbs::{Role, Slot};
 use proptest::prelude::*;
@@ -60,6 +60,11 @@ impl Memory {
         let scheme = parts(forest).build(LINES, seed).unwrap();
         let functional = Functional::new(scheme.layout().total_lines());
         Memory { scheme, functional, written: BTreeMap::new() }
+    }
+
+    /// The scheme, whose lines have fixed slots.
+    fn fixed(&self) -> &FixedScheme {
+        self.scheme.fixed().unwrap()
     }
 
     fn write(&mut self, line: u64, content: Line) {
@@ -132,10 +137,10 @@ proptest! {
         run(&mut memory, &steps)?;
         run(&mut plain, &steps)?;
         prop_assert!(memory.all_read_right());
-        run_now(memory.scheme.fold_forest(&memory.functional.verbs()));
+        run_now(memory.fixed().fold_forest(&memory.functional.verbs()));
         prop_assert_eq!(memory.functional.take_fault(), None);
-        prop_assert_eq!(memory.scheme.on_chip(|chip| chip.forest.roots()), vec![]);
-        prop_assert_eq!(memory.scheme.on_chip(|chip| chip.root.clone()), plain.scheme.on_chip(|chip| chip.root.clone()));
+        prop_assert_eq!(memory.fixed().on_chip(|chip| chip.forest.roots()), vec![]);
+        prop_assert_eq!(memory.fixed().on_chip(|chip| chip.root.clone()), plain.fixed().on_chip(|chip| chip.root.clone()));
         memory.flush();
         prop_assert_eq!(memory.image(), plain.image());
         prop_assert!(memory.all_read_right());
@@ -153,12 +158,12 @@ proptest! {
         for slot in slots {
             memory.flip(slot, bit);
             let believed = memory.all_read_right();
-            if memory.scheme.on_chip(|chip| chip.forest.roots()).contains(&slot) {
+            if memory.fixed().on_chip(|chip| chip.forest.roots()).contains(&slot) {
                 prop_assert!(believed, "memory's copy of a root serves nobody");
             } else if believed {
                 // All paths up from lines in use end below the node. A fold of the roots below the node reads it.
                 memory.flush();
-                run_now(memory.scheme.fold_forest(&memory.functional.verbs()));
+                run_now(memory.fixed().fold_forest(&memory.functional.verbs()));
                 prop_assert!(memory.functional.take_fault().is_some(), "{slot} was believed");
             }
             memory.flush();
@@ -205,11 +210,11 @@ fn a_dynamic_forest_promotes_the_tree_nodes_above_frequently_written_lines() {
     for write in 0..32 * 8 {
         memory.write(0, [write as u8; 64]);
     }
-    assert_eq!(memory.scheme.on_chip(|chip| chip.forest.roots()), path(&memory, 0));
+    assert_eq!(memory.fixed().on_chip(|chip| chip.forest.roots()), path(&memory, 0));
     for write in 0..32 * 32 {
         memory.write(far, [write as u8; 64]);
     }
-    assert_eq!(memory.scheme.on_chip(|chip| chip.forest.roots()), path(&memory, far));
+    assert_eq!(memory.fixed().on_chip(|chip| chip.forest.roots()), path(&memory, far));
     assert!(memory.all_read_right());
 }
 

@@ -39,7 +39,7 @@ const TAG_BYTES: usize = 8;
 
 /// Returns the ciphertext and the tag line of a line, as memory holds them.
 fn data_and_tags(machine: &Powered, line: u64) -> Stored {
-    stored(machine, [Slot(line)].into_iter().chain(machine.scheme.tag_slot(LineAddr(line))))
+    stored(machine, [Slot(line)].into_iter().chain(machine.fixed().tag_slot(LineAddr(line))))
 }
 
 /// Puts an earlier ciphertext of a line back with its tag. The tags of other lines stay.
@@ -83,7 +83,7 @@ fn before_the_overflow(parts: &Parts, planted: PlantedBug) -> Powered {
 fn halted_in_a_renewal(parts: &Parts, planted: PlantedBug) -> (Powered, [Stored; 2]) {
     let machine = before_the_overflow(parts, planted);
     let old = BUFFERED.map(|line| data_and_tags(&machine, line));
-    let counters = stored(&machine, machine.scheme.counter_slot(LineAddr(OVERFLOWING)));
+    let counters = stored(&machine, machine.fixed().counter_slot(LineAddr(OVERFLOWING)));
     put(&machine, &vec![(counters[0].0, [0x5a; 64].into())]);
     for line in BUFFERED {
         accept_under_attack(&machine, line, 2);
@@ -96,7 +96,7 @@ fn halted_in_a_renewal(parts: &Parts, planted: PlantedBug) -> (Powered, [Stored;
     let fault = at_once.or(machine.memory().take_fault());
     machine.memory().take_fault();
     assert_eq!(fault, Some(Fault::Tag(LineAddr(GARBLED))), "{:?}", parts.persistence);
-    assert!(machine.scheme.on_chip(|chip| chip.power.halted), "the scene is not set, {:?}", parts.persistence);
+    assert!(machine.fixed().on_chip(|chip| chip.power.halted), "the scene is not set, {:?}", parts.persistence);
     put(&machine, &honest);
     assert_eq!(handle(&machine).lines(), BUFFERED.map(LineAddr), "the scene is not set, {:?}", parts.persistence);
     (machine, old)
@@ -223,7 +223,7 @@ fn with_a_lost_line(parts: &Parts, planted: PlantedBug) -> Option<Powered> {
     let machine = before_the_overflow(parts, planted);
     machine.accept(LOST, 2);
     run_now(machine.scheme.flush(&machine.recorded.verbs()));
-    let metadata = [machine.scheme.counter_slot(LineAddr(LOST)), machine.scheme.tag_slot(LineAddr(LOST))];
+    let metadata = [machine.fixed().counter_slot(LineAddr(LOST)), machine.fixed().tag_slot(LineAddr(LOST))];
     let honest = stored(&machine, metadata.into_iter().flatten());
     for (slot, content) in &honest {
         let mut flipped = content.examine();
@@ -268,7 +268,7 @@ fn after_a_finished_renewal(machine: &Powered) -> Result<Line, Fault> {
     put(machine, &vec![(Slot(GARBLED), [7; 64].into())]);
     accept_under_attack(machine, OVERFLOWING, 200);
     run_now(handle(machine).drain(&machine.recorded.verbs(), LineAddr(OVERFLOWING)));
-    assert!(machine.scheme.on_chip(|chip| chip.power.halted), "the scene is not set");
+    assert!(machine.fixed().on_chip(|chip| chip.power.halted), "the scene is not set");
     machine.memory().take_fault();
     drain_on_battery(machine);
     put(machine, &honest);

@@ -40,12 +40,12 @@ impl Memory {
     }
 
     fn write(&self, content: Line, asker: Asker) -> Option<Fault> {
-        run_now(self.scheme.write_as(&self.functional.verbs(), LINE, &content, asker));
+        run_now(self.scheme.fixed().unwrap().write_as(&self.functional.verbs(), LINE, &content, asker));
         self.functional.take_fault()
     }
 
     fn read(&self, asker: Asker) -> Result<Line, Fault> {
-        run_now(self.scheme.read_as(&self.functional.verbs(), LINE, asker));
+        run_now(self.scheme.fixed().unwrap().read_as(&self.functional.verbs(), LINE, asker));
         match (self.functional.take_released(), self.functional.take_fault()) {
             (Some((LINE, plaintext)), None) => Ok(plaintext.bytes),
             (None, Some(fault)) => Err(fault),
@@ -105,7 +105,7 @@ fn a_reassigned_page_is_inaccessible_until_its_new_owner_validates_it() {
     let memory = Memory::new(Ownership::PagesHidden);
     memory.write([1; 64], TENANT);
     let neighbour = Asker { owner: Owner::NEIGHBOUR, ..TENANT };
-    run_now(memory.scheme.assign(&memory.functional.verbs(), LINE, neighbour));
+    run_now(memory.scheme.fixed().unwrap().assign(&memory.functional.verbs(), LINE, neighbour));
     // The flush writes the table to memory, where it must have the same content as on the chip.
     run_now(memory.scheme.flush(&memory.functional.verbs()));
     for asker in [TENANT, neighbour] {
@@ -121,7 +121,7 @@ fn a_design_without_owners_lets_any_software_read_any_page() {
     let memory = Memory::new(Ownership::None);
     memory.write([1; 64], TENANT);
     let neighbour = Asker { owner: Owner::NEIGHBOUR, guest_page: 3 };
-    run_now(memory.scheme.assign(&memory.functional.verbs(), LINE, neighbour));
+    run_now(memory.scheme.fixed().unwrap().assign(&memory.functional.verbs(), LINE, neighbour));
     assert_eq!(memory.read(neighbour), Ok([1; 64]));
     assert_eq!(memory.scheme.layout().total_lines(), LINES);
 }

@@ -203,7 +203,7 @@ fn after_a_loss_in_a_renewal_the_old_data_of_the_written_line_is_refused() {
         }
         let (mut media, registers) = domain.lose_power();
         assert_eq!(registers.renewal.as_ref().map(|renewal| renewal.written.clone()), Some([LineAddr(5)].into()));
-        let of_line_5 = [Some(Slot(5)), before.scheme.tag_slot(LineAddr(5))];
+        let of_line_5 = [Some(Slot(5)), before.scheme.fixed().unwrap().tag_slot(LineAddr(5))];
         old.iter()
             .filter(|(slot, _)| of_line_5.contains(&Some(*slot)))
             .for_each(|(slot, content)| media.store(*slot, *content));

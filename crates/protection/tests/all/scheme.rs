@@ -232,7 +232,8 @@ fn tree_children_in_memory_get_new_macs_when_the_version_of_their_parent_overflo
     let scheme = parts.build(LINES, 1).unwrap();
     let memory = Functional::new(scheme.layout().total_lines());
     let line_of = |child: u64| LineAddr(child * 8);
-    let counters_of = |child| memory.media.borrow().read(scheme.counter_slot(line_of(child)).unwrap()).examine();
+    let counters_of =
+        |child| memory.media.borrow().read(scheme.fixed().unwrap().counter_slot(line_of(child)).unwrap()).examine();
     for child in 0..3 {
         run_now(scheme.write(&memory.verbs(), line_of(child), &[child as u8; 64]));
     }

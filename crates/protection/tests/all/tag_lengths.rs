@@ -149,7 +149,7 @@ fn every_bit_of_a_long_tag_is_checked_at_every_placement() {
         let line = LineAddr(77);
         run_now(scheme.write(&memory.verbs(), line, &[9; LINE_BYTES]));
         run_now(scheme.flush(&memory.verbs()));
-        let slot = scheme.tag_slot(line).unwrap_or(scheme.layout().data_slot(line).slot());
+        let slot = scheme.fixed().unwrap().tag_slot(line).unwrap_or(scheme.layout().data_slot(line).slot());
         let stored = memory.media.borrow().read(slot);
         let places = scheme.layout().tag_bytes();
         // The tag of a group is in the entry with the index of the group.

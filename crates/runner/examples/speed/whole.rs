@@ -103,10 +103,8 @@ fn simulate(options: &RunOptions, programs: Vec<BroadcastTap>) -> Result<Record,
 
 /// Returns the seconds of host time that the cryptography of the run takes with the ciphers and codes of the design.
 fn crypto_seconds(record: &Record, parts: &Parts, length: LineLength) -> Result<f64, String> {
-    if parts.permutation.is_some() {
-        return Ok(moving_seconds(record.host.computed));
-    }
     let scheme = parts.build(DataLines { count: 1 << 20, length }, 1)?;
+    let Some(scheme) = scheme.fixed() else { return Ok(moving_seconds(record.host.computed)) };
     let text = |n| [n as u8; LINE_BYTES];
     let Computed { lines, tags, tags_in_pairs, hashes } = record.host.computed;
     let seconds = [

@@ -4,7 +4,7 @@ use catalogue::Machine;
 use machine::memory::DeviceConfig;
 use protection::execution::{Timed, TimedMemory};
 use protection::moving::LINES_PER_PAGE_CHUNK;
-use protection::scheme::{RecordPort, Scheme};
+use protection::scheme::{FixedScheme, RecordPort, Scheme};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use strum::VariantArray;
@@ -35,7 +35,7 @@ pub fn memory_lines(machine: &Machine) -> u64 {
 
 /// Number of lines that share a counter line; without counters, the lines of a page.
 pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
-    scheme.lines_per_counter_line().unwrap_or(LINES_PER_PAGE as u64)
+    scheme.fixed().and_then(FixedScheme::lines_per_counter_line).unwrap_or(LINES_PER_PAGE as u64)
 }
 
 /// Loads exactly the required metadata by a read of another line. The other line shares the parents of the counter
@@ -44,19 +44,20 @@ pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: L
     if let Some(records) = RecordPort::of(scheme) {
         return load_records(records, memory, target, on_chip).await;
     }
+    let Some(fixed) = scheme.fixed() else { return };
     let group = lines_per_group(scheme);
     let before = match on_chip {
         OnChipMetadata::Nothing => return,
         OnChipMetadata::Tree => target.0 ^ group,
         OnChipMetadata::LastLevel | OnChipMetadata::Counter => target.0 ^ (group / 2),
         // Only a read of the line itself loads a tag that fills a whole line, or the line's offset.
-        OnChipMetadata::All if scheme.cryptography().keeps_offsets() => target.0,
-        OnChipMetadata::All if scheme.tag_slot(LineAddr(target.0 ^ 2)) != scheme.tag_slot(target) => target.0,
+        OnChipMetadata::All if fixed.cryptography().keeps_offsets() => target.0,
+        OnChipMetadata::All if fixed.tag_slot(LineAddr(target.0 ^ 2)) != fixed.tag_slot(target) => target.0,
         OnChipMetadata::All => target.0 ^ 2,
     };
     scheme.read_at_controller(&Timed::new(memory), LineAddr(before), Word::FIRST).await;
-    if let (OnChipMetadata::LastLevel, Some(slot)) = (on_chip, scheme.counter_slot(target)) {
-        scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
+    if let (OnChipMetadata::LastLevel, Some(slot)) = (on_chip, fixed.counter_slot(target)) {
+        fixed.on_chip(|chip| chip.caches.hand_on_counters(slot));
     }
 }
 

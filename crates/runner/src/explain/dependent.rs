@@ -70,7 +70,7 @@ pub fn between_fetches(
     let table = value::table_of(&parts.speculation);
     clock.clone().spawn(async move {
         prepare(&scheme, &memory, first, OnChipMetadata::All).await;
-        if let Some(speculation) = scheme.cryptography().speculation() {
+        if let Some(speculation) = scheme.speculation() {
             speculation.begin_with(&table);
         }
         clock.sleep_until(at_rest(&config.device, clock.now())).await;

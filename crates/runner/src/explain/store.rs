@@ -14,7 +14,7 @@ use catalogue::{Design, Machine};
 use machine::persist::{self, Finds, PersistBufferConfig};
 use protection::counter::{Age, WRITES_LEFT};
 use protection::execution::{AtOnce, Explained, Functional, Timed, TimedMemory, Untimed, UntimedVerbs, run_now};
-use protection::scheme::{PersistBufferHandle, Scheme};
+use protection::scheme::{FixedScheme, PersistBufferHandle, Scheme};
 use serde::{Deserialize, Serialize};
 use sim::span::{Span, Verb};
 use sim::{Clock, join};
@@ -214,7 +214,9 @@ impl Arrival {
 
 /// Ages the counter group of a line until its counters are near their maximum, and writes all other lines of the group.
 fn make_old(scheme: &Scheme, verbs: &UntimedVerbs<'_>, line: LineAddr, content: &Line) {
-    run_now(scheme.age(verbs, line, Age::BeforeRenewal));
+    if let Some(scheme) = scheme.fixed() {
+        run_now(scheme.age(verbs, line, Age::BeforeRenewal));
+    }
     let group = lines_per_group(scheme);
     let first = line.0 - line.0 % group;
     let others = (first..first + group).map(LineAddr).filter(|other| *other != line);
@@ -232,7 +234,7 @@ fn writes_before_overflow(design: &Design, lines: u64, content: &Line) -> Result
         run_now(scheme.write(&verbs, line, content));
         scheme.counted().renewals.groups > before
     };
-    let found = scheme.lines_per_counter_line().and_then(|_| {
+    let found = scheme.fixed().and_then(FixedScheme::lines_per_counter_line).and_then(|_| {
         make_old(&scheme, &verbs, line, content);
         (0..2 * WRITES_LEFT).find(|_| overflows())
     });

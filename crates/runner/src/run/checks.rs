@@ -39,7 +39,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
     }
 
     fn candidates(&self) -> Option<CandidateCheck> {
-        let counted = self.meters.scheme.cryptography().speculation()?.counted();
+        let counted = self.meters.scheme.speculation()?.counted();
         Some(CandidateCheck { lines: counted.computed_lines, disagreeing: counted.disagreeing })
     }
 

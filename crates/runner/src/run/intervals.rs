@@ -72,7 +72,7 @@ impl CountedMoment {
         CountedMoment {
             at: meters.chip.cores.nodes()[0].borrow().start_of(counts.node.cycles),
             counts,
-            speculates: meters.scheme.cryptography().speculation().is_some(),
+            speculates: meters.scheme.speculation().is_some(),
             moves: Permutations::of(&meters.scheme).is_some(),
             buffers: meters.chip.buffers.exist(),
         }

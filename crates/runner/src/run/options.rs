@@ -84,10 +84,12 @@ impl RunOptions {
             .and_then(|()| design.parts.build_aged(machine.data_lines(), *seed, start.age, planted));
         let mut scheme = built.map_err(|rule| RunError::Design { design: design.name.clone(), rule })?;
         let values: Vec<(u64, u64)> = start.values.iter().map(|found| (found.word.0, found.count)).collect();
-        if !values.is_empty() {
+        if !values.is_empty()
+            && let Some(scheme) = scheme.fixed_mut()
+        {
             scheme.begin_ordered(&values);
         }
-        if let Some(speculation) = scheme.cryptography().speculation() {
+        if let Some(speculation) = scheme.speculation() {
             speculation.compute_one_in(COMPUTED_ONE_IN);
         }
         Ok(scheme)

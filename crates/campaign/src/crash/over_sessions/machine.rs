@@ -91,7 +91,9 @@ impl AttackedMachine {
 
     fn prepare(&mut self, left: [u64; 2]) {
         for (first, left) in [LINES[0], LINES[2]].into_iter().zip(left) {
-            run_now(self.scheme.age(&self.memory.verbs(), first, Age::BeforeRenewal));
+            if let Some(scheme) = self.scheme.fixed() {
+                run_now(scheme.age(&self.memory.verbs(), first, Age::BeforeRenewal));
+            }
             (left..WRITES_LEFT).for_each(|_| self.write_through(first));
         }
         for line in FOLLOWED {
@@ -125,7 +127,8 @@ impl AttackedMachine {
     pub fn resident(&self) -> Vec<LineAddr> {
         match self.setup.point {
             Point::Caches => self.dirty.keys().copied().collect(),
-            _ => PersistBufferHandle::of(&self.scheme).lines(),
+            Point::Buffer => PersistBufferHandle::of(&self.scheme).lines(),
+            Point::Controller => Vec::new(),
         }
     }
 

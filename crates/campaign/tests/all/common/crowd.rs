@@ -247,7 +247,7 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
     let mut machine = Machine::limited(parts, seed, Core::of(parts), limits);
     let mut scheme = parts.build_with(DATA_LINES, seed, planted)?;
     if ordered {
-        scheme.begin_ordered(&VALUES.map(|value| (value, 1)));
+        scheme.fixed_mut().unwrap().begin_ordered(&VALUES.map(|value| (value, 1)));
     }
     machine.scheme = Rc::new(scheme);
     if let Some(age) = age {
@@ -282,13 +282,15 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
 
 /// Ages the groups of the hot lines.
 pub fn make_old(machine: &Machine<Core>, age: Age) {
-    without_time(machine, |functional| HOT.map(|line| run_now(machine.scheme.age(&functional.verbs(), line, age))));
+    without_time(machine, |functional| {
+        HOT.map(|line| run_now(machine.scheme.fixed().unwrap().age(&functional.verbs(), line, age)))
+    });
 }
 
 /// Returns the first eight bytes of a line's counters in memory: all organisations that renew keep their majors in them. They change with
 /// every renewal of the group. `None` without counters.
 fn majors(machine: &Machine<Core>, line: LineAddr) -> Option<[u8; 8]> {
-    let slot = machine.scheme.counter_slot(line)?;
+    let slot = machine.scheme.fixed()?.counter_slot(line)?;
     machine.memory.media().borrow().read(slot).examine().first_chunk().copied()
 }
 

@@ -66,7 +66,7 @@ fn forged_with_the_first_pad(planted: PlantedBug) -> bool {
     let (content, change) = (Random::new(1).line(), Random::new(2).line());
     run(&mut machine, None, LineAddr(0));
     run(&mut machine, Some(content), TARGET);
-    let tags = machine.scheme.tag_slot(TARGET).unwrap();
+    let tags = machine.scheme.fixed().unwrap().tag_slot(TARGET).unwrap();
     {
         let mut media = machine.memory.media().borrow_mut();
         let first = media.read(Slot(0)).examine();

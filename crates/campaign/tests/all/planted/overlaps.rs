@@ -204,13 +204,13 @@ fn counters_advanced_during_a_drain_remain_dirty_in_the_metadata_cache() {
         let drain = scene.task(async |access| access.drain(2).await);
         let store = scene.task(async |access| {
             access.accept(3, 2).await;
-            access
-                .scheme
-                .on_chip(|chip| chip.caches.hand_on_counters(access.scheme.counter_slot(LineAddr(3)).unwrap()));
+            access.scheme.fixed().unwrap().on_chip(|chip| {
+                chip.caches.hand_on_counters(access.scheme.fixed().unwrap().counter_slot(LineAddr(3)).unwrap())
+            });
         });
         scene.run(vec![(Duration::ZERO, drain), (delay, store)]);
-        let counters = scene.0.scheme.counter_slot(LineAddr(3)).unwrap();
-        scene.0.scheme.on_chip(|chip| chip.caches.displaced(counters));
+        let counters = scene.0.scheme.fixed().unwrap().counter_slot(LineAddr(3)).unwrap();
+        scene.0.scheme.fixed().unwrap().on_chip(|chip| chip.caches.displaced(counters));
         scene.alone(async |access| {
             access.drain(3).await;
             access.read(2).await;
@@ -274,7 +274,7 @@ const COLD: [u64; 2] = [HOT[1] + 1, HOT[1] + 2];
 /// Ages both groups until just before an overflow.
 async fn grow_old(access: &Access) {
     for hot in HOT {
-        access.scheme.age(&access.verbs, LineAddr(hot), Age::BeforeRenewal).await;
+        access.scheme.fixed().unwrap().age(&access.verbs, LineAddr(hot), Age::BeforeRenewal).await;
     }
     for cold in COLD {
         access.write(cold, 1).await;
@@ -322,9 +322,9 @@ fn an_l2_copy_of_counters_made_before_a_waiting_renewal_is_invalidated() {
         let before = scene.0.scheme.counted().renewals.groups;
         let overflows = HOT.map(|hot| (Duration::ZERO, scene.task(async move |access| access.write(hot, 4).await)));
         let copies = scene.task(async move |access| {
-            access
-                .scheme
-                .on_chip(|chip| chip.caches.hand_on_counters(access.scheme.counter_slot(LineAddr(HOT[1])).unwrap()));
+            access.scheme.fixed().unwrap().on_chip(|chip| {
+                chip.caches.hand_on_counters(access.scheme.fixed().unwrap().counter_slot(LineAddr(HOT[1])).unwrap())
+            });
             access.read(COLD[0]).await;
         });
         scene.run(overflows.into_iter().chain([(delay, copies)]).collect());

@@ -54,7 +54,7 @@ fn observers_of_a_chip_halted_by_a_fault_are_warned_of_undrained_entries() {
         let buffer = PersistBufferHandle::of(&machine.scheme);
         run_now(buffer.accept(&machine.memory.verbs(), LineAddr(900), &[9; 64]));
         machine.write(5, [200; 64]);
-        assert!(machine.scheme.on_chip(|chip| chip.power.halted), "the scene is not set");
+        assert!(machine.scheme.fixed().unwrap().on_chip(|chip| chip.power.halted), "the scene is not set");
         run_now(buffer.admit(&machine.memory.verbs(), Observers::Blocked))
     };
     assert_eq!(
@@ -70,7 +70,7 @@ fn a_dirty_line_is_kept_if_exhausted_versions_prevent_its_write_back() {
         let machine = Machine::of("mono-tree", planted);
         machine.write(5, [1; 64]);
         machine.write(5, [2; 64]);
-        machine.scheme.on_chip(|chip| chip.root.iter_mut().for_each(|line| *line = [0xff; 64]));
+        machine.scheme.fixed().unwrap().on_chip(|chip| chip.root.iter_mut().for_each(|line| *line = [0xff; 64]));
         run_now(machine.scheme.flush(&machine.memory.verbs()));
         assert!(matches!(machine.memory.take_fault(), Some(Fault::Exhausted(_))), "the scene is not set");
         machine.read(5)

@@ -294,7 +294,7 @@ fn offered_and_taken(planted: PlantedBug) -> (u64, u64) {
 }
 
 fn offered(scheme: &Scheme) -> u64 {
-    scheme.cryptography().speculation().unwrap().counted().offered
+    scheme.speculation().unwrap().counted().offered
 }
 
 #[test]

@@ -11,8 +11,8 @@
 //! the controller, and the request says so. This file contains the L2's part of the read; the controller's part is in
 //! the [stages of a read](super).
 
+use super::DataAccess;
 use super::early::PredictedFetch;
-use super::{DataAccess, Scheme};
 use crate::codec::Arrived;
 use crate::metadata::FoundIn;
 use crate::ownership::Asker;
@@ -21,7 +21,7 @@ use crate::slot::{Role, Slot};
 use crate::verbs::{AesUnits, Cache, Exit, Fault, Leg, Plaintext, Verbs};
 use sim::{Once, join};
 use std::cell::Cell;
-use std::future::{Future, Ready, ready};
+use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 use units::{Line, LineAddr, Word};
@@ -74,57 +74,28 @@ pub(in crate::scheme) struct L2Read<'a, V> {
     changed: Rc<Cell<bool>>,
 }
 
-impl Scheme {
-    /// Reads a line: releases its plaintext, or reports a fault. If L2s begin reads, the L2 of the first core begins
-    /// this read.
-    pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        self.read_by(verbs, line, 0).await;
-    }
-
-    /// Reads a line for a core: releases its plaintext, or reports a fault. If L2s begin reads, the core's L2 begins
-    /// this read.
-    pub async fn read_by<V: Verbs>(&self, verbs: &V, line: LineAddr, core: usize) {
-        self.read_from(verbs, Demand::of(line, core), ready(()), ready(true), None::<Ready<()>>).await;
-    }
-
-    /// Reads a line that a core's L2 misses: releases its plaintext, or reports a fault. If L2s begin reads, this L2
-    /// begins the read.
-    ///
-    /// `missed` waits until the L2 has missed the line. `request` then waits for the request's path to the controller. It returns true if the request arrives at the
-    /// controller, and false if the line is found on the chip. `prediction` waits for the L2's message that it expects
-    /// the line in memory, if the L2 sent one. The message left when the L2's look-up began, so that it may arrive before
-    /// the L2 has missed the line.
-    pub async fn read_from<V: Verbs>(
-        &self,
-        verbs: &V,
-        Demand { line, word, core }: Demand,
-        missed: impl Future<Output = ()>,
-        request: impl Future<Output = bool>,
-        prediction: Option<impl Future<Output = ()>>,
-    ) {
-        if self.moving.is_some() {
-            missed.await;
-            if request.await {
-                self.read_at_controller(verbs, line, word).await;
-            }
-            return;
-        }
-        let early = PredictedFetch::default();
-        let answered = pin!(async {
-            let comes = request.await;
-            early.settle();
-            comes
-        });
-        let predicted = prediction.is_some();
-        let access = DataAccess { word, ..DataAccess::new(self, verbs, line) };
-        // The fetch is polled first: its line must have arrived when the read checks for it.
-        let read = async {
-            missed.await;
-            let outcome = read_requested(access, (core, predicted), answered, &early).await;
-            self.finish(verbs, outcome).await;
-        };
-        join!(early.fetch(&access, prediction), read);
-    }
+/// Reads a line that a core's L2 misses, with the three futures of [`Scheme::read_from`](super::super::Scheme::read_from).
+pub(in crate::scheme) async fn read_missed<V: Verbs>(
+    access: DataAccess<'_, V>,
+    core: usize,
+    missed: impl Future<Output = ()>,
+    request: impl Future<Output = bool>,
+    prediction: Option<impl Future<Output = ()>>,
+) {
+    let early = PredictedFetch::default();
+    let answered = pin!(async {
+        let comes = request.await;
+        early.settle();
+        comes
+    });
+    let predicted = prediction.is_some();
+    // The fetch is polled first: its line must have arrived when the read checks for it.
+    let read = async {
+        missed.await;
+        let outcome = read_requested(access, (core, predicted), answered, &early).await;
+        access.scheme.finish(access.verbs, outcome).await;
+    };
+    join!(early.fetch(&access, prediction), read);
 }
 
 /// Reads a line after its request; `early` may already fetch the line.

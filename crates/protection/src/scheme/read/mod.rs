@@ -21,7 +21,6 @@ pub(super) mod policy;
 mod speculative;
 mod verified;
 
-use super::Scheme;
 use super::access::{DataAccess, LineArrival};
 use crate::codec::{Arrived, BitmapOrder};
 use crate::metadata::{FoundIn, Sought};

@@ -33,8 +33,8 @@ use crate::domain::RegisterUpdate;
 use crate::metadata::Lines;
 use crate::persistence::{BatteryAction, EarlySteps, Step};
 use crate::planted::{Bug, PlantedBug};
-use crate::scheme::Scheme;
 use crate::scheme::access::DataAccess;
+use crate::scheme::{FixedScheme, Scheme};
 use crate::slot::{Role, Slot};
 use crate::tree::Node;
 use crate::verbs::{Fault, LockName, Verbs};
@@ -47,11 +47,15 @@ type OrOverflow<T> = Result<Result<T, (Slot, Overflow)>, Fault>;
 
 /// Interface to a scheme's persist buffer, for the core that stores and for the battery.
 #[derive(Clone, Copy)]
-pub struct PersistBufferHandle<'a>(&'a Scheme);
+pub struct PersistBufferHandle<'a>(&'a FixedScheme);
 
 impl<'a> PersistBufferHandle<'a> {
     /// The persist buffer of this scheme.
+    ///
+    /// # Panics
+    /// If lines move: the check of a design refuses persistence of these lines.
     pub fn of(scheme: &'a Scheme) -> PersistBufferHandle<'a> {
+        let Some(scheme) = scheme.fixed() else { unreachable!("a design that permutes lines has no persistence") };
         PersistBufferHandle(scheme)
     }
 

@@ -27,14 +27,15 @@
 
 use crate::design::Point;
 use crate::domain::RegisterUpdate;
+use crate::ownership::Asker;
 use crate::planted::{Bug, SessionBug};
-use crate::scheme::Scheme;
+use crate::scheme::{FixedScheme, Scheme};
 use crate::verbs::Verbs;
 use units::{Line, LineAddr};
 
 /// Marks the root register of durable caches as outdated: from now on caches may hold stores that memory lacks, and
 /// memory may change.
-pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
+pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &FixedScheme, verbs: &V) {
     let outdates = scheme.persistence.point == Point::Caches
         && scheme.metadata.tree().is_some()
         && !scheme.planted.has(Bug::RootOutlivesSession)
@@ -46,11 +47,15 @@ pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
 
 /// Interface to a scheme with durable caches, for their battery.
 #[derive(Clone, Copy)]
-pub struct DurableCaches<'a>(&'a Scheme);
+pub struct DurableCaches<'a>(&'a FixedScheme);
 
 impl<'a> DurableCaches<'a> {
     /// The interface to the durable caches of this scheme.
+    ///
+    /// # Panics
+    /// If lines move: the check of a design refuses persistence of these lines.
     pub fn of(scheme: &'a Scheme) -> DurableCaches<'a> {
+        let Some(scheme) = scheme.fixed() else { unreachable!("a design that permutes lines has no persistence") };
         DurableCaches(scheme)
     }
 
@@ -66,7 +71,7 @@ impl<'a> DurableCaches<'a> {
             scheme.flush(verbs).await;
         }
         for (line, content) in &dirty {
-            scheme.write(verbs, *line, content).await;
+            scheme.write_as(verbs, *line, content, Asker::tenant(*line)).await;
         }
         if !planted.has(Bug::MetadataNotFlushed) && !planted.has(Bug::MetadataBeforeLines) {
             scheme.flush(verbs).await;

@@ -29,7 +29,7 @@ pub(crate) use pending::PendingWrites;
 
 use super::access::DataAccess;
 use super::bitmap::LineBitmap;
-use super::{Scheme, offsets};
+use super::{FixedScheme, offsets};
 use crate::buffer::BufferEntry;
 use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
@@ -55,7 +55,7 @@ pub(super) struct Write<'a, V: Verbs> {
 }
 
 /// Waits for the verdicts of all speculatively released lines: the program may have computed this write from them.
-async fn await_verdicts<V: Verbs>(scheme: &Scheme, verbs: &V, written: LineAddr) -> Result<(), Fault> {
+async fn await_verdicts<V: Verbs>(scheme: &FixedScheme, verbs: &V, written: LineAddr) -> Result<(), Fault> {
     let awaited = scheme.release == Release::Speculative && !scheme.planted.has(Bug::VerdictsNotAwaited);
     if awaited && !verbs.await_verdicts().await { Err(Fault::Tainted(written)) } else { Ok(()) }
 }

@@ -5,7 +5,7 @@ use super::reshape::reshape;
 use super::tuple::Tuple;
 use super::{Write, await_verdicts};
 use crate::ownership::Asker;
-use crate::scheme::Scheme;
+use crate::scheme::FixedScheme;
 use crate::scheme::access::DataAccess;
 use crate::verbs::{Fault, Verbs};
 use units::{Line, LineAddr};
@@ -31,7 +31,12 @@ impl<V: Verbs> DataAccess<'_, V> {
 }
 
 /// Writes a line into the persist buffer, and drains its entry at once.
-async fn through_buffer<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
+async fn through_buffer<V: Verbs>(
+    scheme: &FixedScheme,
+    verbs: &V,
+    line: LineAddr,
+    plaintext: &Line,
+) -> Result<(), Fault> {
     Tuple::new(scheme, verbs).accept(line, || *plaintext).await?;
     Tuple::new(scheme, verbs).drain(line).await?;
     reshape(scheme, verbs).await

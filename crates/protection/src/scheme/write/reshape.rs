@@ -22,14 +22,14 @@ use crate::domain::RegisterUpdate;
 use crate::meetings::Mechanism;
 use crate::metadata::{Lines, ParentUpdate};
 use crate::planted::Bug;
-use crate::scheme::{Scheme, under_way};
+use crate::scheme::{FixedScheme, under_way};
 use crate::slot::{Role, Slot};
 use crate::tree::{ForestChange, Node};
 use crate::verbs::{Fault, Verbs};
 use units::{Line, ZERO_LINE};
 
 /// Changes a forest if a change is due.
-pub(super) async fn reshape<V: Verbs>(scheme: &Scheme, verbs: &V) -> Result<(), Fault> {
+pub(super) async fn reshape<V: Verbs>(scheme: &FixedScheme, verbs: &V) -> Result<(), Fault> {
     if !scheme.metadata.on_chip(|chip| chip.forest.is_due()) {
         return Ok(());
     }
@@ -38,7 +38,7 @@ pub(super) async fn reshape<V: Verbs>(scheme: &Scheme, verbs: &V) -> Result<(), 
 
 /// A change of a forest under way.
 struct Reshape<'a, V: Verbs> {
-    scheme: &'a Scheme,
+    scheme: &'a FixedScheme,
     verbs: &'a V,
     tuple: Tuple<'a, V>,
 }

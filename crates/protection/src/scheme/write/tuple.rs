@@ -35,7 +35,7 @@ use crate::metadata::Lines;
 use crate::planted::{Bug, SessionBug};
 use crate::scheme::access::DataAccess;
 use crate::scheme::renew::Renewer;
-use crate::scheme::{Scheme, under_way};
+use crate::scheme::{FixedScheme, under_way};
 use crate::slot::{Part, Role, Slot, Untrusted};
 use crate::stages::Stages;
 use crate::verbs::{Fault, LockName, Verbs};
@@ -55,14 +55,14 @@ pub(in crate::scheme) enum RenewalProgress {
 
 /// A tuple under way.
 pub(in crate::scheme) struct Tuple<'a, V: Verbs> {
-    pub(super) scheme: &'a Scheme,
+    pub(super) scheme: &'a FixedScheme,
     pub(super) verbs: &'a V,
     pub(super) stages: Stages<'a, V>,
 }
 
 impl<'a, V: Verbs> Tuple<'a, V> {
     /// A tuple that holds no stage yet.
-    pub fn new(scheme: &'a Scheme, verbs: &'a V) -> Tuple<'a, V> {
+    pub fn new(scheme: &'a FixedScheme, verbs: &'a V) -> Tuple<'a, V> {
         Tuple { scheme, verbs, stages: Stages::new(scheme.persistence.hands_over()) }
     }
 
