@@ -10,7 +10,7 @@ import pytest
 from casemate import api
 from casemate.cli.commands.schema import KINDS
 from casemate.cli.main import COMMANDS
-from casemate.plots import picture
+from casemate.plots import timeline_picture
 from casemate.schemas import AttackResults, CrashResults
 from conftest import Casemate
 
@@ -94,7 +94,7 @@ def test_a_heading_is_never_wider_than_the_picture(casemate: Casemate, tmp_path:
     casemate("explain", "emcc", *ask, "--predicted", "--decoded", "--svg", "a.svg")
     texts = re.findall(r"<text[^>]*>([^<]*)<", (tmp_path / "a.svg").read_text())
     assert any("lines end" in text for text in texts)
-    assert max(map(len, texts)) <= picture.HEADING_CHARACTERS
+    assert max(map(len, texts)) <= timeline_picture.HEADING_CHARACTERS
 
 
 def test_attack_all_covers_every_design_and_every_attack(casemate: Casemate) -> None:

@@ -19,13 +19,15 @@ LABEL_GAP = 0.025
 
 
 def draw(found: BatteryCost, path: Path, kind: str) -> None:
-    """Draws a curve for each system into a file of this kind, on logarithmic axes; circles are the SecPB paper's
-    figures.
-    """
-    picture.prepare(points=9)
-    from matplotlib import pyplot
+    """Draws the curves into a file of this kind."""
+    picture.save(figure(found), path, kind, dpi=160)
 
-    figure, axis = pyplot.subplots(figsize=SIZE_INCHES, layout="constrained")
+
+@picture.styled(points=9)
+def figure(found: BatteryCost) -> Any:
+    """Returns a figure with a curve for each system, on logarithmic axes; circles are the SecPB paper's figures."""
+    drawn = picture.new(*SIZE_INCHES)
+    axis = drawn.subplots()
     sizes = sorted({row.entries for row in found.rows if row.entries is not None})
     extent = (sizes[0], sizes[-1]) if sizes else (1, 2)
     ends = list[tuple[float, str, str]]()
@@ -40,7 +42,7 @@ def draw(found: BatteryCost, path: Path, kind: str) -> None:
     has_circles = any(_is_circled(row) for row in found.rows)
     circles = "; circles: the SecPB paper's figures of buffers" if has_circles else ""
     axis.set_title(f"{found.profile}: a tree of {found.levels} levels{circles}", loc="left", fontsize=9)
-    picture.save(figure, path, kind, dpi=160)
+    return drawn
 
 
 def _is_circled(row: BatteryRow) -> bool:

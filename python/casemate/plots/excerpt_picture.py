@@ -31,16 +31,18 @@ PALE = 0.45
 
 def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
     """Draws the work of the units into a file of this kind."""
-    picture.prepare(points=8)
-    from matplotlib import pyplot
+    picture.save(figure(excerpt), path, kind, dpi=130)
 
+
+@picture.styled(points=8)
+def figure(excerpt: Excerpt) -> Any:
+    """Returns a figure of the work of the units."""
     units = {unit: spans for unit, spans in excerpt.units.items() if unit.name != "window"}
     closer = CLOSER if len(units) > CROWDED else 1.0
     heights = {unit: max(closer * ROW_INCHES, LANE_INCHES * _lanes(spans)) for unit, spans in units.items()}
     titles = len({unit.part for unit in units})
-    figure, axis = pyplot.subplots(
-        figsize=(WIDTH_INCHES, sum(heights.values()) * (1 + GAP) + ROW_INCHES * titles + 1.0), layout="constrained"
-    )
+    drawn = picture.new(WIDTH_INCHES, sum(heights.values()) * (1 + GAP) + ROW_INCHES * titles + 1.0)
+    axis = drawn.subplots()
     begin, end = (edge / FS_PER_NS for edge in excerpt.window_fs)
     top, ticks, part = 0.0, list[tuple[float, str]](), None
     for unit, spans in units.items():
@@ -68,8 +70,8 @@ def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
         loc="left",
         fontsize=9,
     )
-    _legend(figure, units)
-    picture.save(figure, path, kind, dpi=130)
+    _legend(drawn, units)
+    return drawn
 
 
 def _legend(figure: Any, units: Mapping[Unit, tuple[ExcerptSpan, ...]]) -> None:

@@ -25,21 +25,22 @@ INK, FRONT = "#1f4e9c", "#c8453b"
 
 
 def draw(found: HardwareCost, path: Path, kind: str) -> None:
-    """Draws throughput, and energy per line, against area into a file of this kind. Cores that seal no lines or have no
-    stimulus are not drawn; the picture lists their names.
-    """
-    picture.prepare(points=9)
-    from matplotlib import pyplot
+    """Draws the cores into a file of this kind."""
+    picture.save(figure(found), path, kind, dpi=160)
 
+
+@picture.styled(points=9)
+def figure(found: HardwareCost) -> Any:
+    """Returns a figure of throughput, and energy per line, against area. Cores that seal no lines or have no stimulus
+    are not drawn; the picture lists their names.
+    """
     rows = [row for row in found.rows if row.energy and row.speed.gbps]
     names = [f"{number}  {row.name}" for number, row in enumerate(rows, 1)]
     others = [f"    {row.name}" for row in found.rows if row not in rows]
     names += ["", "not drawn, since they seal no lines:", *others] if others else []
     height = max(LEAST_HEIGHT_INCHES, 1.0 + NAME_INCHES * len(names))
-    figure, axes = pyplot.subplots(
-        ncols=3, figsize=(WIDTH_INCHES, height), layout="constrained",
-        gridspec_kw={"width_ratios": (1.0, 1.0, NAMES_SHARE)},
-    )  # fmt: skip
+    drawn = picture.new(WIDTH_INCHES, height)
+    axes = drawn.subplots(ncols=3, width_ratios=(1.0, 1.0, NAMES_SHARE))
     gbps = [row.speed.gbps or 0.0 for row in rows]
     joules = [row.energy.total_nj if row.energy else 0.0 for row in rows]
     _panel(axes[0], rows, gbps, is_more_better=True)
@@ -51,12 +52,12 @@ def draw(found: HardwareCost, path: Path, kind: str) -> None:
     # Points carry numbers and not names, since they are too close together; the list on the right has the names.
     axes[2].text(0.0, 1.0, "\n".join(names), va="top", fontsize=8, linespacing=1.5)
     axes[2].set_axis_off()
-    figure.suptitle(
+    drawn.suptitle(
         f"AES-GCM engines in {found.library} at {found.voltage_v:g} V, {hardware_table.targets(found)}; "
         "wires are ideal",
         x=0.01, ha="left",
     )  # fmt: skip
-    picture.save(figure, path, kind, dpi=160)
+    return drawn
 
 
 def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better: bool) -> None:

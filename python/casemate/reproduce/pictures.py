@@ -13,6 +13,7 @@ from casemate.schemas.reproduce import FigureFound, Reproduction
 COLOURS = ("#3b6fb6", "#9aa5b1", "#2a9d8f", "#e0a030", "#a24fa0", "#7d8ea3", "#c8453b")
 COLUMNS = 2
 PANEL_INCHES = (7.0, 2.6)
+DPI = 130
 LEGEND_LETTERS = 120
 """Letters that fit in a line of a legend."""
 SWATCH_LETTERS = 8
@@ -25,31 +26,34 @@ INTERVAL = "#4b5563"
 
 def draw(found: Reproduction, path: Path) -> None:
     """Draws the figures with a single unit into a PNG file, or all figures if each mixes units."""
-    drawn = [figure for figure in found.figures if figure.one_unit] or found.figures
+    picture.save(figure(found), path, "png", dpi=DPI)
+
+
+def figure(found: Reproduction) -> Any:
+    """Returns a picture of the figures with a single unit, or of all figures if each mixes units."""
+    drawn = [each for each in found.figures if each.one_unit] or found.figures
     lines = f" Thin lines: 95 % intervals over {found.seeds} seeds." if found.seeds > 1 else ""
-    draw_figures(drawn, f"{found.paper}, on {found.machine}. Black marks: the paper's means.{lines}", path)
+    return panels(drawn, f"{found.paper}, on {found.machine}. Black marks: the paper's means.{lines}")
 
 
 def draw_figures(drawn: Sequence[FigureFound], heading: str, path: Path) -> None:
     """Draws figures, each as a panel, below a heading into a PNG file."""
-    picture.prepare(points=8)
-    from matplotlib import pyplot
+    picture.save(panels(drawn, heading), path, "png", dpi=DPI)
 
+
+@picture.styled(points=8)
+def panels(drawn: Sequence[FigureFound], heading: str) -> Any:
+    """Returns a picture of figures, each as a panel, below a heading."""
     columns = min(COLUMNS, len(drawn))
     rows = math.ceil(len(drawn) / columns)
-    size = (PANEL_INCHES[0] * columns, PANEL_INCHES[1] * rows)
-    figure, axes = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
-    figure.suptitle(heading, x=0.01, ha="left")
+    found = picture.new(PANEL_INCHES[0] * columns, PANEL_INCHES[1] * rows)
+    axes = found.subplots(rows, columns, squeeze=False)
+    found.suptitle(heading, x=0.01, ha="left")
     for axis, panel in zip(axes.flat, drawn, strict=False):
         _panel(axis, panel)
     for axis in list(axes.flat)[len(drawn) :]:
         axis.set_visible(False)
-    picture.save(figure, path, "png", dpi=130)
-
-
-def _literal(text: str) -> str:
-    """Returns a text in which matplotlib finds no formula."""
-    return text.replace("$", r"\$")
+    return found
 
 
 def _panel(axis: Any, panel: FigureFound) -> None:
@@ -58,7 +62,7 @@ def _panel(axis: Any, panel: FigureFound) -> None:
     for index, series in enumerate(panel.series):
         heights = [*(case.values[index] for case in panel.cases), series.ours]
         left = [position - 0.4 + (index + 0.5) * width for position in range(len(names))]
-        axis.bar(left, heights, width, label=_literal(series.name), color=COLOURS[index % len(COLOURS)])
+        axis.bar(left, heights, width, label=picture.literal(series.name), color=COLOURS[index % len(COLOURS)])
         halves = [*(case.half_widths[index] for case in panel.cases), series.half_width]
         known = [half for half in halves if half is not None]
         if len(known) == len(halves):
@@ -67,12 +71,12 @@ def _panel(axis: Any, panel: FigureFound) -> None:
             mark = left[-1]
             axis.plot([mark], [series.paper], marker="_", markersize=14, markeredgewidth=2, color=PAPER)
     axis.axvline(len(names) - 1.5, color="#cfd6de", linewidth=0.8)
-    axis.set_xticks(range(len(names)), [_literal(name) for name in names], rotation=30, ha="right")
+    axis.set_xticks(range(len(names)), [picture.literal(name) for name in names], rotation=30, ha="right")
     axis.set_ylabel(panel.unit)
     # The number of ticks must not depend on the height of the axis. The layout sets this height after it has measured
     # the tick labels; with other ticks, the reserved room would be wrong.
     axis.locator_params(axis="y", nbins=TICKS)
-    axis.set_title(_literal(f"{panel.label}: {panel.title}"), loc="left", fontsize=9)
+    axis.set_title(picture.literal(f"{panel.label}: {panel.title}"), loc="left", fontsize=9)
     axis.grid(axis="y", color="#e5e7eb", linewidth=0.8)
     axis.set_axisbelow(True)
     axis.tick_params(length=0)

@@ -243,9 +243,9 @@ def command(
         console = screen.results()
         console.print(timeline.timelines(found, console.width))
     for path, kind in pictures:
-        from casemate.plots import picture
+        from casemate.plots import timeline_picture
 
-        picture.draw(found, path, kind)
+        timeline_picture.draw(found, path, kind)
         screen.notices().print(f"wrote {path}", markup=False)
 
 

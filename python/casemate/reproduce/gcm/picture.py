@@ -55,10 +55,14 @@ def _line(name: str, line: Line) -> tuple[str, float, float]:
 
 def draw(found: Derivation, path: Path) -> None:
     """Draws the picture into a PNG file."""
-    picture.prepare(points=9)
-    from matplotlib import pyplot
+    picture.save(figure(found), path, "png", dpi=130)
 
-    figure, axes = pyplot.subplots(2, 2, figsize=SIZE_INCHES, layout="constrained")
+
+@picture.styled(points=9)
+def figure(found: Derivation) -> Any:
+    """Returns the picture of the thesis's figures."""
+    drawn = picture.new(*SIZE_INCHES)
+    axes = drawn.subplots(2, 2)
     power, area, *fpga = found.dots
     _lines(axes[0, 0], [power], "power", scale=1.0, unit="mW")
     _lines(axes[0, 1], [area], "area", scale=1e-6, unit="mm\N{SUPERSCRIPT TWO}")
@@ -72,11 +76,11 @@ def draw(found: Derivation, path: Path) -> None:
     )
     for axis, title in zip(axes.flat, titles, strict=True):
         axis.set_title(title, loc="left", fontsize=10)
-    figure.suptitle(
+    drawn.suptitle(
         "AES-GCM for memory: the thesis's figures from its parameters; lines are its equations and our fit",
         x=0.01, ha="left",
     )  # fmt: skip
-    picture.save(figure, path, "png", dpi=130)
+    return drawn
 
 
 def _mhz(name: str) -> str:
