@@ -91,6 +91,7 @@ def test_the_command_shows_totals_and_the_first_crossings(casemate: Casemate) ->
     said = casemate("bus", "gups.bus", "--first", "3")
     assert said.code == 0
     assert "every checksum fits" in said.out
+    assert "time (ns)" in said.out
     assert "never written" in said.out
     found = casemate("bus", "gups.bus", "--first", "3", "--json").json()
     assert len(found["first"]) == 3

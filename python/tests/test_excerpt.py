@@ -242,7 +242,7 @@ def test_each_core_has_a_separate_track_in_an_excerpt(casemate: Casemate) -> Non
 def test_the_command_lists_and_draws_the_work_of_every_unit(casemate: Casemate, whole: Path, tmp_path: Path) -> None:
     said = casemate("excerpt", str(whole), "--png", "a.png", "--svg", "a.svg")
     assert said.code == 0
-    for text in ("2 us from 300 us", "core 0 reads", "channel 0 data bus: reads", "AES", "hash"):
+    for text in ("2 us from 300 us", "longest (ns)", "core 0 reads", "channel 0 data bus: reads", "AES", "hash"):
         assert text in said.out, text
     assert max(len(line) for line in said.out.splitlines()) <= 100
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

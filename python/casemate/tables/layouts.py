@@ -123,7 +123,7 @@ def excerpt_table(info: ExcerptInfo) -> RenderableType:
     }
     for name, value in rows.items():
         table.add_row(Text(name, style="bold"), Text(value))
-    numbers = ("spans", "busy", "at once", "mean [ns]", "longest [ns]")
+    numbers = ("spans", "busy", "at once", "mean (ns)", "longest (ns)")
     units = plain_table("unit", *numbers, right=numbers)
     part = None
     for unit in info.units:
@@ -157,7 +157,7 @@ def bus_table(info: BusInfo) -> RenderableType:
     if not info.first:
         return table
     first = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("time [ns]", "address"):
+    for heading in ("time (ns)", "address"):
         first.add_column(heading, justify="right", no_wrap=True)
     first.add_column("", no_wrap=True)
     first.add_column("bytes" if info.header.bytes else "", no_wrap=True)
