@@ -37,6 +37,7 @@ from casemate.schemas.origin import Recording, TraceInfo
 from casemate.schemas.run import RunResults
 from casemate.schemas.validation import Validation
 from casemate.schemas.window import Window
+from casemate.text.shown import Listed
 
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
 ATTACK_TRIALS = 100
@@ -56,9 +57,9 @@ def _relay(progress: ProgressCallback | None) -> Callable[[str], object]:
     return lambda text: progress(json.loads(text)) if progress else None
 
 
-def designs() -> tuple[DesignInfo, ...]:
+def designs() -> Listed[DesignInfo]:
     """Returns all built-in designs."""
-    return TypeAdapter(tuple[DesignInfo, ...]).validate_json(native.designs())
+    return Listed(TypeAdapter(tuple[DesignInfo, ...]).validate_json(native.designs()))
 
 
 def design(name_or_path: str) -> DesignInfo:
@@ -66,34 +67,34 @@ def design(name_or_path: str) -> DesignInfo:
     return DesignInfo.model_validate_json(native.design(name_or_path))
 
 
-def machines() -> tuple[Machine, ...]:
+def machines() -> Listed[Machine]:
     """Returns all built-in machines."""
-    return TypeAdapter(tuple[Machine, ...]).validate_json(native.machines())
+    return Listed(TypeAdapter(tuple[Machine, ...]).validate_json(native.machines()))
 
 
-def workloads() -> tuple[Workload, ...]:
+def workloads() -> Listed[Workload]:
     """Returns all built-in workloads."""
-    return TypeAdapter(tuple[Workload, ...]).validate_json(native.workloads())
+    return Listed(TypeAdapter(tuple[Workload, ...]).validate_json(native.workloads()))
 
 
-def attacks() -> tuple[Attack, ...]:
+def attacks() -> Listed[Attack]:
     """Returns all built-in attacks."""
-    return TypeAdapter(tuple[Attack, ...]).validate_json(native.attacks())
+    return Listed(TypeAdapter(tuple[Attack, ...]).validate_json(native.attacks()))
 
 
-def losses() -> tuple[Loss, ...]:
+def losses() -> Listed[Loss]:
     """Returns all kinds of losses of power that `crash` tries."""
-    return TypeAdapter(tuple[Loss, ...]).validate_json(native.losses())
+    return Listed(TypeAdapter(tuple[Loss, ...]).validate_json(native.losses()))
 
 
-def verdicts() -> tuple[Meaning, ...]:
+def verdicts() -> Listed[Meaning]:
     """Returns all verdicts, from the defender's best to its worst case."""
-    return TypeAdapter(tuple[Meaning, ...]).validate_json(native.verdicts())
+    return Listed(TypeAdapter(tuple[Meaning, ...]).validate_json(native.verdicts()))
 
 
-def verbs() -> tuple[VerbMeaning, ...]:
+def verbs() -> Listed[VerbMeaning]:
     """Returns all verbs that name the pieces of work in a timeline."""
-    return TypeAdapter(tuple[VerbMeaning, ...]).validate_json(native.verbs())
+    return Listed(TypeAdapter(tuple[VerbMeaning, ...]).validate_json(native.verbs()))
 
 
 def layout(design: str, *, machine: str | None = None, memory: str | None = None) -> Layout:

@@ -25,6 +25,7 @@ from typing import Literal, NamedTuple
 
 from casemate.laboratory import native
 from casemate.schemas.bus import BusEvent, BusHeader, BusInfo, BusTotals
+from casemate.text import amounts, one_line
 
 WRITE = 1
 """Flag of a write; reads do not have it."""
@@ -60,7 +61,7 @@ class Crossing(NamedTuple):
     """The 64 spare bits, which an ECC module sends with the line; zero without a tag."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Block:
     """A stretch of crossings, in columns: an entry for each in the first three."""
 
@@ -72,6 +73,9 @@ class Block:
     """Flags of each crossing, a byte each: a sum of `WRITE`, `NO_BURST` and `WITH_CONTENT`."""
     contents: bytes
     """`CONTENT_BYTES` for each crossing with `WITH_CONTENT`, in order: the line, then its spare bits, little-endian."""
+
+    def __repr__(self) -> str:
+        return f"<Block of {amounts.counted(len(self.flags), 'crossing')}>"
 
     def __iter__(self) -> Iterator[Crossing]:
         """The crossings, one by one."""
@@ -99,6 +103,12 @@ class BusFile:
         """Header: the run's whole configuration, a flag for bytes, the mapping of slots to lines."""
         self.totals: BusTotals | None = None
         """Totals of the file; known after the first complete iteration."""
+
+    def __repr__(self) -> str:
+        run = self.header.configuration
+        return one_line.between(
+            "<BusFile ", f"{self.path}: {run.title} on {run.machine.name} under {run.design.name}", ">"
+        )
 
     def blocks(self) -> Iterator[Block]:
         """The crossings in columns, up to some hundred thousand at a time."""

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from casemate._core import CasemateError
 from casemate.schemas.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
+from casemate.text import amounts, one_line
 
 FORMAT = "casemate-excerpt"
 VERSION = 1
@@ -60,7 +61,7 @@ class Unit(NamedTuple):
     """Name of the unit."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Excerpt:
     """A window of a run."""
 
@@ -95,6 +96,13 @@ class Excerpt:
             return Excerpt(about, _units(found["traceEvents"]))
         except (ValidationError, KeyError, TypeError, ValueError, ArithmeticError) as error:
             raise CasemateError(f"'{path}' is damaged: an event is not as Casemate writes it") from error
+
+    def __repr__(self) -> str:
+        about, (begin, end) = self.about, self.window_fs
+        run = f"{' '.join(about.workload)} on {about.machine} under {about.design}"
+        spans = sum(map(len, self.units.values()))
+        seen = f"{(end - begin) / FS_PER_US:g} us, {amounts.counted(spans, 'span')}"
+        return one_line.between("<Excerpt of ", run, f": {seen}>")
 
     def spans(self, unit: str) -> tuple[ExcerptSpan, ...]:
         """Returns the spans of a unit. Raises `KeyError` if the window contains no span of the unit."""

@@ -118,8 +118,9 @@ def test_python_results_have_a_short_repr() -> None:
     progress = [results, results.records[0], cm.explain("none"), cm.attack("none", row="badram", trials=1)]
     progress += [cm.design("none"), *cm.machines()]
     for result in progress:
-        assert len(repr(result)) < 200, repr(result)
-        assert f"<{type(result).__name__}: {result}>" == repr(result)
+        assert len(repr(result)) <= 120, repr(result)
+        beginning = repr(result).removesuffix(">").removesuffix("...")
+        assert f"<{type(result).__name__}: {result}".startswith(beginning)
 
 
 def test_a_result_cannot_be_changed() -> None:

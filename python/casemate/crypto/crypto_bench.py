@@ -20,6 +20,7 @@ from casemate.crypto import feasibility, openssl_speed, processors
 from casemate.crypto.openssl_speed import OpenSsl
 from casemate.crypto.processors import EnergyCounter, Processor
 from casemate.schemas.bench import CryptoBench, CryptoEngine, CryptoPower, CryptoRow, Operation
+from casemate.text.shown import ShortRepr
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 """Default bytes of a message."""
@@ -34,8 +35,8 @@ OPERATIONS: tuple[Operation, ...] = ("seal", "open")
 ProgressCallback = Callable[[dict[str, Any]], object]
 
 
-@dataclass(frozen=True)
-class CryptoOptions:
+@dataclass(frozen=True, repr=False)
+class CryptoOptions(ShortRepr):
     """Options of the measurement, and of the comparison."""
 
     sizes: Sequence[int] = SIZES

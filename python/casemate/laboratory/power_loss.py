@@ -12,13 +12,14 @@ from casemate.laboratory import arguments, native
 from casemate.laboratory.requests import DEFAULT_MACHINE, Runnable, RunOptions, runnables
 from casemate.schemas.power_loss import PowerLosses
 from casemate.text import amounts
+from casemate.text.shown import ShortRepr
 
 DEFAULT_DESIGNS = ("plp-sp", "secure-eadr")
 """Default designs: two that preserve data over a loss of power, on the default machine."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LossOptions:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LossOptions(ShortRepr):
     """Moment and number of the losses, the energy of the battery, and an attacker."""
 
     at: str = "random"

@@ -12,6 +12,7 @@ from casemate.laboratory import arguments, native
 from casemate.laboratory.arguments import Instructions
 from casemate.schemas.explain import Meets, Of, OnChip, Row, Start
 from casemate.schemas.run import Age, StartOrder
+from casemate.text.shown import ShortRepr
 
 DEFAULT_MACHINE = "modern"
 """Default machine of runs, of losses of power and of most explained accesses."""
@@ -44,8 +45,8 @@ def recorder_path() -> Path:
     return Path(given) if given else Path(__file__).parents[1] / "libcasemate_recorder.so"
 
 
-@dataclass(frozen=True)
-class Program:
+@dataclass(frozen=True, repr=False)
+class Program(ShortRepr):
     """A program of this computer, which really runs during the simulation."""
 
     command: Sequence[Word]
@@ -83,7 +84,7 @@ class Program:
         }
 
 
-class Repeatable(ABC):
+class Repeatable(ShortRepr, ABC):
     """A deterministic input; several can share a machine."""
 
     @abstractmethod
@@ -91,7 +92,7 @@ class Repeatable(ABC):
         """Returns the request in the form that the native functions accept."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BuiltIn(Repeatable):
     """A built-in workload of the laboratory."""
 
@@ -109,7 +110,7 @@ class BuiltIn(Repeatable):
         return {"kernel": {"name": self.name, "settings": settings | ({"load_values": "yes"} if load_values else {})}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace(Repeatable):
     """A stored execution in a file of any format that Casemate recognises by content; all runs of it are the same."""
 
@@ -155,8 +156,8 @@ def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
     return [Program([each for each in listed if not isinstance(each, Repeatable)])]
 
 
-@dataclass(frozen=True)
-class TraceWindow:
+@dataclass(frozen=True, repr=False)
+class TraceWindow(ShortRepr):
     """A window of a run, and a file for the work of every unit in that window. Perfetto opens the file;
     `casemate.excerpt` reads it.
     """
@@ -174,8 +175,8 @@ class TraceWindow:
         return {"file": str(self.file), **arguments.window(self.window, "window")}
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunOptions(ShortRepr):
     """Options of a run."""
 
     limit: Instructions | Literal["all"] | None = None
@@ -274,8 +275,8 @@ def usual_limit(*, stored: bool = False, sampled: bool = False) -> int | None:
     return None if stored or sampled else DEFAULT_LIMIT
 
 
-@dataclass(frozen=True, kw_only=True)
-class Access(ABC):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Access(ShortRepr, ABC):
     """An access to be explained, and the selection of its line: the one with the median latency among several, or the
     one at an address.
     """
@@ -330,7 +331,7 @@ class Access(ABC):
         return {"at": self.address}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Read(Access):
     """A read to be explained: from the request at the controller to the released line."""
 
@@ -344,7 +345,7 @@ class Read(Access):
         return self.condition("read") | {"start": self.start, "predicted": self.predicted}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Write(Access):
     """A write to be explained: from the moment at which the memory controller takes the line until all steps of the
     write are done.
@@ -355,7 +356,7 @@ class Write(Access):
         return self.condition("write") | {"start": "controller", "predicted": False}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Page(Access):
     """A walk to a page's record to be explained, in a design that permutes lines: for a page that no TLB has, until the
     record is on the chip and verified.
@@ -366,7 +367,7 @@ class Page(Access):
         return self.condition("page") | {"start": "controller", "predicted": False}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Permutation(Access):
     """A permutation to be explained: of a page that no fill has read since the last permutation, until the memory
     controller has accepted all its writes.
@@ -380,7 +381,7 @@ class Permutation(Access):
         return self.condition("permutation") | {"start": "controller", "predicted": False}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Store(Access):
     """A store into a persist buffer to be explained: until the store queue continues, followed by the drain."""
 

@@ -22,6 +22,10 @@ class Example(Result):
     replay: str
     """Command that repeats the trial."""
 
+    def brief(self) -> str:
+        """Returns the end of the trial, and the command that repeats it."""
+        return f"{self.verdict}: {self.replay}"
+
 
 class Outcome(Result):
     """Result of one attack on one design."""
@@ -52,6 +56,11 @@ class Outcome(Result):
     """
     examples: tuple[Example, ...]
     """First trial of each end."""
+
+    def brief(self) -> str:
+        """Returns the attack, its worst end, and the claim of the design if it differs."""
+        ended = "" if self.reached else f", claimed {self.claim or 'nothing'}"
+        return f"{self.attack} ended {self.worst}{ended}"
 
     @property
     def stopped(self) -> bool:
@@ -129,6 +138,11 @@ class ExhaustiveReport(Result):
     agrees: bool
     """True if the verdicts of all structures agree with the claims of the design."""
 
+    def brief(self) -> str:
+        """Returns the design, the number of flipped bits, and their worst verdict."""
+        ended = "all as claimed" if self.agrees else "not all as claimed"
+        return f"{self.flips:,} bits flipped under {self.design}: worst {self.worst}, {ended}"
+
 
 class Campaign(Result):
     """Results of many trials of attacks, carried out in one run or in several."""
@@ -141,6 +155,10 @@ class Campaign(Result):
     """Number of trials that this run carried out."""
     complete: bool
     """True if every attack has all its trials."""
+
+    def brief(self) -> str:
+        """Returns the brief form of each report."""
+        return "; ".join(report.brief() for report in self.reports)
 
 
 class AttackResults(Result):
@@ -169,6 +187,10 @@ class AttackResults(Result):
     changes: dict[str, str] = Field(default_factory=dict)
     """Keys of designs with values that the user gave in place of those in the files (`--with`)."""
 
+    def brief(self) -> str:
+        """Returns the brief form of each report."""
+        return "; ".join(report.brief() for report in (*self.reports, *self.exhaustive))
+
 
 class Protection(Result):
     """Number of attacks that a design stops, out of the attacks that apply to it."""
@@ -183,6 +205,10 @@ class Protection(Result):
     """Number of trials of each attack."""
     agrees: bool
     """True if no attack ended worse than the design claims."""
+
+    def brief(self) -> str:
+        """Returns the design and the number of attacks that it stops."""
+        return f"{self.design} stops {self.stopped} of {self.applicable} attacks"
 
     @staticmethod
     def of(report: AttackReport) -> "Protection":

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
+from casemate.text import one_line
+
 STRICT = ConfigDict(frozen=True, strict=True, defer_build=True)
 """Configuration of all results. Pydantic prepares a class at its first use, since a command uses few classes."""
 
@@ -25,12 +27,11 @@ class Result(BaseModel):
         return ""
 
     def __repr__(self) -> str:
-        """Returns the brief form if there is one; the fields contain the details."""
-        brief = self.brief()
-        return f"<{type(self).__name__}: {brief}>" if brief else super().__repr__()
+        """Returns the brief form, or the first fields, on one line; `to_json` returns all of a result."""
+        return one_line.between(f"<{type(self).__name__}: ", str(self), ">")
 
     def __str__(self) -> str:
-        return self.brief() or super().__str__()
+        return self.brief() or one_line.cut(one_line.named(self))
 
     def to_json(self) -> str:
         """Returns this result as JSON, in the form that its schema describes."""

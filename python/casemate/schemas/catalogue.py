@@ -8,6 +8,7 @@ from casemate.schemas.base import STRICT, Result
 from casemate.schemas.caches import CacheDesign
 from casemate.schemas.moving import PermutationDesign
 from casemate.schemas.predicted import SpeculationDesign
+from casemate.text import amounts
 
 Verdict = Literal[
     "not-applicable",
@@ -48,6 +49,19 @@ SEVERITY: tuple[End, ...] = get_args(End)
 
 STOPPED: tuple[Verdict, ...] = ("not-applicable", "harmless", "hidden", "refused", "detected", "bounded")
 """Verdicts of attacks that the design withstood."""
+
+
+class Component(Result):
+    """A component of the catalogue."""
+
+    name: str
+    """Name of the component."""
+    summary: str
+    """Description of the component, in a sentence."""
+
+    def brief(self) -> str:
+        """Returns the name and the summary."""
+        return f"{self.name}: {self.summary}"
 
 
 class MacDesign(Result):
@@ -199,7 +213,7 @@ class Parts(Result):
     """Permutation of lines among slots; null if lines keep their slots."""
 
 
-class Design(Result):
+class Design(Component):
     """A design, as its file describes it."""
 
     name: str
@@ -221,10 +235,6 @@ class Design(Result):
     crash: dict[str, End]
     """Worst end that the design admits for each kind of loss of power: from its class or from its file."""
 
-    def brief(self) -> str:
-        """Returns name and description of the design."""
-        return f"{self.name}: {self.summary}"
-
 
 class DesignInfo(Design):
     """A design that is built in."""
@@ -233,7 +243,7 @@ class DesignInfo(Design):
     """Objections that a reviewer would raise, a word each."""
 
 
-class Machine(Result):
+class Machine(Component):
     """A machine: its name, and every value as in its file (the files in `machines/` state the units)."""
 
     model_config = STRICT | ConfigDict(extra="allow")
@@ -242,10 +252,6 @@ class Machine(Result):
     """Name of the machine."""
     summary: str
     """Description of the machine in a sentence."""
-
-    def brief(self) -> str:
-        """Returns name and description of the machine."""
-        return f"{self.name}: {self.summary}"
 
 
 class Setting(Result):
@@ -267,6 +273,10 @@ class Settings(Result):
     settings: tuple[Setting, ...]
     """All keys, grouped by table."""
 
+    def brief(self) -> str:
+        """Returns the name and the number of keys."""
+        return f"{self.name}: {amounts.counted(len(self.settings), 'key')}"
+
 
 class Parameter(Result):
     """A parameter of a workload."""
@@ -281,7 +291,7 @@ class Parameter(Result):
     """Meaning of the parameter, in a line."""
 
 
-class Workload(Result):
+class Workload(Component):
     """A workload that is built in."""
 
     name: str
@@ -292,7 +302,7 @@ class Workload(Result):
     """Parameters of the workload."""
 
 
-class Attack(Result):
+class Attack(Component):
     """An attack on memory."""
 
     name: str
@@ -303,7 +313,7 @@ class Attack(Result):
     """True if the attack assumes a fault that no design here has, so that its end does not count against a design."""
 
 
-class Loss(Result):
+class Loss(Component):
     """A kind of loss of power."""
 
     name: str
@@ -312,7 +322,7 @@ class Loss(Result):
     """Description of the kind of loss, in a sentence."""
 
 
-class Meaning(Result):
+class Meaning(Component):
     """A verdict and its meaning."""
 
     name: Verdict
@@ -327,7 +337,7 @@ Subject = Literal["memory", "cache", "encryption", "authentication", "tree", "wa
 """Category of a piece of work, by the subject of its verb."""
 
 
-class VerbMeaning(Result):
+class VerbMeaning(Component):
     """Kind of work of a timeline span."""
 
     name: str
@@ -383,3 +393,7 @@ class Layout(Result):
     """Structures on the chip: caches, then the root."""
     overhead_percent: float
     """All metadata in memory in percent of the data."""
+
+    def brief(self) -> str:
+        """Returns the design and the share of its metadata in memory."""
+        return f"{self.design}: metadata takes {self.overhead_percent:.3f} % of {amounts.size(self.memory)} of data"

@@ -37,6 +37,11 @@ class CrashRow(Result):
     example: CrashExample | None
     """First case of the worst end."""
 
+    def brief(self) -> str:
+        """Returns the kind of loss, its worst end, and the claim of the design if it differs."""
+        ended = "" if self.agrees else f", claimed {self.claim or 'nothing'}"
+        return f"{self.loss} ended {self.worst}{ended}"
+
 
 class CrashReport(Result):
     """Results of all losses of power under one design."""
@@ -133,3 +138,7 @@ class CrashResults(Result):
     """True if Ctrl-C or SIGTERM ended the campaign; the reports are the complete ones."""
     changes: dict[str, str] = Field(default_factory=dict)
     """Keys of designs with values that the user gave in place of those in the files (`--with`)."""
+
+    def brief(self) -> str:
+        """Returns the brief form of each report."""
+        return "; ".join(report.brief() for report in (*self.reports, *self.programs))

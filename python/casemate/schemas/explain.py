@@ -115,6 +115,12 @@ class Span(Result):
         """Returns verb and object."""
         return f"{self.verb} {self.what}"
 
+    def brief(self) -> str:
+        """Returns verb and object, both times, the cause of the wait and the outcome."""
+        waited = f"waited for {self.waited_for}" if self.waited_for else None
+        times = f"{self.title} from {self.start_ns:.1f} to {self.end_ns:.1f} ns"
+        return ", ".join(part for part in (times, waited, self.outcome) if part)
+
 
 class Spread(Result):
     """Latencies of several lines, each read or written separately."""
@@ -227,6 +233,10 @@ class Explanations(Result):
     """Timelines in the requested order; empty if layouts were requested."""
     layouts: tuple[Layout, ...] = ()
     """Placement of each design's metadata, if that was requested instead."""
+
+    def brief(self) -> str:
+        """Returns the brief form of each timeline or layout."""
+        return "; ".join(each.brief() for each in (*self.explanations, *self.layouts))
 
     @property
     def difference_ns(self) -> float | None:

@@ -12,7 +12,7 @@ from casemate.rows.columns import column, flat
 from casemate.rows.needed import library
 from casemate.studies import identity, study_file, table
 from casemate.studies.points import Kind
-from casemate.text import amounts
+from casemate.text import amounts, one_line
 from casemate.text.nearest import hint
 
 VIEWS: dict[str, str] = {"run": "runs", "attack": "attacks", "crash": "crashes"}
@@ -51,6 +51,7 @@ class Results:
         """
         self.notices: list[str] = []
         """Rows and files that are not shown, each with the reason."""
+        self._folder = folder
         self._database = library("duckdb").connect()
         try:
             source = self._source(folder, table.is_whole)
@@ -68,6 +69,10 @@ class Results:
         among = "" if points is None else " AND point IN (FROM last_study)"
         self._shown = f"(SELECT * FROM ({source}) WHERE {VERSION} = '{chosen}'{among})"
         self._has_views = False
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{count:,} {kind} {status}" for (kind, status), count in self.counts().items())
+        return one_line.between("<Results of ", str(self._folder), f": {found}>")
 
     def _source(self, folder: Path, is_usable: Callable[[Path], bool]) -> str:
         """Returns the FROM clause with all rows of a folder, from its usable tables."""
@@ -222,6 +227,9 @@ class Answer:
     def __init__(self, relation: Any) -> None:
         self._relation = relation
         self.names: list[str] = list(relation.columns)
+
+    def __repr__(self) -> str:
+        return one_line.between("<Answer: ", ", ".join(self.names), ">")
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Returns all rows. Raises `CasemateError` if a value cannot be computed."""

@@ -15,6 +15,7 @@ from casemate.api import ATTACK_TRIALS, DEFAULT_DESIGNS
 from casemate.laboratory.arguments import WHOLE_MAX, short
 from casemate.laboratory.requests import DEFAULT_MACHINE, BuiltIn, Persistent, Program, Trace
 from casemate.schemas.run import Age, StartOrder
+from casemate.text import one_line
 from casemate.text.nearest import hint
 
 Value = bool | int | float | str
@@ -39,6 +40,13 @@ class Part(BaseModel):
     """A part of a study. Unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    def __repr__(self) -> str:
+        """Returns the keys that were given, on one line."""
+        given = ((name, value) for name, value in self if name in self.model_fields_set)
+        return one_line.between(f"{type(self).__name__}(", one_line.named(given), ")")
+
+    __str__ = __repr__
 
 
 class Range(Part):

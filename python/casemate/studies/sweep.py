@@ -18,6 +18,7 @@ from casemate.studies.points import Point
 from casemate.studies.recordings import Recordings
 from casemate.studies.study import Study
 from casemate.terminal.work import Report, Work
+from casemate.text.shown import ShortRepr
 
 TABLE_BYTES, ROW_BYTES = 185_000, 4_000
 """Estimated sizes on disk: of a table without rows, with several hundred columns, and of a row."""
@@ -31,8 +32,8 @@ ALL_FAILED = "failed"
 """Word that asks to repeat all failed points."""
 
 
-@dataclass(frozen=True)
-class Workers:
+@dataclass(frozen=True, repr=False)
+class Workers(ShortRepr):
     """The workers of a study."""
 
     count: int | None = None
@@ -46,8 +47,8 @@ class Workers:
         return Workers(scheduler=given) if isinstance(given, str) else Workers(count=given)
 
 
-@dataclass
-class Observer:
+@dataclass(repr=False)
+class Observer(ShortRepr):
     """Functions that receive the events of a study."""
 
     notify: Callable[[str], object] = field(default=lambda text: None)
