@@ -55,6 +55,7 @@ from casemate.laboratory.requests import (
     Write,
 )
 from casemate.schemas import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
+from casemate.text import shown
 
 if TYPE_CHECKING:
     from casemate.studies.query import results
@@ -128,3 +129,12 @@ def __getattr__(name: str) -> Any:
 
         return getattr(importlib.import_module(f"casemate.studies.{_LATER[name]}"), name)
     raise AttributeError(f"module 'casemate' has no attribute '{name}'")
+
+
+def _renderer() -> Any:
+    from casemate.notebook import rendering
+
+    return rendering
+
+
+shown.render_with(_renderer)

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from casemate._core import CasemateError
 from casemate.schemas.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.text import amounts, one_line
+from casemate.text.shown import Shown
 
 FORMAT = "casemate-excerpt"
 VERSION = 1
@@ -62,7 +63,7 @@ class Unit(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Excerpt:
+class Excerpt(Shown):
     """A window of a run."""
 
     about: ExcerptAbout

@@ -178,7 +178,7 @@ def timelines(found: Explanations, columns: int) -> RenderableType:
     for explanation in found.explanations:
         parts += [_timeline(explanation, scale, found.explanations), Text("")]
     if found.difference_ns is not None:
-        parts.append(_difference(found))
+        parts.append(difference(found))
     return Group(*parts)
 
 
@@ -251,7 +251,8 @@ def _bar(row: TimelineRow, horizon: float, width: int) -> str:
     return "".join("◆" if cell in diamonds and drawn == " " else drawn for cell, drawn in enumerate(cells))
 
 
-def _difference(found: Explanations) -> RenderableType:
+def difference(found: Explanations) -> RenderableType:
+    """Returns the times of two designs' critical paths by kind of work, side by side."""
     first, second = found.explanations
     spent = [_time_by_work(explanation.critical_path()) for explanation in (first, second)]
     names = (first.design, second.design)

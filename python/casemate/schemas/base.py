@@ -12,12 +12,13 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
 from casemate.text import one_line
+from casemate.text.shown import Shown
 
 STRICT = ConfigDict(frozen=True, strict=True, defer_build=True)
 """Configuration of all results. Pydantic prepares a class at its first use, since a command uses few classes."""
 
 
-class Result(BaseModel):
+class Result(Shown, BaseModel):
     """A result of the laboratory. The text under a field is its description in the JSON schema."""
 
     model_config = STRICT | ConfigDict(extra="forbid")

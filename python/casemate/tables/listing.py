@@ -6,24 +6,36 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate.schemas.catalogue import Attack, DesignInfo, Settings, Workload
+from casemate.schemas.catalogue import Attack, Component, DesignInfo, Settings, Workload
 from casemate.schemas.listing import Listing, RefusedTrace
 from casemate.tables import layouts
+
+KINDS = ("designs", "machines", "workloads", "attacks", "traces")
+"""Sections of a listing."""
 
 
 def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
     """Returns a section for each kind of component."""
     sections: dict[str, Callable[[], RenderableType]] = {
-        "designs": lambda: _designs(found.designs),
-        "machines": lambda: _named([(machine.name, machine.summary) for machine in found.machines]),
-        "workloads": lambda: _workloads(found.workloads),
-        "attacks": lambda: _named([(attack.name, _said(attack)) for attack in found.attacks]),
+        "designs": lambda: components(found.designs),
+        "machines": lambda: components(found.machines),
+        "workloads": lambda: components(found.workloads),
+        "attacks": lambda: components(found.attacks),
         "traces": lambda: _traces(found),
     }
     parts: list[RenderableType] = []
     for kind in kinds:
         parts += [Text(kind, style="bold cyan"), sections[kind]()]
     return Group(*parts)
+
+
+def components(found: Sequence[Component]) -> RenderableType:
+    """Returns components of one kind, without a heading."""
+    designs = [each for each in found if isinstance(each, DesignInfo)]
+    workloads = [each for each in found if isinstance(each, Workload)]
+    if designs:
+        return _designs(designs)
+    return _workloads(workloads) if workloads else _named(found)
 
 
 SOURCES = {"file": "file", "class": "class", "default": "default", "change": "--with"}
@@ -43,16 +55,17 @@ def settings(found: Settings) -> str:
     return "\n".join(lines)
 
 
-def _named(rows: Sequence[tuple[str, str]]) -> Table:
+def _named(found: Sequence[Component]) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
-    for name, summary in rows:
-        table.add_row(Text(f"  {name}", style="bold"), Text(summary))
+    for each in found:
+        table.add_row(Text(f"  {each.name}", style="bold"), Text(_said(each)))
     table.add_row("")
     return table
 
 
-def _said(attack: Attack) -> str:
-    return f"{attack.summary} Hypothetical: no design here has that fault." if attack.hypothetical else attack.summary
+def _said(component: Component) -> str:
+    is_hypothetical = isinstance(component, Attack) and component.hypothetical
+    return component.summary + (" Hypothetical: no design here has that fault." if is_hypothetical else "")
 
 
 def _designs(designs: Sequence[DesignInfo]) -> Table:

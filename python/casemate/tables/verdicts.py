@@ -128,11 +128,11 @@ def _counted(reports: Sequence[AttackReport]) -> Iterable[Text]:
 
 def _verdict(worst: End, claim: End | None, agrees: bool) -> Text:
     if agrees:
-        return Text("-" if worst == "not-applicable" else worst, style=_style(worst))
+        return Text("-" if worst == "not-applicable" else worst, style=style_of(worst))
     return Text(f"{worst} ≠ {claim or 'no claim'}", style="bold white on red")
 
 
-def _style(end: End) -> str:
+def style_of(end: End) -> str:
     """Returns the style of an end: that of its verdict, which its name begins with."""
     return next(style for verdict, style in VERDICT_STYLES.items() if end.startswith(verdict))
 
