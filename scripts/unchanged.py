@@ -39,7 +39,7 @@ RUST = (
 )
 OF_RUST_TESTS = ("!crates/*/tests/**", "!crates/*/benches/**", "!crates/*/examples/**", "!fuzz/**")
 PACKAGE = (*RUST, *OF_RUST_TESTS)
-PYTHON = tuple(f"{folder}/**/*.py*" for folder in ("python", "tests", "scripts", "formal", "dv"))
+PYTHON = tuple(f"{folder}/**/*.py*" for folder in ("python", "tests", "scripts", "formal", "dv", "examples"))
 HARDWARE = ("rtl/**", "dv/**", "formal/**")
 
 # Folders in which Python looks for the modules that a script of the hardware imports.
