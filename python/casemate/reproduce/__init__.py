@@ -5,3 +5,6 @@ figure of the paper next to ours, and decides whether the paper's statements (tr
 paper needs no runs if its figures follow from its parameters: `derivation` defines this kind of study. Each study is a
 package in this folder that defines `STUDY`; `studies` finds it by its location.
 """
+
+KEPT = "_reproduction.json"
+"""File of a results folder with the figures and trends of its evaluation, for `casemate report`."""

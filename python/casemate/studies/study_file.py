@@ -62,6 +62,15 @@ def kept_points(folder: Path) -> list[str] | None:
     return [str(point) for point in points]
 
 
+def kept_study(folder: Path) -> Study | None:
+    """Returns a folder's last study; `None` for a folder that keeps no study, or one of another version."""
+    toml = library("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        return Study(**toml.loads(json.loads((folder / KEPT).read_text())["study"]))
+    except (OSError, ValueError, KeyError, TypeError, CasemateError):
+        return None
+
+
 def _without_none(value: Any) -> Any:
     """Returns a value without absent keys: TOML has no null."""
     if isinstance(value, dict):

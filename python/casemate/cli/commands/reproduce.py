@@ -12,7 +12,7 @@ import click
 from casemate.cli import options
 from casemate.cli.main import EXIT_INTERRUPTED, EXIT_NO
 from casemate.cli.names import Commands, OneOf
-from casemate.reproduce import studies
+from casemate.reproduce import KEPT, studies
 from casemate.reproduce.derivation import DerivedStudy, Parameter, Requirements
 from casemate.reproduce.study import Study
 from casemate.terminal import screen
@@ -162,6 +162,7 @@ def _of_runs(study: Study) -> click.Command:
             observer = Observer(board.notify, board.report)
             carried = carry.carry_out(chosen_study, chosen, seeds, kept, Workers(workers, scheduler), observer)
         found = chosen_study.found(chosen, seeds, carried)
+        screen.write_whole(kept / KEPT, found.to_json().encode())
         if as_json:
             screen.print_json(found)
         else:
