@@ -72,8 +72,9 @@ $(VENV)/.ready-fast: scripts/setup.sh $(VENV)/.ready
 fast: BY_PROFILE := --pgo
 fast: $(VENV)/.ready-fast build ## Build the package by a profile of runs, for runs an eighth shorter: six minutes more
 
-demo: build ## Run sqlite3 under four designs, compare them, and explain one read
+demo: build ## Run sqlite3 under four designs, compare them on a page for a browser, and explain one read
 	scripts/setup.sh $(VENV) sqlite3
+	scripts/setup.sh $(VENV) report
 	CASEMATE=$(CASEMATE) scripts/demo.sh
 
 # Each step of `make test` is skipped if it passed with the same inputs before. `make test AGAIN=1` skips no step, and a step
@@ -95,11 +96,17 @@ $(VENV)/.ready-studies: scripts/setup.sh pyproject.toml $(VENV)/.ready
 	scripts/setup.sh $(VENV) studies
 	touch $@
 
+# One pip at a time changes the virtual environment.
+$(VENV)/.ready-browser: scripts/setup.sh pyproject.toml $(VENV)/.ready-studies
+	scripts/setup.sh $(VENV) report
+	scripts/setup.sh $(VENV) browser
+	touch $@
+
 # The tests of one file run in one process, because they share its fixtures. python/tests/conftest.py puts the longest first.
 TWO_PROCESSES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # The packages of the hardware tools are installed first, because the versions of all packages are inputs of a step.
-test-python: $(VENV)/.ready-studies $(VENV)/.ready-hw build
+test-python: $(VENV)/.ready-browser $(VENV)/.ready-hw build
 	$(STEP) lint-python $(ONE) lint-python
 	$(STEP) python-tests $(PYTHON) -m pytest --quiet $(TWO_PROCESSES) python/tests
 	$(STEP) house-rules $(PYTHON) -m pytest --quiet tests
@@ -144,7 +151,7 @@ HARDWARE := hw-lint hw-simulation hw-faults hw-proofs hw-synthesis
 hw: $(HARDWARE) ## Lint, simulate, disturb, prove and price the hardware in rtl/: 4 minutes
 
 # One pip at a time changes the virtual environment.
-$(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready | $(if $(filter test-python,$(MAKECMDGOALS)),$(VENV)/.ready-studies)
+$(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready | $(if $(filter test-python,$(MAKECMDGOALS)),$(VENV)/.ready-browser)
 	scripts/setup.sh $(VENV) hw
 	touch $@
 

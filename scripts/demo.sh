@@ -18,5 +18,5 @@ if [ ! "$table" -nt "$here/demo-table.sql" ]; then
     mv "$table.partial" "$table"
 fi
 run run --design none --design xts --design ctr-mac-version --design sc64-bmt --warm-up 5M --limit 15M \
-    -- sqlite3 -init "$here/demo.sql" "$table" .quit
+    --report target/demo/report.html -- sqlite3 -init "$here/demo.sql" "$table" .quit
 run explain sc64-bmt --against ctr-mac-version

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Installs the programs and packages that Casemate needs. Without permission to install, prints the names of those that are
 # missing.
-# Usage: scripts/setup.sh VENV_DIRECTORY [studies | bench | fast | sqlite3 | hw | ecp5 | nextest]
+# Usage: scripts/setup.sh VENV_DIRECTORY [studies | report | browser | bench | fast | sqlite3 | hw | ecp5 | nextest]
 # `studies` adds the libraries of studies: 470 MB on disk.
+# `report` adds the libraries of reports: 250 MB on disk.
+# `browser` adds Chromium and the libraries that open reports in it, for tests: 450 MB.
 # `bench` adds the libraries for the comparison with other programs.
 # `fast` adds the tool that merges the compiler's profiles.
 # `sqlite3` adds this program.
@@ -37,6 +39,9 @@ if [ "${2-}" = bench ]; then
 fi
 if [ "${2-}" = sqlite3 ]; then
     command -v sqlite3 >/dev/null || missing+=(sqlite3)
+fi
+if [ "${2-}" = browser ]; then
+    command -v chromium >/dev/null || missing+=(chromium)
 fi
 if [ "${2-}" = hw ]; then
     command -v g++ >/dev/null || missing+=(g++)
@@ -75,7 +80,7 @@ if [ "${2-}" = fast ] && ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-
 fi
 say "checking for maturin, which builds the package, in $venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
-if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ] || [ "${2-}" = studies ] || [ "${2-}" = nextest ]; then
+if [[ "${2-}" =~ ^(hw|ecp5|studies|report|browser|nextest)$ ]]; then
     # The pins are the package's extra of this name; make builds the package itself.
     mapfile -t pins < <(sed -n "/^$2 = \[\$/,/^\]\$/s/^ *\"\(.*\)\",\$/\1/p" "$(dirname "$0")/../pyproject.toml")
     [ ${#pins[@]} -gt 0 ] || fail "pyproject.toml has no extra '$2'"

@@ -76,7 +76,9 @@ STEPS = {
     "rust-tests": Step(RUST, packages=False),
     "rust-examples": Step(RUST, packages=False),
     "lint-python": Step((*PYTHON, "pyproject.toml")),
-    "python-tests": Step(("**", "!tests/**", "!dv/**", "!formal/**", *OF_RUST_TESTS), programs=COMPILERS + SIMULATORS),
+    "python-tests": Step(
+        ("**", "!tests/**", "!dv/**", "!formal/**", *OF_RUST_TESTS), programs=(*COMPILERS, *SIMULATORS, "chromium")
+    ),
     "house-rules": Step(("**",), history=True),
     "hw-lint": of_hardware(),
     "hw-simulation": of_hardware(),

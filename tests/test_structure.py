@@ -43,7 +43,7 @@ EXCEPTIONS = tomllib.loads((ROOT / KEPT).read_text())
 
 LAYERS = (
     "starting", "text", "rows", "schemas", "laboratory", "terminal", "crypto", "api", "bus", "excerpt", "intervals",
-    "studies", "tables", "plots", "hardware", "imported", "reproduce", "notebook", "cli", "__main__",
+    "studies", "tables", "plots", "hardware", "imported", "reproduce", "notebook", "report", "cli", "__main__",
 )  # fmt: skip
 """Modules and packages of `casemate`; each may import only those before it."""
 

@@ -36,6 +36,7 @@ COMMANDS = {
     "crash": "Cut the power at every point, and check the recovered memory.",
     "sweep": "Carry out a study: many runs on many cores and machines.",
     "results": "Show the rows of studies and of stored records.",
+    "report": "Write the results of a study as one page for a browser.",
     "list": "List designs, machines, workloads, attacks or traces.",
     "record": "Store a program's execution, to run it as often as you like.",
     "trace": "Look at stored executions.",

@@ -67,3 +67,4 @@ def _parts(found: SweepResult) -> Iterator[RenderableType]:
     if found.interrupted:
         yield Text(f"Stopped by {interruption.cause()}: the same command continues from here.", style="yellow")
     yield Text(f"casemate results {found.folder} shows the rows.", style="dim")
+    yield Text(f"casemate report {found.folder} -o {found.study}.html makes a page of the figures.", style="dim")

@@ -8,7 +8,7 @@ import click
 
 from casemate._core import CasemateError
 from casemate.cli import options
-from casemate.cli.commands import power_loss
+from casemate.cli.commands import power_loss, run_report
 from casemate.cli.commands.run_help import EPILOG
 from casemate.cli.main import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_NO
 from casemate.cli.names import OneOf
@@ -192,6 +192,7 @@ FILE_NAME_BYTES = 240
     help="With --trace-window: the file to write, for Perfetto. With several designs each has a separate file, as "
     "with --bus (see `casemate excerpt`). Records go to the folder of --output.",
 )
+@run_report.option
 @power_loss.options
 @options.stdout
 @screen.as_json
@@ -330,7 +331,12 @@ def command(
     runnable = live if program else several
     if loss is not None:
         power_loss.check(
-            context, folder=folder, values=values, check_values=check_values, start_order=start_order == "frequent"
+            context,
+            folder=folder,
+            values=values,
+            check_values=check_values,
+            start_order=start_order == "frequent",
+            report=run_report.requested(context),
         )
         return power_loss.run(runnable, (names, on), changes, run_options, loss, as_json)
     with Instructions(notices, columns, None, title) as progress:
@@ -352,6 +358,7 @@ def command(
         if table and results.records:
             intervals.write(results, table)
             written.append(table)
+        written += run_report.write(context, results)
     except CasemateError as error:
         unwritten = error
     if as_json:

@@ -1,0 +1,76 @@
+"""The conditions of the runs of a page, and its notices: everything that the page leaves out, with the reason."""
+
+from collections.abc import Iterator, Sequence
+
+from casemate.report.reading import Rows, Source, planned_points
+from casemate.tables.conditions import PLACEMENTS
+from casemate.text import amounts
+
+SHOWN = 3
+"""Largest number of values that a condition lists."""
+
+
+def of_machines(source: Source) -> dict[str, str]:
+    """Returns the name of each machine with its placement of pages."""
+    if "machine_memory_placement" not in source.columns:
+        return {}
+    found: dict[str, list[str]] = {}
+    for row in source.ask("SELECT DISTINCT machine, machine_memory_placement AS placement FROM runs ORDER BY ALL"):
+        found.setdefault(row["machine"], []).append(PLACEMENTS.get(row["placement"], str(row["placement"])))
+    return {machine: f"{machine}, {' or '.join(placements)}" for machine, placements in found.items()}
+
+
+def of_runs(source: Source) -> Iterator[str]:
+    """Yields the length of the runs, the warm-up, the detail, and the version of Casemate."""
+    for column, text in (("budget", "up to {} instructions of each program"), ("warm_up", "{} of these as warm-up")):
+        if values := [each for each in _values(source, column) if each]:
+            yield text.format(_several([amounts.count(value) for value in values]))
+    if "detail_sampled_unit" in source.columns and _values(source, "detail_sampled_unit"):
+        yield "sampled"
+    yield version(source)
+
+
+def of_campaigns(source: Source, table: str) -> Iterator[str]:
+    """Yields the number of trials, the seeds, and the version of Casemate."""
+    if table == "attacks" and (trials := _values(source, "trials", table)):
+        yield f"{_several([amounts.count(each) for each in trials])} trials of each attack"
+    if seeds := _values(source, "seed", table):
+        yield f"{amounts.counted(len(seeds), 'campaign')} of each design"
+    yield version(source)
+
+
+def version(source: Source) -> str:
+    """Returns the version of Casemate that carried out the points."""
+    rows = source.ask(
+        "SELECT DISTINCT version, build FROM (SELECT version, build FROM runs UNION ALL SELECT version, build "
+        "FROM attacks UNION ALL SELECT version, build FROM crashes) ORDER BY ALL"
+    )
+    return "Casemate " + _several([row["version"] + (f"+{row['build']}" if row["build"] else "") for row in rows])
+
+
+def _values(source: Source, column: str, table: str = "runs") -> list[int]:
+    if column not in source.columns:
+        return []
+    question = f"SELECT DISTINCT {column} AS value FROM {table} WHERE {column} IS NOT NULL ORDER BY value"
+    return [row["value"] for row in source.ask(question)]
+
+
+def _several(values: Sequence[str]) -> str:
+    return " or ".join(values) if len(values) <= SHOWN else f"{values[0]} to {values[-1]}"
+
+
+def notices(source: Source, rows: Rows) -> Iterator[str]:
+    """Yields the points that the page leaves out, and the missing baseline."""
+    yield from source.results.notices
+    counts = source.results.counts()
+    if failed := sum(count for (_, status), count in counts.items() if status == "failed"):
+        points = amounts.counted(failed, "point")
+        yield f"{points} failed and appear in no figure: casemate results --failed lists them."
+    if (left := counts.get(("run", "done"), 0) - len(rows)) and not source.where:
+        yield f"{amounts.counted(left, 'run')} left out: a check of the run failed."
+    if source.where:
+        yield f"Only runs that meet the condition: {source.where}"
+    if (planned := planned_points(source)) > (ended := sum(counts.values())):
+        yield f"The study is unfinished: {planned - ended:,} of {planned:,} points are missing."
+    if rows and not any(row["baseline_point"] for row in rows):
+        yield "No run has a baseline, so the page shows no slowdown. Add the design none for ratios."

@@ -1,0 +1,154 @@
+"""Pages of `casemate report` in Debian's Chromium, without a network, and folders of results for them."""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from casemate.studies import table
+from casemate.studies.folder import ResultsFolder
+
+CHROMIUM = shutil.which("chromium")
+MISSING = "Chromium or playwright is not installed: scripts/setup.sh .venv browser"
+ARGUMENTS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+DATA = re.compile(r'(<script type="application/json" id="page-data">)(.*?)(</script>)', re.DOTALL)
+READY = "document.documentElement.dataset.ready >= {}"
+Row = dict[str, Any]
+
+
+def playwright() -> Any:
+    """Returns playwright's module; skips the test without it or without Chromium, and fails where CI must have both."""
+    if CHROMIUM is None or importlib.util.find_spec("playwright") is None:
+        if os.environ.get("CASEMATE_BROWSER") == "required":
+            pytest.fail(MISSING)
+        pytest.skip(MISSING)
+    return importlib.import_module("playwright.sync_api")
+
+
+@contextmanager
+def browsing() -> Iterator[Any]:
+    """A browser with no tab."""
+    with playwright().sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+class Page:
+    """An opened page, with everything that it requested and said."""
+
+    def __init__(self, tab: Any, path: Path) -> None:
+        self.tab = tab
+        self.requests: list[str] = []
+        self.messages: list[str] = []
+        self._refreshed = 1
+        tab.on("request", lambda request: self.requests.append(request.url))
+        tab.on("console", lambda message: self.messages.append(message.text))
+        tab.on("pageerror", lambda error: self.messages.append(str(error)))
+        tab.goto(path.as_uri())
+        self._wait()
+        self.drawn_after_ms = float(tab.evaluate("performance.now()"))
+
+    def _wait(self) -> None:
+        self.tab.wait_for_function(READY.format(self._refreshed), timeout=30_000)
+
+    def choose(self, name: str, value: str, checked: bool) -> None:
+        """Checks or clears the box of a design, a program or a machine."""
+        self.tab.locator(f"input[name={name}]").and_(self.tab.get_by_label(value, exact=True)).set_checked(checked)
+        self._refreshed += 1
+        self._wait()
+
+    def show_all(self) -> None:
+        """Presses the button that removes all filters."""
+        self.tab.get_by_role("button", name="Show all").click()
+        self._refreshed += 1
+        self._wait()
+
+    def names(self) -> list[str]:
+        """Names of all figures."""
+        return [str(name) for name in self.tab.evaluate("casemate.states.map((state) => state.figure.name)")]
+
+    def rows(self, name: str) -> list[Row]:
+        """Rows of a figure, as its CSV file has them."""
+        return list(self.tab.evaluate(f"{_state(name)}.rows"))
+
+    def drawn(self, name: str) -> list[Row]:
+        """Rows that the chart of a figure has received; an empty list without a chart."""
+        return list(self.tab.evaluate(f"{_state(name)}.view?.data('rows') ?? []"))
+
+    def table(self, name: str) -> list[Row]:
+        """Rows of the table of a figure, as text by the heading of the column."""
+        cells = self.tab.evaluate(
+            "(name) => [...document.querySelectorAll(`#${name} tr`)]"
+            ".map((row) => [...row.cells].map((cell) => cell.textContent))",
+            name,
+        )
+        return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
+
+    def marks(self, name: str, kind: str) -> int:
+        """Number of visible marks of a kind, such as `symbol`, in the chart of a figure."""
+        return int(
+            self.tab.evaluate(
+                "([name, kind]) => [...document.querySelectorAll(`#${name} .chart g.mark-${kind}.role-mark > path`)]"
+                ".filter((path) => path.getBoundingClientRect().width > 0 && path.checkVisibility()).length",
+                [name, kind],
+            )
+        )
+
+    def download(self, name: str, kind: str) -> str:
+        """Returns the file that a button of a figure downloads."""
+        with self.tab.expect_download() as download:
+            self.tab.locator(f"#{name} [data-save={kind}]").click()
+        return str(Path(download.value.path()).read_text())
+
+
+def _state(name: str) -> str:
+    return f"casemate.states.find((state) => state.figure.name === '{name}')"
+
+
+@contextmanager
+def opened(browser: Any, path: Path, **settings: Any) -> Iterator[Page]:
+    """A page in a tab of its own, which has no network."""
+    context = browser.new_context(offline=True, accept_downloads=True, **settings)
+    try:
+        yield Page(context.new_page(), path)
+    finally:
+        context.close()
+
+
+def data(path: Path) -> Any:
+    """Returns the data of a page."""
+    found = DATA.search(path.read_text())
+    assert found
+    return json.loads(found[2])
+
+
+def changed(path: Path, change: Callable[[Any], None], to: Path) -> Path:
+    """Writes a page with changed data."""
+    content = data(path)
+    change(content)
+    text = json.dumps(content).replace("<", "\\u003c")
+    to.write_text(DATA.sub(lambda found: found[1] + text + found[3], path.read_text()))
+    return to
+
+
+def rows_of(folder: Path) -> list[Row]:
+    """Returns all rows of a results folder."""
+    return [dict(row) for path in table.written(folder) for row in table.read_table(path).to_pylist()]
+
+
+def write(folder: Path, rows: list[Row]) -> Path:
+    """Writes rows into a new results folder, each as a point of its own."""
+    with ResultsFolder(folder) as results:
+        for index, row in enumerate(rows):
+            results.add({name: value for name, value in row.items() if value is not None} | {"point": f"{index:064x}"})
+    return folder

@@ -1,0 +1,225 @@
+"""`casemate report` without a browser: its errors, its notices, and the escaping of names."""
+
+import importlib.util
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from casemate.studies.study import Study
+from casemate.studies.sweep import Workers, sweep
+from conftest import SMALL, Casemate
+from report_pages import data, rows_of, write
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+pytest.importorskip("distributed")
+
+DESIGNS = ("none", "ctr-mac-version", "sc64-bmt")
+PROGRAM: dict[str, Any] = {"workload": "gups", "settings": {"footprint": "1 MB"}, "name": "gups"}
+EVIL = "</script><b>&\"'\u2028${x}"
+
+
+@pytest.fixture(scope="module")
+def folder(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of three designs with two seeds."""
+    path = tmp_path_factory.mktemp("study")
+    assert sweep(
+        Study(programs=[PROGRAM], limit="10K", seeds=2, designs=DESIGNS), path, workers=Workers(scheduler=scheduler)
+    ).complete
+    return path
+
+
+def notices(path: Path) -> str:
+    """Returns the list of notices of a page, as text."""
+    return path.read_text().partition('<ul class="notices">')[2].partition("</ul>")[0]
+
+
+def figures(path: Path) -> list[str]:
+    """Returns the names of the figures of a page."""
+    return [figure["name"] for figure in data(path)["figures"]]
+
+
+def test_a_page_has_each_row_once_with_the_columns_of_its_figures(casemate: Casemate, folder: Path) -> None:
+    said = casemate("report", str(folder), "-o", "page.html")
+    assert (said.code, said.out) == (0, "")
+    assert "wrote page.html" in said.err
+    content = data(Path("page.html"))
+    assert content["tables"]["runs"]["length"] == 6
+    assert len(content["tables"]["runs"]["columns"]) < 50
+    used = {measure["name"] for figure in content["figures"] for measure in figure["measures"]}
+    columns = set(content["tables"]["runs"]["columns"])
+    assert used <= columns
+    assert columns - used <= {"design", "program", "machine", "label", "seed", "setting"}
+
+
+def test_a_page_refers_to_no_other_file_and_states_its_conditions(casemate: Casemate, folder: Path) -> None:
+    casemate("report", str(folder), "-o", "page.html")
+    text = Path("page.html").read_text()
+    assert "src=" not in text.partition("<body>")[0]
+    assert "<link" not in text
+    assert "default-src 'none'" in text
+    for figure in data(Path("page.html"))["figures"]:
+        stated = " ".join(figure["conditions"])
+        assert (
+            "up to 10,000 instructions of each program; Casemate " in "; ".join(figure["conditions"])
+            or "warm-up" in stated
+        )
+    assert data(Path("page.html"))["machines"] == {"modern": "modern, pages in 2 MB blocks"}
+
+
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        ("page.csv", "'page.csv' would be a page of HTML: expected a name such as 'page.html'"),
+        ("nowhere/page.html", "there is no folder 'nowhere'"),
+        ("taken.html", "'taken.html' exists and is no report of Casemate"),
+        ("folder.html", "it is a folder; expected the name of a file"),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused_before_the_results_are_read(
+    casemate: Casemate, output: str, error: str
+) -> None:
+    Path("taken.html").write_text("<p>mine</p>")
+    Path("folder.html").mkdir()
+    said = casemate("report", "no-such-folder", "-o", output)
+    assert (said.code, said.out) == (2, "")
+    assert error in said.err
+    assert said.err.count("\n") == 1
+    assert Path("taken.html").read_text() == "<p>mine</p>"
+
+
+def test_an_earlier_report_is_replaced(casemate: Casemate, folder: Path) -> None:
+    for _ in range(2):
+        assert casemate("report", str(folder), "-o", "page.html").code == 0
+
+
+def test_a_folder_without_results_is_refused_in_one_line(casemate: Casemate) -> None:
+    Path("empty").mkdir()
+    for name, error in (("empty", "has no results"), ("missing", "there is no results folder")):
+        said = casemate("report", name, "-o", "page.html")
+        assert said.code == 2
+        assert error in said.err
+        assert said.err.count("\n") == 1
+        assert not Path("page.html").exists()
+
+
+@pytest.mark.parametrize("library", ["altair", "vl_convert"])
+def test_a_missing_library_is_named_with_the_command_that_installs_it(
+    casemate: Casemate, folder: Path, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == library else find(name, *more))
+    said = casemate("report", str(folder), "-o", "page.html")
+    assert said.code == 2
+    assert (
+        f"a report needs the library '{library}', which is not installed: run `scripts/setup.sh .venv report`"
+        in said.err
+    )
+
+
+def test_names_are_text_in_the_page_and_in_its_script(casemate: Casemate, folder: Path, tmp_path: Path) -> None:
+    rows = [
+        row | {"design": EVIL if row["design"] == "sc64-bmt" else row["design"], "program": EVIL, "machine": EVIL}
+        for row in rows_of(folder)
+    ]
+    write(tmp_path / EVIL.replace("/", "_"), rows)
+    assert casemate("report", EVIL.replace("/", "_"), "-o", "page.html").code == 0
+
+    class Tags(HTMLParser):
+        """Counts the elements of a page."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.found: list[str] = []
+
+        def handle_starttag(self, tag: str, attrs: Any) -> None:
+            """Notes the name of an element."""
+            self.found.append(tag)
+
+    tags = Tags()
+    tags.feed(Path("page.html").read_text())
+    assert tags.found.count("script") == 3
+    assert "b" not in tags.found
+    columns = data(Path("page.html"))["tables"]["runs"]["columns"]
+    assert EVIL in columns["design"]["names"]
+    assert columns["program"]["names"] == [EVIL]
+
+
+def test_a_design_without_a_baseline_has_no_ratio(casemate: Casemate, folder: Path) -> None:
+    said = casemate("report", str(folder), "-o", "page.html", "--where", "design = 'sc64-bmt'")
+    assert said.code == 0
+    assert "No run has a baseline" in notices(Path("page.html"))
+    assert {"slowdown", "pareto"}.isdisjoint(figures(Path("page.html")))
+    assert {"speed", "time", "reads"} <= set(figures(Path("page.html")))
+    assert "slowdown" not in data(Path("page.html"))["tables"]["runs"]["columns"]
+
+
+def test_a_run_without_its_baseline_has_no_ratio(casemate: Casemate, folder: Path, tmp_path: Path) -> None:
+    rows = [row for row in rows_of(folder) if not (row["design"] == "none" and row["seed"] == 2)]
+    write(tmp_path / "some", rows)
+    assert casemate("report", "some", "-o", "page.html").code == 0
+    columns = data(Path("page.html"))["tables"]["runs"]["columns"]
+    known = zip(columns["seed"], columns["slowdown"], strict=True)
+    assert {(seed, value is None) for seed, value in known} == {(1, False), (2, True)}
+
+
+def test_one_run_makes_a_page(casemate: Casemate) -> None:
+    assert casemate("run", *SMALL, "--design", "sc64-bmt", "--no-attacks", "--output", "records").code == 0
+    assert casemate("report", "records", "-o", "page.html").code == 0
+    assert data(Path("page.html"))["tables"]["runs"]["length"] == 1
+    assert "speed" in figures(Path("page.html"))
+
+
+def test_failed_points_and_failed_checks_are_counted_and_not_drawn(
+    casemate: Casemate, folder: Path, tmp_path: Path
+) -> None:
+    rows = rows_of(folder)
+    rows[0] |= {"status": "failed", "error": "the worker died"}
+    rows[1] |= {"checks_passed": False}
+    write(tmp_path / "some", rows)
+    assert casemate("report", "some", "-o", "page.html").code == 0
+    assert "1 point failed and appear" in notices(Path("page.html"))
+    assert "1 run left out: a check of the run failed" in notices(Path("page.html"))
+    assert data(Path("page.html"))["tables"]["runs"]["length"] == 4
+
+
+def test_rows_of_another_build_are_named_and_left_out(casemate: Casemate, folder: Path, tmp_path: Path) -> None:
+    rows = rows_of(folder)
+    write(tmp_path / "some", [*rows, *(row | {"build": "0123", "ipc": 99.0} for row in rows)])
+    assert casemate("report", "some", "-o", "page.html").code == 0
+    assert "not shown: 6 of" in notices(Path("page.html"))
+    assert max(data(Path("page.html"))["tables"]["runs"]["columns"]["ipc"]) < 10
+
+
+def test_an_earlier_form_of_the_study_is_named_and_left_out(
+    casemate: Casemate, folder: Path, tmp_path: Path, scheduler: str
+) -> None:
+    for limit in ("5K", "6K"):
+        sweep(
+            Study(programs=[PROGRAM], limit=limit, designs="none"),
+            tmp_path / "some",
+            workers=Workers(scheduler=scheduler),
+        )
+    assert casemate("report", "some", "-o", "page.html").code == 0
+    assert "1 row of earlier forms of the study not shown" in notices(Path("page.html"))
+    assert casemate("report", "some", "--all", "-o", "all.html").code == 0
+    assert data(Path("all.html"))["tables"]["runs"]["length"] == 2
+
+
+def test_ten_thousand_runs_become_means_over_the_seeds(casemate: Casemate, folder: Path, tmp_path: Path) -> None:
+    (none, *_) = (row for row in rows_of(folder) if row["design"] == "none")
+    (other, *_) = (row for row in rows_of(folder) if row["design"] == "sc64-bmt")
+    slim = [{name: value for name, value in row.items() if name != "record"} for row in (none, other)]
+    rows = [
+        row | {"seed": seed, "program": f"program {program}", "time_fs": row["time_fs"] + 1000 * seed}
+        for row in slim
+        for program in range(50)
+        for seed in range(1, 101)
+    ]
+    write(tmp_path / "many", rows)
+    assert casemate("report", "many", "-o", "page.html").code == 0
+    assert "10,000 runs: the page has 100 rows" in notices(Path("page.html"))
+    assert data(Path("page.html"))["tables"]["runs"]["length"] == 100
+    assert json.dumps(data(Path("page.html"))["tables"]["runs"]["columns"]["slowdown_half"]) != "null"
