@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from casemate.schemas.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound, TrendFound
 from casemate.studies import table
 from casemate.studies.folder import ResultsFolder
 
@@ -23,6 +24,8 @@ ARGUMENTS = (
 DATA = re.compile(r'(<script type="application/json" id="page-data">)(.*?)(</script>)', re.DOTALL)
 READY = "document.documentElement.dataset.ready >= {}"
 Row = dict[str, Any]
+EVIL = "</script><b>&\"'\u2028${x}"
+"""A name that would be code in HTML, in a script, or in an expression."""
 
 
 def playwright() -> Any:
@@ -152,3 +155,26 @@ def write(folder: Path, rows: list[Row]) -> Path:
         for index, row in enumerate(rows):
             results.add({name: value for name, value in row.items() if value is not None} | {"point": f"{index:064x}"})
     return folder
+
+
+def renamed(rows: list[Row]) -> list[Row]:
+    """Returns rows with another name of a design, a program and a machine."""
+    names = {"design": "sc64-bmt", "program": "gups", "machine": "modern"}
+    return [row | {column: EVIL for column, name in names.items() if row.get(column) == name} for row in rows]
+
+
+def reproduction() -> Reproduction:
+    """A paper's evaluation with one figure of two series, and a trend."""
+    series = (
+        SeriesFound(name=EVIL, paper=1.25, ours=1.5, half_width=0.25),
+        SeriesFound(name="CM", paper=None, ours=2.0, half_width=0.5),
+    )
+    case = CaseFigures(case="gups", values=(1.5, 2.0), half_widths=(0.25, 0.5))
+    figure = FigureFound(
+        number="6", title="Time", unit="x", mean="geometric", series=series, cases=(case,), seeds=(1, 2), note="",
+    )  # fmt: skip
+    trend = TrendFound(claim="M < CM", holds=False, measured="1.5", verdict="fails", clear=True)
+    return Reproduction(
+        paper="A paper", machine="modern", conditions=("Shorter.",), seeds=2, figures=(figure,), trends=(trend,),
+        left_out=("gcc is left out",), failures=(), interrupted=False, holds=False,
+    )  # fmt: skip

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from casemate import report
+from casemate.report.sampled import RATIOS
+from casemate.reproduce import KEPT
+from casemate.schemas.run import RunResults
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
 from conftest import SMALL, Casemate
-from report_pages import data, rows_of, write
+from report_pages import EVIL, data, renamed, reproduction, rows_of, write
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -18,7 +22,7 @@ pytest.importorskip("distributed")
 
 DESIGNS = ("none", "ctr-mac-version", "sc64-bmt")
 PROGRAM: dict[str, Any] = {"workload": "gups", "settings": {"footprint": "1 MB"}, "name": "gups"}
-EVIL = "</script><b>&\"'\u2028${x}"
+SCRIPT_LINES_MAX = 300
 
 
 @pytest.fixture(scope="module")
@@ -120,11 +124,7 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(
 
 
 def test_names_are_text_in_the_page_and_in_its_script(casemate: Casemate, folder: Path, tmp_path: Path) -> None:
-    rows = [
-        row | {"design": EVIL if row["design"] == "sc64-bmt" else row["design"], "program": EVIL, "machine": EVIL}
-        for row in rows_of(folder)
-    ]
-    write(tmp_path / EVIL.replace("/", "_"), rows)
+    write(tmp_path / EVIL.replace("/", "_"), renamed(rows_of(folder)))
     assert casemate("report", EVIL.replace("/", "_"), "-o", "page.html").code == 0
 
     class Tags(HTMLParser):
@@ -165,11 +165,79 @@ def test_a_run_without_its_baseline_has_no_ratio(casemate: Casemate, folder: Pat
     assert {(seed, value is None) for seed, value in known} == {(1, False), (2, True)}
 
 
+def test_a_run_with_two_possible_baselines_has_no_ratio(casemate: Casemate, folder: Path, tmp_path: Path) -> None:
+    rows = rows_of(folder)
+    write(tmp_path / "some", [*rows, *(row for row in rows if row["design"] == "none" and row["seed"] == 2)])
+    assert casemate("report", "some", "-o", "page.html").code == 0
+    columns = data(Path("page.html"))["tables"]["runs"]["columns"]
+    known = zip(columns["seed"], columns["slowdown"], strict=True)
+    assert {(seed, value is None) for seed, value in known} == {(1, False), (2, True)}
+    assert "4 runs without a ratio" in notices(Path("page.html"))
+
+
 def test_one_run_makes_a_page(casemate: Casemate) -> None:
     assert casemate("run", *SMALL, "--design", "sc64-bmt", "--no-attacks", "--output", "records").code == 0
     assert casemate("report", "records", "-o", "page.html").code == 0
     assert data(Path("page.html"))["tables"]["runs"]["length"] == 1
     assert "speed" in figures(Path("page.html"))
+
+
+def test_a_run_writes_its_page_with_the_attacks_that_it_tried(casemate: Casemate) -> None:
+    said = casemate("run", *SMALL, "--design", "none", "--design", "sc64-bmt", "--report", "page.html", "--json")
+    assert said.code == 0
+    results = RunResults.model_validate_json(said.out)
+    columns = data(Path("page.html"))["tables"]["runs"]["columns"]
+    assert columns["design"]["names"] == ["none", "sc64-bmt"]
+    assert columns["slowdown"] == [1.0, pytest.approx(results.slowdown("sc64-bmt"))]
+    stopped = [100 * each.stopped / each.applicable for each in results.protection]
+    assert columns["protection"] == pytest.approx(stopped)
+
+
+def test_a_run_refuses_a_page_that_it_could_not_write_before_it_begins(casemate: Casemate) -> None:
+    said = casemate("run", *SMALL, "--report", "page.txt", "--output", "records")
+    assert said.code == 2
+    assert said.err == "casemate: 'page.txt' would be a page of HTML: expected a name such as 'page.html'\n"
+    assert not Path("records").exists()
+    said = casemate("run", *SMALL, "--power-loss", "random", "--report", "page.html")
+    assert said.code == 2
+    assert "--report is for runs without a loss of power" in said.err
+
+
+def test_a_sampled_run_has_the_interval_of_its_units(casemate: Casemate) -> None:
+    said = casemate(
+        "run", "--workload", "gups", "--limit", "1M", "--detail", "sampled", "--design", "none", "--design", "sc64-bmt",
+        "--no-attacks", "--report", "page.html", "--json",
+    )  # fmt: skip
+    assert said.code == 0
+    results = RunResults.model_validate_json(said.out)
+    columns = data(Path("page.html"))["tables"]["runs"]["columns"]
+    for measure, figure in RATIOS.items():
+        found = results.interval("sc64-bmt", figure)
+        assert found
+        assert columns[measure][1] == pytest.approx(found.value)
+        assert columns[f"{measure}_half"][1] == pytest.approx((found.high - found.low) / 2, rel=1e-5)
+
+
+def test_a_reproduction_shows_the_paper_next_to_ours_with_each_trend(
+    casemate: Casemate, folder: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "paper", rows_of(folder))
+    (tmp_path / "paper" / KEPT).write_text(reproduction().to_json())
+    assert casemate("report", "paper", "-o", "page.html").code == 0
+    content = data(Path("page.html"))
+    assert figures(Path("page.html")) == ["trends", "paper-0"]
+    rows = content["tables"]["paper"]["columns"]
+    assert rows["case"]["names"] == ["gups", "mean of all"]
+    assert rows["paper"] == [None, None, 1.25, None]
+    assert (rows["value"], rows["low"], rows["high"]) == ([1.5, 2.0] * 2, [1.25, 1.5] * 2, [1.75, 2.5] * 2)
+    assert content["tables"]["trends"]["columns"]["verdict"]["names"] == ["fails"]
+    assert "Shorter." in notices(Path("page.html"))
+    assert "gcc is left out" in notices(Path("page.html"))
+
+
+def test_the_script_of_the_page_is_short() -> None:
+    script = Path(report.__file__).with_name("report.js").read_text()
+    assert script.count("\n") <= SCRIPT_LINES_MAX
 
 
 def test_failed_points_and_failed_checks_are_counted_and_not_drawn(

@@ -2,9 +2,7 @@
 
 import csv
 import io
-import math
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,16 +10,17 @@ from xml.etree import ElementTree
 import pytest
 from casemate import api
 from casemate.report import writing
+from casemate.reproduce import KEPT
 from casemate.schemas.catalogue import SEVERITY, STOPPED
-from casemate.studies import table
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
-from report_pages import Page, browsing, changed, opened, rows_of, write
+from report_numbers import KINDS, differences, expected
+from report_pages import EVIL, Page, browsing, changed, opened, renamed, reproduction, rows_of, write
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 pytest.importorskip("distributed")
-duckdb: Any = pytest.importorskip("duckdb")
+pytest.importorskip("duckdb")
 
 MACHINES = ("modern", "modern-ddr5")
 PROGRAMS: list[dict[str, Any]] = [
@@ -32,8 +31,6 @@ STUDY = Study(
     programs=PROGRAMS, limit="10K", seeds=2, designs=("none", "ctr-mac-version", "sc64-bmt"), machines=MACHINES,
     over={"machine.llc.size": ["2 MB", "4 MB"]}, attacks={"trials": 1}, crashes={"thorough": False},
 )  # fmt: skip
-QUANTILE = 12.7062047
-"""Student's 97.5 % quantile for one degree of freedom, the quantile of two seeds."""
 BYTES_MAX = 5_000_000
 DRAWN_MS_MAX = 2_000
 FILTERS = (
@@ -42,35 +39,7 @@ FILTERS = (
     ("machine", "modern-ddr5", "r.machine <> 'modern-ddr5'"),
 )
 
-SLOWDOWN = "r.time_fs / b.time_fs"
-PER_CYCLE = "/ r.node_instructions / (b.core_time_cycles / b.node_instructions)"
-WAIT = "r.core_time_waiting_{}_cycles"
-TIME = {
-    "at work": "r.core_time_at_work_cycles",
-    "data": " + ".join(map(WAIT.format, ("data", "on_chip", "write_back"))),
-    "memory queue": WAIT.format("memory_queue"),
-    "counter": WAIT.format("counter"),
-    "tree": WAIT.format("tree"),
-    "tag": " + ".join(map(WAIT.format, ("tag", "bitmap"))),
-    "cipher and MAC": " + ".join(map(WAIT.format, ("engine", "engine_queue"))),
-    "re-encryption": " + ".join(map(WAIT.format, ("reencryption", "admission"))),
-}
-READ = "r.reads_parts_{}_ns"
-READS = {
-    "data": " + ".join(map(READ.format, ("data", "on_chip"))),
-    "memory queue": READ.format("memory_queue"),
-    "counter": READ.format("counter"),
-    "tree": READ.format("tree"),
-    "tag": " + ".join(map(READ.format, ("tag", "bitmap"))),
-    "cipher and MAC": " + ".join(map(READ.format, ("engine", "engine_queue"))),
-    "re-encryption": " + ".join(map(READ.format, ("reencryption", "admission"))),
-}
-LINES = "1000 * (r.protection_fetched_{0} + r.protection_stored_{0}) / r.node_instructions"
-
 HYPOTHETICAL = {attack.name.replace("-", "_") for attack in api.attacks() if attack.hypothetical}
-
-Numbers = dict[tuple[str, ...], tuple[float, float]]
-"""Means and halves of their intervals, by the names of a group."""
 
 
 @pytest.fixture(scope="module")
@@ -101,108 +70,6 @@ def page(browser: Any, page_file: Path) -> Iterator[Page]:
     """The page in a new tab."""
     with opened(browser, page_file) as found:
         yield found
-
-
-def numbers(folder: Path, expression: str, groups: Sequence[str], where: str = "true") -> Numbers:
-    """Returns the numbers of a figure by DuckDB, from the tables of the folder."""
-    listed = ", ".join(f"'{path}'" for path in table.written(folder))
-    keys = ", ".join(f"g{index}" for index in range(len(groups)))
-    named = ", ".join(f"({group})::VARCHAR AS g{index}" for index, group in enumerate(groups))
-    question = (
-        f"WITH runs AS (SELECT * FROM read_parquet([{listed}], union_by_name = true) WHERE kind = 'run'), "
-        f"pairs AS (SELECT {named}, r.seed AS seed, ({expression})::DOUBLE AS value FROM runs r JOIN runs b ON "
-        "b.design = 'none' AND b.program = r.program AND b.machine = r.machine AND b.seed = r.seed "
-        f"AND b.machine_llc_size_bytes = r.machine_llc_size_bytes WHERE {where}), "
-        f"seeds AS (SELECT {keys}, seed, avg(value) AS value FROM pairs GROUP BY ALL) "
-        f"SELECT {keys}, avg(value), {QUANTILE} * stddev_samp(value) / sqrt(count(*)) FROM seeds GROUP BY ALL"
-    )
-    rows = duckdb.connect().execute(question).fetchall()
-    return {tuple(row[:-2]): (row[-2], row[-1]) for row in rows}
-
-
-LABEL = "r.design || ' on ' || r.machine"
-SIZE = "(r.machine_llc_size_bytes / 1048576)::DECIMAL(9, 1) || ' MB'"
-
-
-def expected(folder: Path, where: str) -> dict[str, dict[str, Numbers]]:
-    """Returns the numbers of each figure and measure by DuckDB."""
-    by_program = numbers(folder, SLOWDOWN, ("r.program", LABEL), where)
-    if len({program for program, _ in by_program}) > 1:
-        over = numbers(folder, SLOWDOWN, (LABEL,), where)
-        by_program |= {("all programs", label): each for (label,), each in over.items()}
-    summary = {
-        "slowdown": SLOWDOWN, "traffic": "r.dram_bytes / b.dram_bytes", "ipc": "r.ipc", "latency": "r.read_latency_ns",
-    }  # fmt: skip
-    kinds = {name: LINES.format(name) for name in ("data", "counters", "tags", "nodes")}
-    return {
-        "summary": {name: numbers(folder, sql, (LABEL,), where) for name, sql in summary.items()},
-        "slowdown": {"slowdown": by_program},
-        "pareto": {"slowdown": numbers(folder, SLOWDOWN, (LABEL,), where)},
-        "time": {
-            _column("time", name): numbers(folder, f"({sql}) {PER_CYCLE}", (LABEL,), where)
-            for name, sql in TIME.items()
-        },
-        "traffic": {_column("lines", name): numbers(folder, sql, (LABEL,), where) for name, sql in kinds.items()},
-        "reads": {_column("reads", name): numbers(folder, sql, (LABEL,), where) for name, sql in READS.items()},
-        "over-swept_0": {"slowdown": numbers(folder, SLOWDOWN, (LABEL, SIZE), where)},
-    }  # fmt: skip
-
-
-def _column(prefix: str, name: str) -> str:
-    return f"{prefix}_{re.sub('[ -]', '_', name).lower()}"
-
-
-GROUPS = {"slowdown": ("program", "label"), "over-swept_0": ("label", "swept_0")}
-
-
-def differences(page: Page, wanted: dict[str, dict[str, Numbers]]) -> list[str]:
-    """Returns the numbers of a page that differ from the expected ones: behind the figures, in charts and tables."""
-    found = []
-    for figure, measures in wanted.items():
-        groups = GROUPS.get(figure, ("label",))
-        rows = {tuple(str(row[name]) for name in groups): row for row in page.rows(figure)}
-        table_rows = {tuple(row[heading] for heading in list(row)[: len(groups)]): row for row in page.table(figure)}
-        shown = {name for row in rows.values() for name in row}
-        for measure, by_group in measures.items():
-            if measure not in shown:
-                found += [f"{figure}: no {measure}"] if any(value for value, _ in by_group.values()) else []
-                continue
-            if not by_group.keys() == rows.keys() == table_rows.keys():
-                found.append(f"{figure}: groups {sorted(rows)} in the page, {sorted(table_rows)} in the table")
-                continue
-            for group, (value, half) in by_group.items():
-                row = rows[group]
-                if not math.isclose(row[measure], value, rel_tol=2e-6, abs_tol=1e-9):
-                    found.append(f"{figure}: {group} {measure} is {row[measure]}, not {value}")
-                if not math.isclose(row[f"{measure}_half"], half, rel_tol=1e-3, abs_tol=1e-5):
-                    found.append(f"{figure}: {group} {measure} varies by {row[f'{measure}_half']}, not {half}")
-                texts = [text for text in table_rows[group].values() if _is_number(text, value)]
-                if not texts:
-                    found.append(f"{figure}: {group} {measure} {value} is not in the table {table_rows[group]}")
-        found += _dropped(page, figure)
-    return found
-
-
-def _is_number(text: str, value: float) -> bool:
-    """Returns true if the text of a cell is this number, rounded to the cell's digits."""
-    number = text.partition(" ")[0]
-    digits = len(number.partition(".")[2])
-    return re.fullmatch(r"-?[\d.]+", number) is not None and abs(float(number) - value) <= 0.51 * 10**-digits
-
-
-KINDS = {"slowdown": "symbol", "pareto": "symbol", "over-swept_0": "symbol", "attacks": "rect", "crashes": "rect"}
-"""Mark of one row in each chart; the other charts are bars."""
-
-
-def _dropped(page: Page, figure: str) -> list[str]:
-    """Returns an error if a chart has no visible mark for one of the rows, or is not shown."""
-    drawn = page.drawn(figure)
-    if figure == "summary":
-        return []
-    kind = KINDS.get(figure, "rect")
-    wanted = len([row for row in drawn if kind == "symbol" or row.get("value", 1) > 0.004])
-    marks = page.marks(figure, kind)
-    return [] if wanted and marks >= wanted else [f"{figure}: {marks} marks for {wanted} rows"]
 
 
 def test_the_numbers_are_those_of_duckdb_before_and_after_each_filter(page: Page, folder: Path) -> None:
@@ -329,10 +196,12 @@ def test_svg_files_are_drawings_with_all_marks(page: Page) -> None:
         assert len(marks) == len(page.drawn(figure))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_has_no_serious_finding_of_accessibility(browser: Any, page_file: Path, scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 400)])
+def test_the_page_has_no_serious_finding_of_accessibility(
+    browser: Any, page_file: Path, scheme: str, width: int
+) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    with opened(browser, page_file, color_scheme=scheme) as found:
+    with opened(browser, page_file, color_scheme=scheme, viewport={"width": width, "height": 900}) as found:
         for table_of in found.tab.locator("details > summary").all():
             table_of.click()
         results = axe.Axe().run(found.tab)
@@ -368,6 +237,38 @@ def test_a_filter_without_rows_says_so(page: Page) -> None:
     assert not page.tab.locator("#slowdown .chart").is_visible()
     page.show_all()
     assert page.marks("slowdown", "symbol") > 0
+
+
+def test_names_are_text_in_charts_and_tables(browser: Any, folder: Path, tmp_path: Path) -> None:
+    write(tmp_path / "renamed", renamed(rows_of(folder)))
+    writing.write(tmp_path / "renamed", tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as found:
+        assert found.messages == []
+        assert found.tab.locator("b").count() == 0
+        assert {row["program"] for row in found.table("slowdown")} == {EVIL, "resident", "all programs"}
+        assert f"{EVIL} on {EVIL}" in {row["design"] for row in found.table("summary")}
+        texts = found.tab.locator("#slowdown .chart text").all_text_contents()
+        assert any(text.startswith("</script><b>") for text in texts)
+        assert found.marks("slowdown", "symbol") == len(found.rows("slowdown")) == 18
+        for name, left in (("design", 12), ("program", 4), ("machine", 2)):
+            found.choose(name, EVIL, False)
+            assert len(found.rows("slowdown")) == left
+
+
+def test_the_figures_of_a_paper_have_a_mark_for_each_number(browser: Any, folder: Path, tmp_path: Path) -> None:
+    write(tmp_path / "paper", rows_of(folder))
+    (tmp_path / "paper" / KEPT).write_text(reproduction().to_json())
+    writing.write(tmp_path / "paper", tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as found:
+        assert found.messages == []
+        assert found.marks("paper-0", "symbol") == 4
+        cells = [list(row.values()) for row in found.table("paper-0")]
+        assert cells == [
+            ["gups", EVIL, "1.500", "0.250", ""], ["gups", "CM", "2.000", "0.500", ""],
+            ["mean of all", EVIL, "1.500", "0.250", "1.250"], ["mean of all", "CM", "2.000", "0.500", ""],
+        ]  # fmt: skip
+        assert found.tab.locator("#trends td").all_text_contents() == ["fails", "M < CM", "1.5"]
+        assert f"{EVIL}: ours 1.500, the paper's 1.250." in found.tab.locator("#paper-0 .said").text_content()
 
 
 def test_two_thousand_runs_are_a_small_page_that_is_drawn_at_once(browser: Any, folder: Path, tmp_path: Path) -> None:

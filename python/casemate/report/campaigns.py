@@ -17,17 +17,19 @@ GROUPS = {
 
 
 def attacks(source: Source) -> Rows:
-    """Returns a row for each attack on each design, without hypothetical attacks, and without attacks that have a
-    target in none of the designs.
-    """
-    rows = _worst(_outcomes(source, "attacks", "attack"))
-    with_target = {row["tried"] for row in rows if row["worst"] != "not-applicable"}
-    return [row for row in rows if row["tried"] in with_target]
+    """Returns a row for each attack on each design, without hypothetical attacks."""
+    return _applicable(_worst(_outcomes(source, "attacks", "attack")))
 
 
 def crashes(source: Source) -> Rows:
     """Returns a row for each kind of power loss under each design."""
-    return _worst(_outcomes(source, "crashes", "loss"))
+    return _applicable(_worst(_outcomes(source, "crashes", "loss")))
+
+
+def _applicable(rows: Rows) -> Rows:
+    """Returns the rows of attacks or losses that apply to any of the designs."""
+    applicable = {row["tried"] for row in rows if row["worst"] != "not-applicable"}
+    return [row for row in rows if row["tried"] in applicable]
 
 
 def _outcomes(source: Source, table: str, name: str) -> Iterable[dict[str, Any]]:

@@ -72,5 +72,16 @@ def notices(source: Source, rows: Rows) -> Iterator[str]:
         yield f"Only runs that meet the condition: {source.where}"
     if (planned := planned_points(source)) > (ended := sum(counts.values())):
         yield f"The study is unfinished: {planned - ended:,} of {planned:,} points are missing."
-    if rows and not any(row["baseline_point"] for row in rows):
+    if source.study is None and (changes := len({row["changes"] for row in rows})) > 1:
+        yield (
+            f"The runs have {changes:,} sets of changed keys, and no study names these keys: numbers are means over "
+            "them, each compared with the baseline under the same machine. --where SQL selects runs."
+        )
+    without = sum(row["baseline_point"] is None for row in rows)
+    if 0 < without < len(rows):
+        yield (
+            f"{amounts.counted(without, 'run')} without a ratio: no run of the baseline has the same program, machine, "
+            "options, seed and length, or several have."
+        )
+    if rows and without == len(rows):
         yield "No run has a baseline, so the page shows no slowdown. Add the design none for ratios."

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from casemate.report import campaigns, conditions, reading, reproduced, summarising
+from casemate.report import campaigns, conditions, reading, reproduced, sampled, summarising
 from casemate.report.figure import ALL_PROGRAMS, Context, Figure
 from casemate.report.figures import FIGURES
 from casemate.report.reading import Rows, Source
@@ -41,8 +41,9 @@ def of(source: Source, stopped_after_run: dict[str, float] | None = None) -> Con
     possible = [figure for entry in FIGURES for figure in entry(context)]
     measures = {each.name: each for figure in possible for each in figure.measures}
     rows = reading.runs(source, context, list(measures.values()), tested)
+    sampled.compare(source, rows)
     context = replace(context, options=reading.name_swept(rows, context.swept))
-    _label(rows, has_study=source.study is not None)
+    _label(rows)
     context = replace(context, labels=_labels(rows, context.baseline))
     for campaign in ("attacks", "crashes"):
         tables[campaign].sort(key=lambda row: (row["design"] != context.baseline, row["label"]))
@@ -88,14 +89,11 @@ def _labels(rows: Rows, baseline: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label for _, label in found))
 
 
-def _label(rows: Rows, has_study: bool) -> None:
-    """Gives each row its name in figures: the design, with its machine and its changes if these tell runs apart. The
-    changes of a study are its swept keys.
-    """
+def _label(rows: Rows) -> None:
+    """Gives each row its name in figures: the design, with its machine if there are several."""
     several = len({row["machine"] for row in rows}) > 1
     for row in rows:
-        changes = f" with {row['changes']}" if row["changes"] and not has_study else ""
-        row["label"] = row["design"] + (f" on {row['machine']}" if several else "") + changes
+        row["label"] = row["design"] + (f" on {row['machine']}" if several else "")
 
 
 def _has_data(figure: Figure, tables: dict[str, Rows]) -> bool:

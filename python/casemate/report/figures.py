@@ -127,7 +127,7 @@ def crashes(context: Context) -> Iterator[Figure]:
     yield Figure(
         "crashes", "Losses of power",
         "The worst end of each kind of power loss over all points and seeds, compared with the claim of the design: "
-        "≠ marks an end that contradicts it.",
+        "≠ marks an end that contradicts it. Left out are losses that apply to none of these designs.",
         "cells", table="crashes", cells=_ends("loss"), draw=charts.matrix,
     )  # fmt: skip
 

@@ -147,18 +147,17 @@ def _filters(content: Content) -> str:
                 f"{html.escape(value)}</label>"
                 for value in values
             )
-            parts.append(f"<fieldset><legend>{name.capitalize()}s</legend>{boxes}</fieldset>")
+            parts.append(f"<fieldset><legend>{name.capitalize()}s</legend><div>{boxes}</div></fieldset>")
     reset = '<button type="reset">Show all</button>'
     return f'<form id="filters" aria-label="Filters">{"".join(parts)}{reset}</form>' if parts else ""
 
 
 def _section(figure: Figure) -> str:
     title, name = html.escape(figure.title), figure.name
-    chart = (
-        f'<div class="chart" role="img" aria-label="{title}"><div class="drawing" aria-hidden="true"></div></div>'
-        if figure.draw
-        else ""
-    )
+    # A matrix may be wider than the page; the keyboard scrolls it if it can have the focus.
+    focus = ' tabindex="0"' if figure.layout == "cells" else ""
+    drawing = '<div class="drawing" aria-hidden="true"></div>'
+    chart = f'<div class="chart" role="img" aria-label="{title}"{focus}>{drawing}</div>' if figure.draw else ""
     table = (
         f'<div class="scroll" role="region" tabindex="0" aria-label="Table: {title}">'
         "<table><thead></thead><tbody></tbody></table></div>"

@@ -115,15 +115,20 @@ def runs(source: Source, context: Context, measures: Sequence[Measure], protecti
     listed += [f'r."{each.name}"' for each in context.swept]
     listed += [f"({each.sql})::DOUBLE AS {each.name}" for each in measures]
     absent = "" if "changes" in source.columns else f", {source.column('changes')}"
+    # The units of a sample decide which instructions two sampled runs share.
+    same = "r.feed_instructions = b.feed_instructions"
+    if "detail_sampled_unit" in source.columns:
+        same = f"({same} OR r.detail_sampled_unit = b.detail_sampled_unit)"
     baseline = "NULL" if context.baseline is None else _text(context.baseline)
     return source.ask(
         f"WITH chosen AS (SELECT *{absent}, concat_ws('; ', {setting}) AS setting, {stops} AS protection{swept} "
         f"FROM runs WHERE {source.shown}), "
-        f"based AS (SELECT *, count(*) OVER (PARTITION BY {', '.join(keys)}) AS twins FROM chosen "
+        f"based AS (SELECT *, count(*) OVER (PARTITION BY {', '.join(keys)}) AS twins, "
+        f"count(*) OVER (PARTITION BY {', '.join(keys)}, changes) AS alike FROM chosen "
         f"WHERE design = {baseline}) "
         f"SELECT {', '.join(listed)} FROM chosen r "
-        f"LEFT JOIN based b ON {paired} AND r.feed_instructions = b.feed_instructions "
-        "AND (b.twins = 1 OR b.changes IS NOT DISTINCT FROM r.changes) "
+        f"LEFT JOIN based b ON {paired} AND {same} "
+        "AND (b.twins = 1 OR (b.alike = 1 AND b.changes IS NOT DISTINCT FROM r.changes)) "
         "QUALIFY row_number() OVER (PARTITION BY r.point ORDER BY b.point) = 1 "
         f"ORDER BY r.program, r.machine, r.design IS DISTINCT FROM {baseline}, r.design, r.changes, r.seed"
     )

@@ -206,14 +206,17 @@ function counted(figure, rows) {
     return rows.filter((row) => row.paper != null).map((row) =>
       `${row.series}: ours ${shown(row.value, 3)}, the paper's ${shown(row.paper, 3)}.`).join(" ") || `${rows.length} numbers.`;
   }
-  const kinds = [...grouped(rows, (row) => row[figure.count])].map(([name, members]) => `${members.length} ${name}`);
+  const kinds = [...grouped(rows, (row) => row[figure.count])].map(([name, members]) => `${name}: ${members.length}`);
   const against = rows.filter((row) => row.agrees === false).length;
-  return `${kinds.join(", ")}${against ? `; ${against} contradict the claim` : ""}.`;
+  return `${kinds.join(", ")}${against ? `; ends that contradict the claim: ${against}` : ""}.`;
 }
 
 // A sentence with the range of a figure: the text for readers who do not see the chart.
 function said(figure, rows) {
-  if (!rows.length) return "No rows with the chosen designs, programs and machines.";
+  if (!rows.length) {
+    return visible(figure, chosen()).length ? "No program, value and seed is common to all designs: nothing can be compared."
+      : "No rows with the chosen designs, programs and machines.";
+  }
   if (!figure.measures.length) return counted(figure, rows);
   const total = (row) => figure.layout === "stack"
     ? figure.measures.reduce((sum, each) => sum + (row[each.name] ?? 0), 0) : row[figure.measures[0].name];
