@@ -109,7 +109,7 @@ def test_a_folder_without_results_is_refused_in_one_line(casemate: Casemate) -> 
         assert not Path("page.html").exists()
 
 
-@pytest.mark.parametrize("library", ["altair", "vl_convert"])
+@pytest.mark.parametrize("library", ["altair", "duckdb", "vl_convert"])
 def test_a_missing_library_is_named_with_the_command_that_installs_it(
     casemate: Casemate, folder: Path, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ import importlib.util
 from casemate._core import CasemateError
 
 INSTALL = "run `scripts/setup.sh .venv report` in the folder of Casemate"
-ALL = ("altair", "vl_convert")
+ALL = ("altair", "duckdb", "pyarrow", "vl_convert")
 
 
 def check() -> None:
