@@ -16,7 +16,7 @@ named! {
     SpoofData = "spoof-data",
     /// Overwrites a stored tag with bytes that the attacker chooses.
     SpoofTag = "spoof-tag",
-    /// Overwrites a line of counters with bytes that the attacker chooses.
+    /// Overwrites a counter line with bytes that the attacker chooses.
     SpoofCounter = "spoof-counter",
     /// Overwrites a node of the tree with bytes that the attacker chooses.
     SpoofNode = "spoof-node",
@@ -24,7 +24,7 @@ named! {
     FlipData = "flip-data",
     /// Flips one bit of a stored tag.
     FlipTag = "flip-tag",
-    /// Flips one bit of a line of counters.
+    /// Flips one bit of a counter line.
     FlipCounter = "flip-counter",
     /// Flips one bit of a node of the tree.
     FlipNode = "flip-node",
@@ -74,11 +74,11 @@ named! {
     ForgedBoot = "forged-boot",
     /// Tampers now and then and partly undoes it, while the victim writes, reads and evicts its metadata.
     TamperedHistory = "tampered-history",
-    /// Swaps two adjacent nodes of the tree, or two adjacent lines of counters.
+    /// Swaps two adjacent nodes of the tree, or two adjacent counter lines.
     SwapSiblings = "swap-siblings",
     /// Replaces a node of the tree by a node of another level.
     NodeOfOtherLevel = "node-of-other-level",
-    /// Replaces a line of data by a line of counters.
+    /// Replaces a line of data by a counter line.
     CounterAsData = "counter-as-data",
     /// Drops writes on the bus while the victim runs.
     DropWrite = "drop-write",

@@ -69,7 +69,7 @@ impl DifferenceBuilder<'_> {
             self.tags(drains),
             self.more(
                 "written",
-                "the drain writes lines of counters and tags too; with an early root, only 7 counter bits",
+                "the drain writes counter and tag lines too; with an early root, only 7 counter bits",
                 Operations { moved: written, ..none } * drains,
             ),
             self.more(
@@ -113,7 +113,7 @@ impl DifferenceBuilder<'_> {
             self.edges(lines),
             self.verified(edges * lines),
             self.tags(lines),
-            self.more("written", "the drain writes lines of counters and tags too", from_controller(2 * lines)),
+            self.more("written", "the drain writes counter and tag lines too", from_controller(2 * lines)),
             self.more(
                 "nodes-written",
                 "without tuples, the drain writes all metadata, nodes too, before it saves the root",

@@ -84,7 +84,7 @@ impl MemoryGeometry {
         let tree = &profile.tree;
         if (tree.page.0, u64::from(tree.arity)) != (page * LINE_BYTES as u64, arity) {
             return Err(format!(
-                "the profile's tree has {} children a node and {} under a line of counters: expected {arity} and {} \
+                "the profile's tree has {} children a node and {} under a counter line: expected {arity} and {} \
                  KB, as in the built-in designs",
                 tree.arity,
                 tree.page,

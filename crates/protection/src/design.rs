@@ -142,7 +142,7 @@ impl Parts {
             ),
             (
                 self.mac.place != TagLocation::Region && self.tree.kind == TreeKind::Merkle,
-                "tree.kind = \"merkle\" covers lines of tags, and this mac.place has none: set mac.place = \"region\" \
+                "tree.kind = \"merkle\" covers tag lines, and this mac.place has none: set mac.place = \"region\" \
                  or tree.kind = \"bonsai\"",
             ),
         ];
@@ -163,7 +163,7 @@ impl Parts {
         let group = Counters::new(self.counters.organisation(), PlantedBug::NONE).lines_per_group();
         if !uncounted && !group.is_multiple_of(self.mac.lines) {
             return Err(format!(
-                "the lines under one tag must share a line of counters, which here covers {group}: set mac.lines = 1 \
+                "the lines under one tag must share a counter line, which here covers {group}: set mac.lines = 1 \
                  or counters = \"sc64\""
             ));
         }

@@ -43,7 +43,7 @@ pub enum Verb {
     #[serde(rename = "look up")]
     #[strum(serialize = "look up")]
     LookUp,
-    /// Decoded a line of counters.
+    /// Decoded a counter line.
     Decode,
     /// Computed values that need only the nonce: a pad, offsets, the mask of a tag.
     Pad,
@@ -57,7 +57,7 @@ pub enum Verb {
     Match,
     /// Computed the tag of a line of data, or of a piece of it.
     Mac,
-    /// Computed the hash of a line of metadata.
+    /// Computed the hash of a metadata line.
     Hash,
     /// Travelled a part of the path on the chip.
     Travel,

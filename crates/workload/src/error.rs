@@ -118,7 +118,7 @@ pub enum WorkloadError {
         expected: u32,
     },
     /// The trace has no end record.
-    #[error("'{}' is truncated: it ends after {batches} chunks without an end record", .path.display())]
+    #[error("'{}' is truncated: it ends after {batches} batches without an end record", .path.display())]
     TraceTruncated {
         /// Path of the file.
         path: PathBuf,
@@ -126,7 +126,7 @@ pub enum WorkloadError {
         batches: u64,
     },
     /// The trace has changed since it was written.
-    #[error("'{}' is damaged at chunk {batch}: {found}", .path.display())]
+    #[error("'{}' is damaged at batch {batch}: {found}", .path.display())]
     TraceDamaged {
         /// Path of the file.
         path: PathBuf,

@@ -146,7 +146,7 @@ fn a_drain_that_the_model_does_not_support_is_refused_with_the_reason() {
         drains(SecPbScheme::all().next().unwrap(), profile, (entries, levels), &mut || ()).unwrap_err()
     };
     assert!(reason(&binary, 1, 22).contains("has 2 children a node"), "{}", reason(&binary, 1, 22));
-    assert!(reason(&pages, 1, 8).contains("8 KB under a line of counters: expected 8 and 4 KB"));
+    assert!(reason(&pages, 1, 8).contains("8 KB under a counter line: expected 8 and 4 KB"));
     assert!(reason(&papers(), 1, 20).contains("a tree of 20 levels covers more than 1024 GB"));
     assert_eq!(reason(&papers(), 1 << 17, 8), "a design's buffer has 65536 entries at most");
     assert_eq!(reason(&papers(), 512, 2), "512 entries and a store in flight are more than the memory's 512 lines");

@@ -210,7 +210,7 @@ impl MacDesign {
             ),
             (
                 self.place != TagLocation::Region,
-                "mac.lines above 1 saves lines of tags, and this mac.place has none; several lines have room for \
+                "mac.lines above 1 saves tag lines, and this mac.place has none; several lines have room for \
                  several tags: set mac.lines = 1 or mac.place = \"region\"",
             ),
             (

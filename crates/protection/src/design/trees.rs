@@ -108,7 +108,7 @@ impl TreeDesign {
             ),
             (
                 of_counters && (mac_less(parts.counters) || self.levels.iter().copied().any(mac_less)),
-                "tree.kind = \"counters\" puts a MAC into each line of counters and nodes, and \"none\", \"sc64\", \
+                "tree.kind = \"counters\" puts a MAC into each counter line and node, and \"none\", \"sc64\", \
                  \"page-record\" and \"rv-64\" have no room for one: choose \"sc64-mac\", \"mono-56\", \"sc128\", \"vault32\", \"vault16\" or \"morphable\"",
             ),
             (

@@ -100,7 +100,7 @@ impl Lines {
         let DataLines { count: memory_lines, length } = memory.into();
         match self {
             _ if memory_lines == 0 => {
-                Err("the memory is too small to explain a read: it has fewer than two lines of counters".to_owned())
+                Err("the memory is too small to explain a read: it has fewer than two counter lines".to_owned())
             }
             Lines::At(address) => match length.line_of(PhysAddr(address)) {
                 line if line.0 < memory_lines => Ok(vec![line]),

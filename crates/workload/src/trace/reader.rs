@@ -108,7 +108,7 @@ impl TraceReader {
             // An older trace does not contain the number of pages.
             let known = |end: &TraceEnd| if end.totals.pages == 0 { 0 } else { self.totals().pages };
             let end = end.filter(|end| end.totals == Totals { pages: known(end), ..self.totals() });
-            let end = end.ok_or_else(|| damaged(&self.path, number, "the end record disagrees with the chunks"))?;
+            let end = end.ok_or_else(|| damaged(&self.path, number, "the end record disagrees with the batches"))?;
             if !read_up_to(&mut self.file, 1, &self.path)?.is_empty() {
                 return Err(damaged(&self.path, number, "the file continues after the end record"));
             }
@@ -118,7 +118,7 @@ impl TraceReader {
         }
         let plain = zstd::bulk::decompress(&stored, plain_bytes).ok();
         let batch = plain.and_then(|plain| self.codec.decode(&plain));
-        let batch = batch.ok_or_else(|| damaged(&self.path, number, "its content is not a chunk"))?;
+        let batch = batch.ok_or_else(|| damaged(&self.path, number, "its content is not a batch"))?;
         self.counter.add(&batch);
         Ok(Some(Arc::new(batch)))
     }

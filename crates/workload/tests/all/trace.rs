@@ -91,7 +91,7 @@ fn a_corrupted_byte_of_a_trace_is_reported_with_its_batch() {
         end = bytes.windows(9).rposition(|part| part == b"{\"totals\"").unwrap();
         bytes[end - 14] ^= 1;
     });
-    assert!(said.contains("damaged at chunk 2: its checksum does not match"), "{said}");
+    assert!(said.contains("damaged at batch 2: its checksum does not match"), "{said}");
 }
 
 #[test]
