@@ -8,11 +8,13 @@ RECORDER := python/casemate/libcasemate_recorder.so python/casemate/casemate-kee
 # The tests can build schemes with a deliberate weakness; a released package cannot.
 PLANTED := --features casemate-campaign/planted-bugs
 
-# Build profile of the recorder and the package: `release`, or `dev` for tests. The tested package shares its crates with the
-# Rust tests, so cargo builds it with the same features and without the flags of a release.
+# Build profile of the recorder and the package: `release`, `demo` for a first look, or `dev` for tests. The tested package
+# shares its crates with the Rust tests, so cargo builds it with the same features. Only releases have the flags of a release.
 PROFILE := release
 OUTPUT = $${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
 SHARED = $(if $(filter dev,$(PROFILE)),--features tested)
+# The demo installs only the Python packages that a run needs; the others are for tests.
+EXTRAS = $(if $(filter-out demo,$(PROFILE)),--extras dev)
 
 # Cargo chooses its number of jobs without make's job server.
 ALONE := env -u MAKEFLAGS -u MFLAGS
@@ -41,7 +43,7 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 
 # maturin passes the flags for a profile as RUSTFLAGS, and cargo then ignores the flags of .cargo/release.toml.
 RELEASED = $(shell sed -n 's/^rustflags = \["\(.*\)"\]$$/\1/p' .cargo/release.toml | sed 's/", "/ /g')
-FLAGS = $(if $(SHARED),RUSTFLAGS=,$(if $(BY_PROFILE),RUSTFLAGS='$(RELEASED)'))
+FLAGS = $(if $(filter-out release,$(PROFILE)),RUSTFLAGS=,$(if $(BY_PROFILE),RUSTFLAGS='$(RELEASED)'))
 
 # Minutes of a build of all crates on two cores: 6 for tests; a release takes 19 of processor time, and its last crate about
 # 6 of these on one core.
@@ -61,7 +63,7 @@ build: $(VENV)/.ready ## Build the recorder and the Python package, as it is rel
 	install $(foreach file,$(notdir $(RECORDER)),$(OUTPUT)/$(file)) python/casemate/
 	@echo "make build: now the Python package; cargo names each crate, and casemate-py, the last, takes minutes" >&2
 	$(if $(BY_PROFILE),$(GUARD)) $(ALONE) $(FLAGS) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) \
-	  $(VENV)/bin/maturin develop --profile $(PROFILE) $(SHARED) $(BY_PROFILE) --locked --extras dev
+	  $(VENV)/bin/maturin develop --profile $(PROFILE) $(SHARED) $(BY_PROFILE) --locked $(EXTRAS)
 
 $(VENV)/.ready-fast: scripts/setup.sh $(VENV)/.ready
 	scripts/setup.sh $(VENV) fast
@@ -72,6 +74,7 @@ $(VENV)/.ready-fast: scripts/setup.sh $(VENV)/.ready
 fast: BY_PROFILE := --pgo
 fast: $(VENV)/.ready-fast build ## Build the package by a profile of runs, for runs an eighth shorter: six minutes more
 
+demo: PROFILE := demo
 demo: build ## Run sqlite3 under four designs, compare them on a page for a browser, and explain one read
 	scripts/setup.sh $(VENV) sqlite3
 	scripts/setup.sh $(VENV) report

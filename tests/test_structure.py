@@ -42,8 +42,9 @@ KEPT = "tests/structure.toml"
 EXCEPTIONS = tomllib.loads((ROOT / KEPT).read_text())
 
 LAYERS = (
-    "starting", "text", "rows", "schemas", "laboratory", "terminal", "crypto", "api", "bus", "excerpt", "intervals",
-    "studies", "tables", "plots", "hardware", "imported", "reproduce", "notebook", "report", "cli", "__main__",
+    "starting", "built", "text", "rows", "schemas", "laboratory", "terminal", "crypto", "api", "bus", "excerpt",
+    "intervals", "studies", "tables", "plots", "hardware", "imported", "reproduce", "notebook", "report", "cli",
+    "__main__",
 )  # fmt: skip
 """Modules and packages of `casemate`; each may import only those before it."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 __version__: str
 BUILD: str
+BUILT_AS: str
 """Digest of the source files that decide results, in hexadecimal."""
 PROCESSOR_FLAGS: list[str]
 """Flags of `/proc/cpuinfo` that a processor must have to execute this package."""

@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import casemate as casemate_package
 import pytest
+from casemate import built
 from casemate.cli import main
 from casemate.cli.commands import schema
 from casemate.plots import timeline
@@ -125,7 +127,15 @@ def test_every_command_that_prints_json_has_a_schema_under_its_name() -> None:
 
 def test_the_package_runs_as_the_command() -> None:
     said = subprocess.run([sys.executable, "-m", "casemate", "--version"], capture_output=True, text=True, check=True)
-    assert said.stdout.startswith("casemate, version ")
+    assert said.stdout.startswith(f"casemate, version {casemate_package.__version__} (")
+    assert built.in_words() in said.stdout
+
+
+def test_each_build_has_a_name_in_words_and_only_released_ones_are_fast() -> None:
+    assert [built.in_words(name) for name in ("release", "mine")] == ["released build", "build with the profile 'mine'"]
+    assert {name: built.is_fast(name) for name in built.IN_WORDS} == {
+        "release": True, "release-by-profile": True, "demo": False, "debug": False,
+    }  # fmt: skip
 
 
 def test_ctrl_c_while_the_command_is_being_loaded_ends_it_without_a_traceback() -> None:

@@ -293,6 +293,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CasemateError", module.py().get_type::<CasemateError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("BUILD", package::BUILD)?;
+    module.add("BUILT_AS", units::BUILT_AS)?;
     module.add("PROCESSOR_FLAGS", package::processor_flags())?;
     module.add("KINDS", package::kinds())?;
     module.add("METADATA_CACHES", package::metadata_caches())?;

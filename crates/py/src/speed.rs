@@ -11,7 +11,7 @@ use throughput::AeadEngine;
 pub fn crypto_engines() -> PyResult<String> {
     let describe = |engine: &AeadEngine| json!({ "name": engine, "summary": engine.summary(), "unit_bytes": engine.unit(), "is_available": engine.is_available() });
     let engines: Vec<_> = AeadEngine::VARIANTS.iter().map(describe).collect();
-    to_json(&json!({ "built_as": throughput::BUILT_AS, "engines": engines }))
+    to_json(&json!({ "built_as": units::BUILT_AS, "engines": engines }))
 }
 
 /// Checks the size of a message, and returns it.

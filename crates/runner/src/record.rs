@@ -286,6 +286,8 @@ pub struct CandidateCheck {
 /// Cost of the simulation on the computer that executed it; not part of the simulated result.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct HostFigures {
+    /// Name of the build of Casemate: [`units::BUILT_AS`]. Results do not depend on it, but the other figures here do.
+    pub built_as: &'static str,
     /// Duration of the simulation in wall-clock seconds.
     pub seconds: f64,
     /// Simulated instructions per wall-clock second.

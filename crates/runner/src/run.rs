@@ -215,6 +215,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             event_hash: format!("{:016x}", self.executor.clock().event_hash()),
             weaknesses: parts.weaknesses(),
             host: HostFigures {
+                built_as: units::BUILT_AS,
                 seconds,
                 instructions_per_second: feed.instructions as f64 / seconds,
                 simulated_memory_bytes: memory.media().borrow().footprint_bytes()

@@ -28,10 +28,6 @@ const SIZE_MAX: usize = 1 << 20;
 /// Maximum repetitions of a measurement: they take seconds with the slowest engine.
 const REPETITIONS_MAX: usize = 10_000;
 
-/// Cargo profile of this build. Without optimisation across crates and across the compilation units of a crate, all
-/// engines are slower, some by many times.
-pub const BUILT_AS: &str = env!("BUILT_AS");
-
 /// Reason why a measurement was refused.
 #[derive(Error, PartialEq, Eq, Debug)]
 pub enum Refused {

@@ -22,3 +22,7 @@ pub use names::nearest;
 pub use size::{Bytes, ParseBytesError};
 pub use time::{Clock, Cycles, Duration, Time};
 pub use word::{WORD_BYTES, WORDS_PER_LINE, Word, Words};
+
+/// Name of this build: the cargo profile, and `-by-profile` if the compiler had counts of training runs. `release` is the
+/// released program, `demo` takes half its time to build and runs more slowly, `debug` is for tests.
+pub const BUILT_AS: &str = env!("BUILT_AS");

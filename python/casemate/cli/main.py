@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from casemate import starting
+from casemate import built, starting
 from casemate._core import CasemateError, __version__
 from casemate.cli import usage
 from casemate.cli.names import Commands
@@ -74,7 +74,7 @@ class LazyCommands(Commands):
 
 
 @click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="casemate")
+@click.version_option(__version__, prog_name="casemate", message=f"%(prog)s, version %(version)s ({built.in_words()})")
 def casemate() -> None:
     """A laboratory for memory protection.
 

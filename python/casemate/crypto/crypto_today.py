@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from casemate import built
 from casemate.crypto.feasibility import BITS, LINE_BYTES, instances, software_mbps
 from casemate.reproduce.gcm import engines as thesis
 from casemate.reproduce.gcm import parameters as given
@@ -11,8 +12,7 @@ from casemate.text import amounts
 
 ASIC, FPGA = "ASIC, 45 nm", "FPGA, Kintex 7"
 ALONE = "a line"
-RELEASED = "release"
-"""Cargo profile of a build that shows the full speed."""
+"""End of the names of rows on single lines."""
 
 
 def implementations(
@@ -68,7 +68,7 @@ def _of_today(
 
 def conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gbs: float, built_as: str) -> str:
     """Returns the verdict on "software is infeasible", with a caveat in front if this build is slow."""
-    caveat = f"With a build for tests ('{built_as}'), slower than with `make build`: " if built_as != RELEASED else ""
+    caveat = "" if built.is_fast(built_as) else f"With the build '{built_as}', slower than with `make build`: "
     return caveat + _conclusion(found, power, bandwidth_gbs)
 
 

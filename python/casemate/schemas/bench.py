@@ -104,7 +104,7 @@ class CryptoBench(Result):
     power: CryptoPower
     """Power that the benchmark charges to one CPU core."""
     built_as: str
-    """Cargo profile of this build of Casemate; only `release` builds reach the full speed."""
+    """Name of this build of Casemate; only `release` and `release-by-profile` reach the full speed."""
     turns: int
     """Number of turns of each engine at each size."""
     engines: tuple[CryptoEngine, ...]

@@ -93,6 +93,8 @@ class Computed(Result):
 class Host(Result):
     """Time and memory that the simulation took on the host; they are not part of the result."""
 
+    built_as: str
+    """Build of Casemate: `release`, `release-by-profile` (`make fast`), `demo` (`make demo`), or `debug` for tests."""
     seconds: float
     """Wall-clock time of the simulation, in seconds."""
     instructions_per_second: float

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from casemate.crypto.crypto_today import RELEASED
+from casemate import built
 from casemate.schemas.bench import CryptoBench, Implementation
 from casemate.tables.layouts import plain_table
 from casemate.text import amounts
@@ -25,10 +25,8 @@ def bench(found: CryptoBench) -> RenderableType:
             style="dim",
         ),
     ]
-    if found.built_as != RELEASED:
-        parts.append(
-            Text(f"  built as '{found.built_as}', for tests: `make build` makes all but OpenSSL faster", "red")
-        )
+    if not built.is_fast(found.built_as):
+        parts.append(Text(f"  built as '{found.built_as}': `make build` makes all but OpenSSL faster", "red"))
     parts += [Text(f"  {engine.name}: {engine.summary}", style="dim") for engine in found.engines]
     parts += [Text(f"  left out, {reason}", style="yellow") for reason in found.left_out]
     for title, unit in (
@@ -39,7 +37,7 @@ def bench(found: CryptoBench) -> RenderableType:
         if any(getattr(row, unit) is not None for row in found.rows):
             parts += _by_size(found, title, unit)
     said = Text(found.conclusion)
-    if found.built_as != RELEASED:
+    if not built.is_fast(found.built_as):
         said.stylize("red", 0, found.conclusion.find(":") + 1)
     return Group(*parts, *_today(found), said)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from casemate import built
 from casemate.cli import options
 from casemate.cli.main import EXIT_INTERRUPTED, EXIT_NO
 from casemate.terminal import screen
@@ -113,6 +114,8 @@ def command(
     from casemate.tables import sweep_table
     from casemate.terminal.board import Board
 
+    if not built.is_fast():
+        screen.notices().print(f"this is the {built.in_words()}", markup=False)
     with Board(screen.notices(), f"study {study.name}") as board:
         found = sweep.sweep(study, folder, workers=at, retry=retry, observer=sweep.Observer(board.notify, board.report))
     if as_json:
