@@ -30,7 +30,7 @@ RUST_TESTS = $(RUN_TESTS) --workspace --locked $(PLANTED) --tests
 SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
-.PHONY: demo fast check test test-python test-crates test-hw test-long mutants bench sample campaign reproduce docs build \
+.PHONY: demo fast wheel check test test-python test-crates test-hw test-long mutants bench sample campaign reproduce docs build \
   lint-rust lint-crates test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-synthesis hw-long clean help
 
 help: ## Show this list
@@ -79,6 +79,20 @@ demo: build ## Run sqlite3 under four designs, compare them on a page for a brow
 	scripts/setup.sh $(VENV) sqlite3
 	scripts/setup.sh $(VENV) report
 	CASEMATE=$(CASEMATE) scripts/demo.sh
+
+$(VENV)/.ready-wheel: scripts/setup.sh pyproject.toml $(VENV)/.ready
+	scripts/setup.sh $(VENV) wheel
+	touch $@
+
+# The wheel contains the recorder and the keeper, all without debug information. The flags are those of `make build`.
+WHEELS := target/wheels
+wheel: $(VENV)/.ready-wheel ## Build the package as a wheel for machines without Rust, in target/wheels, and try it in empty environments
+	$(ALONE) cargo build --profile $(PROFILE) --locked --package casemate-recorder
+	install --strip $(foreach file,$(notdir $(RECORDER)),$(OUTPUT)/$(file)) python/casemate/
+	rm -rf $(WHEELS)
+	$(ALONE) $(FLAGS) $(VENV)/bin/maturin build --profile $(PROFILE) $(SHARED) --locked --strip --auditwheel skip --out $(WHEELS)
+	$(PYTHON) scripts/wheel.py $(WHEELS)/*.whl
+	$(PYTHON) scripts/wheel_check.py $(WHEELS)/*.whl
 
 # Each step of `make test` is skipped if it passed with the same inputs before. `make test AGAIN=1` skips no step, and a step
 # such as `make hw-proofs` always runs.

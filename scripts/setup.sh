@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the programs and packages that Casemate needs. Without permission to install, prints the names of those that are
 # missing.
-# Usage: scripts/setup.sh VENV_DIRECTORY [studies | report | browser | bench | fast | sqlite3 | hw | ecp5 | nextest]
+# Usage: scripts/setup.sh VENV_DIRECTORY [studies | report | browser | bench | fast | sqlite3 | hw | ecp5 | nextest | wheel | site]
 # `studies` adds the libraries of studies: 470 MB on disk.
 # `report` adds the libraries of reports: 250 MB on disk.
 # `browser` adds Chromium and the libraries that open reports in it, for tests: 450 MB.
@@ -10,6 +10,8 @@
 # `sqlite3` adds this program.
 # `hw` adds the tools that lint, simulate, prove and synthesise the hardware: 300 MB.
 # `ecp5` adds the tool that places and routes the hardware in an FPGA.
+# `wheel` adds the tools that name and check the package as a wheel.
+# `site` adds the tools that build the site of the documentation.
 # `nextest` adds cargo-nextest, which runs the Rust tests of all programs in parallel: 35 MB.
 set -euo pipefail
 venv=$1
@@ -36,6 +38,9 @@ if [ "${2-}" = bench ]; then
     command -v pkg-config >/dev/null || missing+=(pkg-config)
     command -v valgrind >/dev/null || missing+=(valgrind)
     echo '#include <openssl/evp.h>' | cc -E - >/dev/null 2>&1 || missing+=(libssl-dev)
+fi
+if [ "${2-}" = wheel ]; then
+    command -v readelf >/dev/null || missing+=(binutils)
 fi
 if [ "${2-}" = sqlite3 ]; then
     command -v sqlite3 >/dev/null || missing+=(sqlite3)
@@ -80,7 +85,7 @@ if [ "${2-}" = fast ] && ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-
 fi
 say "checking for maturin, which builds the package, in $venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
-if [[ "${2-}" =~ ^(hw|ecp5|studies|report|browser|nextest)$ ]]; then
+if [[ "${2-}" =~ ^(hw|ecp5|studies|report|browser|nextest|wheel|site)$ ]]; then
     # The pins are the package's extra of this name; make builds the package itself.
     mapfile -t pins < <(sed -n "/^$2 = \[\$/,/^\]\$/s/^ *\"\(.*\)\",\$/\1/p" "$(dirname "$0")/../pyproject.toml")
     [ ${#pins[@]} -gt 0 ] || fail "pyproject.toml has no extra '$2'"
