@@ -245,7 +245,7 @@ test-long: build ## Many more seeds, writes, compositions and kills than test, a
 	CASEMATE_SWEEPS=all cargo test --locked --package casemate-runner --test all -- runs:: sampling:: core_time::
 	CASEMATE_KILLS=100 $(PYTHON) -m pytest --quiet python/tests/test_killed.py
 	scripts/setup.sh $(VENV) studies
-	CASEMATE_DRILL=full $(PYTHON) -m pytest --quiet python/tests/test_killed_study.py python/tests/test_study_many.py
+	CASEMATE_DRILL=full $(PYTHON) -m pytest --quiet python/tests/test_killed_study.py python/tests/test_study_many.py python/tests/test_guide.py
 	PROPTEST_CASES=1000 cargo test --locked --package casemate-campaign $(PLANTED) --test all crowded::
 	$(foreach target,$(FUZZ),mkdir -p fuzz/corpus/$(target) && cargo +nightly fuzz run $(target) \
 	  fuzz/corpus/$(target) $(SEEDS_$(target)) -- -max_total_time=$(FUZZ_SECONDS) -timeout=20 &&) true
@@ -263,8 +263,14 @@ mutants: ## Change the cryptography and the protection in many places, one at a 
 DESCRIBED := run power-loss result explain attack crash list list-settings record trace bus excerpt cost-secpb cost-engine \
   cost-rtl bench-crypto validate champsim reproduce-cryptopage reproduce-emcc reproduce-fvs reproduce-gcm reproduce-secpb
 
-docs: build ## Build the Rust documentation, the schemas of all results and the reference of keys
+$(VENV)/.ready-site: scripts/setup.sh pyproject.toml $(VENV)/.ready
+	scripts/setup.sh $(VENV) site
+	touch $@
+
+# The site is strict: a broken link, a missing image and a command that no page shows fail.
+docs: build $(VENV)/.ready-site $(VENV)/.ready-studies ## Build the site, the Rust documentation, the schemas of all results and the reference of keys
 	$(PYTHON) scripts/keys.py > docs/KEYS.new && mv docs/KEYS.new docs/KEYS.md
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
 	cargo doc --workspace --no-deps --locked
 	mkdir -p target/doc/schemas
 	for command in $(DESCRIBED); do $(CASEMATE) schema $$command > target/doc/schemas/$$command.json; done
