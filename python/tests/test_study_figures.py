@@ -220,18 +220,18 @@ def test_figures_are_printed_and_drawn_with_any_names(casemate: Casemate, schedu
     assert "wrote results/s/_figures.png" in said.err
 
 
-def test_a_slowdown_compares_only_runs_of_equally_many_instructions() -> None:
+def test_a_slowdown_compares_runs_that_executed_equally_many_instructions_warm_up_included() -> None:
     study = Study(programs="gups", designs=["none", "xts"], figures=[{"value": "slowdown"}])
     points = [Point("run", name, "modern", {}, "gups", (Kernel("gups"),), {}, 1, hash=name) for name in study.designs]
     cells = [Cell(point, "gups", {}) for point in points]
 
-    def shown(instructions: int) -> dict[str, tuple[float, ...]]:
+    def shown(executed: int) -> dict[str, tuple[float, ...]]:
         rows = {
-            "none": {"time_fs": 100, "instructions": 50},
-            "xts": {"time_fs": 150, "instructions": instructions},
+            "none": {"time_fs": 100, "instructions": 50, "feed_instructions": 60},
+            "xts": {"time_fs": 150, "instructions": 51, "feed_instructions": executed},
         }
         (figure,) = figures.found(study, cells, rows)
         return {series.name: case.values for case in figure.cases for series in figure.series}
 
-    assert shown(50) == {"none": (1.0, 1.5), "xts": (1.0, 1.5)}
-    assert shown(49) == {"none": (1.0,)}
+    assert shown(60) == {"none": (1.0, 1.5), "xts": (1.0, 1.5)}
+    assert shown(59) == {"none": (1.0,)}

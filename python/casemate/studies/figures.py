@@ -13,11 +13,16 @@ from casemate.studies.study import RATIOS, Study, StudyFigure
 Rows = Mapping[str, Mapping[str, Any]]
 """Columns of points by their hash."""
 
+EXECUTED = "feed_instructions"
+"""Column with the instructions that a run executed, its warm-up included. The column `instructions` has only those
+after the warm-up, and cores do not end a warm-up at the same instruction under each design.
+"""
+
 
 def columns(study: Study) -> list[str]:
     """Returns the columns that the figures of a study need."""
     named = [RATIOS.get(figure.value, figure.value) for figure in usual(study)]
-    return list(dict.fromkeys([*named, "instructions"]))
+    return list(dict.fromkeys([*named, EXECUTED]))
 
 
 def usual(study: Study) -> tuple[StudyFigure, ...]:
@@ -128,8 +133,8 @@ def _values(study: Study, figure: StudyFigure, runs: Sequence[Cell], rows: Rows)
         baseline = below.get(_compared_part(cell))
         if baseline is None or not {_key(cell), _key(baseline)} <= measured.keys():
             continue
-        # Two designs can only be compared over the same instructions.
-        if rows[cell.point.hash].get("instructions") == rows[baseline.point.hash].get("instructions"):
+        # Two designs can only be compared over the same part of the program.
+        if rows[cell.point.hash].get(EXECUTED) == rows[baseline.point.hash].get(EXECUTED):
             ratios[_key(cell)] = measured[_key(cell)] / max(measured[_key(baseline)], 1.0)
     return ratios
 
