@@ -11,8 +11,9 @@ from casemate.studies.sweep import Workers, sweep
 jobqueue = pytest.importorskip("dask_jobqueue")
 
 SBATCH = """#!/bin/sh
-# Runs the job script in the background, in a new session, and prints the number of the job as Slurm does.
-setsid sh "$1" >/dev/null 2>&1 &
+# Runs the job script in the background, in a new session, and prints the number of the job as Slurm does. Slurm reads
+# the script before it answers, and the deployer then deletes the script.
+setsid sh -c "$(cat "$1")" >/dev/null 2>&1 &
 echo $! >> "$JOBS"
 echo "Submitted batch job $!"
 """
