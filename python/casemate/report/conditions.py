@@ -9,6 +9,9 @@ from casemate.text import amounts
 SHOWN = 3
 """Largest number of values that a condition lists."""
 
+NO_LIMIT = 2**64 - 1
+"""Budget of a program that runs to its end, or to the end of a recording that several designs share."""
+
 
 def of_machines(source: Source) -> dict[str, str]:
     """Returns the name of each machine with its placement of pages."""
@@ -23,7 +26,7 @@ def of_machines(source: Source) -> dict[str, str]:
 def of_runs(source: Source) -> Iterator[str]:
     """Yields the length of the runs, the warm-up, the detail, and the version of Casemate."""
     for column, text in (("budget", "up to {} instructions of each program"), ("warm_up", "{} of these as warm-up")):
-        if values := [each for each in _values(source, column) if each]:
+        if values := [each for each in _values(source, column) if each and each < NO_LIMIT]:
             yield text.format(_several([amounts.count(value) for value in values]))
     if "detail_sampled_unit" in source.columns and _values(source, "detail_sampled_unit"):
         yield "sampled"
