@@ -68,9 +68,7 @@ pub fn drain(
 /// Writes all lines of a line's group, and the line until its next write overflows its counter.
 fn make_old(machine: &CountingMachine, geometry: &MemoryGeometry, line: LineAddr) {
     let write = |line| run_now(machine.scheme.write(&machine.verbs(), line, &ZERO_LINE));
-    if let Some(scheme) = machine.scheme.fixed() {
-        run_now(scheme.age(&machine.verbs(), line, Age::BeforeRenewal));
-    }
+    run_now(machine.scheme.age(&machine.verbs(), line, Age::BeforeRenewal));
     geometry.group(line).filter(|other| *other != line).for_each(write);
     (0..WRITES_LEFT).for_each(|_| write(line));
 }

@@ -137,11 +137,7 @@ impl Bench {
         let mut contents: Vec<(LineAddr, Line)> = Vec::new();
         if workload.old {
             let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
-            self.run(async move {
-                if let Some(scheme) = scheme.fixed() {
-                    scheme.age(&*verbs, LINES[0], Age::BeforeRenewal).await;
-                }
-            });
+            self.run(async move { scheme.age(&*verbs, LINES[0], Age::BeforeRenewal).await });
             // The last of these writes uses the last version before the overflow.
             contents.extend((1..WRITES_LEFT).map(|_| (LINES[0], random.line())));
         }

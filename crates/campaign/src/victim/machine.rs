@@ -97,9 +97,7 @@ impl TappedMachine {
 
     /// Advances the counters of a line and of its group to this age. No line of the group may have been written yet.
     pub fn age(&self, line: LineAddr, age: Age) {
-        if let Some(scheme) = self.scheme.fixed() {
-            run_now(scheme.age(&self.memory.verbs(), line, age));
-        }
+        run_now(self.scheme.age(&self.memory.verbs(), line, age));
     }
 
     /// Writes a line and returns the reported fault, if any.

@@ -51,7 +51,7 @@ fn a_write(memory: &SchemeMemory) -> Checked {
 
 /// A line has its start-up content and an L2 has its counters. Writes of a neighbour make the counters overflow.
 fn an_overflow(memory: &SchemeMemory) -> Checked {
-    run_now(memory.fixed().age(&memory.functional.verbs(), WRITTEN, Age::BeforeRenewal));
+    run_now(memory.scheme.age(&memory.functional.verbs(), WRITTEN, Age::BeforeRenewal));
     let booted = Booted { memory: &memory.functional, pauses: false };
     let mut random = Random::new(1);
     for _ in 0..=WRITES_LEFT {

@@ -134,7 +134,7 @@ fn nodes(parts: &Parts, planted: PlantedBug, dead: &Dead) -> Checked {
 fn renewal(parts: &Parts, planted: PlantedBug) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let recorded = RecordedMemory::new(Functional::new(scheme.layout().total_lines()));
-    run_now(scheme.fixed().unwrap().age(&recorded.verbs(), LineAddr(0), Age::BeforeRenewal));
+    run_now(scheme.age(&recorded.verbs(), LineAddr(0), Age::BeforeRenewal));
     let mut content = Content::new();
     let last = scheme.fixed().unwrap().lines_per_counter_line().ok_or("there are no counters")? - 1;
     for line in (0..12).chain([last]).map(LineAddr) {

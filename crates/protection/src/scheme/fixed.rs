@@ -113,9 +113,8 @@ impl FixedScheme {
         }
     }
 
-    /// Sets the counters of a line and of its group to the values of a long life. The caller must not have written any of
-    /// these lines yet, since the scheme does not re-encrypt them.
-    pub async fn age<V: Verbs>(&self, verbs: &V, line: LineAddr, age: Age) {
+    /// Implements [`Scheme::age`](super::Scheme::age) for fixed lines.
+    pub(super) async fn age<V: Verbs>(&self, verbs: &V, line: LineAddr, age: Age) {
         let Some(slot) = self.counter_slot(line) else { return };
         let outcome =
             self.metadata.edit(verbs, slot, Role::Counter, |counters| *counters = self.counters.aged(age)).await;

@@ -40,6 +40,7 @@ pub use read::in_l2::Demand;
 pub(crate) use write::PendingWrites;
 pub use write::{DurableCaches, ObservedState, Observers, PersistBufferHandle};
 
+use crate::counter::Age;
 use crate::domain::Registers;
 use crate::layout::Layout;
 use crate::moving::MovingLines;
@@ -173,6 +174,15 @@ impl Scheme {
         match &self.text {
             SchemeText::Fixed(scheme) => scheme.flush(verbs).await,
             SchemeText::Moving(lines) => Box::pin(lines.flush(verbs)).await,
+        }
+    }
+
+    /// Sets the counters of a line and of its group to the values of a long life, if there are counters; permuted lines have
+    /// none. The caller must not have written any of these lines yet, since the scheme does not re-encrypt them.
+    pub async fn age<V: Verbs>(&self, verbs: &V, line: LineAddr, age: Age) {
+        match &self.text {
+            SchemeText::Fixed(scheme) => scheme.age(verbs, line, age).await,
+            SchemeText::Moving(_) => {}
         }
     }
 

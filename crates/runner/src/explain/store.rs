@@ -214,9 +214,7 @@ impl Arrival {
 
 /// Ages the counter group of a line until its counters are near their maximum, and writes all other lines of the group.
 fn make_old(scheme: &Scheme, verbs: &UntimedVerbs<'_>, line: LineAddr, content: &Line) {
-    if let Some(scheme) = scheme.fixed() {
-        run_now(scheme.age(verbs, line, Age::BeforeRenewal));
-    }
+    run_now(scheme.age(verbs, line, Age::BeforeRenewal));
     let group = lines_per_group(scheme);
     let first = line.0 - line.0 % group;
     let others = (first..first + group).map(LineAddr).filter(|other| *other != line);

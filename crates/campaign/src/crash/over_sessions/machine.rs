@@ -91,9 +91,7 @@ impl AttackedMachine {
 
     fn prepare(&mut self, left: [u64; 2]) {
         for (first, left) in [LINES[0], LINES[2]].into_iter().zip(left) {
-            if let Some(scheme) = self.scheme.fixed() {
-                run_now(scheme.age(&self.memory.verbs(), first, Age::BeforeRenewal));
-            }
+            run_now(self.scheme.age(&self.memory.verbs(), first, Age::BeforeRenewal));
             (left..WRITES_LEFT).for_each(|_| self.write_through(first));
         }
         for line in FOLLOWED {

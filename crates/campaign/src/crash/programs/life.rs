@@ -137,9 +137,7 @@ impl<'a> Life<'a> {
     fn first_machine(&self) -> PoweredMachine {
         let machine = PoweredMachine::new(&self.parts, self.seed, self.planted, Rc::default());
         let (scheme, at_once) = (&machine.bench.scheme, machine.at_once());
-        if self.seed % 4 == 3
-            && let Some(scheme) = scheme.fixed()
-        {
+        if self.seed % 4 == 3 {
             run_now(scheme.age(&at_once.verbs(), LineAddr(0), Age::BeforeRenewal));
         }
         self.script.before.iter().for_each(|(line, content)| run_now(scheme.write(&at_once.verbs(), *line, content)));

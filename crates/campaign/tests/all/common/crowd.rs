@@ -282,9 +282,7 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
 
 /// Ages the groups of the hot lines.
 pub fn make_old(machine: &Machine<Core>, age: Age) {
-    without_time(machine, |functional| {
-        HOT.map(|line| run_now(machine.scheme.fixed().unwrap().age(&functional.verbs(), line, age)))
-    });
+    without_time(machine, |functional| HOT.map(|line| run_now(machine.scheme.age(&functional.verbs(), line, age))));
 }
 
 /// Returns the first eight bytes of a line's counters in memory: all organisations that renew keep their majors in them. They change with

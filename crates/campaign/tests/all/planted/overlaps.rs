@@ -274,7 +274,7 @@ const COLD: [u64; 2] = [HOT[1] + 1, HOT[1] + 2];
 /// Ages both groups until just before an overflow.
 async fn grow_old(access: &Access) {
     for hot in HOT {
-        access.scheme.fixed().unwrap().age(&access.verbs, LineAddr(hot), Age::BeforeRenewal).await;
+        access.scheme.age(&access.verbs, LineAddr(hot), Age::BeforeRenewal).await;
     }
     for cold in COLD {
         access.write(cold, 1).await;

@@ -59,11 +59,11 @@ impl Battery<'_> {
     pub fn work(&self) -> Result<Left, RunError> {
         let Meters { chip, scheme, memory, .. } = self.meters;
         let profile = cost::profile(PROFILE).map_err(|error| RunError::PowerLoss(error.to_string()))?;
-        let (point, buffer) = (self.parts.persistence.point, PersistBufferHandle::of(scheme));
+        let point = self.parts.persistence.point;
         let dirty = if point == Point::Caches { chip.take_dirty() } else { Vec::new() };
         let lines: Vec<LineAddr> = match point {
             Point::Controller | Point::Caches => dirty.iter().map(|(line, _)| *line).collect(),
-            Point::Buffer => buffer.lines(),
+            Point::Buffer => PersistBufferHandle::of(scheme).lines(),
         };
         let tally = OperationTally::of(self.parts, &profile);
         tally.buffers(lines.iter().map(|line| scheme.layout().data_slot(*line).slot()));
@@ -79,7 +79,7 @@ impl Battery<'_> {
         let verbs = Explained::new(at_once.verbs(), meter.clone());
         match point {
             Point::Controller => {}
-            Point::Buffer => run_now(buffer.drain_on_battery(&verbs)),
+            Point::Buffer => run_now(PersistBufferHandle::of(scheme).drain_on_battery(&verbs)),
             Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(&verbs, dirty)),
         }
         let (died_after, memory) = match meter.died.take() {
