@@ -45,9 +45,11 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 RELEASED = $(shell sed -n 's/^rustflags = \["\(.*\)"\]$$/\1/p' .cargo/release.toml | sed 's/", "/ /g')
 FLAGS = $(if $(filter-out release,$(PROFILE)),RUSTFLAGS=,$(if $(BY_PROFILE),RUSTFLAGS='$(RELEASED)'))
 
-# Minutes of a build of all crates on two cores: 6 for tests; a release takes 19 of processor time, and its last crate about
-# 6 of these on one core.
-MINUTES = $(if $(filter dev,$(PROFILE)),6,12)
+# Minutes of a build of all crates on two cores: 6 for tests and 4 for the demo; a release takes 19 of processor time, and its
+# last crate about 6 of these on one core.
+MINUTES = $(or $(MINUTES_$(PROFILE)),12)
+MINUTES_dev := 6
+MINUTES_demo := 4
 
 # An instrumented package is slow and writes profiles to /tmp. TAKE_OUT deletes this package if the second build does not
 # replace it. TAKE_OUT recognises an instrumented package by the runtime that writes profiles.
@@ -55,13 +57,13 @@ TAKE_OUT = if grep -qs LLVM_PROFILE_FILE python/casemate/_core*.so; then rm -f p
   "make fast: the instrumented package is taken out again: run make build or make fast" >&2; fi
 GUARD = trap '$(TAKE_OUT)' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM;
 
-build: $(VENV)/.ready ## Build the recorder and the Python package, as it is released
+build: $(VENV)/.ready ## Build the recorder and the Python package as it is released; PROFILE=demo builds it sooner
 	@$(if $(BY_PROFILE),echo "make fast: this takes six minutes more than make build" >&2,:)
 	@echo "make build: first the recorder, then the simulator as a Python package (profile $(PROFILE)): about $(MINUTES) minutes on" \
 	  "two cores, and less if an earlier build left its crates in $(OUTPUT)" >&2
 	$(ALONE) cargo build --profile $(PROFILE) --locked --package casemate-recorder
 	install $(foreach file,$(notdir $(RECORDER)),$(OUTPUT)/$(file)) python/casemate/
-	@echo "make build: now the Python package; cargo names each crate, and casemate-py, the last, takes minutes" >&2
+	@echo "make build: now the Python package; cargo names each crate$(if $(filter release,$(PROFILE)),; the last is casemate-py and takes minutes)" >&2
 	$(if $(BY_PROFILE),$(GUARD)) $(ALONE) $(FLAGS) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) \
 	  $(VENV)/bin/maturin develop --profile $(PROFILE) $(SHARED) $(BY_PROFILE) --locked $(EXTRAS)
 
@@ -105,7 +107,7 @@ ONE = make --no-print-directory SEED=$(SEED)
 WITHOUT_EXAMPLE := units wire context throughput isa workload catalogue cost chip runner
 
 # Three chains run in parallel, because each has stretches that keep one processor busy. The tested package shares its crates
-# with the Rust tests; `make build` or `make demo` builds the package as it is released.
+# with the Rust tests; `make build` builds the package as it is released.
 test: ## Run every check whose inputs changed since it passed; AGAIN=1 runs every check
 	$(MAKE) --jobs=3 --output-sync=line --no-print-directory PROFILE=dev SEED=$(SEED) AGAIN=$(AGAIN) test-python test-crates test-hw
 
