@@ -1,7 +1,7 @@
 """`casemate report` without a browser: its errors, its notices, and the escaping of names."""
 
-import importlib.util
 import json
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -113,8 +113,7 @@ def test_a_folder_without_results_is_refused_in_one_line(casemate: Casemate) -> 
 def test_a_missing_library_is_named_with_the_command_that_installs_it(
     casemate: Casemate, folder: Path, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == library else find(name, *more))
+    monkeypatch.setitem(sys.modules, library, None)
     said = casemate("report", str(folder), "-o", "page.html")
     assert said.code == 2
     assert (
@@ -191,6 +190,14 @@ def test_a_run_writes_its_page_with_the_attacks_that_it_tried(casemate: Casemate
     assert columns["slowdown"] == [1.0, pytest.approx(results.slowdown("sc64-bmt"))]
     stopped = [100 * each.stopped / each.applicable for each in results.protection]
     assert columns["protection"] == pytest.approx(stopped)
+
+
+def test_the_page_of_a_recorded_program_states_the_instructions_that_it_executed(casemate: Casemate) -> None:
+    words = ("--design", "none", "--limit", "40K", "--warm-up", "10K", "--report", "page.html", "--json")
+    said = casemate("run", *words, "--", "/bin/true")
+    (record,) = said.json()["records"]
+    stated = "; ".join(data(Path("page.html"))["figures"][0]["conditions"])
+    assert f"{record['feed']['instructions']:,} instructions executed; 10,000 of these as warm-up" in stated
 
 
 def test_a_run_refuses_a_page_that_it_could_not_write_before_it_begins(casemate: Casemate) -> None:

@@ -384,7 +384,7 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     (line,) = ended.stderr.splitlines()
-    assert f"the library '{missing}', which is not installed: {needed.INSTALL}" in line
+    assert f"the library '{missing}', which is not installed: {needed.STUDIES.install}" in line
     assert list((tmp_path / "results").iterdir()) == []
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from casemate._core import CasemateError
-from casemate.report import libraries
 from casemate.report.reading import Source
+from casemate.rows import needed
 from casemate.terminal import screen
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ HEAD_BYTES = 200
 
 def check(path: Path) -> None:
     """Raises `CasemateError` before any work if the page cannot be written, or if the libraries are not installed."""
-    libraries.check()
+    needed.REPORT.check()
     if path.suffix.lower() not in SUFFIXES:
         raise CasemateError(f"'{path}' would be a page of HTML: expected a name such as '{path.stem or 'report'}.html'")
     screen.check_folder(path.parent)

@@ -6,7 +6,7 @@ from typing import Any
 
 from casemate._core import CasemateError
 from casemate.rows.columns import Row, flat
-from casemate.rows.needed import INSTALL
+from casemate.rows.needed import STUDIES
 
 LIBRARIES = ("polars", "pandas")
 
@@ -59,7 +59,7 @@ def frame_of_arrow(table: Any) -> Any:
 def _installed() -> Any:
     for module in _modules():
         return module
-    raise CasemateError(f"a frame needs polars or pandas, and neither is installed: {INSTALL}")
+    raise CasemateError(f"a frame needs polars or pandas, and neither is installed: {STUDIES.install}")
 
 
 def _modules() -> Iterator[Any]:

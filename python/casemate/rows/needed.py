@@ -1,26 +1,41 @@
-"""The libraries that studies need, which a small installation of Casemate leaves out."""
+"""The libraries that a small installation of Casemate leaves out; an extra of the package has those of one purpose."""
 
 import importlib.util
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from casemate._core import CasemateError
 
-INSTALL = "run `scripts/setup.sh .venv studies` in the folder of Casemate"
 
-ALL = ("cryptography", "distributed", "duckdb", "pyarrow", "tomli_w")
+@dataclass(frozen=True)
+class Extra:
+    """An extra of the package, with the libraries that a check looks for."""
+
+    name: str
+    purpose: str
+    """Subject and verb of the message that a library is missing."""
+    libraries: tuple[str, ...]
+
+    @property
+    def install(self) -> str:
+        """Command that installs the extra, in words."""
+        return f"run `scripts/setup.sh .venv {self.name}` in the folder of Casemate"
+
+    def check(self) -> None:
+        """Raises `CasemateError` with the command that installs the extra if a library is missing. Loads none."""
+        for name in self.libraries:
+            loaded = name in sys.modules
+            if (sys.modules[name] if loaded else importlib.util.find_spec(name)) is None:
+                raise self.missing(name)
+
+    def missing(self, library: str) -> CasemateError:
+        """Returns the error that a library is missing."""
+        return CasemateError(f"{self.purpose} the library '{library}', which is not installed: {self.install}")
 
 
-def check() -> None:
-    """Raises `CasemateError` with the command that installs the libraries, if one is missing. Does not load them."""
-    for name in ALL:
-        loaded = name in sys.modules
-        if (sys.modules[name] if loaded else importlib.util.find_spec(name)) is None:
-            raise _missing(name)
-
-
-def _missing(name: str) -> CasemateError:
-    return CasemateError(f"studies need the library '{name}', which is not installed: {INSTALL}")
+STUDIES = Extra("studies", "studies need", ("cryptography", "distributed", "duckdb", "pyarrow", "tomli_w"))
+REPORT = Extra("report", "a report needs", ("altair", "duckdb", "pyarrow", "vl_convert"))
 
 
 def library(name: str) -> Any:
@@ -28,4 +43,4 @@ def library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise _missing((error.name or name).partition(".")[0]) from None
+        raise STUDIES.missing((error.name or name).partition(".")[0]) from None

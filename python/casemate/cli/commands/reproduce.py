@@ -155,7 +155,7 @@ def _of_runs(study: Study) -> click.Command:
         chosen = _chosen("figure", numbers, [figure.number for figure in study.figures])
         cases = _chosen("workload of the study", names, [case.name for case in study.cases])
         chosen_study = study.of_cases(cases) if names else study
-        needed.check()
+        needed.STUDIES.check()
         kept = folder or Path("results") / "reproduce" / study.name
         notices = screen.notices()
         with Board(notices, f"reproducing {study.name}") as board:

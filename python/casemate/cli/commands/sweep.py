@@ -107,7 +107,7 @@ def command(
     from casemate.rows import needed
     from casemate.studies import sweep
 
-    needed.check()
+    needed.STUDIES.check()
     at = sweep.Workers(workers, scheduler)
     if dry_run:
         return _print_plan(sweep.plan(study, folder, at), as_json)
