@@ -10,7 +10,7 @@ SHOWN = 3
 """Largest number of values that a condition lists."""
 
 NO_LIMIT = 2**64 - 1
-"""Budget of a program that runs to its end, or to the end of a recording that several designs share."""
+"""Budget of a run whose program ends by itself, or whose recording ends at the limit of the command."""
 
 
 def of_machines(source: Source) -> dict[str, str]:
@@ -25,9 +25,12 @@ def of_machines(source: Source) -> dict[str, str]:
 
 def of_runs(source: Source) -> Iterator[str]:
     """Yields the length of the runs, the warm-up, the detail, and the version of Casemate."""
-    for column, text in (("budget", "up to {} instructions of each program"), ("warm_up", "{} of these as warm-up")):
-        if values := [each for each in _values(source, column) if each and each < NO_LIMIT]:
-            yield text.format(_several([amounts.count(value) for value in values]))
+    if limits := [each for each in _values(source, "budget") if each < NO_LIMIT]:
+        yield f"up to {_several([amounts.count(each) for each in limits])} instructions of each program"
+    if executed := _executed_without_limit(source):
+        yield f"{_several([amounts.count(each) for each in executed])} instructions executed"
+    if warm_up := [each for each in _values(source, "warm_up") if each]:
+        yield f"{_several([amounts.count(each) for each in warm_up])} of these as warm-up"
     if "detail_sampled_unit" in source.columns and _values(source, "detail_sampled_unit"):
         yield "sampled"
     yield version(source)
@@ -40,6 +43,14 @@ def of_campaigns(source: Source, table: str) -> Iterator[str]:
     if seeds := _values(source, "seed", table):
         yield f"{amounts.counted(len(seeds), 'campaign')} of each design"
     yield version(source)
+
+
+def _executed_without_limit(source: Source) -> list[int]:
+    """Returns the numbers of instructions that runs without a limit executed, their warm-up included."""
+    if not {"budget", "feed_instructions"} <= source.columns:
+        return []
+    question = f"SELECT DISTINCT feed_instructions AS value FROM runs WHERE budget >= {NO_LIMIT} ORDER BY value"
+    return [row["value"] for row in source.ask(question)]
 
 
 def version(source: Source) -> str:
