@@ -263,6 +263,10 @@ mod tests {
         assert_eq!(llc.locked_lines().chunks_with_stores(), [0]);
         assert_eq!(llc.locked_lines().next_victim(LineAddr(600)), Some(LineAddr(1)));
         llc.locked_lines().lock(LineAddr(1));
+        assert_eq!(llc.locked_lines().chunks_with_stores(), [0]);
+        let state = |line| llc.tags.probe(line).map(|slot| llc.tags.state(slot));
+        assert_eq!((state(1), state(2)), (Some(MesiState::Modified), Some(MesiState::Exclusive)));
+        assert_eq!(llc.locked_lines().next_victim(LineAddr(1)), None, "the cache holds the line already");
         assert_eq!(llc.locked_lines().next_victim(LineAddr(600)), Some(LineAddr(2)));
         assert_eq!(llc.locked_lines().reserve(LineAddr(600)), WayReservation::Reserved(Some(LineAddr(2))));
         assert_eq!(llc.locked_lines().unlocked_ways(LineAddr(0)), 0, "0 and 1 were stored to, and one is reserved");

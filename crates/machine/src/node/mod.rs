@@ -140,6 +140,7 @@ impl Node {
     /// # Errors
     /// Errors of the feed, unchanged.
     pub fn run<F: Feed>(&mut self, feed: &mut F, until: Time, out: &mut Vec<Request>) -> Result<Pause, F::Error> {
+        debug_assert!(self.core.caches.outgoing.is_empty(), "an earlier step left requests behind");
         let until = until.as_fs() / self.clock.period().as_fs();
         let pause = self.run_until(feed, until);
         self.core.caches.outgoing.move_to(out);

@@ -92,4 +92,23 @@ fn instruction_fetch_waits_for_the_whole_line_of_the_l1i() {
     let mut short = small();
     (short.l1i.line, short.l1i.size) = (Bytes(32), Bytes(short.l1i.size.0 / 2));
     assert_eq!([8, 16, 32].map(|piece| taken(&short, piece)), [whole + TAIL, whole + TAIL, whole]);
+    // A fetch that joins the request of an earlier load waits for the same words.
+    let joined = [load(1, &[], CODE_LINE + 1, 0), Op { code: CODE_LINE + 1, ..op(Class::Nop, &[], &[]) }];
+    let taken = |piece| cycles(&short, &joined, piece);
+    assert_eq!([taken(16), taken(32)], [taken(64) + TAIL, taken(64)]);
+}
+
+#[test]
+fn no_request_leaves_the_core_before_the_latest_words_that_it_received() {
+    let mut bench = Bench::warm(&small(), &[]);
+    let mut out = Vec::new();
+    let first = [load(1, &[], 64, 0)];
+    assert_eq!(bench.node.run(&mut Script { ops: first.iter() }, Time::NEVER, &mut out), Ok(Pause::Finished));
+    let [Request { at, line, word, .. }] = out[..] else { panic!("one miss: {out:?}") };
+    let arrived = at + bench.node.clock.span(Cycles(MEMORY));
+    out.clear();
+    bench.node.arrived_in_part(line, Words::of_piece(word, 8), arrived, &mut out);
+    let second = [load(2, &[], 128, 0)];
+    assert_eq!(bench.node.run(&mut Script { ops: second.iter() }, Time::NEVER, &mut out), Ok(Pause::Finished));
+    assert_eq!(out.iter().map(|request| (request.line, request.at)).collect::<Vec<_>>(), [(LineAddr(128), arrived)]);
 }

@@ -35,3 +35,16 @@ fn an_l2_has_no_more_concurrent_look_ups_than_its_limit() {
         assert_eq!(bench.cycles(&[load(1, &[], 64, 0), load(2, &[], 65, 0)]), 15 + cycles);
     }
 }
+
+#[test]
+fn a_dirty_line_evicted_from_l1d_takes_a_look_up_in_l2() {
+    const INSIDE: u64 = 20;
+    let limit = LookUpLimit { per_cycle: 1, places: 1, cycles: INSIDE };
+    let taken = |before: Op| {
+        let lines = [72, 73, 64, 65, 68, 69];
+        let mut bench = Bench::warm(&NodeConfig { l2_lookups: Some(limit), ..small() }, &lines);
+        bench.run(&[before, op(Class::Serial, &[], &[]), load(3, &[], 68, 0)]);
+        bench.cycles(&[load(1, &[], 72, 0), load(2, &[1], 73, 0), alu(&[40], &[2])])
+    };
+    assert_eq!(taken(store(0, 64, 0)), taken(load(3, &[], 64, 0)) + INSIDE, "72 evicts 64 from L1D");
+}
