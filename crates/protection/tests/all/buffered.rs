@@ -4,10 +4,11 @@
 use crate::durable::durable;
 use casemate_protection::design::{CipherChoice, Order, Parts, Persistence, Step, TreeKind};
 use casemate_protection::domain::Registers;
-use casemate_protection::execution::{Functional, Operation, RecordedMemory, run_now};
+use casemate_protection::execution::{Functional, Operation, RecordedMemory, Untimed, run_now};
 use casemate_protection::planted::PlantedBug;
 use casemate_protection::scheme::{FixedScheme, PersistBufferHandle, Scheme};
 use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use units::{Bytes, Line, LineAddr};
 
 const LINES: u64 = 1 << 10;
@@ -284,4 +285,18 @@ fn a_persist_buffer_accepts_no_store_after_a_failed_recovery() {
         run_now(PersistBufferHandle::of(&after.scheme).drain_on_battery(&after.recorded.verbs()));
         assert_eq!((after.fault(), after.memory().registers()), (None, registers), "{:?}", parts.persistence);
     }
+}
+
+#[test]
+fn a_twin_has_the_same_persist_buffer_and_drains_it_alone() {
+    let state = |scheme: &Scheme| BuildHasherDefault::<DefaultHasher>::default().hash_one(scheme);
+    let machine = Powered::on(&durable(Persistence::in_buffer(Order::Strict, 0)));
+    let before = state(&machine.scheme);
+    let buffer = PersistBufferHandle::of(&machine.scheme);
+    run_now(buffer.accept(&machine.memory().verbs(), LineAddr(5), &[1; 64]));
+    assert_ne!(state(&machine.scheme), before);
+    let twin = machine.scheme.twin();
+    assert_eq!((PersistBufferHandle::of(&twin).lines(), state(&twin)), (vec![LineAddr(5)], state(&machine.scheme)));
+    run_now(PersistBufferHandle::of(&twin).drain(&machine.memory().verbs(), LineAddr(5)));
+    assert_eq!((PersistBufferHandle::of(&twin).lines(), buffer.lines()), (vec![], vec![LineAddr(5)]));
 }

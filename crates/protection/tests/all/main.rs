@@ -11,6 +11,7 @@ mod halted_renewals;
 mod observed;
 mod ownership;
 mod page_records;
+mod permuted;
 mod persistence;
 mod renewals;
 mod scheme;
