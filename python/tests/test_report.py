@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from casemate import report
+from casemate.report import charts, measures, writing
 from casemate.report.sampled import RATIOS
 from casemate.reproduce import KEPT
 from casemate.schemas.run import RunResults
@@ -198,6 +199,48 @@ def test_the_page_of_a_recorded_program_states_the_instructions_that_it_executed
     (record,) = said.json()["records"]
     stated = "; ".join(data(Path("page.html"))["figures"][0]["conditions"])
     assert f"{record['feed']['instructions']:,} instructions executed; 10,000 of these as warm-up" in stated
+
+
+def test_a_condition_that_no_run_meets_is_refused_with_the_names_that_there_are(
+    casemate: Casemate, folder: Path
+) -> None:
+    said = casemate("report", str(folder), "-o", "page.html", "--where", "program = 'gup'")
+    assert said.code == 2
+    assert "meets the condition program = 'gup': program is 'gups'; design is 'ctr-mac-version' or 'none'" in said.err
+    assert not Path("page.html").exists()
+
+
+def test_a_condition_also_selects_the_designs_of_campaigns(casemate: Casemate, scheduler: str, tmp_path: Path) -> None:
+    study = Study(programs=[PROGRAM], limit="10K", designs=DESIGNS, attacks={"trials": 1, "row": "replay-data"})
+    assert sweep(study, tmp_path / "study", workers=Workers(scheduler=scheduler)).complete
+    assert casemate("report", "study", "-o", "page.html", "--where", "design <> 'none'").code == 0
+    tables = data(Path("page.html"))["tables"]
+    for name in ("runs", "attacks"):
+        assert sorted(tables[name]["columns"]["design"]["names"]) == ["ctr-mac-version", "sc64-bmt"]
+
+
+def test_a_file_that_is_left_out_is_named_on_the_terminal(casemate: Casemate) -> None:
+    assert casemate("run", *SMALL, "--design", "none", "--no-attacks", "--output", "records").code == 0
+    Path("records/other.json").write_text("{}")
+    said = casemate("report", "records", "-o", "page.html")
+    assert said.err == "'records/other.json' is no record of a run and left out\nwrote page.html\n"
+    assert "records/other.json&#x27; is no record" in notices(Path("page.html"))
+
+
+def test_each_part_of_a_sum_has_one_colour() -> None:
+    parts = [*measures.TIME_CAUSES, *measures.READ_CAUSES, *measures.KINDS]
+    assert charts.PART_COLOURS.keys() == set(parts)
+    for causes in (measures.TIME_CAUSES, measures.READ_CAUSES, measures.KINDS):
+        assert len({charts.PART_COLOURS[cause] for cause in causes}) == len(causes)
+
+
+def test_the_page_of_an_interrupted_run_says_so(casemate: Casemate) -> None:
+    said = casemate("run", *SMALL, "--design", "none", "--no-attacks", "--json")
+    results = RunResults.model_validate_json(said.out)
+    writing.write_run(results.model_copy(update={"interrupted": True}), Path("page.html"))
+    assert "The run was interrupted" in notices(Path("page.html"))
+    writing.write_run(results, Path("page.html"))
+    assert "interrupted" not in notices(Path("page.html"))
 
 
 def test_a_run_refuses_a_page_that_it_could_not_write_before_it_begins(casemate: Casemate) -> None:

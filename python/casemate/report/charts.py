@@ -10,6 +10,12 @@ from casemate.report.figure import Context, Draw, Figure, Measure, Swept
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5589a", "#8a7000", "#3d9bd1", "#7f7f7f", "#a0522d", "#6a5acd", "#c44e52")
 """Colours that people with colour-blindness can tell apart, on a light and on a dark page."""
+PARTS = (
+    ("at work",), ("data",), ("memory queue",), ("counter", "counters"), ("tree", "nodes"), ("tag", "tags"),
+    ("cipher and MAC", "owners"), ("re-encryption", "bitmaps"), ("persistence", "records"), ("idle", "contexts"),
+)  # fmt: skip
+"""Parts of sums, by the index of their colour: a cause has the same colour in every figure."""
+PART_COLOURS = {name: colour for names, colour in zip(PARTS, COLOURS, strict=True) for name in names}
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 INK = "currentColor"
 """The colour of the page's text, so that one drawing suits light, dark and print."""
@@ -140,7 +146,7 @@ def stack(title: str) -> Draw:
                 y=alt.Y("label:N", sort=None, title=None, scale=bands),
                 x=alt.X("value:Q", title=title, stack="zero"),
                 color=alt.Color(
-                    "part:N", title=None, scale=alt.Scale(domain=parts, range=_in_turn(len(parts), COLOURS))
+                    "part:N", title=None, scale=alt.Scale(domain=parts, range=[PART_COLOURS[part] for part in parts])
                 ),
                 order=alt.Order("order:Q"),
                 tooltip=tips,

@@ -31,9 +31,15 @@ def of(source: Source, stopped_after_run: dict[str, float] | None = None) -> Con
     """
     if found := reproduced.kept(source.folder):
         return _of_reproduction(found, source)
+    chosen = reading.designs(source)
+    if source.where and not chosen:
+        raise reading.no_runs(source)
     tables = {"attacks": campaigns.attacks(source), "crashes": campaigns.crashes(source)}
+    if source.where:
+        # A condition is on columns of runs: of the campaigns, the page keeps those of the designs of these runs.
+        tables = {name: [row for row in rows if row["design"] in chosen] for name, rows in tables.items()}
     stopped = campaigns.protection(tables["attacks"]) or stopped_after_run or {}
-    tested = stopped if _designs(source) <= stopped.keys() else {}
+    tested = stopped if chosen <= stopped.keys() else {}
     context = Context(
         columns=source.columns | {"protection"}, baseline=reading.baseline_of(source), swept=reading.swept_of(source),
         protection_of="in the campaigns of these results" if tested else "as it claims: no campaign tests all designs",
@@ -77,10 +83,6 @@ def _of_reproduction(found: Reproduction, source: Source) -> Content:
         figures=tuple(reproduced.figures(found)), tables={name: rows for name, rows in tables.items() if rows},
         notices=(*interrupted, *notices), conditions={name: (conditions.version(source),) for name in tables},
     )  # fmt: skip
-
-
-def _designs(source: Source) -> set[str]:
-    return {row["design"] for row in source.ask("SELECT DISTINCT design FROM runs")}
 
 
 def _labels(rows: Rows, baseline: str | None) -> tuple[str, ...]:

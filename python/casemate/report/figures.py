@@ -9,6 +9,9 @@ from casemate.report.measures import IPC, LATENCY, PROTECTION, SLOWDOWN, TRAFFIC
 OVER_SEEDS = "Intervals cover 95 % over the seeds, or over the sample of a sampled run; a single seed has no interval."
 
 
+DATA_OF_CORES = "Waits for data include those for caches, for the way on the chip and for write-back buffers."
+
+
 def _relative(context: Context) -> str:
     """Returns the sentence that names the reference of ratios."""
     return f"Relative to {context.baseline} with the same program, machine, swept values and seed."
@@ -17,7 +20,10 @@ def _relative(context: Context) -> str:
 def summary(context: Context) -> Iterator[Figure]:
     """The first table: one row for each design."""
     yield Figure(
-        "summary", "Summary", f"Means over programs, swept values and seeds. {_compared(context)}", "table",
+        "summary", "Summary",
+        f"Means over programs, swept values and seeds. {_compared(context)} Read latency begins at a miss in the "
+        f"last-level cache. Attacks stopped are a share of those with a target ({context.protection_of}).",
+        "table",
         available((SLOWDOWN, TRAFFIC, IPC, LATENCY, PROTECTION), context),
     )  # fmt: skip
 
@@ -66,14 +72,14 @@ def time(context: Context) -> Iterator[Figure]:
         yield Figure(
             "time", "Core cycles by cause",
             "Cycles of all cores for as many instructions, by the cause of each wait; the baseline's causes add up to "
-            f"1. Means over programs and seeds. {_relative(context)}",
+            f"1. Means over programs and seeds. {DATA_OF_CORES} {_relative(context)}",
             "stack", available(measures.TIME, context), draw=charts.stack("core cycles, 1 = baseline"),
         )  # fmt: skip
     else:
         yield Figure(
             "time", "Core cycles by cause",
             "Share of the run's own core cycles, by the cause of each wait: without a baseline. Means over programs "
-            "and seeds.",
+            f"and seeds. {DATA_OF_CORES}",
             "stack", available(measures.SHARES, context), draw=charts.stack("share of core cycles"),
         )  # fmt: skip
 
@@ -92,8 +98,8 @@ def reads(context: Context) -> Iterator[Figure]:
     """Read latency by cause."""
     yield Figure(
         "reads", "Read latency by cause",
-        "Mean time of a read from the memory controller to the release of the line, by cause. Absolute numbers: means "
-        "over programs and seeds.",
+        "Mean time of a read from the memory controller to the release of the line, by cause; data includes the way on "
+        "the chip. Absolute numbers: means over programs and seeds.",
         "stack", available(measures.READS, context), draw=charts.stack("read latency (ns)"),
     )  # fmt: skip
 

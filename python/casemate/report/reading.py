@@ -18,6 +18,9 @@ from casemate.text import amounts
 
 Rows = list[dict[str, Any]]
 
+SHOWN = 5
+"""Largest number of names that an error lists."""
+
 CONDITIONS = ("options", "budget", "warm_up", "age", "detail")
 """Columns of a run, in addition to those of the machine, that a run shares with its baseline."""
 
@@ -57,8 +60,23 @@ class Source:
 def baseline_of(source: Source) -> str | None:
     """Returns the design to which ratios compare: that of the study, or `none`; `None` if no run has it."""
     named = source.study.compared_with if source.study and source.study.programs else "none"
-    designs = {row["design"] for row in source.ask(f"SELECT DISTINCT design FROM runs WHERE {source.shown}")}
-    return named if named in designs and len(designs) > 1 else None
+    found = designs(source)
+    return named if named in found and len(found) > 1 else None
+
+
+def designs(source: Source) -> set[str]:
+    """Returns the designs of the runs of the page."""
+    return {row["design"] for row in source.ask(f"SELECT DISTINCT design FROM runs WHERE {source.shown}")}
+
+
+def no_runs(source: Source) -> CasemateError:
+    """Returns the error that no run meets the condition of the user, with the names that a condition may have."""
+    listed = []
+    for name in ("program", "design", "machine"):
+        values = [row[name] for row in source.ask(f"SELECT DISTINCT {name} FROM runs ORDER BY ALL")]
+        others = " or others" if len(values) > SHOWN else ""
+        listed.append(f"{name} is {' or '.join(map(repr, values[:SHOWN]))}{others}")
+    return CasemateError(f"no run of '{source.folder}' meets the condition {source.where}: {'; '.join(listed)}")
 
 
 def swept_of(source: Source) -> tuple[Swept, ...]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".html", ".htm")
 HEAD_BYTES = 200
+INTERRUPTED = "The run was interrupted: the figures cover the part of the program that was run."
 
 
 def check(path: Path) -> None:
@@ -49,14 +50,21 @@ def write_run(results: "RunResults", path: Path) -> None:
             (folder / f"{index}.json").write_text(record.to_json())
         source = Source.of(folder, None, False)
         found = content.of(source, stopped)
-        found = replace(found, title=f"Run of {results.records[0].configuration.title}")
+        ended = (INTERRUPTED,) if results.interrupted else ()
+        title = f"Run of {results.records[0].configuration.title}"
+        found = replace(found, title=title, notices=(*ended, *found.notices))
         screen.write_whole(path, page.build(found).encode())
 
 
-def write(folder: Path, path: Path, version: str | None = None, every_study: bool = False, where: str = "") -> None:
-    """Writes the page of a results folder. Raises `CasemateError` without results."""
+def write(
+    folder: Path, path: Path, version: str | None = None, every_study: bool = False, where: str = ""
+) -> tuple[str, ...]:
+    """Writes the page of a results folder. Returns the notices of files and rows that the page leaves out. Raises
+    `CasemateError` without results.
+    """
     check(path)
     from casemate.report import content, page
 
     source = Source.of(folder, version, every_study, where)
     screen.write_whole(path, page.build(content.of(source)).encode())
+    return tuple(source.results.notices)

@@ -32,5 +32,6 @@ def command(folder: Path, path: Path, where: str, every_study: bool, version: st
     """Write the results of a study, of stored records or of a reproduction as one page for a browser."""
     from casemate.report import writing
 
-    writing.write(folder, path, version, every_study, where)
+    for notice in writing.write(folder, path, version, every_study, where):
+        screen.notices().print(notice, markup=False)
     screen.notices().print(f"wrote {path}", markup=False)
