@@ -45,11 +45,11 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 RELEASED = $(shell sed -n 's/^rustflags = \["\(.*\)"\]$$/\1/p' .cargo/release.toml | sed 's/", "/ /g')
 FLAGS = $(if $(filter-out release,$(PROFILE)),RUSTFLAGS=,$(if $(BY_PROFILE),RUSTFLAGS='$(RELEASED)'))
 
-# Minutes of a build of all crates on two cores: 6 for tests and 4 for the demo; a release takes 19 of processor time, and its
+# Minutes of a build of all crates on two cores: 6 for tests and 2 for the demo; a release takes 19 of processor time, and its
 # last crate about 6 of these on one core.
 MINUTES = $(or $(MINUTES_$(PROFILE)),12)
 MINUTES_dev := 6
-MINUTES_demo := 4
+MINUTES_demo := 2
 
 # An instrumented package is slow and writes profiles to /tmp. TAKE_OUT deletes this package if the second build does not
 # replace it. TAKE_OUT recognises an instrumented package by the runtime that writes profiles.
