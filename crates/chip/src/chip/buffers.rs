@@ -84,9 +84,21 @@ impl Buffers {
 
     /// Waits for the next work item of a core's buffer; never returns if the machine has no buffers, or no power.
     pub(crate) async fn next(&self, core: usize, power: &PowerSupply) -> BufferWork {
-        match self.cores.get(core) {
-            Some(buffer) => power.next(&buffer.work).await,
-            None => std::future::pending().await,
+        let Some(buffer) = self.cores.get(core) else { return std::future::pending().await };
+        loop {
+            match power.next(&buffer.work).await {
+                Ok(work) => return work,
+                Err(lost) => self.pass_turn_on(lost).await,
+            }
+        }
+    }
+
+    /// Takes and ends the turn of a work item that the chip drops, since it is later than the loss of power. A store of
+    /// another core that entered a buffer before the loss may wait behind this turn.
+    async fn pass_turn_on(&self, lost: BufferWork) {
+        if let BufferWork::Store { line, turn, .. } | BufferWork::Drain { line, turn } = lost {
+            self.turn(line, turn).await;
+            self.turn_over(line);
         }
     }
 
@@ -200,4 +212,62 @@ fn has_one_entry(nodes: &[RefCell<Node>], line: LineAddr) -> bool {
     let resident =
         nodes.iter().filter(|node| node.borrow().persist_buffer().is_some_and(|buffer| buffer.has_entry(line))).count();
     resident <= 1 && nodes.iter().any(|node| node.borrow().persist_buffer().is_some_and(|buffer| buffer.occupies(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shadow::Shadow;
+    use machine::node::PersistConfig;
+    use machine::persist::PersistBufferConfig;
+    use sim::Executor;
+    use std::rc::Rc;
+
+    const LINE: LineAddr = LineAddr(3);
+
+    /// Power fails at 5 ns. Core 1 stores to a line before, after another core's request for the line that is due at
+    /// `other_ns`. Returns true if core 1 has its turn.
+    fn store_has_its_turn(other_ns: u64, other: impl Fn(Time) -> PersistRequest) -> bool {
+        let mut executor = Executor::new();
+        let clock = executor.clock().clone();
+        let mut machine = catalogue::machine("secpb-pcm").unwrap();
+        let buffer = PersistBufferConfig { entries: 4, drain_from: 3, drain_to: 1 };
+        machine.cores = 2;
+        machine.node.persist_buffer = Some(PersistConfig { buffer, latency_cycles: 2, waits: StoreHold::Never });
+        let shadow = Rc::new(RefCell::new(Shadow::new(machine.memory.size.0 / units::LINE_BYTES as u64)));
+        let chip = Chip::new(&clock, &machine, shadow);
+        let at = |ns| Time::from_fs(ns * 1_000_000);
+        chip.buffers.take_up(0, other(at(other_ns)));
+        chip.buffers.take_up(1, PersistRequest::Persist { at: at(4), line: LINE, allocates: true });
+        let accepted = Rc::new(Cell::new(false));
+        for core in 0..2 {
+            let (chip, accepted) = (chip.clone(), accepted.clone());
+            clock.spawn(async move {
+                while let BufferWork::Store { line, turn, .. } | BufferWork::Drain { line, turn } =
+                    chip.buffers.next(core, &chip.power).await
+                {
+                    chip.buffers.turn(line, turn).await;
+                    accepted.set(accepted.get() || core == 1);
+                    chip.buffers.turn_over(line);
+                }
+            });
+        }
+        let (failing, now) = (chip.clone(), clock.clone());
+        clock.spawn(async move {
+            now.sleep(at(5).since(Time::ZERO)).await;
+            failing.power.fail(&failing.scheme);
+        });
+        executor.run();
+        accepted.get()
+    }
+
+    #[test]
+    fn a_store_before_a_loss_of_power_does_not_wait_for_requests_after_it() {
+        for due_ns in [4, 6] {
+            let drain = |at| PersistRequest::Drain { at, line: LINE };
+            assert!(store_has_its_turn(due_ns, drain), "behind a drain at {due_ns} ns");
+            let store = |at| PersistRequest::Persist { at, line: LINE, allocates: true };
+            assert!(store_has_its_turn(due_ns, store), "behind a store at {due_ns} ns");
+        }
+    }
 }

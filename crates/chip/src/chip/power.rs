@@ -51,13 +51,11 @@ impl PowerSupply {
         self.failed.get().is_some()
     }
 
-    /// Waits for the next item of a queue; never returns an item with a time after the loss of power.
-    pub(super) async fn next<T>(&self, queue: &WorkQueue<T>) -> T {
+    /// Waits for the next item of a queue: `Err` with the item if its time is after the loss of power, so that it must
+    /// have no effect.
+    pub(super) async fn next<T>(&self, queue: &WorkQueue<T>) -> Result<T, T> {
         let (at, item) = queue.next_with_time().await;
-        if self.failed.get().is_some_and(|failed| failed < at) {
-            return std::future::pending().await;
-        }
-        item
+        if self.failed.get().is_some_and(|failed| failed < at) { Err(item) } else { Ok(item) }
     }
 
     /// Queues the stores that a core's L1D has accepted, after a call of its node.
@@ -76,10 +74,14 @@ impl PowerSupply {
         self.written.is_some()
     }
 
-    /// Waits for the next store that a core's caches accept; never returns if the machine does not record these stores.
+    /// Waits for the next store that a core's caches accept; never returns if the machine does not record these stores,
+    /// or has no power.
     pub(crate) async fn next_written(&self, core: usize) -> LineAddr {
         let Some(written) = &self.written else { return std::future::pending().await };
-        self.next(&written.queues[core]).await
+        match self.next(&written.queues[core]).await {
+            Ok(line) => line,
+            Err(_) => std::future::pending().await,
+        }
     }
 
     fn with_left_behind(&self, what: impl FnOnce(&mut LeftBehind)) {
