@@ -44,6 +44,7 @@ use machine::coherence::CoherenceDomain;
 use machine::llc::Inclusion;
 use ports::CorePorts;
 use power::PowerSupply;
+use protection::planted::ChipBug;
 use rustc_hash::FxHashSet;
 use served_scheme::ServedScheme;
 use shadow_handle::ShadowHandle;
@@ -138,7 +139,9 @@ impl Chip {
             return;
         }
         let dirty = self.give_up(line);
-        self.power.dropped(line, dirty, &self.scheme);
+        if !self.scheme.has_planted(ChipBug::DroppedLinesForgotten) {
+            self.power.dropped(line, dirty, &self.cores);
+        }
         // Changes that wait for a persist buffer enter it in program order.
         if in_memory && !self.shadow.keeps(line) {
             self.llc.count(|counts| counts.foreign_writes += 1);
@@ -152,7 +155,7 @@ impl Chip {
     }
 
     fn send_out(&self, line: LineAddr) {
-        self.power.leaves_caches(line);
+        self.power.leaves_caches(line, &self.cores);
         self.out.send(line);
     }
 
@@ -163,6 +166,7 @@ impl Chip {
         for core in self.out.past_caches.take(line) {
             let at = self.clock.now() + self.latencies.of_reply(core, line);
             self.ports.collect(core, |out| self.cores.nodes()[core].borrow_mut().taken_past_caches(at, out));
+            self.power.settle_written(core, &self.cores, &self.shadow);
             self.ports.wake(core);
         }
         Some(line)

@@ -212,6 +212,7 @@ impl<S: Source + 'static> CoreTask<S> {
 
     /// Passes the requests of the core to the uncore.
     fn take_up(&self, mut requests: Vec<Request>) {
+        self.chip.power.settle_written(self.core, &self.chip.cores, &self.chip.shadow);
         self.uncore.take_up(self.core, &mut requests);
         self.uncore.take_up_records(self.core);
         self.chip.settle_entries(self.core);

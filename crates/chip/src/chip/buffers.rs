@@ -153,7 +153,7 @@ impl Chip {
     /// other core, and that store may take an entry over, also from this core. Later stores of this core then queue
     /// behind its earlier stores.
     pub fn settle_entries(&self, core: usize) {
-        self.power.settle_written(core, &self.cores.nodes()[core], &self.shadow);
+        self.power.settle_written(core, &self.cores, &self.shadow);
         if !self.buffers.exist() {
             return;
         }

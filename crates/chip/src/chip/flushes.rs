@@ -79,6 +79,7 @@ impl Chip {
         let at = self.clock.now() + delay + self.latencies.network.way(core, line);
         let node = &self.cores.nodes()[core];
         let lost = self.ports.collect(core, |out| node.borrow_mut().flushed(line, at, out));
+        self.power.settle_written(core, &self.cores, &self.shadow);
         self.account.lose(ReadPart::Fence, lost);
         self.ports.wake(core);
     }

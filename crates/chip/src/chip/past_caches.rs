@@ -53,7 +53,7 @@ impl Chip {
         self.take_back_everything();
         self.give_up(line);
         self.llc.count(|counts| counts.past_caches += 1);
-        self.power.leaves_past_caches(line);
+        self.power.leaves_caches(line, &self.cores);
         self.write_back(line);
     }
 }

@@ -10,7 +10,7 @@ use super::left_behind::LeftBehind;
 use super::served_scheme::ServedScheme;
 use super::shadow_handle::ShadowHandle;
 use catalogue::Machine;
-use machine::node::Node;
+use machine::coherence::CoherenceDomain;
 use protection::planted::ChipBug;
 use sim::Clock;
 use sim::resource::WorkQueue;
@@ -58,10 +58,11 @@ impl PowerSupply {
         if self.failed.get().is_some_and(|failed| failed < at) { Err(item) } else { Ok(item) }
     }
 
-    /// Queues the stores that a core's L1D has accepted, after a call of its node.
-    pub(super) fn settle_written(&self, core: usize, node: &RefCell<Node>, shadow: &ShadowHandle) {
+    /// Queues the stores that a core's L1D has accepted, after a call of its node. Call this before any part handles the
+    /// requests of that call: a line that leaves the caches has the stores that preceded its departure.
+    pub fn settle_written(&self, core: usize, cores: &CoherenceDomain, shadow: &ShadowHandle) {
         let Some(StoreQueues { queues, left_behind }) = &self.written else { return };
-        let stores = node.borrow_mut().take_written_stores();
+        let stores = cores.nodes()[core].borrow_mut().accepted_stores().take();
         for (at, line) in stores {
             shadow.note(|log| log.reached_acceptance(core, at, true));
             left_behind.borrow_mut().had(line);
@@ -95,22 +96,14 @@ impl PowerSupply {
         self.with_left_behind(|left_behind| left_behind.taken_up(line));
     }
 
-    /// Notes that a line leaves the caches for memory.
-    pub(super) fn leaves_caches(&self, line: LineAddr) {
-        self.with_left_behind(|left_behind| left_behind.leaves(line));
+    /// Notes that a line leaves the caches, or the combining buffers of these cores, for memory.
+    pub(super) fn leaves_caches(&self, line: LineAddr, cores: &CoherenceDomain) {
+        self.with_left_behind(|left_behind| left_behind.leaves(line, stores_in_queues(cores, line)));
     }
 
-    /// Notes that the caches drop a line that the kernel changes.
-    pub(super) fn dropped(&self, line: LineAddr, dirty: bool, scheme: &ServedScheme) {
-        if scheme.has_planted(ChipBug::DroppedLinesForgotten) {
-            return;
-        }
-        self.with_left_behind(|left_behind| left_behind.dropped(line, dirty));
-    }
-
-    /// Notes that a line leaves past the caches for memory.
-    pub(super) fn leaves_past_caches(&self, line: LineAddr) {
-        self.with_left_behind(|left_behind| left_behind.leaves_past_caches(line));
+    /// Notes that the caches of these cores drop a line that the kernel changes, with its stores if it was `dirty`.
+    pub(super) fn dropped(&self, line: LineAddr, dirty: bool, cores: &CoherenceDomain) {
+        self.with_left_behind(|left_behind| left_behind.dropped(line, dirty, stores_in_queues(cores, line)));
     }
 
     /// Notes that memory receives a line, with all stores to the line that the caches have accepted.
@@ -122,6 +115,11 @@ impl PowerSupply {
     pub(super) fn has_left_behind(&self, line: LineAddr) -> bool {
         self.written.as_ref().is_some_and(|written| written.left_behind.borrow().has(line))
     }
+}
+
+/// Number of stores to a line that a cache has received and that an earlier store keeps in the store queue.
+fn stores_in_queues(cores: &CoherenceDomain, line: LineAddr) -> u32 {
+    cores.nodes().iter().map(|node| node.borrow_mut().accepted_stores().in_queue(line)).sum()
 }
 
 impl Chip {

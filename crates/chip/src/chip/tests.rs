@@ -223,3 +223,33 @@ fn the_acknowledgement_of_a_flush_travels_from_memory_or_from_the_last_level_cac
         assert!((comes..=comes + cycles).contains(&ends(&chip, 0)), "{from_memory}: {comes:?}, {:?}", ends(&chip, 0));
     }
 }
+
+#[test]
+fn a_line_that_leaves_before_its_store_has_left_the_store_queue_lacks_the_store() {
+    for hits in [false, true] {
+        let mut executor = sim::Executor::new();
+        let mut machine = catalogue::machine("emcc-4core").unwrap();
+        (machine.llc.inclusion, machine.node.reports_stores) = (Inclusion::Victim, true);
+        let shadow = Rc::new(RefCell::new(Shadow::new(machine.memory.size.0 / units::LINE_BYTES as u64)));
+        let chip = Chip::new(executor.clock(), &machine, shadow);
+        let (missed, stored) = (LineAddr(9), if hits { LINE } else { LineAddr(10) });
+        execute(&mut executor, &chip, 0, vec![(vec![touch(LINE, false)], None)]);
+        let due = [missed, stored].map(|line| (vec![touch(line, true)], None));
+        let mut stores = Script { instruction: nop(0x1000), due: due.into(), now: (Vec::new(), None) };
+        let Ok(_) = chip.ports.collect(0, |out| chip.cores.nodes()[0].borrow_mut().run(&mut stores, Time::NEVER, out));
+        chip.give_up(LINE);
+        chip.send_out(LINE);
+        carry(&chip);
+        for Request { at, line, word, kind } in chip.ports.take_outbox(0) {
+            let clock = chip.clock.clone();
+            chip.clock.spawn(async move { clock.sleep_until(at).await });
+            executor.run();
+            chip.claim(Miss { core: 0, line, word, kind, left: at, in_l2: false });
+            chip.deliver(line, Duration::ZERO);
+        }
+        executor.run();
+        assert!(!chip.power.has_left_behind(LINE), "no store was taken up");
+        [missed, stored].into_iter().for_each(|line| chip.power.taken_up(line));
+        assert_eq!(chip.power.has_left_behind(LINE), hits);
+    }
+}

@@ -20,6 +20,7 @@
 //! | `warm.rs` | updates of caches, TLBs and predictors without simulated time, between the windows of a sampled run |
 //! | `config.rs`, `check.rs`, `counts.rs` | configuration, validation of the configuration, and statistics |
 
+mod accepted;
 mod caches;
 mod check;
 mod config;
@@ -37,6 +38,7 @@ mod warm;
 #[cfg(test)]
 mod tests;
 
+pub use accepted::AcceptedStores;
 pub use caches::{Caches, CleanVictims, L1i, L2, MetadataLines, Outgoing, PrefetcherConfig, Prefetchers};
 pub use check::NodeConfigError;
 pub use config::{

@@ -22,14 +22,6 @@ impl Node {
         self.core.stores.persist.as_deref_mut()
     }
 
-    /// Returns the stores of the program that L1D received since the last call, in program order: one for each touch as passed by
-    /// the feed. The time of each is its departure from the store queue, or from the write buffer behind it; times do not
-    /// decrease. Empty unless [`NodeConfig::reports_stores`](super::NodeConfig::reports_stores) is set.
-    pub fn take_written_stores(&mut self) -> impl Iterator<Item = (Time, LineAddr)> + use<> {
-        let clock = self.clock;
-        self.core.stores.take_written().into_iter().map(move |(cycle, line)| (clock.start_of(Cycles(cycle)), line))
-    }
-
     /// Reports that the latest store to the persist buffer has its answer at `at`, so it leaves the store queue. Returns the
     /// time for which this store had blocked retirement.
     ///

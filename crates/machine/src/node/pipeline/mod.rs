@@ -26,7 +26,7 @@ mod queue;
 mod read_queue;
 mod registers;
 mod schedule;
-mod stores;
+pub(super) mod stores;
 mod tage;
 pub(super) mod tlb;
 pub(super) mod translated;

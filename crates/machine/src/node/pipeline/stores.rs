@@ -249,6 +249,12 @@ impl StoreQueue {
         self.written.as_mut().map(|written| std::mem::take(&mut written.stores)).unwrap_or_default()
     }
 
+    /// Returns the number of stores to a line that were written while an earlier store keeps them in the queue.
+    pub(in crate::node) fn written_early(&self, line: LineAddr) -> u32 {
+        let is_early = |entry: &&StoreEntry| entry.written != UNKNOWN && entry.word.line() == line;
+        self.entries.iter().filter(is_early).count() as u32
+    }
+
     /// Returns the cycle at which the first `count` stores had all been written, or `None` if some of them have not
     /// been written. The latest of these stores must be among the stores that left most recently.
     pub(in crate::node) fn written_at(&self, count: u64) -> Option<u64> {

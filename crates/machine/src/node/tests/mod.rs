@@ -1,5 +1,6 @@
 //! A core under test: scripted programs, and a memory that answers every request after a delay.
 
+mod accepted;
 mod combining;
 mod epochs;
 mod exact;
