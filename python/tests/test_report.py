@@ -210,6 +210,26 @@ def test_a_condition_that_no_run_meets_is_refused_with_the_names_that_there_are(
     assert not Path("page.html").exists()
 
 
+def test_conditions_and_notices_are_those_of_the_selected_runs(
+    casemate: Casemate, folder: Path, tmp_path: Path
+) -> None:
+    rows = rows_of(folder)
+    other = [row | {"budget": 77_000, "machine": "other", "warm_up": 1_000} for row in rows]
+    rows[0] |= {"checks_passed": False}
+    write(tmp_path / "some", [*rows, *other])
+    assert casemate("report", "some", "-o", "page.html", "--where", "machine = 'modern'").code == 0
+    content = data(Path("page.html"))
+    assert content["machines"] == {"modern": "modern, pages in 2 MB blocks"}
+    for figure in content["figures"]:
+        assert figure["conditions"][0] == "up to 10,000 instructions of each program"
+        assert "warm-up" not in "; ".join(figure["conditions"])
+    assert "1 run left out: a check of the run failed" in notices(Path("page.html"))
+    assert casemate("report", "some", "-o", "page.html", "--where", "machine = 'other'").code == 0
+    assert "a check" not in notices(Path("page.html"))
+    stated = data(Path("page.html"))["figures"][0]["conditions"]
+    assert stated[:2] == ["up to 77,000 instructions of each program", "1,000 of these as warm-up"]
+
+
 def test_a_condition_also_selects_the_designs_of_campaigns(casemate: Casemate, scheduler: str, tmp_path: Path) -> None:
     study = Study(programs=[PROGRAM], limit="10K", designs=DESIGNS, attacks={"trials": 1, "row": "replay-data"})
     assert sweep(study, tmp_path / "study", workers=Workers(scheduler=scheduler)).complete

@@ -18,7 +18,9 @@ def of_machines(source: Source) -> dict[str, str]:
     if "machine_memory_placement" not in source.columns:
         return {}
     found: dict[str, list[str]] = {}
-    for row in source.ask("SELECT DISTINCT machine, machine_memory_placement AS placement FROM runs ORDER BY ALL"):
+    for row in source.ask(
+        f"SELECT DISTINCT machine, machine_memory_placement AS placement FROM runs WHERE {source.shown} ORDER BY ALL"
+    ):
         found.setdefault(row["machine"], []).append(PLACEMENTS.get(row["placement"], str(row["placement"])))
     return {machine: f"{machine}, {' or '.join(placements)}" for machine, placements in found.items()}
 
@@ -49,7 +51,10 @@ def _executed_without_limit(source: Source) -> list[int]:
     """Returns the numbers of instructions that runs without a limit executed, their warm-up included."""
     if not {"budget", "feed_instructions"} <= source.columns:
         return []
-    question = f"SELECT DISTINCT feed_instructions AS value FROM runs WHERE budget >= {NO_LIMIT} ORDER BY value"
+    question = (
+        "SELECT DISTINCT feed_instructions AS value "
+        f"FROM runs WHERE {source.shown} AND budget >= {NO_LIMIT} ORDER BY value"
+    )
     return [row["value"] for row in source.ask(question)]
 
 
@@ -63,9 +68,11 @@ def version(source: Source) -> str:
 
 
 def _values(source: Source, column: str, table: str = "runs") -> list[int]:
+    """Returns the values of a column in the rows of the page, in order."""
     if column not in source.columns:
         return []
-    question = f"SELECT DISTINCT {column} AS value FROM {table} WHERE {column} IS NOT NULL ORDER BY value"
+    shown = source.shown if table == "runs" else "true"
+    question = f"SELECT DISTINCT {column} AS value FROM {table} WHERE {shown} AND {column} IS NOT NULL ORDER BY value"
     return [row["value"] for row in source.ask(question)]
 
 
@@ -80,7 +87,7 @@ def notices(source: Source, rows: Rows) -> Iterator[str]:
     if failed := sum(count for (_, status), count in counts.items() if status == "failed"):
         points = amounts.counted(failed, "point")
         yield f"{points} failed and appear in no figure: casemate results --failed lists them."
-    if (left := counts.get(("run", "done"), 0) - len(rows)) and not source.where:
+    if left := source.unsound():
         yield f"{amounts.counted(left, 'run')} left out: a check of the run failed."
     if source.where:
         yield f"Only runs that meet the condition: {source.where}"

@@ -51,10 +51,25 @@ class Source:
         return f'"{name}"' if name in self.columns else f"NULL::VARCHAR AS {name}"
 
     @property
+    def _selected(self) -> str:
+        """Condition for the runs that the user selects."""
+        return f"({self.where}\n)" if self.where else "true"
+
+    @property
     def shown(self) -> str:
         """Condition for the runs of the page: those without a failed check, as far as the user selects them."""
-        sound = "checks_passed IS NOT FALSE" if "checks_passed" in self.columns else "true"
-        return f"{sound} AND ({self.where}\n)" if self.where else sound
+        return f"checks_passed IS NOT FALSE AND {self._selected}" if self._has_checks else self._selected
+
+    def unsound(self) -> int:
+        """Returns the number of runs that the page leaves out because a check of the run failed."""
+        if not self._has_checks:
+            return 0
+        question = f"SELECT count(*) AS runs FROM runs WHERE checks_passed IS FALSE AND {self._selected}"
+        return int(self.ask(question)[0]["runs"])
+
+    @property
+    def _has_checks(self) -> bool:
+        return "checks_passed" in self.columns
 
 
 def baseline_of(source: Source) -> str | None:
