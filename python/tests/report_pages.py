@@ -64,21 +64,33 @@ class Page:
     def _wait(self) -> None:
         self.tab.wait_for_function(READY.format(self._refreshed), timeout=30_000)
 
+    def wait_for_next(self) -> None:
+        """Waits until the page has answered one more change of a filter."""
+        self._refreshed += 1
+        self._wait()
+
     def choose(self, name: str, value: str, checked: bool) -> None:
         """Checks or clears the box of a design, a program or a machine."""
         self.tab.locator(f"input[name={name}]").and_(self.tab.get_by_label(value, exact=True)).set_checked(checked)
-        self._refreshed += 1
-        self._wait()
+        self.wait_for_next()
 
     def show_all(self) -> None:
         """Presses the button that removes all filters."""
         self.tab.get_by_role("button", name="Show all").click()
-        self._refreshed += 1
-        self._wait()
+        self.wait_for_next()
 
     def names(self) -> list[str]:
         """Names of all figures."""
         return [str(name) for name in self.tab.evaluate("casemate.states.map((state) => state.figure.name)")]
+
+    def layout(self, name: str) -> str:
+        """Layout of a figure, such as `dots`."""
+        return str(self.tab.evaluate(f"{_state(name)}.figure.layout"))
+
+    def measures(self, name: str) -> list[tuple[str, str]]:
+        """Names and labels of the measures of a figure."""
+        found = self.tab.evaluate(f"{_state(name)}.figure.measures")
+        return [(str(each["name"]), str(each["label"])) for each in found]
 
     def rows(self, name: str) -> list[Row]:
         """Rows of a figure, as its CSV file has them."""
@@ -111,7 +123,7 @@ class Page:
         """Returns the file that a button of a figure downloads."""
         with self.tab.expect_download() as download:
             self.tab.locator(f"#{name} [data-save={kind}]").click()
-        return str(Path(download.value.path()).read_text())
+        return Path(download.value.path()).read_bytes().decode()
 
 
 def _state(name: str) -> str:

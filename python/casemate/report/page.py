@@ -19,6 +19,8 @@ from casemate.text import amounts
 
 DIGITS = 7
 """Significant digits of the numbers in a page."""
+EXACT_MAX = 2**53
+"""Largest whole number up to which JavaScript distinguishes all whole numbers."""
 FILTERS = ("design", "program", "machine")
 MARK = "<!-- casemate report -->"
 """Line that every page has: only such a file is written over."""
@@ -35,6 +37,7 @@ def build(content: Content) -> str:
         "figures": drawn,
         "within": ["program", "setting", "seed", *(each.name for each in content.context.swept if each.is_of_machine)],
         "order": order(content),
+        "filters": {name: _names(content, name) for name in FILTERS},
         "headings": {"label": "design", **{each.name: each.key for each in content.context.swept}},
         "machines": content.machines,
         "student": [0, 0, *(_quantile(count) for count in range(2, SEEDS_MAX + 1))],
@@ -76,22 +79,24 @@ def _columns(rows: Rows) -> dict[str, Any]:
     """Returns rows by column: text as a list of names with the position of each row's name, numbers as they are."""
     columns: dict[str, Any] = {}
     for name in rows[0]:
-        values = [row[name] for row in rows]
+        values = [_stored(row[name]) for row in rows]
         if all(value is None for value in values):
             continue
         if any(isinstance(value, str) for value in values):
             names = {value: index for index, value in enumerate(dict.fromkeys(values))}
             columns[name] = {"names": list(names), "values": [names[value] for value in values]}
         else:
-            columns[name] = [_rounded(value) for value in values]
+            columns[name] = values
     return {"length": len(rows), "columns": columns}
 
 
-def _rounded(value: Any) -> Any:
-    """Returns a number with few digits; `None` for a quotient that does not exist."""
-    if not isinstance(value, float):
-        return value
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+def _stored(value: Any) -> Any:
+    """Returns a number with few digits, `None` for a quotient that does not exist, and a whole number that JavaScript
+    would round, such as a large seed, as text.
+    """
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return str(value) if isinstance(value, int) and abs(value) > EXACT_MAX else value
 
 
 def _figure(figure: Figure, content: Content) -> dict[str, Any]:
@@ -133,19 +138,22 @@ def _footer(content: Content) -> str:
 def _names(content: Content, name: str) -> list[str]:
     """Returns the designs, programs or machines of a page, first those of the runs."""
     tables = sorted(content.tables, key=lambda table: table != "runs")
-    return list(dict.fromkeys(str(row[name]) for table in tables for row in content.tables[table] if row.get(name)))
+    return list(
+        dict.fromkeys(str(row[name]) for table in tables for row in content.tables[table] if row.get(name) is not None)
+    )
 
 
 def _filters(content: Content) -> str:
-    """Returns the boxes that choose designs, programs and machines, for those with more than one."""
+    """Returns the boxes that choose designs, programs and machines, for those with more than one. The value of a box is
+    the position of its name in the page's data: HTML would change some letters of a name, such as a carriage return.
+    """
     parts = []
     for name in FILTERS:
         values = _names(content, name)
         if len(values) > 1:
             boxes = "".join(
-                f'<label><input type="checkbox" name="{name}" value="{html.escape(value)}" checked> '
-                f"{html.escape(value)}</label>"
-                for value in values
+                f'<label><input type="checkbox" name="{name}" value="{index}" checked> {html.escape(value)}</label>'
+                for index, value in enumerate(values)
             )
             parts.append(f"<fieldset><legend>{name.capitalize()}s</legend><div>{boxes}</div></fieldset>")
     reset = '<button type="reset">Show all</button>'

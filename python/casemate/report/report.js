@@ -6,6 +6,8 @@ const page = JSON.parse(document.getElementById("page-data").textContent);
 const FILTERS = ["design", "program", "machine"];
 const INK = "#1b1f24";
 const LEGEND_PIXELS = 170;
+// Letters that a file of XML cannot contain.
+const NOT_IN_XML = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 
 // Rows of a table from its columns: text is stored once, and rows have its index.
 function decoded(table) {
@@ -22,7 +24,7 @@ const tables = Object.fromEntries(Object.entries(page.tables).map(([name, table]
 function chosen() {
   return Object.fromEntries(FILTERS.map((name) => {
     const boxes = [...document.querySelectorAll(`input[name=${name}]`)];
-    return [name, boxes.length ? new Set(boxes.filter((box) => box.checked).map((box) => box.value)) : null];
+    return [name, boxes.length ? new Set(boxes.filter((box) => box.checked).map((box) => page.filters[name][box.value])) : null];
   }));
 }
 
@@ -253,6 +255,7 @@ async function update(state, wanted) {
   if (!place) return;
   place.setAttribute("aria-label", `${figure.title}. ${said(figure, state.rows)} The table below has all numbers.`);
   place.hidden = !state.rows.length;
+  section.querySelector("[data-save=svg]").disabled = place.hidden;
   if (!state.rows.length) return;
   const values = drawn(figure, state.rows);
   if (state.view) {
@@ -279,8 +282,8 @@ for (const state of states) {
   section.querySelector("[data-save=csv]").addEventListener("click", () =>
     save(`${figure.name}.csv`, csv(separate(state.listed), state.rows), "text/csv"));
   section.querySelector("[data-save=svg]")?.addEventListener("click", async () => {
-    const text = await state.view.toSVG();
-    save(`${figure.name}.svg`, text.replaceAll("currentColor", INK), "image/svg+xml");
+    const text = (await state.view.toSVG()).replaceAll('"currentColor"', `"${INK}"`);
+    save(`${figure.name}.svg`, text.replace(NOT_IN_XML, "\ufffd"), "image/svg+xml");
   });
 }
 const form = document.getElementById("filters");
