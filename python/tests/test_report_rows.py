@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
@@ -10,7 +11,7 @@ from xml.etree import ElementTree
 
 import casemate as cm
 import pytest
-from casemate.report import writing
+from casemate.report import summarising, writing
 from casemate.reproduce.study import half_width
 from casemate.studies.query import Results
 from report_pages import Page, Row, browsing, opened, write
@@ -176,3 +177,29 @@ def test_large_seeds_stay_apart(browser: Any, record: Row, tmp_path: Path) -> No
         assert (row["seeds"], row["slowdown"]) == (2, pytest.approx(1.3))
         assert row["slowdown_half"] == pytest.approx(half_width((1.2, 1.4)), rel=1e-5)
         assert f"seeds {seeds[0]}, {seeds[1]}" in page.tab.locator("#summary .conditions").text_content()
+
+
+def test_means_over_seeds_state_their_seeds_and_runs_and_share_the_seeds(
+    browser: Any, record: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summarising, "ROWS_MAX", 8)
+    seeds = (1, 2, 3)
+    rows = [row_of(record, "none", program, seed, 1) for program in ("a", "b") for seed in seeds]
+    ratios = {("a", 1): 1.1, ("a", 2): 1.3, ("a", 3): 9.0, ("b", 1): 2.0, ("b", 2): 2.1, ("b", 3): 2.4}
+    rows += [row_of(record, "sc64-bmt", program, seed, ratio) for (program, seed), ratio in ratios.items()]
+    rows += [row_of(record, "ctr-mac", "a", seed, 1) for seed in (1, 2)]
+    with opened(browser, page_of(rows, tmp_path)) as page:
+        assert "2 runs left out: another design lacks their seed." in page.tab.locator(".notices").text_content()
+        found = {(row["program"], row["label"]): row for row in page.rows("slowdown")}
+        for program, used in (("a", (1.1, 1.3)), ("b", (2.0, 2.1, 2.4))):
+            row = found[program, "sc64-bmt"]
+            assert row["slowdown"] == pytest.approx(fmean(used))
+            assert row["slowdown_half"] == pytest.approx(half_width(used), rel=1e-5)
+            assert (row["seeds"], row["runs"]) == (len(used), len(used))
+        page.choose("design", "ctr-mac", False)
+        overall = of_label(page, "summary")["sc64-bmt"]
+        assert overall["slowdown"] == pytest.approx((fmean((1.1, 1.3)) + fmean((2.0, 2.1, 2.4))) / 2)
+        halves = (half_width((1.1, 1.3)) or 0, half_width((2.0, 2.1, 2.4)) or 0)
+        assert overall["slowdown_half"] == pytest.approx(math.hypot(*halves) / 2, rel=1e-5)
+        assert (overall["seeds"], overall["runs"]) == (3, 5)
+        assert "3 seeds from 1" in page.tab.locator("#summary .conditions").text_content()

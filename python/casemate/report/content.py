@@ -59,14 +59,15 @@ def of(source: Source, stopped_after_run: dict[str, float] | None = None) -> Con
     used = {each.name: each for figure in figures for each in figure.measures}
     unused = {"point", "baseline_point", "changes"} | (measures.keys() - used.keys())
     kept = [{name: value for name, value in row.items() if name not in unused} for row in rows]
-    tables["runs"], summary = summarising.summarised(kept, used.values())
+    summary = summarising.summarised(kept, used.values(), within(context))
+    tables["runs"] = summary.rows
     return Content(
         title=f"Study {source.study.name}" if source.study else f"Results in {source.folder.name}",
         context=context,
         figures=figures,
         tables={name: rows for name, rows in tables.items() if rows},
-        notices=(*notices, *summary), machines=conditions.of_machines(source),
-        conditions={"runs": tuple(conditions.of_runs(source))}
+        notices=(*notices, *summary.notices), machines=conditions.of_machines(source),
+        conditions={"runs": (*summary.conditions, *conditions.of_runs(source))}
         | {name: tuple(conditions.of_campaigns(source, name)) for name in ("attacks", "crashes")},
     )  # fmt: skip
 
@@ -111,6 +112,11 @@ def _pruned(figure: Figure, rows: Rows) -> Figure:
     empty = (None, 0) if figure.layout == "stack" else (None,)
     kept = tuple(each for each in figure.measures if any(row[each.name] not in empty for row in rows))
     return replace(figure, measures=kept)
+
+
+def within(context: Context) -> list[str]:
+    """Returns the columns whose values the runs of compared designs share."""
+    return ["program", "setting", "seed", *(each.name for each in context.swept if each.is_of_machine)]
 
 
 def order(content: Content) -> dict[str, list[str]]:

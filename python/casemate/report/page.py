@@ -11,7 +11,7 @@ from typing import Any
 import vl_convert
 
 from casemate.report import charts
-from casemate.report.content import Content, order
+from casemate.report.content import Content, order, within
 from casemate.report.figure import ALL_PROGRAMS, Figure
 from casemate.report.reading import Rows
 from casemate.reproduce.study import half_width
@@ -35,7 +35,7 @@ def build(content: Content) -> str:
     data = {
         "tables": {name: _columns(rows) for name, rows in content.tables.items()},
         "figures": drawn,
-        "within": ["program", "setting", "seed", *(each.name for each in content.context.swept if each.is_of_machine)],
+        "within": within(content.context),
         "order": order(content),
         "filters": {name: _names(content, name) for name in FILTERS},
         "headings": {"label": "design", **{each.name: each.key for each in content.context.swept}},

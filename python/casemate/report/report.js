@@ -56,6 +56,11 @@ function grouped(items, key) {
   return groups;
 }
 
+// The number of runs of some rows: one each, or as many as a row states that is a mean over seeds.
+function runs(rows) {
+  return rows.reduce((sum, row) => sum + (row.runs ?? 1), 0);
+}
+
 // Groups of rows that have a measure, reduced to the programs, swept values and seeds that all compared groups have.
 function comparable(rows, figure, by, compare, measure) {
   const within = page.within.filter((name) => !by.includes(name));
@@ -70,7 +75,7 @@ function comparable(rows, figure, by, compare, measure) {
     const common = new Set([...cells[0]].filter((key) => cells.every((keys) => keys.has(key))));
     for (const member of members) {
       const kept = member.filter((row) => common.has(cell(row)));
-      if (kept.length) found.push({row: kept[0], kept, cells: grouped(kept, cell), left: member.length - kept.length});
+      if (kept.length) found.push({row: kept[0], kept, cells: grouped(kept, cell), left: runs(member) - runs(kept)});
     }
   }
   return found;
@@ -83,7 +88,8 @@ function measured(group, measure) {
   const halves = group.kept.map((row) => row[measure.half]);
   const sampled = halves.length && halves.every((value) => value != null);
   const own = sampled ? Math.sqrt(halves.reduce((sum, value) => sum + value ** 2, 0)) / halves.length : null;
-  return {value: mean(seeds), half: half(seeds) ?? own, seeds: seeds.length, runs: group.kept.length, left: group.left};
+  const count = Math.max(seeds.length, ...group.kept.map((row) => row.seeds ?? 1));
+  return {value: mean(seeds), half: half(seeds) ?? own, seeds: count, runs: runs(group.kept), left: group.left};
 }
 
 // Rows of a figure: one for each group, with the mean and half of the interval of each measure.
@@ -93,10 +99,10 @@ function means(rows, figure, by, compare) {
     for (const group of comparable(rows, figure, by, compare, measure)) {
       const key = JSON.stringify(by.map((name) => group.row[name]));
       const row = found.get(key) ?? Object.fromEntries(by.map((name) => [name, group.row[name]]));
-      const {value, half: width, seeds, runs, left} = measured(group, measure);
+      const {value, half: width, seeds, runs: used, left} = measured(group, measure);
       Object.assign(row, {
         [measure.name]: value, [`${measure.name}_half`]: measure.varies ? width : null, seeds: Math.max(row.seeds ?? 0, seeds),
-        runs: Math.max(row.runs ?? 0, runs), left: Math.max(row.left ?? 0, left),
+        runs: Math.max(row.runs ?? 0, used), left: Math.max(row.left ?? 0, left),
       });
       found.set(key, row);
     }
