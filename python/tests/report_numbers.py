@@ -2,13 +2,13 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from casemate.studies import table
-from report_pages import Page
+from report_pages import Page, Row
 
 duckdb: Any = pytest.importorskip("duckdb")
 
@@ -38,6 +38,9 @@ READS = {
     "re-encryption": " + ".join(map(READ.format, ("reencryption", "admission"))),
 }
 LINES = "1000 * (r.protection_fetched_{0} + r.protection_stored_{0}) / r.node_instructions"
+
+Measures = list[tuple[str, str]]
+"""Names and labels of the measures of a figure."""
 
 Numbers = dict[tuple[str, ...], tuple[float, float]]
 """Means and halves of their intervals, by the names of a group."""
@@ -119,8 +122,57 @@ def differences(page: Page, wanted: dict[str, dict[str, Numbers]]) -> list[str]:
                 texts = [text for text in table_rows[group].values() if _is_number(text, value)]
                 if not texts:
                     found.append(f"{figure}: {group} {measure} {value} is not in the table {table_rows[group]}")
-        found += _dropped(page, figure)
+        found += [*_drawn_otherwise(page, figure), *_dropped(page, figure)]
     return found
+
+
+def _drawn_otherwise(page: Page, figure: str) -> list[str]:
+    """Returns an error if a chart draws other numbers than those of the table below it."""
+    layout, measures = page.layout(figure), page.measures(figure)
+    if layout == "table":
+        return []
+    groups = GROUPS.get(figure, ("label",))
+    wanted = sorted(
+        (
+            (*(row[name] for name in groups), *numbers)
+            for row in page.rows(figure)
+            for numbers in LAYOUTS[layout](row, measures)
+        ),
+        key=str,
+    )
+    drawn = sorted(
+        ((*(row[name] for name in groups), *DRAWN[layout](row, measures)) for row in page.drawn(figure)), key=str
+    )
+    lanes = {(row.get("lane"), row["label"]) for row in page.drawn(figure)}
+    if layout == "dots" and len({lane for lane, _ in lanes}) != len({label for _, label in lanes}):
+        return [f"{figure}: two designs share a lane: {lanes}"]
+    return [] if drawn == wanted else [f"{figure}: the chart draws {drawn}, not {wanted}"]
+
+
+def _dots(row: Row, measures: Measures) -> list[tuple[Any, ...]]:
+    name, _ = measures[0]
+    value, half = row[name], row[f"{name}_half"]
+    return [(value, value - half, value + half) if half is not None else (value, None, None)]
+
+
+def _parts(row: Row, measures: Measures) -> list[tuple[Any, ...]]:
+    return [(label, row[name]) for name, label in measures if row.get(name) is not None]
+
+
+def _values(row: Row, measures: Measures) -> tuple[Any, ...]:
+    return tuple(row[name] for name, _ in measures)
+
+
+LAYOUTS: dict[str, Callable[[Row, Measures], list[tuple[Any, ...]]]] = {
+    "dots": _dots, "stack": _parts, "points": lambda row, measures: [_values(row, measures)],
+}  # fmt: skip
+"""Numbers of the marks for one row of a table, by the layout of the figure."""
+DRAWN: dict[str, Callable[[Row, Measures], tuple[Any, ...]]] = {
+    "dots": lambda row, _: (row["value"], row["low"], row["high"]),
+    "stack": lambda row, _: (row["part"], row["value"]),
+    "points": _values,
+}
+"""The same numbers, of one row of a chart."""
 
 
 def _is_number(text: str, value: float) -> bool:
@@ -142,4 +194,4 @@ def _dropped(page: Page, figure: str) -> list[str]:
     kind = KINDS.get(figure, "rect")
     wanted = len([row for row in drawn if kind == "symbol" or row.get("value", 1) > 0.004])
     marks = page.marks(figure, kind)
-    return [] if wanted and marks >= wanted else [f"{figure}: {marks} marks for {wanted} rows"]
+    return [] if 0 < wanted <= marks <= len(drawn) else [f"{figure}: {marks} marks for {wanted} rows"]
