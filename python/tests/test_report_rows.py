@@ -168,6 +168,17 @@ def test_a_chart_that_is_hidden_has_no_drawing_to_save(browser: Any, record: Row
         assert page.marks("slowdown", "symbol") == 1
 
 
+def test_the_conditions_of_a_figure_are_those_of_the_chosen_runs(browser: Any, record: Row, tmp_path: Path) -> None:
+    rows = [row_of(record, "none", "a", 1, 1)]
+    rows += [row_of(record, "none", "a", 2, 1) | {"machine": "other", "machine_memory_placement": "4KB"}]
+    with opened(browser, page_of(rows, tmp_path)) as page:
+        stated = page.tab.locator("#speed .conditions")
+        assert stated.text_content().startswith("Conditions: modern, pages in 2 MB blocks; other, ")
+        assert "; seeds 1, 2; " in stated.text_content()
+        page.choose("machine", "other", False)
+        assert stated.text_content().startswith("Conditions: modern, pages in 2 MB blocks; seed 1; ")
+
+
 def test_large_seeds_stay_apart(browser: Any, record: Row, tmp_path: Path) -> None:
     seeds = (2**64 - 2, 2**64 - 1)
     rows = [row_of(record, "none", "a", seed, 1) for seed in seeds]

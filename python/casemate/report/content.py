@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from casemate._core import CasemateError
 from casemate.report import campaigns, conditions, reading, reproduced, sampled, summarising
 from casemate.report.figure import ALL_PROGRAMS, Context, Figure
 from casemate.report.figures import FIGURES
@@ -73,7 +74,13 @@ def of(source: Source, stopped_after_run: dict[str, float] | None = None) -> Con
 
 
 def _of_reproduction(found: Reproduction, source: Source) -> Content:
-    """Returns the content of a page for a paper's evaluation that was run again."""
+    """Returns the content of a page for a paper's evaluation that was run again. Raises `CasemateError` for a condition
+    of the user: the folder keeps the numbers of whole figures.
+    """
+    if source.where:
+        raise CasemateError(
+            f"a reproduction has the figures of all its runs: expected no condition, and --where is {source.where}"
+        )
     notices = (*source.results.notices, *found.conditions, *found.left_out, *found.failures)
     interrupted = (
         ("The evaluation was interrupted: its figures use the runs that were done.",) if found.interrupted else ()

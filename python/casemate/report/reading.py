@@ -186,13 +186,23 @@ def name_swept(rows: Rows, swept: Sequence[Swept]) -> dict[str, tuple[str, ...]]
         numbers = all(isinstance(value, int | float) for value in values)
         ordered = sorted(values) if numbers else sorted(values, key=str)
         shown = {
-            value: amounts.size(value) if each.column.endswith("_bytes") and numbers else _short(value)
+            value: _exact_size(value) if each.column.endswith("_bytes") and numbers else _short(value)
             for value in ordered
         }
         for row in rows:
             row[each.name] = shown.get(row[each.name])
         options[each.name] = tuple(shown.values())
     return options
+
+
+def _exact_size(size: int) -> str:
+    """Returns a size with as few digits as possible, so that two sizes have two texts."""
+    for unit in ("TB", "GB", "MB", "KB"):
+        for digits in range(1, 4):
+            text = f"{size / amounts.parse_size(f'1 {unit}'):.{digits}f} {unit}"
+            if amounts.parse_size(text) == size >= amounts.parse_size(f"1 {unit}"):
+                return text
+    return f"{size} B"
 
 
 def _short(value: Any) -> str:
