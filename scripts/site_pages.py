@@ -3,16 +3,20 @@
 MkDocs loads this file as a hook (`mkdocs.yml`). A command that docs/COMMANDS.md does not show ends the build.
 """
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import casemate
 import click
 from casemate.cli import main
 from command_tree import every_command
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import PluginError
-from mkdocs.structure.files import File, Files
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 WIDTH = 80
 """Columns of the help of a command."""
@@ -47,6 +51,10 @@ def interface_page() -> str:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the written pages to the site."""
+    # The tests of the other functions run without MkDocs.
+    from mkdocs.exceptions import PluginError
+    from mkdocs.structure.files import File
+
     shown = Path(config.docs_dir, "COMMANDS.md").read_text()
     if missing := undocumented(shown):
         raise PluginError(f"docs/COMMANDS.md shows no example of {', '.join(missing)}")
