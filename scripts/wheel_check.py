@@ -9,10 +9,14 @@ import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+PACKAGE = Path(__file__).parents[1] / "python/casemate"
+PROGRAMS = ("_core.abi3.so", "libcasemate_recorder.so", "casemate-keeper")
+"""Files of the package that the build compiles."""
 SYSTEM = ("gzip", "env", "sh", "uname")
 """Programs of the system that a machine without QEMU has as well."""
 
@@ -24,7 +28,13 @@ class Environment:
         self._folder = folder
         venv.create(folder, with_pip=True)
         self._call(
-            folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[studies]"
+            folder / "bin/python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            f"{wheel}[studies,report]",
         )
 
     def casemate(self, *words: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -63,11 +73,32 @@ class Environment:
             sys.exit(f"{words[0]}: {said.stderr}")
 
 
-def expect(holds: bool, what: str, said: subprocess.CompletedProcess[str]) -> None:
+def expect(holds: bool, what: str, said: subprocess.CompletedProcess[str] | str) -> None:
     """Prints a check that holds; ends the script at one that does not."""
     if not holds:
-        sys.exit(f"FAILED: {what}\n{said.stdout}{said.stderr}")
+        sys.exit(f"FAILED: {what}\n{said if isinstance(said, str) else said.stdout + said.stderr}")
     print(f"passed: {what}")
+
+
+def sections(program: Path) -> str:
+    """Returns the names of the sections of an ELF file."""
+    return subprocess.run(
+        ["readelf", "--sections", "--wide", program], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def check_content(wheel: Path, folder: Path) -> None:
+    """The wheel has every file of the package, an executable keeper, and programs without debug information."""
+    files = [path.relative_to(PACKAGE.parent) for path in PACKAGE.rglob("*") if path.is_file()]
+    wanted = {path.as_posix() for path in files if "__pycache__" not in path.parts}
+    with zipfile.ZipFile(wheel) as archive:
+        missing = sorted(wanted - set(archive.namelist()))
+        expect(not missing, "the wheel has every file of the package", ", ".join(missing))
+        mode = archive.getinfo("casemate/casemate-keeper").external_attr >> 16
+        expect(mode & 0o111 == 0o111, "the keeper is executable", f"its mode is {mode:o}")
+        for name in PROGRAMS:
+            program = Path(archive.extract(f"casemate/{name}", folder))
+            expect(".debug_info" not in sections(program), f"{name} has no debug information", sections(program))
 
 
 def check_commands(user: Environment) -> None:
@@ -76,6 +107,7 @@ def check_commands(user: Environment) -> None:
         ("--version",),
         ("run", "--limit", "200K", "--", "gzip", "-c", "/etc/services"),
         ("attack", "ctr-mac", "--trials", "3"),
+        ("run", "--limit", "50K", "--workload", "bfs", "--design", "none", "--report", "run.html"),
     ):
         said = user.casemate(*words)
         expect(said.returncode == 0, " ".join(("casemate", *words)), said)
@@ -132,6 +164,7 @@ def main(arguments: Sequence[str]) -> None:
     wheel = Path(arguments[0]).resolve()
     check_tag(wheel)
     with tempfile.TemporaryDirectory() as folder:
+        check_content(wheel, Path(folder) / "unpacked")
         user, worker = (Environment(Path(folder) / name, wheel) for name in ("user", "worker"))
         check_commands(user)
         check_without_qemu(user, Path(folder) / "system")
