@@ -17,6 +17,7 @@ from casemate.excerpt import Excerpt
 from casemate.notebook import markup, rendering
 from casemate.schemas.attack import AttackResults, Campaign
 from casemate.schemas.base import Result
+from casemate.schemas.catalogue import Settings
 from casemate.schemas.crash import CrashResults
 from casemate.schemas.explain import Explanations
 from casemate.schemas.listing import Listing
@@ -153,7 +154,7 @@ def test_each_result_of_a_command_has_a_table_or_a_picture() -> None:
     assert sample(cm.Recording)._repr_html_() is None
 
 
-FRAGILE = (cm.TraceInfo, cm.Layout, cm.AttackReport, *(kind for kind in rendering.TABLES if kind.__name__ in (
+FRAGILE = (cm.TraceInfo, cm.Layout, cm.AttackReport, Settings, *(kind for kind in rendering.TABLES if kind.__name__ in (
     "SweepPlan", "SweepResult", "Reproduction", "Derivation", "ImportedMachine", "Validation",
     "HardwareCost", "CrashReport", "ProgramReport", "BatteryCost",
 )))  # fmt: skip
@@ -201,11 +202,13 @@ def test_two_explanations_have_the_difference_of_their_critical_paths_below_the_
 
 
 def test_the_timeline_of_a_machine_with_markup_in_its_name_has_no_such_element() -> None:
-    found = cm.explain("none").model_copy(update={"machine": "<script>x</script> $a$ & co"})
+    found = cm.explain("none").model_copy(update={"machine": "'\"><script>x</script> $a$ & co"})
     html = found._repr_html_()
     assert html is not None
     assert Page(html).count("script") == 0
     assert "&lt;script&gt;x&lt;/script&gt; $a$ &amp; co" in html
+    (figure,) = [attributes for tag, attributes in Page(html).elements if tag == "figure"]
+    assert figure["aria-label"] == found.brief()
 
 
 def test_the_values_of_a_design_are_the_text_of_its_file() -> None:
@@ -233,7 +236,7 @@ def test_styles_markup_and_sections_of_a_table_become_classes() -> None:
     for part in (
         '<span class="bold">all</span>', '<tr class="end">', '<span class="alarm bold">3</span>', '<td class="right">',
         '<span class="green">green</span> and <span class="dim">faint</span>', '<span class="red">note</span> [x',
-        '<caption>a <span class="bold">title</span></caption>', "in a box &amp; more",
+        '<caption>a <span class="bold">title</span></caption>', "<div>below</div>", "in a box &amp; more",
     ):  # fmt: skip
         assert part in html, part
     assert found.count("pre") == 1

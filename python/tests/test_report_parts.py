@@ -11,7 +11,7 @@ import casemate as cm
 import pytest
 from casemate._core import CasemateError
 from casemate.report import campaigns, charts, content, measures, reading
-from casemate.report.figure import Swept
+from casemate.report.figure import Context, Figure, Swept
 from casemate.report.reading import Source
 from casemate.reproduce import KEPT
 from casemate.schemas.counters import ProtectionWork
@@ -52,6 +52,16 @@ def test_designs_have_distinct_colours_that_are_visible_on_a_light_and_a_dark_pa
         assert contrast(colour, dark) >= 3
     assert len(set(charts.CELLS.values())) == len(charts.CELLS)
     assert all(contrast(charts.CELL_INK, colour) >= 4.5 for colour in charts.CELLS.values())
+
+
+def test_the_lines_of_intervals_go_from_the_low_to_the_high_end() -> None:
+    (swept,) = (Swept("machine.llc.size", "machine_llc_size_bytes", "swept_0"),)
+    context = Context(frozenset(), "none", (swept,), ("none", "sc64-bmt"), {"swept_0": ("2.0 MB", "4.0 MB")})
+    for draw, along in ((charts.dots, "x"), (charts.curve(swept), "y"), (charts.paper("s", ("ours",), True), "x")):
+        chart = charts.compiled(draw(Figure("f", "F", "", "dots", (measures.SLOWDOWN,)), context))
+        rules = [mark["encode"]["update"] for mark in chart["marks"] if mark["type"] == "rule"]
+        (encoded,) = (rule for rule in rules if "field" in rule[along])
+        assert [encoded[end]["field"] for end in (along, f"{along}2")] == ["low", "high"]
 
 
 @pytest.mark.parametrize(
