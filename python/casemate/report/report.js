@@ -197,7 +197,7 @@ function fill(table, listed, rows) {
 function csv(listed, rows) {
   const quoted = (value) => /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
   const line = (cells) => cells.map((cell) => quoted(shown(cell))).join(",");
-  return [listed.map(({name}) => name), ...rows.map((row) => listed.map(({name}) => row[name]))].map(line).join("\n") + "\n";
+  return [listed.map(({name}) => page.headings[name] ?? name), ...rows.map((row) => listed.map(({name}) => row[name]))].map(line).join("\n") + "\n";
 }
 
 function save(name, text, type) {
