@@ -22,6 +22,7 @@ from casemate.schemas.crash import CrashResults
 from casemate.schemas.explain import Explanations
 from casemate.schemas.listing import Listing
 from casemate.schemas.run import Failure, RunResults
+from casemate.schemas.sweep import Rows
 from casemate.tables import layouts
 from casemate.text.shown import Listed
 from rich.console import Console, Group
@@ -128,6 +129,20 @@ def test_a_table_in_a_notebook_has_each_word_of_the_terminals(name: str) -> None
     assert not missing
 
 
+def test_results_of_several_kinds_have_the_tables_of_all() -> None:
+    bits, report = cm.attack_bits("none"), attacked()
+    losses, program = cm.crash("plp-sp", row="power-loss", workload=3), cm.crash_program("plp-sp", "log", losses=2)
+    for together, parts in (
+        (AttackResults(reports=(report,), exhaustive=(bits,), agrees=True), (bits, report)),
+        (CrashResults(reports=(losses,), programs=(program,), agrees=True), (losses, program)),
+        (AttackResults(reports=(report,), agrees=True, changes={"design.none.tag": "8"}), (report,)),
+    ):
+        found = set(page(together).text.split())
+        for part in parts:
+            assert set(page(part).text.split()) <= found
+    assert "design.none.tag" in found
+
+
 def test_a_run_in_a_notebook_is_the_table_of_the_terminal(run: RunResults) -> None:
     found = page(run)
     assert found.count("table") == 1
@@ -180,6 +195,8 @@ def test_names_of_programs_and_errors_are_escaped_in_the_table_of_a_run(run: Run
         assert page(shown).count("script") == 0
         assert script in page(shown).text
     assert f"{script}: {script}" in page(results).text
+    elsewhere = (failed[0].model_copy(update={"machine": "other"}),)
+    assert f"{script} on other: {script}" in page(results.model_copy(update={"failures": elsewhere})).text
 
 
 def test_an_explanation_is_its_timeline_in_a_notebook() -> None:
@@ -240,6 +257,14 @@ def test_styles_markup_and_sections_of_a_table_become_classes() -> None:
     ):  # fmt: skip
         assert part in html, part
     assert found.count("pre") == 1
+
+
+def test_rows_of_results_are_a_table_with_each_value() -> None:
+    rows: tuple[dict[str, Any], ...] = ({"a": "<b>[red]x [/y]", "b": 1.5, "c": None}, {"a": "y", "b": None, "c": True})
+    found = page(Rows(rows=rows))
+    assert found.text.split() == ["a", "b", "c", "<b>[red]x", "[/y]", "1.5", "y", "yes"]
+    assert found.count("tr") == 3
+    assert found.count("td") == 4
 
 
 def test_a_long_table_scrolls_and_a_short_one_does_not() -> None:

@@ -10,6 +10,7 @@ from casemate.notebook import rendering
 from casemate.plots import run_picture, timeline_picture
 from casemate.schemas.attack import AttackResults
 from casemate.schemas.base import Result
+from casemate.schemas.crash import CrashResults
 from casemate.schemas.explain import Explanations
 from casemate.schemas.run import RunResults
 from casemate.schemas.sweep import SweepResult
@@ -127,6 +128,15 @@ def test_losses_of_power_flipped_bits_and_programs_are_matrices_too() -> None:
         figure = report.plot()
         assert len(patches(figure, filled=True)) == len(getattr(report, "rows", [report]))
         assert report.brief().split(":")[0] in figure.get_suptitle().replace("\n", " ")
+
+
+def test_results_of_several_kinds_have_one_matrix_of_all() -> None:
+    bits, report = cm.attack_bits("none"), cm.attack("none", trials=1)
+    losses, program = cm.crash("plp-sp", row="power-loss", workload=3), cm.crash_program("plp-sp", "log", losses=2)
+    attacks = AttackResults(reports=(report,), exhaustive=(bits,), agrees=True).plot()
+    assert len(patches(attacks, filled=True)) == len(report.rows) + len(bits.rows)
+    crashes = CrashResults(reports=(losses,), programs=(program,), agrees=True).plot()
+    assert len(patches(crashes, filled=True)) == len(losses.rows) + 1
 
 
 def test_batteries_and_windows_have_the_pictures_of_their_commands(tmp_path: Path) -> None:
