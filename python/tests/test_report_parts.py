@@ -10,7 +10,7 @@ from typing import Any
 import casemate as cm
 import pytest
 from casemate._core import CasemateError
-from casemate.report import campaigns, charts, content, measures, reading
+from casemate.report import campaigns, charts, conditions, content, measures, reading
 from casemate.report.figure import Context, Figure, Swept
 from casemate.report.reading import Source
 from casemate.reproduce import KEPT
@@ -116,6 +116,22 @@ def test_a_run_of_another_length_has_no_ratio(record: Row, tmp_path: Path) -> No
     found = content_of(write(tmp_path / "rows", rows))
     assert {row["label"]: row["slowdown"] for row in found.tables["runs"]} == {"none": 1.0, "sc64-bmt": None}
     assert any(notice.startswith("1 run without a ratio") for notice in found.notices)
+
+
+def test_a_baseline_without_memory_traffic_gives_no_ratio_of_traffic(record: Row, tmp_path: Path) -> None:
+    rows = [record | {"dram_bytes": 0}, record | {"design": "sc64-bmt", "dram_bytes": 640}]
+    found = content_of(write(tmp_path / "rows", rows)).tables["runs"]
+    assert [(row["slowdown"], row.get("traffic")) for row in found] == [(1.0, None), (1.0, None)]
+
+
+def test_an_unfinished_study_states_the_number_of_missing_points(
+    record: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "rows", [record])
+    monkeypatch.setattr(conditions, "planned_points", lambda source: 3)
+    assert "The study is unfinished: 2 of 3 points are missing." in content_of(folder).notices
+    monkeypatch.setattr(conditions, "planned_points", lambda source: 1)
+    assert not any("unfinished" in notice for notice in content_of(folder).notices)
 
 
 def test_the_claimed_share_leaves_out_hypothetical_attacks_and_those_without_a_target(

@@ -126,8 +126,14 @@ def within(context: Context) -> list[str]:
     return ["program", "setting", "seed", *(each.name for each in context.swept if each.is_of_machine)]
 
 
+def all_programs(content: Content) -> str:
+    """Returns the name of the mean over all programs, which no program has."""
+    programs = {row["program"] for row in content.tables.get("runs", [])}
+    return ALL_PROGRAMS if ALL_PROGRAMS not in programs else f"mean of {ALL_PROGRAMS}"
+
+
 def order(content: Content) -> dict[str, list[str]]:
     """Returns the order of names in tables and on axes, by column."""
     programs: dict[str, Any] = dict.fromkeys(row["program"] for row in content.tables.get("runs", []))
     swept = {name: list(values) for name, values in content.context.options.items()}
-    return {"label": list(content.context.labels), "program": [*programs, ALL_PROGRAMS], **swept}
+    return {"label": list(content.context.labels), "program": [*programs, all_programs(content)], **swept}

@@ -3,7 +3,7 @@
 from casemate.report.figure import Measure
 
 SLOWDOWN = Measure("slowdown", "time", "r.time_fs / b.time_fs", half="slowdown_half")
-TRAFFIC = Measure("traffic", "memory traffic", "r.dram_bytes / greatest(b.dram_bytes, 1)", half="traffic_half")
+TRAFFIC = Measure("traffic", "memory traffic", "r.dram_bytes / nullif(b.dram_bytes, 0)", half="traffic_half")
 IPC = Measure("ipc", "instructions per cycle", "r.ipc")
 LATENCY = Measure("latency", "read latency (ns)", "r.read_latency_ns", 1)
 PROTECTION = Measure("protection", "attacks stopped (%)", "r.protection", 1, varies=False)

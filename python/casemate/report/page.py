@@ -11,8 +11,8 @@ from typing import Any
 import vl_convert
 
 from casemate.report import charts
-from casemate.report.content import Content, order, within
-from casemate.report.figure import ALL_PROGRAMS, Figure
+from casemate.report.content import Content, all_programs, order, within
+from casemate.report.figure import Figure
 from casemate.report.reading import Rows
 from casemate.reproduce.study import half_width
 from casemate.text import amounts
@@ -41,7 +41,7 @@ def build(content: Content) -> str:
         "headings": {"label": "design", **{each.name: each.key for each in content.context.swept}},
         "machines": content.machines,
         "student": [0, 0, *(_quantile(count) for count in range(2, SEEDS_MAX + 1))],
-        "all_programs": ALL_PROGRAMS,
+        "all_programs": all_programs(content),
     }
     return Template(_file("page.html")).substitute(
         title=html.escape(content.title), subtitle=html.escape(_subtitle(content)), notices=_notices(content.notices),
