@@ -11,6 +11,7 @@ from casemate import report
 from casemate.report import charts, measures, writing
 from casemate.report.sampled import RATIOS
 from casemate.reproduce import KEPT
+from casemate.rows import needed
 from casemate.schemas.run import RunResults
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
@@ -121,6 +122,12 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(
         f"a report needs the library '{library}', which is not installed: run `scripts/setup.sh .venv report`"
         in said.err
     )
+
+
+def test_an_installed_wheel_names_the_command_of_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert needed.SETUP.exists()
+    monkeypatch.setattr(needed, "SETUP", tmp_path / "scripts/setup.sh")
+    assert needed.REPORT.install == "run `pip install 'casemate[report]'`"
 
 
 def test_names_are_text_in_the_page_and_in_its_script(casemate: Casemate, folder: Path, tmp_path: Path) -> None:

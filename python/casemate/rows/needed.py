@@ -3,9 +3,13 @@
 import importlib.util
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from casemate._core import CasemateError
+
+SETUP = Path(__file__).resolve().parents[3] / "scripts/setup.sh"
+"""Script of the folder of Casemate; an installed wheel does not have it."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,10 @@ class Extra:
 
     @property
     def install(self) -> str:
-        """Command that installs the extra, in words."""
-        return f"run `scripts/setup.sh .venv {self.name}` in the folder of Casemate"
+        """Command that installs the extra, in words: of the folder of Casemate, or of pip for an installed wheel."""
+        if SETUP.exists():
+            return f"run `scripts/setup.sh .venv {self.name}` in the folder of Casemate"
+        return f"run `pip install 'casemate[{self.name}]'`"
 
     def check(self) -> None:
         """Raises `CasemateError` with the command that installs the extra if a library is missing. Loads none."""
