@@ -131,6 +131,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'casemate' has no attribute '{name}'")
 
 
+def __dir__() -> list[str]:
+    """Returns all names of the package, with those that are loaded at the first use."""
+    return sorted({*globals(), *_LATER})
+
+
 def _renderer() -> Any:
     from casemate.notebook import rendering
 

@@ -1,6 +1,8 @@
 """The package from Python: typed results."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,12 @@ SMALL = cm.BuiltIn("gups", {"footprint": "1 MB"})
 DESIGNS = Path(__file__).resolve().parents[2] / "designs"
 # The package without types, for calls as from a notebook, which checks no types.
 UNTYPED: Any = cm
+
+
+def test_completion_lists_every_name_of_the_package() -> None:
+    code = "import casemate as cm; print(*set(cm.__all__) - set(dir(cm)), 'distributed' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", f"import sys; {code}"], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "False"
 
 
 def test_a_run_gives_typed_records() -> None:
