@@ -214,7 +214,7 @@ def test_a_single_interval_over_the_whole_run_has_the_figures_of_the_verbose_tab
     figures = {name: float(value) for name, value in row.items() if name not in ("machine", "design")}
     expected = {
         "mean": f"{figures['reads_mean_ns']:.1f} ns",
-        "queue of memory": f"{figures['reads_memory_queue_ns']:.1f} ns",
+        "memory queue": f"{figures['reads_memory_queue_ns']:.1f} ns",
         "L1D: misses/1000 instr.": f"{figures['l1d_mpki']:.2f}",
         "LLC: misses/1000 instr.": f"{figures['llc_mpki']:.2f}",
         "nodes: hits, misses/1000 instr.": f"{100 * figures['tree_hit_rate']:.1f} %, {figures['tree_mpki']:.2f}",

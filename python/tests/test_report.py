@@ -15,6 +15,7 @@ from casemate.rows import needed
 from casemate.schemas.run import RunResults
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
+from casemate.tables import run_details
 from conftest import SMALL, Casemate
 from report_pages import EVIL, data, renamed, reproduction, rows_of, write
 
@@ -259,6 +260,12 @@ def test_each_part_of_a_sum_has_one_colour() -> None:
     assert charts.PART_COLOURS.keys() == set(parts)
     for causes in (measures.TIME_CAUSES, measures.READ_CAUSES, measures.KINDS):
         assert len({charts.PART_COLOURS[cause] for cause in causes}) == len(causes)
+
+
+def test_a_page_and_the_terminal_have_the_same_names_for_causes_of_reads() -> None:
+    on_the_terminal = {field: name for name, field in run_details.PARTS}
+    for name, (first, *_) in measures.READ_CAUSES.items():
+        assert on_the_terminal[first] == name
 
 
 def test_the_page_of_an_interrupted_run_says_so(casemate: Casemate) -> None:
