@@ -1,5 +1,6 @@
 """Figures of a study: means over programs and seeds, computed again from the rows by hand."""
 
+import io
 import math
 import shutil
 from collections.abc import Callable
@@ -9,13 +10,15 @@ from typing import Any
 
 import pytest
 from casemate import CasemateError
-from casemate.schemas.reproduce import FigureFound
+from casemate.reproduce import report
+from casemate.schemas.reproduce import CaseFigures, FigureFound, SeriesFound
 from casemate.studies import cluster, figures
 from casemate.studies.expansion import Cell
 from casemate.studies.points import Kernel, Point
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
 from conftest import Casemate
+from rich.console import Console
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("distributed")
@@ -235,3 +238,23 @@ def test_a_slowdown_compares_runs_that_executed_equally_many_instructions_warm_u
 
     assert shown(60) == {"none": (1.0, 1.5), "xts": (1.0, 1.5)}
     assert shown(59) == {"none": (1.0,)}
+
+
+@pytest.mark.parametrize(
+    ("unit", "given", "printed"),
+    [
+        ("x", 1.23456, "1.235"), ("x", 2.34567, "2.346"), ("x", 12.3456, "12.35"), ("x", 1234.56, "1234.6"),
+        ("%", 12.3456, "12.3"), ("% of reads", 0.12345, "0.123"),
+    ],
+)  # fmt: skip
+def test_a_ratio_has_four_significant_digits_and_a_percentage_one_decimal(
+    unit: str, given: float, printed: str
+) -> None:
+    figure = FigureFound(
+        number="1", title="t", unit=unit, mean="arithmetic", note="", seeds=(1, 2),
+        series=(SeriesFound(name="s", paper=None, ours=given, half_width=0.5),),
+        cases=(CaseFigures(case="c", values=(given,), half_widths=(0.5,)),),
+    )  # fmt: skip
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(report.of_cases(figure))
+    assert console.export_text().count(f" {printed} ± 0.5") == 2

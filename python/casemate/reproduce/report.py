@@ -49,7 +49,8 @@ def _of_means(figures: Sequence[FigureFound]) -> Table:
     for figure in figures:
         for index, series in enumerate(figure.series):
             head = (figure.number, f"{figure.title} ({figure.unit})") if index == 0 else ("", "")
-            table.add_row(*head, series.name, _number(series.paper), _of_series(series))
+            digits = _digits(series.paper, figure.unit)
+            table.add_row(*head, series.name, _number(series.paper, digits), _of_series(series, figure.unit))
         table.add_section()
     return table
 
@@ -64,12 +65,16 @@ def of_cases(figure: FigureFound) -> RenderableType:
     for case in figure.cases:
         further = case.seed_half_widths or (None,) * len(case.values)
         numbers = zip(case.values, case.half_widths, further, strict=True)
-        table.add_row(Text(case.label), *(_number(value, half, one) for value, half, one in numbers))
+        table.add_row(
+            Text(case.label),
+            *(_number(value, _digits(value, figure.unit), half, one) for value, half, one in numbers),
+        )
     table.add_section()
-    means = (Text(_of_series(series), style="bold") for series in figure.series)
+    means = (Text(_of_series(series, figure.unit), style="bold") for series in figure.series)
     table.add_row(f"{figure.mean} mean", *means)
     if any(series.paper is not None for series in figure.series):
-        table.add_row("the paper's", *(_number(series.paper) for series in figure.series))
+        papers = (series.paper for series in figure.series)
+        table.add_row("the paper's", *(_number(paper, _digits(paper, figure.unit)) for paper in papers))
     note = [Text(f"  {figure.note}", style="dim")] if figure.note else []
     return Group(Text(title, style="bold cyan"), *note, table, *_wanting(figure))
 
@@ -87,8 +92,8 @@ def _wanting(figure: FigureFound) -> list[Text]:
     )
 
 
-def _of_series(series: SeriesFound) -> str:
-    return _number(series.ours, series.half_width, series.seed_half_width)
+def _of_series(series: SeriesFound, unit: str) -> str:
+    return _number(series.ours, _digits(series.ours, unit), series.half_width, series.seed_half_width)
 
 
 VERDICTS = {
@@ -108,9 +113,18 @@ def _trends(found: Reproduction) -> Table:
     return table
 
 
-def _number(value: float | None, half_width: float | None = None, of_one_more: float | None = None) -> str:
+def _digits(value: float | None, unit: str) -> int:
+    """Returns the digits after the decimal point: one for percentages and large numbers, otherwise as many as four
+    significant digits need.
+    """
+    size = abs(value or 0.0)
+    if unit.startswith("%"):
+        return 3 if size < 2 else 1
+    return 3 if size < 10 else 2 if size < 100 else 1
+
+
+def _number(value: float | None, digits: int, half_width: float | None = None, of_one_more: float | None = None) -> str:
     if value is None:
         return ""
-    digits = 3 if abs(value) < 2 else 1
     of_mean = "" if half_width is None else f" ± {half_width:.{digits}f}"
     return f"{value:.{digits}f}{of_mean}" + ("" if of_one_more is None else f" [{of_one_more:.{digits}f}]")
