@@ -35,7 +35,7 @@ class ResultsFolder:
 
     def __init__(self, path: Path) -> None:
         """Opens or makes the folder. Raises `CasemateError` if another client has opened it, if a table has another
-        schema, or if the folder cannot be written.
+        schema or cannot be read, or if the folder cannot be written.
         """
         self._is_new = not path.exists()
         screen.make_folder(path)

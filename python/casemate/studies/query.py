@@ -39,6 +39,8 @@ ONCE = (
 )
 """Clause that keeps one row of each point, done rather than failed."""
 NOT_SHOWN = ("table_file",)
+SHOWN_NOTICES = 3
+"""Largest number of files that the error about a folder without results names."""
 
 
 class Results:
@@ -57,6 +59,7 @@ class Results:
             source = self._source(folder, table.is_whole)
             self._database.execute(f"CREATE TABLE heads AS SELECT {HEADS} {source}")
         except library("duckdb").Error:
+            self.notices.clear()
             source = self._source(folder, self._is_readable)
             self._database.execute(f"CREATE TABLE heads AS SELECT {HEADS} {source}")
         has_repeated = "SELECT count(*) > count(DISTINCT point) FROM heads"
@@ -80,8 +83,7 @@ class Results:
         if not folder.is_dir():
             raise CasemateError(f"there is no results folder '{folder}': {expected}")
         tables = table.written(folder)
-        whole = [path for path in tables if is_usable(path)]
-        self.notices += [f"'{path}' is damaged and left out" for path in tables if path not in whole]
+        whole = [path for path in tables if self._is_usable(path, is_usable)]
         if whole:
             table.check_schema(whole[-1])
             listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in whole)
@@ -89,14 +91,26 @@ class Results:
             return f"FROM read_parquet([{listed}], {options})"
         rows = [row for path in sorted(folder.rglob("*.json")) if (row := self._of_record(path))]
         if not rows:
-            damaged = f" ({'; '.join(self.notices)})" if tables else ""
-            raise CasemateError(f"'{folder}' has no results{damaged}: {expected}")
+            left_out = f" ({'; '.join(self.notices[:SHOWN_NOTICES])})" if self.notices else ""
+            raise CasemateError(f"'{folder}' has no results{left_out}: {expected}")
         self._database.register("records", table.of_rows(rows))
         self._database.execute("CREATE TABLE stored_records AS SELECT *, '' AS table_file FROM records")
         return "FROM stored_records"
 
+    def _is_usable(self, path: Path, is_usable: Callable[[Path], bool]) -> bool:
+        """Returns true if the rows of a table can be shown; otherwise a notice has the reason."""
+        try:
+            if is_usable(path):
+                return True
+            self.notices.append(f"'{path}' is damaged and left out")
+        except CasemateError as error:
+            self.notices.append(f"{error}; the table is left out")
+        return False
+
     def _is_readable(self, path: Path) -> bool:
-        """Returns true if DuckDB can read all rows of a table."""
+        """Returns true if DuckDB can read all rows of a table. Raises `CasemateError` if the file cannot be read."""
+        if not table.is_whole(path):
+            return False
         try:
             self._database.execute(
                 "SELECT COLUMNS(*) FROM read_parquet(?, hive_partitioning = false)", [str(path)]
@@ -117,9 +131,11 @@ class Results:
                 "changes": "", "error": "", "command": "", "finished": "",
             }  # fmt: skip
             return flat(record) | heading | {"record": text}
-        except (OSError, ValueError, KeyError, TypeError):
+        except OSError as error:
+            self.notices.append(f"cannot read '{path}': {error.strerror or error}; the file is left out")
+        except (ValueError, KeyError, TypeError):
             self.notices.append(f"'{path}' is no record of a run and left out")
-            return None
+        return None
 
     def _chosen(self, folder: Path, version: str | None) -> str:
         """Returns the version of Casemate that selects the rows: this one if the folder has any rows of it."""

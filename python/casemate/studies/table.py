@@ -46,14 +46,14 @@ def _replaced(path: Path) -> range:
 
 
 def is_whole(path: Path) -> bool:
-    """Returns true if a file is a Parquet table to its end."""
+    """Returns true if a file is a Parquet table to its end. Raises `CasemateError` if it cannot be read."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(size - 8, 0))
             end = file.read()
-    except OSError:
-        return False
+    except OSError as error:
+        raise CasemateError(f"cannot read '{path}': {error.strerror or error}") from None
     return len(end) == 8 and end.endswith(MAGIC) and int.from_bytes(end[:4], "little") < size
 
 
