@@ -219,6 +219,9 @@ def test_a_start_of_several_hashes_is_refused(casemate: Casemate, tmp_path: Path
     assert casemate("results", "results", "--record", "abc2").out == "{}\n"
 
 
+COLUMNS = ("results", "results", "--columns", "ipc")
+
+
 def of_version(version: str, point: str, build: str = "", **more: Any) -> dict[str, Any]:
     """Returns a row of some version of Casemate."""
     return {
@@ -241,6 +244,21 @@ def test_rows_of_another_version_are_shown_only_on_request(casemate: Casemate, t
     assert "0.0.9+abc" in casemate("results", "results", "--version", "0.0.9+abd").err, "the nearest version is named"
     counted = casemate("results", "results", "--sql", "SELECT count(*) FROM runs", "--csv")
     assert counted.out.splitlines()[1] == "1", "SQL has only the rows of one version"
+
+
+def test_a_version_without_a_build_selects_this_build_or_the_last_one(casemate: Casemate, tmp_path: Path) -> None:
+    with ResultsFolder(tmp_path / "results") as found:
+        found.add(of_version(identity.VERSION, "own", identity.BUILD, ipc=1.0, finished="2025"))
+        found.add(of_version(identity.VERSION, "other", "abc", ipc=2.0, finished="2026"))
+        for finished, build in (("2024", "new"), ("2023", "old")):
+            found.add(of_version("0.0.9", build, build, ipc=float(finished), finished=finished))
+
+    def shown(version: str) -> list[Any]:
+        return [row["ipc"] for row in rows(casemate(*COLUMNS, "--version", version, "--json"))]
+
+    assert [shown(version) for version in (identity.VERSION, "0.0.9", "0.0.9+old")] == [[1.0], [2024.0], [2023.0]]
+    assert "results of version 0.0.9+new, and this is" in casemate(*COLUMNS, "--version", "0.0.9").err
+    assert casemate(*COLUMNS, "--version", "0.0").code == 2
 
 
 def test_a_folder_of_only_an_old_version_is_shown_with_a_notice(casemate: Casemate, tmp_path: Path) -> None:

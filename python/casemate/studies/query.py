@@ -47,9 +47,9 @@ class Results:
     """The rows of a folder, as tables of a database in memory: `runs`, `attacks`, `crashes` and `failed`."""
 
     def __init__(self, folder: Path, version: str | None = None, every_study: bool = False) -> None:
-        """Opens a folder. `version` selects the rows of another build of Casemate, as `notices` name it. Without
-        `every_study`, only the points of the folder's last study are shown. Raises `CasemateError` if there is no
-        results folder, if it has another schema, or if no row has this version.
+        """Opens a folder. `version` selects the rows of another version of Casemate, as `notices` name it; the build
+        may be left out. Without `every_study`, only the points of the folder's last study are shown. Raises
+        `CasemateError` if there is no results folder, if it has another schema, or if no row has this version.
         """
         self.notices: list[str] = []
         """Rows and files that are not shown, each with the reason."""
@@ -138,16 +138,20 @@ class Results:
         return None
 
     def _chosen(self, folder: Path, version: str | None) -> str:
-        """Returns the version of Casemate that selects the rows: this one if the folder has any rows of it."""
+        """Returns the version of Casemate, with its build, that selects the rows: the requested one, otherwise this one
+        if the folder has any rows of it.
+        """
         question = f"SELECT {VERSION} AS v, count(*) FROM heads GROUP BY v ORDER BY max(finished)"
         counts = dict(self._database.execute(question).fetchall())
         # A record of `casemate run` states the version without the build.
         own = (f"{identity.VERSION}+{identity.BUILD}", identity.VERSION)
         current = next((name for name in own if name in counts), own[0])
-        chosen = version or (current if current in counts else next(reversed(counts)))
-        if chosen not in counts:
-            there = f"{hint(chosen, counts)}; there are: {', '.join(counts)}"
+        # A version without a build selects this build, or otherwise the last one.
+        matching = [name for name in counts if version in (None, name, name.partition("+")[0])]
+        if not matching:
+            there = f"{hint(str(version), counts)}; there are: {', '.join(counts)}"
             raise CasemateError(f"'{folder}' has no results of version '{version}'{there}")
+        chosen = next((name for name in matching if name == version), current if current in matching else matching[-1])
         others = [f"{count:,} of {name}" for name, count in counts.items() if name != chosen]
         if others or chosen != current:
             left = f"; not shown: {', '.join(others)} (--version shows them)" if others else ""
