@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pytest
 from casemate.laboratory.requests import Program
 from casemate.studies.recordings import Command, Recordings
 from conftest import Casemate
@@ -50,3 +51,18 @@ def test_the_disk_estimate_of_a_plan_names_the_recordings_that_it_leaves_out(
     )
     some = casemate("sweep", "s.toml", "--dry-run").out
     assert "without the recordings of false, whose length is not known" in some
+
+
+@pytest.mark.parametrize(
+    ("script", "end"),
+    [("exit 3", "sh exited with status 3 after "), ("kill -TERM $$", "sh was ended by signal 15 (SIGTERM) after ")],
+)
+def test_a_study_names_the_status_of_a_program_that_failed(
+    script: str, end: str, casemate: Casemate, scheduler: str
+) -> None:
+    words = ("sweep", "--limit", "all", "--design", "none", "--scheduler", scheduler, "--", "sh", "-c", script)
+    for _ in range(2):
+        said = casemate(*words)
+        assert said.code == 0, said.err
+        assert said.err.count(end) == 1
+    assert "exited" not in casemate(*words[:-1], "exit 0").err

@@ -124,6 +124,21 @@ class Origin(Result):
         return self.finish if isinstance(self.finish, Unbacked) and self.medium == "live" else None
 
     @property
+    def abnormal_end(self) -> str:
+        """Returns how the program ended, if it failed: its exit status, a signal, or a reservation that was too large.
+        Empty if it succeeded, or was stopped at the limit.
+        """
+        match self.finish:
+            case Exited(exited=status):
+                return f"exited with status {status}" if status else ""
+            case Killed() as ended:
+                return f"was ended by {ended}"
+            case Unbacked(unbacked=size):
+                return f"was ended before it reserved {amounts.size(size)}"
+            case _:
+                return ""
+
+    @property
     def is_marked_region(self) -> bool:
         """True if only the instructions between the program's two markers were recorded."""
         return ("marked region only", "yes") in self.conditions

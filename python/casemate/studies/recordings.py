@@ -6,7 +6,7 @@ import glob
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,8 +15,10 @@ from casemate._core import CasemateError
 from casemate.laboratory import arguments, native
 from casemate.laboratory.arguments import Instructions
 from casemate.laboratory.requests import BuiltIn, Program, Trace
+from casemate.schemas.origin import TraceInfo
 from casemate.studies.points import Kernel, StoredTrace, digest
 from casemate.terminal import screen
+from casemate.text import amounts
 
 TRACES = "_traces"
 """Folder of the recordings in a results folder. Readers of Parquet folders pass over names that begin so."""
@@ -66,7 +68,10 @@ class Recordings:
         """
         self._folder, self._notify, self._records = folder / TRACES, notify, records
         self._hashes: dict[Path, str] = {}
-        self._whole: set[Path] = set()
+        self._infos: dict[Path, TraceInfo] = {}
+        """Contents of the whole recordings."""
+        self._used: dict[str, Path] = {}
+        """Recordings that represent commands, by the name of the command."""
         self.not_recorded: list[str] = []
         """Commands that a built-in workload represents."""
         self.unrecorded_instructions = 0
@@ -91,7 +96,16 @@ class Recordings:
                 self.unrecorded_instructions += arguments.instructions(given.limit, "limit")
             return Kernel("gups", {"updates": str(len(self.not_recorded))})
         path = self.recording(given)
+        self._used[given.name] = path
         return StoredTrace(self._content(path), str(path.absolute()), path.name, given.program.persistent)
+
+    def abnormal_ends(self) -> Iterator[str]:
+        """Yields the commands that failed while they were recorded, each with its exit status or its signal."""
+        for name, path in self._used.items():
+            info = self._infos.get(path) or api.trace_info(path)
+            if end := info.origin.abnormal_end:
+                after = amounts.counted(info.totals.instructions, "instruction")
+                yield f"{name} {end} after {after}: all its points run this part of it"
 
     def path_of(self, command: Command) -> Path:
         """Returns the path of a command's recording, which may not exist yet. Its name contains a digest of the command
@@ -140,11 +154,11 @@ class Recordings:
         cannot be recorded either.
         """
         path = self.path_of(command)
-        if path not in self._whole and _is_whole(path):
-            self._whole.add(path)
-        if path not in self._whole and (missing := command.missing()):
+        if path not in self._infos and (info := _info(path)):
+            self._infos[path] = info
+        if path not in self._infos and (missing := command.missing()):
             raise NotInstalledError(missing)
-        return path not in self._whole
+        return path not in self._infos
 
     def _record(self, command: Command, path: Path) -> None:
         text = path.with_suffix(".c")
@@ -161,7 +175,6 @@ class Recordings:
             if done.interrupted:
                 raise KeyboardInterrupt
             partial.replace(path)
-            self._whole.add(path)
         finally:
             partial.unlink(missing_ok=True)
 
@@ -190,9 +203,9 @@ def found(needed: str) -> str | None:
     return shutil.which(needed) or shutil.which(needed, path="/usr/games")
 
 
-def _is_whole(trace: Path) -> bool:
-    """Returns true if a recording exists and can be read to its end."""
+def _info(trace: Path) -> TraceInfo | None:
+    """Returns the content of a recording; `None` if there is none, or if it cannot be read to its end."""
     try:
-        return trace.exists() and bool(api.trace_info(trace))
+        return api.trace_info(trace) if trace.exists() else None
     except CasemateError:
-        return False
+        return None

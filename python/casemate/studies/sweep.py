@@ -79,10 +79,13 @@ def sweep(
         for notice in results.notices:
             observer.notify(notice)
         # Check all points before programs are recorded, which may take long.
-        planned = Recordings(path, observer.notify, records=False)
-        cells = expanded(study, planned)
-        if planned.not_recorded:
-            cells = expanded(study, Recordings(path, observer.notify))
+        recordings = Recordings(path, observer.notify, records=False)
+        cells = expanded(study, recordings)
+        if recordings.not_recorded:
+            recordings = Recordings(path, observer.notify)
+            cells = expanded(study, recordings)
+        for notice in recordings.abnormal_ends():
+            observer.notify(notice)
         points = list({cell.point.hash: cell.point for cell in cells}.values())
         known = results.known
         _check_retry(points, known, retry)
