@@ -2,11 +2,19 @@
 # # First run
 #
 # This notebook runs a program under two designs for memory protection, and shows their cost and its causes. It takes
-# a few seconds. Run it in the folder `examples/`, for example in JupyterLab with jupytext, or in Visual Studio Code,
-# which opens files with `# %%` as notebooks.
+# a few seconds. Open it in JupyterLab with jupytext, or in Visual Studio Code, which opens files with `# %%` as
+# notebooks. It needs `machine.toml`, which is in the same folder, `examples/`.
 
 # %%
+from pathlib import Path
+
 import casemate as cm
+
+FOLDERS = (Path(globals().get("__file__", "")).parent, Path("examples"))
+HERE = next((folder for folder in FOLDERS if (folder / "machine.toml").exists()), None)
+if HERE is None:
+    raise SystemExit("first_run.py needs machine.toml: run it in its folder, examples/")
+MACHINE = str(HERE / "machine.toml")
 
 # %% [markdown]
 # ## Cost
@@ -58,13 +66,13 @@ f"{cold.latency_ns:.1f} ns without, {warm.latency_ns:.1f} ns with the tree on th
 # %% [markdown]
 # ## Another machine
 #
-# A machine is a file, as a design is. `machine.toml` in this folder has a small cache and one slow AES unit. A key can
-# also have another value for one run: `changes` takes the keys of `docs/KEYS.md`.
+# A machine is a file, as a design is. `machine.toml` has a small cache and one slow AES unit. A key can also have
+# another value for one run: `changes` takes the keys of `docs/KEYS.md`.
 
 # %%
 options = cm.RunOptions(limit="300K", protection=False)
-slow = cm.run(bfs, machine="machine.toml", options=options)
-fast = cm.run(bfs, machine="machine.toml", changes={"machine.engines.aes.latency_ns": 10}, options=options)
+slow = cm.run(bfs, machine=MACHINE, options=options)
+fast = cm.run(bfs, machine=MACHINE, changes={"machine.engines.aes.latency_ns": 10}, options=options)
 slow.slowdown("sc64-bmt"), fast.slowdown("sc64-bmt")
 
 # %% [markdown]

@@ -2,8 +2,8 @@
 # # Your own design, and attacks on it
 #
 # A design is a file with one part of each kind: a cipher, counters, an authentication code, a tree. This notebook
-# reads the design `design.toml` of this folder, attacks it, takes its tree away, and measures the cost of the tree. Run
-# it in the folder `examples/`.
+# reads the design `design.toml`, which is in the same folder, `examples/`. It attacks the design, takes its tree away,
+# and measures the cost of the tree.
 
 # %%
 from pathlib import Path
@@ -11,14 +11,19 @@ from tempfile import mkdtemp
 
 import casemate as cm
 
-print(Path("design.toml").read_text())
+FOLDERS = (Path(globals().get("__file__", "")).parent, Path("examples"))
+HERE = next((folder for folder in FOLDERS if (folder / "design.toml").exists()), None)
+if HERE is None:
+    raise SystemExit("own_design.py needs design.toml: run it in its folder, examples/")
+DESIGN = str(HERE / "design.toml")
+print(Path(DESIGN).read_text())
 
 # %% [markdown]
 # Casemate fills in all other keys. The result of `design` has every value, and the weak choices of the design that a
 # reviewer would object to.
 
 # %%
-mine = cm.design("design.toml")
+mine = cm.design(DESIGN)
 mine
 
 # %% [markdown]
@@ -29,7 +34,7 @@ mine
 # other lines each time. An end that is worse than its claim would have a red mark.
 
 # %%
-report = cm.attack("design.toml", trials=20)
+report = cm.attack(DESIGN, trials=20)
 report
 
 # %% [markdown]
@@ -44,14 +49,14 @@ report.plot()
 # Which attacks does the tree stop? `changes` replaces one key, and leaves the claims as they are.
 
 # %%
-without = cm.attack("design.toml", trials=20, changes={"design.parts.tree.kind": "none"})
+without = cm.attack(DESIGN, trials=20, changes={"design.parts.tree.kind": "none"})
 [row for row in without.rows if not row.agrees]
 
 # %% [markdown]
 # Each of these attacks replays a line together with its tag and its counter, or suppresses a write. The tag of the old
 # line is right, so only the tree can detect the replay. The report also has the first trial of each end. Its seed
-# repeats the trial: `casemate attack design.toml --with design.parts.tree.kind=none --row replay-data-tag-counter
-# --replay 1`.
+# repeats the trial: `casemate attack examples/design.toml --with design.parts.tree.kind=none --row
+# replay-data-tag-counter --replay 1`.
 
 # %%
 replay = next(row for row in without.rows if row.attack == "replay-data-tag-counter")
@@ -64,7 +69,7 @@ replay.histogram, replay.telling()
 # workload `gups` updates random words of a table, so that nearly each access needs other tree nodes.
 
 # %%
-text = Path("design.toml").read_text()
+text = Path(DESIGN).read_text()
 for before, after in (('"mine"', '"mine-without-tree"'), ('"bonsai"', '"none"'), ('"C4"', '"C3"')):
     text = text.replace(before, after)
 treeless = Path(mkdtemp()) / "mine-without-tree.toml"
@@ -72,7 +77,7 @@ treeless.write_text(text)
 
 result = cm.run(
     cm.BuiltIn("gups", {"footprint": "256 MB"}),
-    designs=["none", str(treeless), "design.toml"],
+    designs=["none", str(treeless), DESIGN],
     options=cm.RunOptions(limit="60K", protection=False),
 )
 result
@@ -86,8 +91,8 @@ result.plot()
 # Counters, tags and the levels of the tree take a part of memory. The root of the tree stays on the chip.
 
 # %%
-cm.layout("design.toml")
+cm.layout(DESIGN)
 
 # %% [markdown]
-# `study.toml` in this folder runs this design with several speeds of the AES unit: `casemate sweep study.toml`. Next to
+# `study.toml` runs this design with several speeds of the AES unit: `casemate sweep examples/study.toml`. Next to
 # attacks on a running machine there are losses of power: `cm.crash("plp-sp")` cuts the power at every point of a write.

@@ -1,6 +1,9 @@
 """The examples: both notebooks run from their text, and the files work with the commands that the guide shows."""
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +24,16 @@ def examples(tmp_path: Path) -> Path:
     return Path(shutil.copytree(EXAMPLES, tmp_path / "examples"))
 
 
-def executed(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Returns the outputs of a notebook's cells, in order."""
+def executed(notebook: Path, monkeypatch: pytest.MonkeyPatch, where: Path | None = None) -> list[Any]:
+    """Returns the outputs of a notebook's cells, in order. The notebook runs in its folder, or in another one."""
     jupytext: Any = pytest.importorskip("jupytext")
     nbclient: Any = pytest.importorskip("nbclient")
     # The kernel finds the package as this process does, also if it is not installed.
     monkeypatch.setenv("PYTHONPATH", str(Path(cm.__file__).parents[1]))
     content = jupytext.read(notebook)
     assert {cell.cell_type for cell in content.cells} == {"markdown", "code"}
-    where = {"metadata": {"path": str(notebook.parent)}}
-    nbclient.NotebookClient(content, timeout=120, kernel_name="python3", resources=where).execute()
+    resources = {"metadata": {"path": str(where or notebook.parent)}}
+    nbclient.NotebookClient(content, timeout=120, kernel_name="python3", resources=resources).execute()
     return [output for cell in content.cells if cell.cell_type == "code" for output in cell.outputs]
 
 
@@ -66,6 +69,45 @@ def test_the_second_notebook_finds_the_attacks_that_the_tree_stops(
     differing = next(text for text in shown(outputs, "text/plain") if text.startswith("[<Outcome"))
     assert "<Outcome: replay-data-tag-counter ended stale, claimed detected>" in differing
     assert "spoof-data" not in differing
+
+
+@pytest.fixture(params=NOTEBOOKS)
+def beginning(request: pytest.FixtureRequest, examples: Path) -> Path:
+    """A notebook that ends with its first cell of code, which looks for the files of the notebook."""
+    notebook = examples / str(request.param)
+    head, cell, *_ = notebook.read_text().split("# %%\n")
+    notebook.write_text(f"{head}# %%\n{cell.partition('# %%')[0]}print('ready')\n")
+    return notebook
+
+
+def test_a_notebook_also_runs_in_the_folder_above_its_own(beginning: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outputs = executed(beginning, monkeypatch, beginning.parents[1])
+    assert "".join(output["text"] for output in outputs).endswith("ready\n")
+
+
+def test_a_notebook_elsewhere_names_its_folder_in_one_line(
+    beginning: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nbclient: Any = pytest.importorskip("nbclient")
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(nbclient.exceptions.CellExecutionError, match=r"run it in its folder, examples/") as failed:
+        executed(beginning, monkeypatch, tmp_path / "elsewhere")
+    assert failed.value.ename == "SystemExit"
+
+
+def test_a_notebook_as_a_script_finds_its_files_from_any_folder(beginning: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(Path(cm.__file__).parents[1])}
+    said = subprocess.run(
+        [sys.executable, str(beginning)], cwd=tmp_path / "elsewhere", env=environment, capture_output=True, text=True
+    )
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.endswith("ready\n")
+    beginning.rename(tmp_path / "elsewhere" / beginning.name)
+    moved = [sys.executable, str(tmp_path / "elsewhere" / beginning.name)]
+    said = subprocess.run(moved, cwd=tmp_path / "elsewhere", env=environment, capture_output=True, text=True)
+    assert said.stderr.count("\n") == 1
+    assert "run it in its folder, examples/" in said.stderr
 
 
 def test_the_machine_and_the_design_of_the_examples_run_together(casemate: Casemate) -> None:
