@@ -167,25 +167,24 @@ def test_a_design_file_is_the_baseline_of_a_study_without_none(scheduler: str, t
     study = Study(programs=PROGRAMS[:1], limit="10K", designs=[str(tmp_path / "mine.toml"), "sc64-bmt"])
     (figure,) = sweep(study, tmp_path / "results", workers=Workers(scheduler=scheduler)).figures
     (case,) = figure.cases
-    assert [each.name for each in figure.series] == ["mine", "sc64-bmt"]
+    assert [each.name for each in figure.series] == ["ctr-mac", "sc64-bmt"]
     assert case.values[0] == 1.0
     assert math.isfinite(case.values[1])
     assert case.half_widths == (None, None), "one seed has no interval"
 
 
 @pytest.mark.parametrize("kind", ["designs", "machines"])
-def test_files_of_one_name_in_two_folders_are_refused(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_state_one_name_are_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A figure would otherwise show the mean of both."""
     monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.1)
     paths = [tmp_path / folder / "mine.toml" for folder in ("a", "b")]
     sources = {"designs": ("ctr-mac", "sc64-bmt"), "machines": ("modern", "champsim-default")}
     for path, name in zip(paths, sources[kind], strict=True):
         path.parent.mkdir()
-        shutil.copy(DESIGNS.parent / kind / f"{name}.toml", path)
+        text = (DESIGNS.parent / kind / f"{name}.toml").read_text()
+        path.write_text(text.replace(f'name = "{name}"', 'name = "mine"', 1))
     study: dict[str, Any] = {"programs": PROGRAMS[:1], "limit": "10K", kind: [str(path) for path in paths]}
-    with pytest.raises(CasemateError, match="mine"):
+    with pytest.raises(CasemateError, match=f"two {kind} are called 'mine'"):
         sweep(Study(**study), tmp_path / "results", workers=Workers(scheduler="tcp://127.0.0.1:1"))
     assert not list((tmp_path / "results").glob("rows-*"))
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from casemate import _core
 from casemate._core import CasemateError
+from casemate.laboratory import native, stated
 from casemate.text.amounts import parse_count, parse_window
 from casemate.text.nearest import hint
 
@@ -134,10 +135,10 @@ def changes(
             raise CasemateError(
                 f"'{path}' is no key: expected machine.KEY or design.KEY, as in machine.engines.aes.latency_ns"
             )
-        only = next((name for name in known[of] if key.startswith(f"{short(name)}.")), None)
+        only = next((name for name in known[of] if key.startswith(f"{stated.name(name)}.")), None)
         if only is None and known[of]:
             _refuse_another(path, of, known[of])
-        key = key.removeprefix(f"{short(only)}.") if only is not None else key
+        key = key.removeprefix(f"{stated.name(only)}.") if only is not None else key
         shared = only is None and len(known[of]) > 1
         listed[of].append({"only": only, "key": key, "value": written(value), "shared": shared})
     return listed
@@ -154,14 +155,24 @@ def _built_in(of: str) -> tuple[str, ...]:
     return tuple(found["name"] for found in json.loads(_core.machines() if of == "machine" else _core.designs()))
 
 
+def _first_words(of: str, name: str) -> set[str]:
+    """Returns the first words of all keys of a machine or a design."""
+    nothing = native.to_json({"machine": [], "design": []})
+    return {each["key"].partition(".")[0] for each in json.loads(native.settings(of, name, nothing))}
+
+
 def _refuse_another(path: str, of: str, listed: list[str]) -> None:
     """Raises `CasemateError` if a key begins with the name of a machine or a design that was not requested."""
     first = path.split(".")[1]
+    for name in listed:
+        if stated.is_file(name) and PurePath(name).stem == first and first not in _first_words(of, name):
+            own = stated.name(name)
+            raise CasemateError(f"'{path}' is for no requested {of}: '{name}' is called '{own}', as in {of}.{own}.KEY")
     built_in = _built_in(of)
     if first in built_in:
         raise CasemateError(
             f"'{path}' is for the {of} '{first}', which is not requested (requested: "
-            f"{', '.join(map(short, listed))}): request it as well, or give {of}.KEY for all of them"
+            f"{', '.join(map(stated.name, listed))}): request it as well, or give {of}.KEY for all of them"
         )
     # The key contains almost the name of a built-in machine or design, and these names resemble no key. The check omits
     # design files, since a file may have any name.
@@ -171,14 +182,9 @@ def _refuse_another(path: str, of: str, listed: list[str]) -> None:
 
 def changes_of_design(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
     """Returns the changes that are for a design: for all designs, or only for this one."""
-    others = tuple(f"design.{short(name)}." for name in designs if name != design)
+    others = tuple(f"design.{stated.name(name)}." for name in designs if name != design)
     of_designs = {path: value for path, value in (given or {}).items() if path.startswith("design.")}
     return {path: value for path, value in of_designs.items() if not path.startswith(others)}
-
-
-def short(name: str) -> str:
-    """Name of a design or a machine in the keys of changes; for a file, its name without folder and suffix."""
-    return PurePath(name).stem if name.endswith(".toml") else name
 
 
 def written(value: object) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from casemate.laboratory import arguments, native
+from casemate.laboratory import arguments, native, stated
 from casemate.schemas.attack import AttackReport, Protection
 
 TRIALS = 20
@@ -35,6 +35,6 @@ def protection_of(
 
     spec = native.to_json({"row": None, "trials": TRIALS, "seed": 1, "changes": changed})
     found = Protection.of(AttackReport.model_validate_json(native.attack(design, spec, heard)))
-    if not is_changed and not design.endswith(".toml"):
+    if not is_changed and not stated.is_file(design):
         _campaigns[design] = found
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from casemate import api
 from casemate._core import CasemateError
-from casemate.laboratory import arguments
+from casemate.laboratory import arguments, stated
 from casemate.laboratory.requests import BuiltIn, Program, RunOptions, Trace, usual_limit
 from casemate.rows import columns
 from casemate.schemas.run import Record
@@ -34,7 +34,7 @@ class Cell:
         if axis == "program":
             return self.program
         if axis in ("design", "machine"):
-            return arguments.short(getattr(self.point, axis))
+            return self.point.design_name if axis == "design" else self.point.machine_name
         return str(self.point.seed if axis == "seed" else self.swept.get(axis, ""))
 
 
@@ -132,23 +132,32 @@ def _of_one(changes: Mapping[str, Value], machine: str, design: str, study: Stud
     for path, value in changes.items():
         of, _, key = path.partition(".")
         own, names = (machine, study.machines) if of == "machine" else (design, study.designs)
-        only = next((name for name in names if key.startswith(f"{arguments.short(name)}.")), None)
+        only = next((name for name in names if key.startswith(f"{stated.name(name)}.")), None)
         if only is None:
             found.setdefault(path, value)
         elif only == own:
-            found[f"{of}.{key.removeprefix(f'{arguments.short(only)}.')}"] = value
+            found[f"{of}.{key.removeprefix(f'{stated.name(only)}.')}"] = value
     return found
+
+
+def _check_names(kind: str, given: Sequence[str]) -> None:
+    """Raises `CasemateError` for two designs or machines with the same name: rows and figures would mix them."""
+    known: dict[str, str] = {}
+    for each in given:
+        first = known.setdefault(stated.name(each), each)
+        if first != each:
+            raise CasemateError(
+                f"two {kind} are called '{stated.name(each)}', {first} and {each}: give one of them another name"
+            )
 
 
 def _check_keys(study: Study) -> None:
     """Raises `CasemateError` for keys that are not of a machine or a design, and for a figure without its axis."""
     arguments.changes(dict.fromkeys([*study.changes, *study.swept_keys], 0), study.machines, study.designs)
     for kind, names in (("designs", study.designs), ("machines", study.machines)):
-        shortened = [arguments.short(name) for name in dict.fromkeys(names)]
-        if twice := next((name for name in shortened if shortened.count(name) > 1), None):
-            raise CasemateError(f"two {kind} are called '{twice}': give one of them another name")
+        _check_names(kind, list(dict.fromkeys(names)))
     if study.baseline is not None:
-        arguments.one_of(study.baseline, map(arguments.short, study.designs), "baseline")
+        arguments.one_of(study.baseline, map(stated.name, study.designs), "baseline")
     axes = ["program", "design", "machine", "seed", *study.swept_keys]
     known = set(columns.of_type(Record)) | set(RATIOS)
     for figure in study.figures:

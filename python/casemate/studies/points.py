@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from casemate._core import CasemateError
-from casemate.laboratory import arguments, native
+from casemate.laboratory import arguments, native, stated
 from casemate.laboratory.requests import BuiltIn, Persistent, Repeatable, RunOptions, Trace
 from casemate.studies import identity
 from casemate.text.amounts import parse_size
@@ -74,11 +74,24 @@ class Point:
     """Text of the design and machine files, by their path on the client."""
 
     @property
+    def design_name(self) -> str:
+        """Name of the design, also if the point is on a computer without its file."""
+        return self._name(self.design)
+
+    @property
+    def machine_name(self) -> str:
+        """Name of the machine likewise; empty for a campaign."""
+        return self._name(self.machine)
+
+    def _name(self, given: str) -> str:
+        return stated.name_in(self.files[given], given) if given in self.files else stated.name(given)
+
+    @property
     def title(self) -> str:
         """The point in a few words."""
-        machine = f" on {arguments.short(self.machine)}" if self.machine else ""
+        machine = f" on {self.machine_name}" if self.machine else ""
         changed = "".join(f", {path.rpartition('.')[2]}={value}" for path, value in self.changes.items())
-        return f"{self.program} under {arguments.short(self.design)}{machine}{changed}, seed {self.seed}"
+        return f"{self.program} under {self.design_name}{machine}{changed}, seed {self.seed}"
 
     def runnables(self, paths: Mapping[str, Path]) -> list[Repeatable]:
         """Returns the programs of a run; `paths` contains the files of traces by the hash of their content."""
@@ -126,7 +139,7 @@ class Checker:
             [point.kind, point.design, point.machine, dict(point.changes), programs, dict(point.options)]
         )
         try:
-            files = {name: self._text(name) for name in (point.design, point.machine) if name.endswith(".toml")}
+            files = {name: self._text(name) for name in (point.design, point.machine) if stated.is_file(name)}
             if without_seed not in self._decided:
                 decided, footprint = _decided(point)
                 self._check_unchanged(files)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from casemate.laboratory import arguments
 from casemate.studies.points import Kernel, Point, digest
 
 Batch = tuple[Point, ...]
@@ -23,7 +22,7 @@ def batches(points: Iterable[Point], workers: int, memory_bytes: int) -> list[Ba
     met: Counter[tuple[str, str]] = Counter()
     for point in listed:
         alike = _alike(point)
-        design = arguments.short(point.design)
+        design = point.design_name
         # A session has each design once; the second point of a design is in the second batch of its kind.
         shared.setdefault((alike, met[alike, design]), []).append(point)
         met[alike, design] += 1

@@ -12,7 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, V
 
 from casemate._core import CasemateError
 from casemate.api import ATTACK_TRIALS, DEFAULT_DESIGNS
-from casemate.laboratory.arguments import WHOLE_MAX, short
+from casemate.laboratory import stated
+from casemate.laboratory.arguments import WHOLE_MAX
 from casemate.laboratory.requests import DEFAULT_MACHINE, BuiltIn, Persistent, Program, Trace
 from casemate.schemas.run import Age, StartOrder
 from casemate.text import one_line
@@ -335,7 +336,7 @@ class Study(Part):
     @property
     def compared_with(self) -> str:
         """Name of the design to which figures compare."""
-        return self.baseline or ("none" if "none" in self.designs else short(self.designs[0]))
+        return self.baseline or ("none" if "none" in self.designs else stated.name(self.designs[0]))
 
 
 def _check_some(**lists: Sequence[Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from casemate._core import CasemateError
-from casemate.laboratory import native
+from casemate.laboratory import native, stated
 from casemate.rows.needed import library
 from casemate.studies.study import Study, StudyInput
 from casemate.terminal import screen
@@ -82,7 +82,7 @@ def _relative_to(study: Study, folder: Path) -> Study:
     """Returns the study with the paths of its files from the current folder."""
 
     def moved(name: str) -> str:
-        return str(folder / name) if name.endswith(".toml") else name
+        return str(folder / name) if stated.is_file(name) else name
 
     def program(given: Any) -> Any:
         changed: dict[str, Any] = {"trace": str(folder / given.trace)} if given.trace else {}

@@ -74,6 +74,8 @@ def sweep(
     observer = observer or Observer()
     retry = [retry] if isinstance(retry, str) else list(retry)
     at = workers if isinstance(workers, Workers) else Workers.of(workers)
+    # A design file may change while the study runs, or be absent when a report reads the kept study.
+    study = study.model_copy(update={"baseline": study.compared_with})
     path = Path(folder or Path("results") / study.name)
     with ResultsFolder(path) as results:
         for notice in results.notices:

@@ -154,7 +154,7 @@ def session_changes(points: Sequence[Point]) -> dict[str, object]:
     for point in points:
         for path, value in point.changes.items():
             if path.startswith("design."):
-                changes[f"design.{arguments.short(point.design)}.{path.removeprefix('design.')}"] = value
+                changes[f"design.{point.design_name}.{path.removeprefix('design.')}"] = value
     return changes
 
 
@@ -207,8 +207,8 @@ def _heading(point: Point) -> Row:
     changes = ", ".join(f"{path}={arguments.written(value)}" for path, value in point.changes.items())
     return {
         "point": point.hash, "kind": point.kind, "version": identity.VERSION, "build": identity.BUILD,
-        "program": point.program, "machine": arguments.short(point.machine) or None,
-        "design": arguments.short(point.design), "seed": point.seed, "changes": changes or None,
+        "program": point.program, "machine": point.machine_name or None,
+        "design": point.design_name, "seed": point.seed, "changes": changes or None,
         "options": shlex.join(word for name, value in point.options.items() for word in _option(name, value)) or None,
         "command": command_line(point), "finished": table.now(),
     }  # fmt: skip
