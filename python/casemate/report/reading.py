@@ -39,11 +39,13 @@ class Source:
     def of(folder: Path, version: str | None, every_study: bool, where: str = "") -> "Source":
         """Opens a results folder. Raises `CasemateError` if it has no results."""
         found = Results(folder, version, every_study)
+        if where:
+            found.check_condition(where)
         return Source(folder, found, study_file.kept_study(folder), frozenset(found.columns()), where)
 
     def ask(self, question: str) -> Rows:
         """Returns the answer to a question in SQL as rows."""
-        answer = self.results.sql(question)
+        answer = self.results.sql(question, self.where if f"({self.where}\n)" in question else "")
         return [dict(zip(answer.names, row, strict=True)) for row in answer.rows()]
 
     def column(self, name: str) -> str:

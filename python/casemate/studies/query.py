@@ -12,6 +12,7 @@ from casemate.rows.columns import column, flat
 from casemate.rows.needed import library
 from casemate.studies import identity, study_file, table
 from casemate.studies.points import Kind
+from casemate.studies.question import SETTING, Question, check_condition
 from casemate.text import amounts, one_line
 from casemate.text.nearest import hint
 
@@ -55,6 +56,7 @@ class Results:
         """Rows and files that are not shown, each with the reason."""
         self._folder = folder
         self._database = library("duckdb").connect()
+        self._database.execute(SETTING)
         try:
             source = self._source(folder, table.is_whole)
             self._database.execute(f"CREATE TABLE heads AS SELECT {HEADS} {source}")
@@ -183,10 +185,11 @@ class Results:
 
     def columns(self) -> list[str]:
         """Returns the names of all columns."""
+        question = Question(f"DESCRIBE FROM {self._shown}")
         try:
-            described = self._database.execute(f"DESCRIBE FROM {self._shown}").fetchall()
+            described = self._database.execute(question.sql).fetchall()
         except library("duckdb").Error as error:
-            raise _refused(error) from None
+            raise question.refused(error) from None
         return [name for name, *_ in described if name not in NOT_SHOWN]
 
     def select(self, kind: Kind, where: str | None = None, columns: Sequence[str] = ()) -> "Answer":
@@ -204,30 +207,34 @@ class Results:
         requested = [f'"{column(name, known)}"' for name in columns]
         short = f"left(point, {POINT_DIGITS}) AS point"
         listed = ", ".join(requested or [short if name == "point" else f'"{name}"' for name in usual if name in known])
+        if where:
+            check_condition(self._database, where)
         condition = f" AND ({where}\n)" if where else ""
         order = ", ".join(name for name in ORDER if name in known)
-        return self._answer(f"SELECT {listed} FROM {self._shown} WHERE {rows}{condition} ORDER BY {order}")
+        question = f"SELECT {listed} FROM {self._shown} WHERE {rows}{condition} ORDER BY {order}"
+        return self._answer(Question(question, where or ""))
 
-    def sql(self, question: str) -> "Answer":
-        """Returns the answer to a question in SQL over the tables. Raises `CasemateError` for wrong SQL, and for
-        anything but one question.
+    def check_condition(self, where: str) -> None:
+        """Raises `CasemateError` unless a text is one condition in valid syntax."""
+        check_condition(self._database, where)
+
+    def sql(self, question: str, given: str | None = None) -> "Answer":
+        """Returns the answer to a question in SQL over the tables; errors quote `given`, its part that a user wrote, or
+        the whole question. Raises `CasemateError` for wrong SQL, and for anything but one question.
         """
         if not self._has_views:
             for kind, view in VIEWS.items():
                 self._database.execute(f"CREATE VIEW {view} AS FROM {self._shown} WHERE {_done(kind)}")
             self._database.execute(f"CREATE VIEW failed AS FROM {self._shown} WHERE status = 'failed'")
             self._has_views = True
-        return self._answer(question)
+        return self._answer(Question(question, question if given is None else given))
 
-    def _answer(self, question: str) -> "Answer":
-        duckdb = library("duckdb")
+    def _answer(self, question: Question) -> "Answer":
+        question.check(self._database)
         try:
-            statements = self._database.extract_statements(question)
-            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                raise CasemateError("the SQL is not one question: expected one SELECT")
-            return Answer(self._database.sql(question))
-        except duckdb.Error as error:
-            raise _refused(error) from None
+            return Answer(self._database.sql(question.sql), question)
+        except library("duckdb").Error as error:
+            raise question.refused(error) from None
 
     def record(self, point: str) -> str:
         """Returns the JSON record of a point, from the first digits of its hash. Raises `CasemateError` unless exactly
@@ -244,8 +251,8 @@ class Results:
 class Answer:
     """The answer to a question: names and rows."""
 
-    def __init__(self, relation: Any) -> None:
-        self._relation = relation
+    def __init__(self, relation: Any, question: Question) -> None:
+        self._relation, self._question = relation, question
         self.names: list[str] = list(relation.columns)
 
     def __repr__(self) -> str:
@@ -253,39 +260,22 @@ class Answer:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Returns all rows. Raises `CasemateError` if a value cannot be computed."""
-        duckdb = library("duckdb")
         try:
             return list(self._relation.fetchall())
-        except duckdb.Error as error:
-            raise _refused(error) from None
+        except library("duckdb").Error as error:
+            raise self._question.refused(error) from None
 
     def arrow(self) -> Any:
         """Returns all rows as an Arrow table."""
-        duckdb = library("duckdb")
         try:
             return self._relation.to_arrow_table()
-        except duckdb.Error as error:
-            raise _refused(error) from None
+        except library("duckdb").Error as error:
+            raise self._question.refused(error) from None
 
 
 def _done(kind: str) -> str:
     """Returns the condition for points of one kind that are done."""
     return f"status = 'done' AND kind = '{kind}'"
-
-
-def _refused(error: Exception) -> CasemateError:
-    """Returns the error for a question that DuckDB cannot answer."""
-    if isinstance(error, library("duckdb").IOException):
-        return CasemateError("a client has just merged the tables: repeat the command")
-    return CasemateError(f"wrong SQL: {_said(str(error))}")
-
-
-def _said(error: str) -> str:
-    """Returns an error of DuckDB without the quotation of the question."""
-    lines = [line.strip() for line in error.splitlines() if line.strip()]
-    said = " ".join([line for line in lines if not line.startswith(("LINE", "^"))][:3])
-    is_name = "Referenced column" in said or "Referenced table" in said
-    return said + (" (text is in single quotes, as in design = 'none')" if is_name else "")
 
 
 def results(
