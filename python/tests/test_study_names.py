@@ -1,5 +1,6 @@
 """Names of designs and machines in files: runs, studies, keys and figures have the name that the file states."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,34 @@ def test_a_key_with_the_name_of_a_file_is_refused_with_the_name_that_the_file_st
     run = cm.run(cm.BuiltIn("gups"), designs="parts.toml", changes={"design.parts.mac.tag_bits": 32}, options=options)
     parts = run.records[0].configuration.design.parts
     assert parts.mac.tag_bits == 32, "a key is no name, whatever the file is called"
+
+
+def test_a_renamed_program_has_its_new_name_in_stored_rows(casemate: Casemate, scheduler: str, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+
+    def carried_out(name: str, **keys: Any) -> int:
+        program = {"workload": "gups", "settings": {"footprint": "1 MB"}, "name": name}
+        study = Study(programs=[program], limit="10K", **keys)
+        return sweep(study, tmp_path / "results", workers=Workers(scheduler=scheduler)).done
+
+    def shown(*options: str) -> set[str]:
+        rows = casemate("results", "results", "--columns", "program", *options, "--json").json()["rows"]
+        return {row["program"] for row in rows}
+
+    assert carried_out("old") == 2
+    assert shown() == {"old"}
+    assert carried_out("new") == 0, "the name decides no result"
+    assert shown() == shown("--where", "program = 'new'") == {"new"}
+    assert shown("--where", "program = 'old'") == set()
+    assert casemate("report", "results", "-o", "page.html", "--where", "program = 'new'").code == 0
+    assert set(cm.results("results")["program"]) == {"new"}
+    assert carried_out("newest", designs="xts") == 1
+    assert shown() == {"newest"}
+    assert shown("--all") == {"old", "newest"}, "a point of an earlier study keeps its name"
+    kept = json.loads(Path("results/_study.json").read_text())
+    del kept["programs"]
+    Path("results/_study.json").write_text(json.dumps(kept))
+    assert shown() == {"newest"}, "a folder of an earlier version has only the names of its rows"
 
 
 def test_two_designs_with_the_same_name_are_refused_with_both_files(files: Path, scheduler: str) -> None:

@@ -40,6 +40,12 @@ ONCE = (
 )
 """Clause that keeps one row of each point, done rather than failed."""
 NOT_SHOWN = ("table_file",)
+LAST_STUDY = "CREATE TABLE last_study AS SELECT unnest(?::VARCHAR[]) AS point, unnest(?::VARCHAR[]) AS title"
+RENAMED = (
+    "* REPLACE (coalesce((SELECT nullif(title, '') FROM last_study WHERE last_study.point = each.point), program) "
+    "AS program)"
+)
+"""Columns of a row `each`: a program has its name in the last study, also if the row was stored under another name."""
 SHOWN_NOTICES = 3
 """Largest number of files that the error about a folder without results names."""
 
@@ -69,10 +75,13 @@ class Results:
             source = f"{source} {ONCE}"
             self._database.execute(f"CREATE OR REPLACE TABLE heads AS FROM heads {ONCE}")
         chosen = self._chosen(folder, version)
-        points = None if every_study else self._only_last_study(folder)
+        points = study_file.kept_points(folder) or {}
+        self._database.execute(LAST_STUDY, [list(points), list(points.values())])
+        is_last_only = bool(points) and not every_study and self._removes_earlier()
         # A view would be bound again for each question, which takes longer than most answers.
-        among = "" if points is None else " AND point IN (FROM last_study)"
-        self._shown = f"(SELECT * FROM ({source}) WHERE {VERSION} = '{chosen}'{among})"
+        among = " AND point IN (SELECT point FROM last_study)" if is_last_only else ""
+        columns = RENAMED if any(points.values()) else "*"
+        self._shown = f"(SELECT {columns} FROM ({source}) each WHERE {VERSION} = '{chosen}'{among})"
         self._has_views = False
 
     def __repr__(self) -> str:
@@ -161,22 +170,15 @@ class Results:
         self._database.execute(f"DELETE FROM heads WHERE {VERSION} <> '{chosen}'")
         return chosen
 
-    def _only_last_study(self, folder: Path) -> list[str] | None:
-        """Removes the points of earlier studies from the counted ones. Returns the points of the last study, or `None`
-        if the folder keeps no study or nothing else.
-        """
-        points = study_file.kept_points(folder)
-        if points is None:
-            return None
-        self._database.execute("CREATE TABLE last_study AS SELECT unnest(?::VARCHAR[]) AS point", [points])
-        before = "SELECT count(*) FROM heads WHERE point NOT IN (FROM last_study)"
-        ((others,),) = self._database.execute(before).fetchall()
-        if not others:
-            return None
-        self._database.execute("DELETE FROM heads WHERE point NOT IN (FROM last_study)")
-        rows = amounts.counted(others, "row")
-        self.notices.append(f"{rows} of earlier forms of the study not shown: --all shows them (column options)")
-        return points
+    def _removes_earlier(self) -> bool:
+        """Removes the points of earlier studies from the counted ones. Returns true if there were any."""
+        earlier = "FROM heads WHERE point NOT IN (SELECT point FROM last_study)"
+        ((others,),) = self._database.execute(f"SELECT count(*) {earlier}").fetchall()
+        if others:
+            self._database.execute(f"DELETE {earlier}")
+            rows = amounts.counted(others, "row")
+            self.notices.append(f"{rows} of earlier forms of the study not shown: --all shows them (column options)")
+        return bool(others)
 
     def counts(self) -> dict[tuple[str, str], int]:
         """Returns the number of points by kind and status (`done` or `failed`), first those of runs."""

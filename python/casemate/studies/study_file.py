@@ -4,7 +4,7 @@ last study with the points of the study.
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,21 +45,25 @@ def to_toml(study: Study) -> str:
     return str(library("tomli_w").dumps(_without_none(content)))
 
 
-def keep(folder: Path, study: Study, points: Iterable[str]) -> None:
-    """Writes the study of a results folder, and the hashes of its points, in place of an earlier study. Raises
-    `CasemateError` if the folder cannot be written.
+def keep(folder: Path, study: Study, points: Mapping[str, str]) -> None:
+    """Writes the study of a results folder, and the hashes of its points with the name of the program of each, in place
+    of an earlier study. Raises `CasemateError` if the folder cannot be written.
     """
-    content = {"study": to_toml(study), "points": list(points)}
+    content = {"study": to_toml(study), "points": list(points), "programs": list(points.values())}
     screen.write_whole(folder / KEPT, json.dumps(content, indent=1).encode())
 
 
-def kept_points(folder: Path) -> list[str] | None:
-    """Returns the hashes of the points of a folder's last study; `None` for a folder that keeps no study."""
+def kept_points(folder: Path) -> dict[str, str] | None:
+    """Returns the hashes of the points of a folder's last study, each with the name of its program in this study; the
+    name is empty in a folder of an earlier version. Returns `None` for a folder that keeps no study.
+    """
     try:
-        points = json.loads((folder / KEPT).read_text())["points"]
-    except (OSError, ValueError, KeyError, TypeError):
+        kept = json.loads((folder / KEPT).read_text())
+        points = [str(point) for point in kept["points"]]
+        programs = [str(name) for name in kept.get("programs", [""] * len(points))]
+        return dict(zip(points, programs, strict=True))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return [str(point) for point in points]
 
 
 def kept_study(folder: Path) -> Study | None:

@@ -91,7 +91,7 @@ def sweep(
         points = list({cell.point.hash: cell.point for cell in cells}.values())
         known = results.known
         _check_retry(points, known, retry)
-        study_file.keep(path, study, [point.hash for point in points])
+        study_file.keep(path, study, {point.hash: point.program for point in points})
         missing = [
             point for point in points
             if point.hash not in known or (known[point.hash] == "failed" and _is_named(point.hash, retry))
