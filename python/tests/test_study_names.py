@@ -106,6 +106,20 @@ def test_a_renamed_program_has_its_new_name_in_stored_rows(casemate: Casemate, s
     assert shown() == {"newest"}, "a folder of an earlier version has only the names of its rows"
 
 
+def test_programs_of_equal_content_are_named_with_the_row_that_they_share(casemate: Casemate, scheduler: str) -> None:
+    program = '{workload = "gups", settings = {footprint = "1 MB"}, name = "%s"}'
+    named = ", ".join(program % name for name in ("one", "two", "three"))
+    Path("twins.toml").write_text(
+        f'programs = [{named}, {{workload = "resident"}}]\ndesigns = ["none"]\nlimit = 5000\n'
+    )
+    line = "the programs one, two and three are the same: results have one row for all, of one"
+    assert casemate("sweep", "twins.toml", "--dry-run").out.count(line) == 1
+    said = casemate("sweep", "twins.toml", "--scheduler", scheduler)
+    assert (said.code, said.out.count(line)) == (0, 1)
+    rows = casemate("results", "results/twins", "--columns", "program", "--json").json()["rows"]
+    assert [row["program"] for row in rows] == ["one", "resident"]
+
+
 def test_two_designs_with_the_same_name_are_refused_with_both_files(files: Path, scheduler: str) -> None:
     shutil.copy("first-try.toml", "second-try.toml")
     named = "two designs are called 'mine', first-try.toml and second-try.toml: give one of them another name"

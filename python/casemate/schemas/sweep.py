@@ -43,6 +43,8 @@ class SweepPlan(Result):
     """Estimated size of the rows of the remaining points, and of the recordings with a limit."""
     memory_bytes: int
     """Memory that the largest points take on all workers together."""
+    equal_programs: tuple[str, ...] = ()
+    """Programs that share their points because they have the same content, a sentence for each group."""
 
     def brief(self) -> str:
         """Returns the number of points, and of those that are done."""
@@ -72,6 +74,8 @@ class SweepResult(Result):
     """Figures of the report, as far as their points are done."""
     interrupted: bool
     """True if a signal ended the study; the points that are done are kept."""
+    equal_programs: tuple[str, ...] = ()
+    """Programs that share their points because they have the same content, a sentence for each group."""
 
     @property
     def complete(self) -> bool:

@@ -59,6 +59,18 @@ def cells(study: Study, inputs: Mapping[str, Sequence[Kernel | StoredTrace]]) ->
     return checked
 
 
+def equal_programs(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Returns a sentence for each group of programs that share their points, because they have the same content."""
+    groups: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        groups.setdefault(cell.point.hash, {})[cell.program] = None
+    shared = dict.fromkeys(tuple(names) for names in groups.values() if len(names) > 1)
+    return tuple(
+        f"the programs {', '.join(others)} and {last} are the same: results have one row for all, of {others[0]}"
+        for *others, last in shared
+    )
+
+
 def _inputs(study: Study, program: StudyProgram) -> list[Input]:
     return [_input(study, program, each) for each in program.inputs()]
 

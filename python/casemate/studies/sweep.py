@@ -12,7 +12,7 @@ from casemate.rows.needed import library
 from casemate.schemas.sweep import FailedPoint, SweepPlan, SweepResult
 from casemate.studies import cluster, figures, study_file, table
 from casemate.studies.cluster import Cluster
-from casemate.studies.expansion import Cell, expanded
+from casemate.studies.expansion import Cell, equal_programs, expanded
 from casemate.studies.folder import ResultsFolder, Status
 from casemate.studies.points import Point
 from casemate.studies.recordings import Recordings
@@ -153,6 +153,7 @@ def plan(study: Study, folder: Path | str | None, workers: Workers) -> SweepPlan
         seconds=fmean(done) * left / count if done else None,
         disk_bytes=TABLE_BYTES * min(left, TABLES) + ROW_BYTES * left + recorded,
         memory_bytes=max(point.memory_bytes for point in points) * count,
+        equal_programs=equal_programs(cells),
     )  # fmt: skip
 
 
@@ -194,5 +195,5 @@ def _result(study: Study, cells: list[Cell], results: ResultsFolder, ended: tupl
         study=study.name, folder=str(results.path), points=work.points, kept=work.kept, done=work.done,
         failures=tuple(failures), doubtful=tuple(point for point in done if point not in sound),
         figures=figures.found(study, cells, sound),
-        interrupted=interrupted,
+        interrupted=interrupted, equal_programs=equal_programs(cells),
     )  # fmt: skip

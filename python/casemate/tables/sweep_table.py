@@ -29,6 +29,7 @@ def plan(found: SweepPlan) -> RenderableType:
         lines.append(("failed", f"{count(found.failed)}: --retry failed repeats them"))
     if found.not_recorded:
         lines.append(("to record", ", ".join(found.not_recorded)))
+    lines += [("note", sentence) for sentence in found.equal_programs]
     width = max(len(name) for name, _ in lines)
     head = Text(f"study {found.study}, results in {found.folder}", style="bold")
     return Group(head, *(Text(f"  {name:{width}}  {value}") for name, value in lines))
@@ -52,6 +53,7 @@ def _parts(found: SweepResult) -> Iterator[RenderableType]:
     before = f", {count(found.kept)} of them before" if found.kept else ""
     done = f"{count(found.kept + found.done)} of {count(found.points)} points done{before}"
     yield Text(f"study {found.study}: {done}", style="bold")
+    yield from (Text(sentence, style="yellow") for sentence in found.equal_programs)
     for figure in found.figures:
         yield of_cases(figure)
     for failure in found.failures[:SHOWN_FAILURES]:
