@@ -209,6 +209,12 @@ def test_the_page_has_no_serious_finding_of_accessibility(
     assert serious == []
 
 
+def test_the_summary_fits_into_a_page_of_a_thousand_pixels(browser: Any, page_file: Path) -> None:
+    with opened(browser, page_file, viewport={"width": 1000, "height": 900}) as found:
+        width = "document.querySelector('#summary .scroll')"
+        assert found.tab.evaluate(f"{width}.scrollWidth <= {width}.clientWidth")
+
+
 def test_the_page_can_be_used_by_keyboard(page: Page) -> None:
     page.tab.keyboard.press("Tab")
     assert page.tab.evaluate("document.activeElement.textContent") == "To the figures"
