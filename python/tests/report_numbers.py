@@ -14,6 +14,8 @@ duckdb: Any = pytest.importorskip("duckdb")
 
 QUANTILE = 12.7062047
 """Student's 97.5 % quantile for one degree of freedom, the quantile of two seeds."""
+ROUNDED = 2e-6
+"""Largest error of an interval by numbers with seven digits, as a share of the mean."""
 SLOWDOWN = "r.time_fs / b.time_fs"
 PER_CYCLE = "/ r.node_instructions / (b.core_time_cycles / b.node_instructions)"
 WAIT = "r.core_time_waiting_{}_cycles"
@@ -87,6 +89,10 @@ def expected(folder: Path, where: str) -> dict[str, dict[str, Numbers]]:
         },
         "traffic": {_column("lines", name): numbers(folder, sql, (LABEL,), where) for name, sql in kinds.items()},
         "reads": {_column("reads", name): numbers(folder, sql, (LABEL,), where) for name, sql in READS.items()},
+        "distribution": {
+            "latency_p50": numbers(folder, "r.reads_median_ns", (LABEL,), where),
+            "latency_p99": numbers(folder, "r.reads_p99_ns", (LABEL,), where),
+        },
         "over-swept_0": {"slowdown": numbers(folder, SLOWDOWN, (LABEL, SIZE), where)},
     }  # fmt: skip
 
@@ -117,7 +123,7 @@ def differences(page: Page, wanted: dict[str, dict[str, Numbers]]) -> list[str]:
                 row = rows[group]
                 if not math.isclose(row[measure], value, rel_tol=2e-6, abs_tol=1e-9):
                     found.append(f"{figure}: {group} {measure} is {row[measure]}, not {value}")
-                if not math.isclose(row[f"{measure}_half"], half, rel_tol=1e-3, abs_tol=1e-5):
+                if not math.isclose(row[f"{measure}_half"], half, rel_tol=1e-3, abs_tol=max(1e-5, ROUNDED * value)):
                     found.append(f"{figure}: {group} {measure} varies by {row[f'{measure}_half']}, not {half}")
                 texts = [text for text in table_rows[group].values() if _is_number(text, value)]
                 if not texts:
@@ -182,7 +188,10 @@ def _is_number(text: str, value: float) -> bool:
     return re.fullmatch(r"-?[\d.]+", number) is not None and abs(float(number) - value) <= 0.51 * 10**-digits
 
 
-KINDS = {"slowdown": "symbol", "pareto": "symbol", "over-swept_0": "symbol", "attacks": "rect", "crashes": "rect"}
+KINDS = {
+    "slowdown": "symbol", "pareto": "symbol", "distribution": "symbol", "over-swept_0": "symbol", "attacks": "rect",
+    "crashes": "rect",
+}  # fmt: skip
 """Mark of one row in each chart; the other charts are bars."""
 
 

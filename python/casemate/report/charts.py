@@ -157,6 +157,21 @@ def stack(title: str) -> Draw:
     return draw
 
 
+def percentiles(figure: Figure, context: Context) -> dict[str, Any]:
+    """Latencies that shares of the reads do not exceed: a line for each design, with the largest share at the top."""
+    shares = [each.label for each in reversed(figure.measures)]
+    axis = alt.Axis(labelExpr="replace(datum.label, ' within (ns)', '')", grid=True)
+    base = alt.Chart(ROWS).encode(
+        x=alt.X("value:Q", title="read latency (ns), logarithmic", scale=alt.Scale(type="log", nice=False, padding=10)),
+        y=alt.Y("part:O", title="share of reads", scale=alt.Scale(domain=shares), axis=axis),
+        color=_colour(context),
+    )
+    tips = [alt.Tooltip("label:N", title="design"), alt.Tooltip("part:N"), alt.Tooltip("value:Q", format=".4g")]
+    lines = base.mark_line(strokeWidth=1.8).encode(order=alt.Order("order:Q"))
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(shape=_shape(context), tooltip=tips)
+    return _finished(alt.layer(lines, points).properties(width="container", height=240), context.labels)
+
+
 def pareto(figure: Figure, context: Context) -> dict[str, Any]:
     """Cost against protection: a point for each design, and the line of the designs that no other beats."""
     cost, protection = figure.measures

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from casemate._core import CasemateError
-from casemate.report import campaigns, conditions, reading, reproduced, sampled, summarising
+from casemate.report import campaigns, conditions, latencies, reading, reproduced, sampled, summarising
 from casemate.report.figure import ALL_PROGRAMS, Context, Figure
 from casemate.report.figures import FIGURES
 from casemate.report.reading import Rows, Source
@@ -41,8 +41,9 @@ def of(source: Source, stopped_after_run: dict[str, float] | None = None) -> Con
         tables = {name: [row for row in rows if row["design"] in chosen] for name, rows in tables.items()}
     stopped = campaigns.protection(tables["attacks"]) or stopped_after_run or {}
     tested = stopped if chosen <= stopped.keys() else {}
+    computed = {"protection"} | (latencies.COLUMNS if latencies.has_records(source.columns) else frozenset())
     context = Context(
-        columns=source.columns | {"protection"}, baseline=reading.baseline_of(source), swept=reading.swept_of(source),
+        columns=source.columns | computed, baseline=reading.baseline_of(source), swept=reading.swept_of(source),
         protection_of="in the campaigns of these results" if tested else "as it claims: no campaign tests all designs",
     )  # fmt: skip
     possible = [figure for entry in FIGURES for figure in entry(context)]

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Layout = Literal["table", "dots", "stack", "points", "cells"]
-"""Form of the rows that a chart receives: none, one measure with its interval, the parts of a sum, several measures of
-each group, or the rows of the page as they are.
+Layout = Literal["table", "dots", "stack", "series", "points", "cells"]
+"""Form of the rows that a chart receives: none, one measure with its interval, the parts of a sum, a row for each of
+several measures, several measures of each group, or the rows of the page as they are.
 """
 
 ALL_PROGRAMS = "all programs"
@@ -121,6 +121,8 @@ class Figure:
     overall: bool = False
     """True to add the mean over all programs to a figure by program."""
     draw: Draw | None = None
+    about: int = 0
+    """Index of the measure whose range the text of the figure states."""
     cells: Cells = field(default_factory=Cells)
     """Rows that the figure shows as they are, if it has no measures."""
 

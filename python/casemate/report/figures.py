@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from casemate.report import charts, measures
+from casemate.report import charts, latencies, measures
 from casemate.report.figure import Cells, Column, Context, Figure, available
 from casemate.report.measures import IPC, LATENCY, PROTECTION, SLOWDOWN, TRAFFIC
 
@@ -104,6 +104,17 @@ def reads(context: Context) -> Iterator[Figure]:
     )  # fmt: skip
 
 
+def distribution(context: Context) -> Iterator[Figure]:
+    """Percentiles of the read latency."""
+    yield Figure(
+        "distribution", "Distribution of read latency",
+        "Latency at the memory controller that a share of a run's reads does not exceed, to within a thirty-second "
+        "part. Absolute numbers: means over programs and seeds of the percentiles of each run.",
+        "series", available(latencies.MEASURES, context), draw=charts.percentiles,
+        about=[each.name for each in latencies.MEASURES].index("latency_p50"),
+    )  # fmt: skip
+
+
 def curves(context: Context) -> Iterator[Figure]:
     """One curve for each design over the values of each swept key."""
     for swept in context.swept:
@@ -147,6 +158,6 @@ def _ends(kind: str) -> Cells:
 
 
 FIGURES: tuple[Callable[[Context], Iterator[Figure]], ...] = (
-    summary, slowdown, speed, pareto, time, traffic, reads, curves, attacks, crashes,
+    summary, slowdown, speed, pareto, time, traffic, reads, distribution, curves, attacks, crashes,
 )  # fmt: skip
 """All figures, in the order of the page."""

@@ -103,7 +103,8 @@ def _figure(figure: Figure, content: Content) -> dict[str, Any]:
     """Returns a figure as the script of the page reads it."""
     return {
         "name": figure.name, "title": figure.title, "table": figure.table, "layout": figure.layout,
-        "by": figure.by, "compare": figure.compare, "overall": figure.overall, "where": figure.cells.where,
+        "by": figure.by, "compare": figure.compare, "overall": figure.overall, "about": figure.about,
+        "where": figure.cells.where,
         "measures": [
             {"name": each.name, "label": each.label, "digits": each.digits, "half": each.half, "varies": each.varies}
             for each in figure.measures

@@ -8,6 +8,7 @@ from typing import Any
 
 from casemate import api
 from casemate._core import CasemateError
+from casemate.report import latencies
 from casemate.report.figure import Context, Measure, Swept
 from casemate.rows.columns import column
 from casemate.schemas.catalogue import STOPPED
@@ -157,7 +158,7 @@ def runs(source: Source, context: Context, measures: Sequence[Measure], protecti
     baseline = "NULL" if context.baseline is None else _text(context.baseline)
     return source.ask(
         f"WITH chosen AS (SELECT *{absent}, concat_ws('; ', {setting}) AS setting, {stops} AS protection{swept} "
-        f"FROM runs WHERE {source.shown}), "
+        f"FROM runs {latencies.joined(source.columns, source.shown)} WHERE {source.shown}), "
         f"based AS (SELECT *, count(*) OVER (PARTITION BY {', '.join(keys)}) AS twins, "
         f"count(*) OVER (PARTITION BY {', '.join(keys)}, changes) AS alike FROM chosen "
         f"WHERE design = {baseline}) "

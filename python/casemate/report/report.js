@@ -143,7 +143,7 @@ function drawn(figure, rows) {
       return {...row, lane: page.order.label.indexOf(row.label), value, low: width === null ? null : value - width, high: width === null ? null : value + width};
     });
   }
-  if (figure.layout !== "stack") return rows;
+  if (!["stack", "series"].includes(figure.layout)) return rows;
   return rows.flatMap((row) => figure.measures.filter((each) => row[each.name] != null).map((each, order) => (
     {...row, part: each.label, order, value: row[each.name]})));
 }
@@ -227,9 +227,9 @@ function said(figure, rows) {
   }
   if (!figure.measures.length) return counted(figure, rows);
   const total = (row) => figure.layout === "stack"
-    ? figure.measures.reduce((sum, each) => sum + (row[each.name] ?? 0), 0) : row[figure.measures[0].name];
+    ? figure.measures.reduce((sum, each) => sum + (row[each.name] ?? 0), 0) : row[figure.measures[figure.about].name];
   const named = (row) => figure.by.map((name) => row[name]).join(", ");
-  const [{label, digits}] = figure.measures;
+  const {label, digits} = figure.measures[figure.about];
   const sorted = rows.filter((row) => total(row) != null).sort((a, b) => total(a) - total(b));
   if (!sorted.length) return "No numbers with the chosen designs, programs and machines.";
   const [least, most] = [sorted[0], sorted[sorted.length - 1]];
