@@ -12,8 +12,10 @@ from casemate import api
 from casemate.report import writing
 from casemate.reproduce import KEPT
 from casemate.schemas.catalogue import SEVERITY, STOPPED
+from casemate.schemas.derivation import Derivation
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
+from conftest import Casemate
 from report_numbers import KINDS, differences, expected
 from report_pages import EVIL, Page, browsing, changed, opened, renamed, reproduction, rows_of, write
 
@@ -275,6 +277,26 @@ def test_the_figures_of_a_paper_have_a_mark_for_each_number(browser: Any, folder
         ]  # fmt: skip
         assert found.tab.locator("#trends td").all_text_contents() == ["fails", "M < CM", "1.5"]
         assert f"{EVIL}: ours 1.500, the paper's 1.250." in found.tab.locator("#paper-0 .said").text_content()
+
+
+def test_derived_figures_have_their_points_lines_and_tables(browser: Any, casemate: Casemate, tmp_path: Path) -> None:
+    found = Derivation.model_validate_json(casemate("reproduce", "gcm", "--output", "gcm", "--json").out)
+    writing.write(Path("gcm"), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        assert page.messages == []
+        for number, dots in enumerate(found.dots):
+            name = f"dots-{number}"
+            assert page.marks(name, "symbol") == len(dots.points)
+            assert page.marks(name, "line") == len(dots.lines)
+            drawn = [row for row in page.drawn(name) if row["kind"] == "point"]
+            assert [row["modules"] for row in drawn] == [modules for modules, _ in dots.points]
+            assert [row["value"] for row in drawn] == pytest.approx([value for _, value in dots.points])
+        for index, table_of in enumerate(found.tables):
+            cells = page.table(f"table-{index}")
+            computed = [row.computed for row in table_of.rows]
+            assert [float(row["ours"]) for row in cells] == pytest.approx(computed, rel=1e-6)
+            assert [row["of"] for row in cells] == [row.of for row in table_of.rows]
+            assert [row.get("printed", "") for row in cells] == [row.printed or "" for row in table_of.rows]
 
 
 def test_two_thousand_runs_are_a_small_page_that_is_drawn_at_once(browser: Any, folder: Path, tmp_path: Path) -> None:

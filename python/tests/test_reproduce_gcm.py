@@ -190,7 +190,12 @@ def test_the_command_prints_figures_next_to_the_thesis_s_and_writes_a_report(cas
     tables = [line for line in said.out.splitlines() if not line.startswith(("[", "  "))]
     assert max(len(line.rstrip()) for line in tables) <= COLUMNS_MAX
     folder = Path("results/reproduce/gcm")
-    assert sorted(path.name for path in folder.iterdir()) == ["figures.csv", "figures.png", "report.md"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "_derivation.json",
+        "figures.csv",
+        "figures.png",
+        "report.md",
+    ]
     assert (folder / "figures.png").read_bytes().startswith(b"\x89PNG")
     for name in ("figures.csv", "figures.png", "report.md"):
         assert f"wrote {folder / name}" in said.err
@@ -312,4 +317,4 @@ def test_a_report_that_cannot_be_written_whole_leaves_the_one_before(
     said = casemate("reproduce", "gcm", "--output", "here")
     assert (said.code, "cannot write 'here/report.md': it is a folder" in said.err) == (2, True)
     assert (folder / "figures.csv").read_bytes() == before["figures.csv"]
-    assert len(list(folder.iterdir())) == 3
+    assert len(list(folder.iterdir())) == 4

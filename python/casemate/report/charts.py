@@ -30,7 +30,9 @@ CELLS = {
 }
 """Colours of the cells of a matrix, by the kind of end."""
 CELL_PIXELS = 122
-BY_NAME = ("color", "shape")
+DASHES = ([1, 0], [1, 0], [6, 5])
+"""Dashes of lines in turn: the third line is visible above a second one with the same values."""
+BY_NAME = ("color", "shape", "strokeDash")
 """Scales with the names of users as their domains."""
 ROWS = alt.NamedData("rows")
 
@@ -73,12 +75,12 @@ def _finished(chart: Any, names: Sequence[str] = ()) -> dict[str, Any]:
     return found | {"config": look(), "padding": 4, "usermeta": {"names": list(names)}}
 
 
-def _by_name(names: Sequence[str], values: tuple[str, ...]) -> Any:
+def _by_name(names: Sequence[str], values: tuple[Any, ...]) -> Any:
     """Returns the scale that gives each name of a user one of the values, in turn. `compiled` adds the names."""
     return alt.Scale(domain=_numbers(names), range=_in_turn(len(names), values))
 
 
-def _in_turn(count: int, values: tuple[str, ...]) -> list[str]:
+def _in_turn(count: int, values: tuple[Any, ...]) -> list[Any]:
     return [values[index % len(values)] for index in range(count)]
 
 
@@ -226,6 +228,25 @@ def matrix(figure: Figure, context: Context) -> dict[str, Any]:
     )
     words = base.mark_text(color=CELL_INK, fontSize=11, limit=CELL_PIXELS - 8).encode(text="shown:N")
     return _finished(alt.layer(cells, words).properties(width=alt.Step(CELL_PIXELS), height=alt.Step(19)))
+
+
+def scaling(title: str, series: tuple[str, ...]) -> Draw:
+    """Returns the drawing of points over the number of modules, with the lines that fit them."""
+
+    def draw(figure: Figure, context: Context) -> dict[str, Any]:
+        base = alt.Chart(ROWS).encode(
+            x=alt.X("modules:Q", title="number of modules"),
+            y=alt.Y("value:Q", title=title),
+            color=alt.Color("series:N", title=None, scale=_by_name(series, COLOURS)),
+        )
+        dashes = alt.StrokeDash("series:N", title=None, scale=_by_name(series, DASHES))
+        lines = base.mark_line(strokeWidth=1.8).transform_filter("datum.kind !== 'point'").encode(strokeDash=dashes)
+        points = base.mark_point(filled=True, size=70, opacity=1).transform_filter("datum.kind === 'point'")
+        tips = [alt.Tooltip("series:N"), alt.Tooltip("modules:Q"), alt.Tooltip("value:Q", format=".4g")]
+        layers = alt.layer(lines, points.encode(tooltip=tips))
+        return _finished(layers.properties(width="container", height=260), series)
+
+    return draw
 
 
 def paper(title: str, series: tuple[str, ...], has_paper: bool) -> Draw:

@@ -63,8 +63,11 @@ def write(
     `CasemateError` without results.
     """
     check(path)
-    from casemate.report import content, page
+    from casemate.report import content, derived, page
 
+    if not (version or every_study or where) and (found := derived.kept(folder)):
+        screen.write_whole(path, page.build(derived.content(found)).encode())
+        return ()
     source = Source.of(folder, version, every_study, where)
     screen.write_whole(path, page.build(content.of(source)).encode())
     return tuple(source.results.notices)

@@ -14,6 +14,8 @@ from casemate.schemas.derivation import Agreement, Derivation, DerivedRow, Deriv
 
 Requirements = Mapping[str, tuple[float, ...]]
 """Values that the user gave for each parameter; empty by default."""
+KEPT = "_derivation.json"
+"""File of the output folder with the whole study, for `casemate report`."""
 SLACK = 1e-9
 """Relative tolerance in the comparison with printed digits: most decimal fractions have no exact binary form."""
 

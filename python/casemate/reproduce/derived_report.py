@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from casemate.reproduce.derivation import KEPT
 from casemate.schemas.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
 from casemate.tables.layouts import plain_table
 from casemate.terminal import screen
@@ -157,11 +158,12 @@ def as_csv(found: Derivation) -> str:
 
 
 def write(found: Derivation, draw: Callable[[Derivation, Path], None], folder: Path) -> list[Path]:
-    """Writes the report, the figures and the picture into a folder: all files, or no file if one fails. Raises
-    `CasemateError` on failure.
+    """Writes the report, the figures, the picture and the whole study into a folder: all files, or no file if one
+    fails. Returns the files for readers. Raises `CasemateError` on failure.
     """
     with screen.together(folder) as partial:
         (partial / "report.md").write_text(markdown(found))
         (partial / "figures.csv").write_text(as_csv(found))
         draw(found, partial / "figures.png")
+        (partial / KEPT).write_text(found.to_json())
     return [folder / name for name in ("report.md", "figures.csv", "figures.png")]

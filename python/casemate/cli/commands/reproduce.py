@@ -65,6 +65,7 @@ EXAMPLES_OF_RUNS = (
 OF_FORMULAS = """
 \b
 The same tables are written into the output folder as report.md and figures.csv, with a picture of them, figures.png.
+`casemate report` makes a page of the folder.
 
 \b
 Exit codes: 0 every figure is as printed or says why it is not, 1 one does not say why, 2 bad input, 130 Ctrl-C,
