@@ -145,7 +145,7 @@ impl Chip {
         // Changes that wait for a persist buffer enter it in program order.
         if in_memory && !self.shadow.keeps(line) {
             self.llc.count(|counts| counts.foreign_writes += 1);
-            self.send_out(line);
+            self.out.send(line);
         }
     }
 
