@@ -190,3 +190,13 @@ def reproduction() -> Reproduction:
         paper="A paper", machine="modern", conditions=("Shorter.",), seeds=2, figures=(figure,), trends=(trend,),
         left_out=("gcc is left out",), failures=(), interrupted=False, holds=False,
     )  # fmt: skip
+
+
+def notices(path: Path) -> str:
+    """Returns the list of notices of a page, as text."""
+    return path.read_text().partition('<ul class="notices">')[2].partition("</ul>")[0]
+
+
+def figures(path: Path) -> list[str]:
+    """Returns the names of the figures of a page."""
+    return [figure["name"] for figure in data(path)["figures"]]

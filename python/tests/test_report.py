@@ -1,6 +1,5 @@
 """`casemate report` without a browser: its errors, its notices, and the escaping of names."""
 
-import html
 import json
 import math
 import sys
@@ -14,13 +13,12 @@ from casemate.report import charts, latencies, measures, writing
 from casemate.report.sampled import RATIOS
 from casemate.reproduce import KEPT
 from casemate.rows import needed
-from casemate.schemas.derivation import Derivation
 from casemate.schemas.run import RunResults
 from casemate.studies.study import Study
 from casemate.studies.sweep import Workers, sweep
 from casemate.tables import run_details
 from conftest import SMALL, Casemate
-from report_pages import EVIL, data, renamed, reproduction, rows_of, write
+from report_pages import EVIL, data, figures, notices, renamed, reproduction, rows_of, write
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -39,16 +37,6 @@ def folder(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
         Study(programs=[PROGRAM], limit="10K", seeds=2, designs=DESIGNS), path, workers=Workers(scheduler=scheduler)
     ).complete
     return path
-
-
-def notices(path: Path) -> str:
-    """Returns the list of notices of a page, as text."""
-    return path.read_text().partition('<ul class="notices">')[2].partition("</ul>")[0]
-
-
-def figures(path: Path) -> list[str]:
-    """Returns the names of the figures of a page."""
-    return [figure["name"] for figure in data(path)["figures"]]
 
 
 def test_a_page_has_each_row_once_with_the_columns_of_its_figures(casemate: Casemate, folder: Path) -> None:
@@ -340,25 +328,6 @@ def test_a_reproduction_shows_the_paper_next_to_ours_with_each_trend(
     assert content["tables"]["trends"]["columns"]["verdict"]["names"] == ["fails"]
     assert "Shorter." in notices(Path("page.html"))
     assert "gcc is left out" in notices(Path("page.html"))
-
-
-def test_derived_figures_make_a_page_with_each_figure_of_the_thesis(casemate: Casemate) -> None:
-    said = casemate("reproduce", "gcm", "--bandwidth", "51.2", "--output", "gcm", "--json")
-    found = Derivation.model_validate_json(said.out)
-    assert casemate("report", "gcm", "-o", "page.html").code == 0
-    content = data(Path("page.html"))
-    assert len(figures(Path("page.html"))) == len(found.dots) + len(found.tables) + 1
-    rows = content["tables"]["derived"]["columns"]
-    expected = [row for table in found.tables for row in table.rows]
-    assert rows["computed"] == pytest.approx([row.computed for row in expected], rel=1e-6)
-    printed = [None if index is None else rows["printed"]["names"][index] for index in rows["printed"]["values"]]
-    assert printed == [row.printed for row in expected]
-    differing = [row.difference_percent if row.agreement == "differs" else None for row in expected]
-    assert [value is None for value in rows["difference_percent"]] == [value is None for value in differing]
-    needs = content["tables"]["needs"]["columns"]
-    assert needs["power_w"] == pytest.approx([need.power_w for need in found.needs], rel=1e-6)
-    assert found.brief() in html.unescape(notices(Path("page.html")))
-    assert casemate("report", "gcm", "-o", "page.html", "--where", "ipc > 1").code == 2
 
 
 def test_the_script_of_the_page_is_short() -> None:
