@@ -21,7 +21,7 @@ use machine::noc::{Network, NocConfig};
 use machine::node::NodeConfig;
 use machine::paging::PagePlacement;
 use machine::pcm::PcmConfig;
-use protection::design::DataLines;
+use protection::design::{DataLines, MovingChip};
 use protection::execution::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Cycles, Duration, LINE_BYTES, LineLength};
@@ -265,6 +265,15 @@ impl Machine {
     /// Number of entries of the TLBs of all cores.
     pub fn translations(&self) -> usize {
         [&self.node.itlb, &self.node.dtlb, &self.node.stlb].iter().map(|tlb| tlb.entries).sum::<usize>() * self.cores
+    }
+
+    /// Sizes of the chip that its storage for permuted lines depends on.
+    pub fn moving_chip(&self) -> MovingChip {
+        MovingChip {
+            translations: self.translations(),
+            last_level_lines: self.llc.size.0 / self.memory.line.0,
+            permutations: self.memory.overflows.map(|limits| limits.outstanding),
+        }
     }
 
     /// Latency of a look-up of a data line in a core's L2.

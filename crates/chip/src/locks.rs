@@ -104,6 +104,14 @@ impl LockingCache for ChipLocks {
         self.chip().llc.with_locks(|locked| locked.chunk_with_most(line))
     }
 
+    fn locked_lines(&self) -> (usize, usize) {
+        self.chip().llc.with_locks(|locked| locked.locked())
+    }
+
+    fn chunk_with_most_locks(&self) -> Option<u64> {
+        self.chip().llc.with_locks(|locked| locked.chunk_with_most_of_all())
+    }
+
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)> {
         let chip = self.chip();
         let lines = chip.llc.with_locks(|locked| locked.unlock(chunk));

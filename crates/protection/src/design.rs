@@ -24,7 +24,7 @@ pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
 pub use counters::CounterChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
-pub use permutation::{MovingText, PermutationDesign};
+pub use permutation::{MovingChip, MovingText, PermutationDesign};
 pub use speculation::{BitmapTrust, SpeculationDesign};
 pub use trees::{TreeDesign, TreeKind};
 
@@ -312,18 +312,18 @@ impl Parts {
         Ok(scheme)
     }
 
-    /// Returns the regions of a memory that holds these lines and their metadata, and the on-chip storage of metadata.
-    /// The chip has `translations` TLB entries.
+    /// Returns the regions of a memory that holds these lines and their metadata, and the on-chip storage of metadata on
+    /// this chip.
     ///
     /// # Errors
     /// Same errors as [`Parts::build`].
-    pub fn layout_report(&self, data: impl Into<DataLines>, translations: usize) -> Result<LayoutReport, String> {
+    pub fn layout_report(&self, data: impl Into<DataLines>, chip: MovingChip) -> Result<LayoutReport, String> {
         let scheme = self.build(data, 0)?;
         let Some(permutation) = &self.permutation else {
             return Ok(scheme.layout().report(&self.caches.used(scheme.layout()), self.caches.ways));
         };
         let mut report = scheme.layout().report(&[], self.caches.ways);
-        report.on_chip.extend(permutation.on_chip(translations));
+        report.on_chip.extend(permutation.on_chip(chip));
         Ok(report)
     }
 

@@ -117,6 +117,6 @@ pub fn layout(machine: &str, design: &str, memory: Option<&str>) -> PyResult<Str
         return Err(refused(format!("a memory of {size}: expected whole lines of 64 bytes, at most {most}")));
     }
     let data = DataLines { count: length.lines_in(size), length };
-    let report = design.parts.layout_report(data, machine.translations()).map_err(refused)?;
+    let report = design.parts.layout_report(data, machine.moving_chip()).map_err(refused)?;
     to_json(&Laid { design: design.name, report })
 }

@@ -9,12 +9,12 @@ SLOTS = 256
 
 
 class MerkleCache(Result):
-    """Cache of verified nodes, at which a walk to a record may stop."""
+    """Cache of verified nodes and records, at which a walk to a record may stop."""
 
     entries: int
     """Number of entries of the Merkle cache; 0 if the design has no Merkle cache."""
     in_pairs: bool
-    """True if an entry holds a node and its sibling."""
+    """True if an entry holds a node and its sibling, or a record and its sibling."""
 
 
 class ContextsDesign(Result):
@@ -33,6 +33,10 @@ class PermutationDesign(Result):
     """Form of lines in memory: encrypted with tags, or plain."""
     time: Literal["charged", "free"]
     """Time of permutations: simulated, or free."""
+    ahead: int | float | Literal["never"] = 1
+    """Moment at which a permutation begins in the background: a number of unlocked ways that an access leaves in its
+    set, a share of the cache's lines that is locked, or "never".
+    """
     record_buffer: int
     """Number of page records that the chip can hold in addition to those of the pages in its TLBs."""
     slots_per_tag: int
@@ -40,13 +44,35 @@ class PermutationDesign(Result):
     hash_charge: Literal["once", "by-blocks"]
     """Passages through the hash unit for one hash: a single passage, or one for each block of 64 bytes."""
     merkle_cache: MerkleCache
-    """Merkle cache: verified nodes, at which a walk to a record may stop."""
+    """Merkle cache: verified nodes and records, at which a walk to a record may stop."""
     verification_buffer: int | None = None
     """Number of lines of the verification buffer, with which the operating system walks the tree, by LoadNode and
     HashCheck; null if the memory controller walks.
     """
     contexts: ContextsDesign | None = None
     """Contexts of secure processes in hardware. A switch between secure processes removes all records and nodes from
+    the chip.
+    """
+
+
+class MerkleHits(Result):
+    """Walks that the Merkle cache made unnecessary or shorter."""
+
+    records: int
+    """Page records that the Merkle cache had, so that no walk was necessary."""
+    nodes: int
+    """Walks that ended at a node in the Merkle cache."""
+
+
+class ContextCounts(Result):
+    """Contexts of secure processes that left the chip and returned."""
+
+    out: int
+    """Contexts that left the chip, since no context buffer was free."""
+    back: int
+    """Contexts that the chip loaded from memory again."""
+    chunks_permuted: int
+    """Permutations, among all permutations, of page chunks with lines that a process had locked when its context left
     the chip.
     """
 
@@ -60,8 +86,12 @@ class Moving(Result):
     """Slots that these fills read: all slots that share the line's tag."""
     records: int
     """Page records that walks fetched from memory."""
+    merkle_cache: MerkleHits
+    """Walks that the Merkle cache made unnecessary or shorter."""
     permutations: int
     """Number of permutations of page chunks."""
+    permutations_awaited: int
+    """Permutations, among `permutations`, that made an access wait: for a way of the cache, or for the page chunk."""
     read: int
     """Slots that permutations read, since no fill had read them."""
     written: int
@@ -73,16 +103,10 @@ class Moving(Result):
     """
     incomplete: int
     """Permutations after epochs in which not every slot was read and written; 0 in a correct run."""
-    switches: int = 0
+    switches: int
     """Switches from one secure process to another, those by clock interrupts included."""
-    contexts_out: int = 0
-    """Contexts that left the chip, since no context buffer was free."""
-    contexts_back: int = 0
-    """Contexts that the chip loaded from memory again."""
-    chunks_for_contexts: int = 0
-    """Permutations, among `permutations`, of page chunks with lines that a process had locked when its context
-    left the chip.
-    """
+    contexts: ContextCounts
+    """Contexts of secure processes that left the chip and returned."""
 
     @property
     def fills_per_permutation(self) -> float | None:

@@ -216,9 +216,14 @@ def moving(results: RunResults) -> list[Question]:
 
     return [
         ("permutations/1000 instr.", answer(lambda seen, record: f"{per_kilo(seen.permutations, record):.3f}")),
+        ("permutations awaited", answer(lambda seen, _: str(seen.permutations_awaited))),
         ("fills per permutation", ratio(lambda seen: seen.fills_per_permutation, ".1f")),
         ("lines moved per fill", ratio(lambda seen: seen.moved_per_fill, ".2f")),
-        ("records/1000 instr.", answer(lambda seen, record: f"{per_kilo(seen.records, record):.2f}")),
+        ("walks to records/1000 instr.", answer(lambda seen, record: f"{per_kilo(seen.records, record):.2f}")),
+        (
+            "Merkle cache hits/1000 instr.",
+            answer(lambda seen, record: f"{per_kilo(seen.merkle_cache.records, record):.2f}"),
+        ),
         *_switches(results),
         ("slots that crossed twice", answer(lambda seen, _: str(seen.twice))),
         ("epochs that are not whole", answer(lambda seen, _: str(seen.incomplete))),
@@ -235,8 +240,8 @@ def _switches(results: RunResults) -> list[Question]:
 
     return [
         ("context switches", count(lambda seen: seen.switches)),
-        ("contexts that left the chip", count(lambda seen: seen.contexts_out)),
-        ("chunks permuted as they left", count(lambda seen: seen.chunks_for_contexts)),
+        ("contexts that left the chip", count(lambda seen: seen.contexts.out)),
+        ("chunks permuted as they left", count(lambda seen: seen.contexts.chunks_permuted)),
     ]
 
 

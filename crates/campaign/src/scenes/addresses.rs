@@ -21,7 +21,7 @@ use machine::cache::Replacement;
 use machine::llc::{Inclusion, Llc, WayReservation};
 use observer::{AccessStep, Strategy, UsedLines, resemblances, strategies, watch};
 use protection::design::{Parts, Seeds};
-use protection::moving::{LINES_PER_PAGE_CHUNK, SmallCache};
+use protection::moving::{BackgroundStart, LINES_PER_PAGE_CHUNK, SmallCache};
 use protection::scheme::Permutations;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -142,7 +142,7 @@ fn play_game(
     strategies: &[Strategy],
     guesses: &mut Guesses,
 ) {
-    let sequences = two_sequences(first, random);
+    let sequences = two_sequences(first, background_of(victim.parts()), random);
     let secret = random.below(2) as usize;
     let observed = watch(victim, &sequences[secret]);
     guesses.resize_with(strategies.len(), Default::default);
@@ -178,7 +178,7 @@ fn on_pages_used_in_part(stage: &mut SceneInput<'_>, parts: &Parts) -> Option<Gu
 /// each program, and guesses the program of the start that is more like this one. The recordings begin when every page has
 /// been permuted: until then all starts have the same records.
 fn with_earlier_start(stage: &mut SceneInput<'_>, parts: &Parts, with_data: bool) -> Option<Guesses> {
-    let sequences = two_sequences(0, &mut stage.random);
+    let sequences = two_sequences(0, background_of(parts), &mut stage.random);
     let image: Vec<(LineAddr, Line)> = (0..CHUNKS * LINES_PER_PAGE_CHUNK)
         .step_by(SETS / 2)
         .map(|line| (LineAddr(line), stage.random.line()))
@@ -207,14 +207,19 @@ fn with_earlier_start(stage: &mut SceneInput<'_>, parts: &Parts, with_data: bool
     Some(guesses)
 }
 
+/// Returns the moment at which the design's permutations begin in the background.
+fn background_of(parts: &Parts) -> BackgroundStart {
+    parts.permutation.map_or_else(BackgroundStart::default, |permutation| permutation.ahead)
+}
+
 /// Draws two sequences with fills and permutations at the same positions, for a chip that begins with an empty cache.
-fn two_sequences(first: u64, random: &mut Random) -> [Vec<AccessStep>; 2] {
+fn two_sequences(first: u64, background: BackgroundStart, random: &mut Random) -> [Vec<AccessStep>; 2] {
     loop {
         let plan: Vec<(u64, u64, bool)> = (0..ACCESSES)
             .map(|_| (first + random.below(CHUNKS), random.below(SETS as u64), random.below(4) == 0))
             .collect();
         let sequences = [(); 2].map(|()| sequence(&plan, random));
-        let [one, other] = sequences.each_ref().map(|steps| hits_and_permutations(steps));
+        let [one, other] = sequences.each_ref().map(|steps| hits_and_permutations(steps, background));
         if one == other {
             return sequences;
         }
@@ -240,7 +245,7 @@ fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<AccessStep> {
 
 /// Returns, for each access, whether it hits and the page chunks that are permuted for it and after it, according to the locks of the
 /// cache.
-fn hits_and_permutations(steps: &[AccessStep]) -> Vec<(bool, Vec<u64>)> {
+fn hits_and_permutations(steps: &[AccessStep], background: BackgroundStart) -> Vec<(bool, Vec<u64>)> {
     let mut cache = Llc::new(SETS, WAYS, Replacement::Lru, Inclusion::Inclusive).locking(LINES_PER_PAGE_CHUNK);
     let access = |step: &AccessStep| {
         let (line, stores) = (step.line, step.text.is_some());
@@ -252,8 +257,15 @@ fn hits_and_permutations(steps: &[AccessStep]) -> Vec<(bool, Vec<u64>)> {
                 locked.unlock(*permuted.last().unwrap_or(&0));
             }
             locked.enter(line, stores);
-            if locked.unlocked_ways(line) <= 1 {
-                let chunk = locked.chunk_with_most(line).unwrap_or(0);
+            let (lines, all) = locked.locked();
+            let in_advance = match background {
+                BackgroundStart::WaysLeft(ways) if locked.unlocked_ways(line) <= ways => locked.chunk_with_most(line),
+                BackgroundStart::LockedShare(share) if lines * 1000 >= all * usize::from(share) => {
+                    locked.chunk_with_most_of_all()
+                }
+                _ => None,
+            };
+            if let Some(chunk) = in_advance {
                 locked.unlock(chunk);
                 permuted.push(chunk);
             }

@@ -5,7 +5,7 @@ use super::Machine;
 use machine::llc::Inclusion;
 use machine::memory::WordOrder;
 use protection::design::{CipherChoice, MacChoice, Parts};
-use protection::moving::LINES_PER_PAGE_CHUNK;
+use protection::moving::{BackgroundStart, LINES_PER_PAGE_CHUNK};
 use units::{Bytes, LineLength};
 
 impl Machine {
@@ -62,10 +62,13 @@ impl Machine {
             ),
         ];
         let broken = rules.into_iter().find(|(broken, _)| *broken);
-        broken.map_or(Ok(()), |(_, rule)| {
-            let other = if self.name == "cryptopage-2006" { "" } else { "; or take 'cryptopage-2006'" };
-            Err(format!("machine '{}' does not support permutation. {rule}{other}", self.name))
-        })
+        broken.map_or_else(
+            || has_ways_for(self, parts),
+            |(_, rule)| {
+                let other = if self.name == "cryptopage-2006" { "" } else { "; or take 'cryptopage-2006'" };
+                Err(format!("machine '{}' does not support permutation. {rule}{other}", self.name))
+            },
+        )
     }
 
     /// Checks that the design uses the operating system's handler, if the machine file gives the cost of the handler. A
@@ -95,4 +98,17 @@ impl Machine {
 /// Returns true if the design does not protect memory.
 fn is_plain(parts: &Parts) -> bool {
     parts.permutation.is_none() && parts.mac.code == MacChoice::None && parts.cipher == CipherChoice::None
+}
+
+/// Checks that a set has more ways than must stay unlocked: else every access to the set permutes a page chunk.
+fn has_ways_for(machine: &Machine, parts: &Parts) -> Result<(), String> {
+    let ways = machine.llc.ways;
+    match parts.permutation.map(|permutation| permutation.ahead) {
+        Some(BackgroundStart::WaysLeft(left)) if left >= ways => Err(format!(
+            "permutation.ahead is {left}, and llc.ways of machine '{}' is {ways}: expected fewer than {ways} unlocked \
+             ways, a share of the cache's lines such as 0.75, or \"never\"",
+            machine.name
+        )),
+        _ => Ok(()),
+    }
 }

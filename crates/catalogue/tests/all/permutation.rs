@@ -24,6 +24,34 @@ fn out_of_range_sizes_of_the_address_permutation_are_refused_with_the_range() {
 }
 
 #[test]
+fn the_moment_of_background_permutations_is_a_number_of_ways_a_share_or_never() {
+    for (value, expected) in [
+        ("1.5", "1.5: expected a share of the cache's lines from 0 to 1"),
+        ("-0.1", "from 0 to 1"),
+        ("-1", "from 0 to 1"),
+        ("\"often\"", "such as 0.75, or \"never\""),
+        ("true", "expected a number of ways, a share of the lines such as 0.75, or \"never\""),
+    ] {
+        let said = refused("cryptopage", ".ahead", value);
+        assert!(said.contains(expected) && said.contains("ahead"), "{value}: {said}");
+    }
+    for value in ["0", "1", "0.75", "1.0", "\"never\""] {
+        let changes = [("parts.permutation.ahead".to_owned(), value.to_owned())];
+        let design = design_with("cryptopage", &changes).unwrap();
+        let fits = casemate_catalogue::machine("cryptopage-2006").unwrap().admits(&design.parts);
+        assert!(fits.is_ok(), "{value}: {fits:?}");
+    }
+}
+
+#[test]
+fn a_machine_refuses_more_unlocked_ways_than_it_has() {
+    let changes = [("parts.permutation.ahead".to_owned(), "4".to_owned())];
+    let design = design_with("cryptopage", &changes).unwrap();
+    let said = casemate_catalogue::machine("cryptopage-2006").unwrap().admits(&design.parts).unwrap_err();
+    assert!(said.contains("permutation.ahead is 4") && said.contains("fewer than 4"), "{said}");
+}
+
+#[test]
 fn a_design_without_tags_refuses_a_tag_over_several_slots() {
     assert!(refused("hide", ".slots_per_tag", "2").contains("plain lines have no tags"));
 }

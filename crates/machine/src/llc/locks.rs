@@ -8,6 +8,7 @@
 use super::Llc;
 use crate::cache::{EntryIndex, MesiState, TagArray};
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use units::LineAddr;
 
 /// Lock state of a way.
@@ -40,6 +41,8 @@ pub(super) struct Locks {
     ways: Box<[Lock]>,
     /// Number of locked lines of each page chunk.
     locked: FxHashMap<u64, u32>,
+    /// Number of locked lines of all page chunks.
+    sum: usize,
 }
 
 impl Locks {
@@ -60,6 +63,7 @@ impl Locks {
         let before = std::mem::replace(&mut self.ways[slot.index()], lock);
         if matches!(before, Lock::Unlocked | Lock::Reserved) {
             *self.locked.entry(self.chunk(line)).or_default() += 1;
+            self.sum += 1;
         }
     }
 }
@@ -69,7 +73,7 @@ impl Llc {
     #[must_use]
     pub fn locking(self, lines_per_page_chunk: u64) -> Llc {
         let ways = vec![Lock::Unlocked; self.tags.slots()].into();
-        Llc { locks: Some(Locks { lines_per_page_chunk, ways, locked: FxHashMap::default() }), ..self }
+        Llc { locks: Some(Locks { lines_per_page_chunk, ways, locked: FxHashMap::default(), sum: 0 }), ..self }
     }
 
     /// Returns access to the lines and their locks.
@@ -169,6 +173,17 @@ impl LockedLines<'_> {
         self.tags.ways_of(line.0).filter(|slot| self.locks.of(*slot) == Lock::Unlocked).count()
     }
 
+    /// Returns the number of locked lines, and of all lines that the cache has room for.
+    pub fn locked(&self) -> (usize, usize) {
+        (self.locks.sum, self.tags.slots())
+    }
+
+    /// Returns the page chunk with most locked lines in the whole cache, and among equals the first. `None` without a
+    /// locked line.
+    pub fn chunk_with_most_of_all(&self) -> Option<u64> {
+        self.locks.locked.iter().max_by_key(|(chunk, lines)| (**lines, Reverse(**chunk))).map(|(chunk, _)| *chunk)
+    }
+
     /// Returns the page chunk to unlock for a line: of those with a locked line in the line's set, the one with the most
     /// locked lines in the whole cache. A tie selects the page chunk of the least recently used line.
     pub fn chunk_with_most(&self, line: LineAddr) -> Option<u64> {
@@ -194,7 +209,7 @@ impl LockedLines<'_> {
     /// Unlocks all lines of a page chunk before they are written to memory. Returns the lines that the cache holds, in
     /// order.
     pub fn unlock(&mut self, chunk: u64) -> Vec<LineAddr> {
-        self.locks.locked.remove(&chunk);
+        self.locks.sum -= self.locks.locked.remove(&chunk).unwrap_or(0) as usize;
         let per_chunk = self.locks.lines_per_page_chunk;
         let held = (chunk * per_chunk..(chunk + 1) * per_chunk).filter_map(|line| Some((line, self.tags.probe(line)?)));
         let held: Vec<(u64, EntryIndex)> = held.filter(|(_, slot)| !self.locks.is_reserved(*slot)).collect();

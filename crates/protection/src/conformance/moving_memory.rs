@@ -3,7 +3,7 @@
 use super::{Checked, hold};
 use crate::execution::{Functional, Untimed, run_now};
 use crate::layout::{Layout, Needs, with_contexts, with_records};
-use crate::moving::{ContextsDesign, LockingCache, MovingLines, PageChunkLines, PermutationTime, SmallCache};
+use crate::moving::{ContextsDesign, LockingCache, MovingLines, MovingPolicy, PageChunkLines, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
@@ -38,6 +38,15 @@ pub fn text(random: &mut Random) -> Line {
 
 impl Moving {
     pub fn behind(cache: Rc<dyn LockingCache>, release: Release, slots_per_tag: usize, planted: PlantedBug) -> Moving {
+        Moving::under(MovingPolicy { release, ..MovingPolicy::default() }, cache, slots_per_tag, planted)
+    }
+
+    pub fn under(
+        policy: MovingPolicy,
+        cache: Rc<dyn LockingCache>,
+        slots_per_tag: usize,
+        planted: PlantedBug,
+    ) -> Moving {
         let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
@@ -47,7 +56,7 @@ impl Moving {
             records,
             PageChunkLines::sealed(&KEYS[1], &KEYS[2], slots_per_tag, planted),
             (cache, 2),
-            (release, PermutationTime::Charged),
+            policy,
             planted,
         );
         let functional = Functional::booting(layout.total_lines(), 5);
@@ -105,7 +114,7 @@ impl Moving {
 
     /// Number of records that walks have fetched.
     pub fn walks(&self) -> u64 {
-        self.lines.counted().records
+        self.lines.counted().walks.records
     }
 
     pub fn flush(&self) -> Option<Fault> {

@@ -2,7 +2,7 @@
 //! records stay on the chip if their pages are in TLBs.
 
 use super::moving_memory::{LINES, Moving};
-use crate::moving::{LockingCache, Room, SmallCache};
+use crate::moving::{BackgroundStart, LockingCache, MovingPolicy, Room, SmallCache};
 use crate::planted::PlantedBug;
 use crate::release::Release;
 use std::rc::Rc;
@@ -13,16 +13,16 @@ use units::{Line, LineAddr, ZERO_LINE};
 struct NaiveLocks {
     sets: Vec<Vec<(u64, bool, u64)>>,
     ways: usize,
+    background: BackgroundStart,
     now: u64,
     permuted: Vec<u64>,
 }
 
 impl NaiveLocks {
     fn choose(&self, set: usize) -> u64 {
-        let locked_of = |chunk: u64| self.sets.iter().flatten().filter(|way| way.1 && way.0 / 256 == chunk).count();
         let mut best: Option<(usize, u64, u64)> = None;
         for (line, locked, used) in &self.sets[set] {
-            let found = (locked_of(line / 256), *used, line / 256);
+            let found = (self.locked_of(line / 256), *used, line / 256);
             if *locked && best.is_none_or(|best| found.0 > best.0 || found.0 == best.0 && found.1 < best.1) {
                 best = Some(found);
             }
@@ -50,9 +50,29 @@ impl NaiveLocks {
             }
         }
         self.sets[set].push((line, true, self.now));
-        if self.ways - self.sets[set].iter().filter(|way| way.1).count() <= 1 {
-            self.permute(self.choose(set));
+        match self.background {
+            BackgroundStart::WaysLeft(left) if self.ways - self.locked_ways(set) <= left => {
+                self.permute(self.choose(set));
+            }
+            BackgroundStart::LockedShare(thousandths) => {
+                let all = self.sets.len() * self.ways;
+                let locked: usize = (0..self.sets.len()).map(|set| self.locked_ways(set)).sum();
+                if locked * 1000 >= all * usize::from(thousandths) {
+                    let chunks = 0..LINES / 256;
+                    let locked_of = |chunk: &u64| self.locked_of(*chunk);
+                    self.permute(chunks.rev().max_by_key(locked_of).unwrap());
+                }
+            }
+            _ => {}
         }
+    }
+
+    fn locked_ways(&self, set: usize) -> usize {
+        self.sets[set].iter().filter(|way| way.1).count()
+    }
+
+    fn locked_of(&self, chunk: u64) -> usize {
+        self.sets.iter().flatten().filter(|way| way.1 && way.0 / 256 == chunk).count()
     }
 }
 
@@ -104,6 +124,14 @@ impl LockingCache for PermutationRecorder {
         self.0.chunk_to_permute(line)
     }
 
+    fn locked_lines(&self) -> (usize, usize) {
+        self.0.locked_lines()
+    }
+
+    fn chunk_with_most_locks(&self) -> Option<u64> {
+        self.0.chunk_with_most_locks()
+    }
+
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)> {
         self.1.borrow_mut().push(chunk);
         self.0.unlock(chunk)
@@ -128,10 +156,21 @@ impl LockingCache for PermutationRecorder {
 
 #[test]
 fn rules_4_and_5_page_chunks_are_permuted_at_the_accesses_of_a_naive_model() {
-    for (sets, ways, seed) in [(64, 4, 1), (16, 2, 2), (256, 3, 3), (32, 8, 4)] {
+    use BackgroundStart::{LockedShare, Never, WaysLeft};
+    let shapes = [
+        (64, 4, WaysLeft(1), 1),
+        (16, 2, WaysLeft(1), 2),
+        (256, 3, WaysLeft(0), 3),
+        (32, 8, WaysLeft(3), 4),
+        (64, 4, Never, 5),
+        (64, 4, LockedShare(400), 6),
+        (16, 2, LockedShare(1000), 7),
+    ];
+    for (sets, ways, background, seed) in shapes {
         let cache = Rc::new(PermutationRecorder(SmallCache::new(sets, ways), std::cell::RefCell::default()));
-        let memory = Moving::behind(cache.clone(), Release::Verified, 1, PlantedBug::NONE);
-        let mut naive = NaiveLocks { sets: vec![Vec::new(); sets], ways, now: 0, permuted: Vec::new() };
+        let policy = MovingPolicy { background, ..MovingPolicy::default() };
+        let memory = Moving::under(policy, cache.clone(), 1, PlantedBug::NONE);
+        let mut naive = NaiveLocks { sets: vec![Vec::new(); sets], ways, background, now: 0, permuted: Vec::new() };
         let mut random = Random::new(seed);
         for access in 0..2_000 {
             let (line, stores) = (random.below(LINES), random.below(3) == 0);
@@ -141,7 +180,11 @@ fn rules_4_and_5_page_chunks_are_permuted_at_the_accesses_of_a_naive_model() {
                 assert!(memory.read(line).is_ok());
             }
             naive.access(line, stores);
-            assert_eq!(*cache.1.borrow(), naive.permuted, "{sets} sets of {ways} ways, access {access}");
+            assert_eq!(
+                *cache.1.borrow(),
+                naive.permuted,
+                "{sets} sets of {ways} ways, {background:?}, access {access}"
+            );
         }
         assert!(naive.permuted.len() > 8, "{}", naive.permuted.len());
     }

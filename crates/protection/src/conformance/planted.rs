@@ -185,7 +185,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// Cases for bugs in records of page chunks.
-fn of_records() -> [Case; 20] {
+fn of_records() -> [Case; 22] {
     use Check::{Design, Moving, Records, Tree};
     [
         (Bug::OfPageChunks(PageChunkBug::RecordVectorRepeats), Records, "an initial vector serves twice", Design),
@@ -206,6 +206,8 @@ fn of_records() -> [Case; 20] {
             Moving,
         ),
         (Bug::OfPageChunks(PageChunkBug::MerkleCacheStale), Records, "is not the one that was drawn last", Moving),
+        (Bug::OfPageChunks(PageChunkBug::CachedRecordUnverified), Records, "is read wrong after a forgery", Moving),
+        (Bug::OfPageChunks(PageChunkBug::CachedRecordStale), Records, "is not the one that was drawn last", Moving),
         (
             Bug::OfPageChunks(PageChunkBug::CodeWithoutRecord),
             Moving,

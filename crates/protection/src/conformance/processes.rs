@@ -93,10 +93,10 @@ fn in_turns(buffers: usize, planted: PlantedBug) -> Checked {
     let (mut expected, mut random) = (BTreeMap::<u64, Line>::new(), Random::new(buffers as u64));
     for _ in 0..200 {
         let process = random.below(PROCESSES.into()) as u32;
-        let before = shared.memory.lines.counted().contexts_out;
+        let before = shared.memory.lines.counted().contexts.out;
         shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"))?;
         let others = (0..PROCESSES).filter(|other| *other != process);
-        if shared.memory.lines.counted().contexts_out > before && buffers == 1 {
+        if shared.memory.lines.counted().contexts.out > before && buffers == 1 {
             for other in others {
                 let is_locked = shared.cache.chunks_with_locks().contains(&other.into());
                 hold(!is_locked, || format!("a locked line stays when its context leaves: process {other}"))?;
@@ -118,8 +118,8 @@ fn in_turns(buffers: usize, planted: PlantedBug) -> Checked {
         }
     }
     let counted = shared.memory.lines.counted();
-    hold((counted.contexts_out > 0) == (buffers < PROCESSES as usize), || {
-        format!("{} contexts left a chip with {buffers} buffers", counted.contexts_out)
+    hold((counted.contexts.out > 0) == (buffers < PROCESSES as usize), || {
+        format!("{} contexts left a chip with {buffers} buffers", counted.contexts.out)
     })?;
     hold(counted.twice + counted.incomplete == 0, || "a slot crosses the bus twice".into())
 }
@@ -178,7 +178,7 @@ fn first_interrupted_leaves(planted: PlantedBug) -> Checked {
     let mut switch = |process: u32| {
         let before = shared.memory.lines.counted();
         shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"))?;
-        Ok::<_, String>(shared.memory.lines.counted().contexts_back - before.contexts_back)
+        Ok::<_, String>(shared.memory.lines.counted().contexts.back - before.contexts.back)
     };
     // 0 and 1 are in the buffers when 2 runs, and 0 leaves for 3.
     let back: Vec<u64> = [0, 1, 2, 3, 2, 0].into_iter().map(&mut switch).collect::<Result<_, _>>()?;

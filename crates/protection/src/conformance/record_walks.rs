@@ -1,6 +1,6 @@
 //! Walks to page chunk records in timed runs: the duration of one walk, and whether many concurrent walks end.
 
-use crate::execution::{CounterTags, Engine, Engines, Receiver, Timed, TimedMemory};
+use crate::execution::{AtOnce, CounterTags, Engine, Engines, Receiver, Timed, TimedMemory, Untimed, run_now};
 use crate::layout::{Layout, Needs, with_records};
 use crate::planted::PlantedBug;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Records, SLOTS, WalkDesign};
@@ -164,14 +164,36 @@ fn concurrent_record_walks_and_renewals_end_and_return_the_last_drawn_records() 
 }
 
 #[test]
+fn rule_6_a_record_in_the_merkle_cache_takes_its_decryption_and_no_access_to_memory() {
+    for (entries, in_pairs) in [(0, false), (4, false), (2, true)] {
+        let mut machine = RecordMachine::of_chunks(1 << 19, with_cache(entries, in_pairs));
+        let renew = |machine: &RecordMachine, chunk| {
+            run_now(machine.records.renew(&AtOnce::new(&machine.memory).verbs(), chunk, None)).unwrap();
+        };
+        renew(&machine, 77_777);
+        let fetched = |machine: &RecordMachine| machine.memory.counts().fetched;
+        let before = fetched(&machine);
+        let took = machine.walk(77_777);
+        if entries == 0 {
+            assert!(took > 1_600 && fetched(&machine) != before, "{took}");
+        } else {
+            // AES takes 11 cycles in a pipeline, for 18 blocks.
+            assert_eq!((took, fetched(&machine)), (11 + 17, before), "{entries} entries");
+            renew(&machine, 77_776);
+            assert_eq!(machine.walk(77_777), 11 + 17, "the pair was written because of its sibling");
+        }
+    }
+}
+
+#[test]
 fn rule_6_a_record_tree_walk_stops_at_the_first_ancestor_in_the_merkle_cache() {
     let mut machine = RecordMachine::of_chunks(1 << 19, with_cache(512, false));
     assert_eq!(machine.walk(77_777), 115 + 19 * 80, "it is empty");
+    assert_eq!([77_777, 77_776].map(|record| machine.walk(record)), [0, 0], "the cache has both records");
     // Ten lines of 64 bytes in sequence, and one hash of a pair of records.
-    let again = machine.walk(77_777);
-    assert_eq!(again, 80 + 80 * 5 - 5 + 80);
-    assert_eq!(machine.walk(77_776), again, "the record beside it has the same node above");
-    let with_one_pair = machine.walk(77_778);
-    assert!((again..=again + 80).contains(&with_one_pair), "one node more: {with_one_pair}");
+    let of_neighbour = machine.walk(77_778);
+    assert_eq!(of_neighbour, 80 + 80 * 5 - 5 + 80, "the pair beside it has a sibling of the node above");
+    let with_one_pair = machine.walk(77_780);
+    assert!((of_neighbour..=of_neighbour + 80).contains(&with_one_pair), "one node more: {with_one_pair}");
     assert_eq!(machine.walk(1 << 18), 115 + 18 * 80, "only the two nodes below the root are common");
 }

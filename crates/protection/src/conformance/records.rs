@@ -96,7 +96,11 @@ impl RecordMemory {
         let is_refused = self.is_refused(chunk);
         self.put(&honest);
         hold(is_refused, broken)?;
-        hold(!self.is_refused(chunk), || format!("page chunk {chunk} is refused though nothing is forged"))
+        let again = run_now(self.records.bring(&self.functional.verbs(), chunk));
+        hold(again.is_ok(), || format!("page chunk {chunk} is refused though nothing is forged"))?;
+        hold(again == Ok(self.current.get(&chunk).cloned()), || {
+            format!("the record of page chunk {chunk} is read wrong after a forgery")
+        })
     }
 }
 
@@ -216,37 +220,38 @@ fn the_record_tree_in_memory_equals_a_naive_sha_1_tree_over_all_records() {
     }
 }
 
-/// A Merkle cache, as a list in order of last use.
+/// A Merkle cache, as a list in order of last use. Records are at level 0, and nodes above.
 struct NaiveCache {
     entries: usize,
     in_pairs: bool,
-    nodes: Vec<(usize, u64)>,
+    names: Vec<(usize, u64)>,
 }
 
 impl NaiveCache {
-    fn name(&self, level: usize, node: u64) -> (usize, u64) {
-        (level, if self.in_pairs { node / 2 } else { node })
+    fn name(&self, level: usize, position: u64) -> (usize, u64) {
+        (level, if self.in_pairs { position / 2 } else { position })
     }
 
     fn use_now(&mut self, name: (usize, u64)) {
-        self.nodes.retain(|other| *other != name);
-        self.nodes.push(name);
+        self.names.retain(|other| *other != name);
+        self.names.push(name);
     }
 
-    /// Returns the hashes of a walk to a record below `levels` levels of nodes.
+    /// Returns the hashes of a walk to a record below `levels` levels of nodes: those of the pairs below the first node,
+    /// or the record itself, that the cache has.
     fn walk(&mut self, record: u64, levels: usize) -> usize {
-        let known = (0..levels).find(|level| self.nodes.contains(&self.name(*level, record >> (level + 1))));
+        let known = (0..=levels).find(|level| self.names.contains(&self.name(*level, record >> level)));
         if let Some(level) = known {
-            self.use_now(self.name(level, record >> (level + 1)));
+            self.use_now(self.name(level, record >> level));
         }
-        let fetched = known.unwrap_or(levels);
+        let fetched = known.unwrap_or(levels + 1);
         for level in (0..fetched).rev() {
-            let node = record >> (level + 1);
-            self.use_now(self.name(level, node ^ 1));
-            self.use_now(self.name(level, node));
-            self.nodes.drain(..self.nodes.len().saturating_sub(self.entries));
+            let position = record >> level;
+            self.use_now(self.name(level, position ^ 1));
+            self.use_now(self.name(level, position));
+            self.names.drain(..self.names.len().saturating_sub(self.entries));
         }
-        1 + fetched
+        fetched
     }
 }
 
@@ -258,7 +263,7 @@ fn rule_6_record_tree_walks_take_the_hashes_of_a_naive_merkle_cache() {
         let RecordMemory { functional, records, layout, .. } =
             RecordMemory::of_chunks(256, walks, PlantedBug::NONE).unwrap();
         let recorded = RecordedMemory::new(functional);
-        let mut naive = NaiveCache { entries, in_pairs, nodes: Vec::new() };
+        let mut naive = NaiveCache { entries, in_pairs, names: Vec::new() };
         let mut random = Random::new(seed);
         for walk in 0..500 {
             // Two thirds of the walks are to the first 16 records.

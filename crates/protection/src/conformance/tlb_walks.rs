@@ -6,10 +6,9 @@ use super::moving_in_time::{ReleasedLines, layout};
 use super::record_walks::{cryptopage_engines, cryptopage_memory};
 use super::{Checked, hold};
 use crate::execution::{AtOnce, Engine, Timed, TimedMemory, Untimed, run_now};
-use crate::moving::{MovingLines, PageChunkLines, PermutationTime, SmallCache};
+use crate::moving::{MovingLines, MovingPolicy, PageChunkLines, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::{MerkleCacheDesign, Records, SLOTS, WalkDesign};
-use crate::scheme::Release;
 use crypto::Key;
 use machine::channel::Channel;
 use machine::memory::{MemorySystem, WordOrder};
@@ -49,8 +48,7 @@ impl TlbMachine {
         let records = Records::new(&layout, &Key([1; 16]), Random::new(9), walks, planted);
         let sealed = PageChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), 1, planted);
         let cache = Rc::new(SmallCache::new(64, 8));
-        let handling = (Release::Verified, PermutationTime::Charged);
-        let lines = MovingLines::new(records, sealed, (cache, 3), handling, planted);
+        let lines = MovingLines::new(records, sealed, (cache, 3), MovingPolicy::default(), planted);
         let machine = TlbMachine { executor, memory: Rc::new(memory), seen, lines: Rc::new(lines) };
         // The records of the page chunks are in memory, and not on the chip.
         for chunk in 0..2 {
@@ -86,6 +84,8 @@ impl TlbMachine {
                 if lines.acquire_record(&Timed::new(&memory), missed).await {
                     clock.sleep(Duration::from_ns(held_ns + counted.get() % 7 * held_ns / 6)).await;
                     lines.release_record(missed);
+                    // The next request walks again.
+                    lines.forget_records();
                 }
                 counted.set(counted.get() + 1);
             }

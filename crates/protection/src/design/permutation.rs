@@ -4,7 +4,10 @@ use super::keys::{KeyPurpose, Keys};
 use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
 use crate::layout::{DataLines, LEVELS_MAX, Layout, Needs, OnChipReport, with_contexts, with_records};
 use crate::mac::{TagLayout, TagLocation};
-use crate::moving::{ContextsDesign, MovingLines, PageChunkLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
+use crate::moving::{
+    BackgroundStart, ContextsDesign, MovingLines, MovingPolicy, PageChunkLines, PermutationTime, SLOTS_PER_TAG_MAX,
+    SmallCache,
+};
 use crate::planted::PlantedBug;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
 use crate::scheme::{Release, Scheme};
@@ -17,6 +20,8 @@ use units::{Bytes, LINE_BYTES, LineLength};
 
 /// Maximum number of entries of a fully associative store on the chip.
 const ENTRIES_MAX: usize = 65_535;
+/// Bits of the lock of a line: unlocked, reserved, stored or read.
+const LOCK_BITS: u64 = 2;
 /// Bits of the tag of a permuted line.
 const TAG_BITS: u32 = 8 * BLOCK_BYTES as u32;
 
@@ -31,50 +36,52 @@ pub enum MovingText {
     Plain,
 }
 
+/// Sizes of a chip that its storage for permuted lines depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MovingChip {
+    /// Number of entries of all TLBs.
+    pub translations: usize,
+    /// Number of lines of the last-level cache, which have locks.
+    pub last_level_lines: u64,
+    /// Maximum number of permutations at once; `None` without a limit.
+    pub permutations: Option<usize>,
+}
+
 /// Permutation of lines within their page chunks, which hides the pattern of addresses on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct PermutationDesign {
     /// Protection of the lines in memory: encrypted and authenticated (`sealed`, as in CryptoPage), or plaintext
     /// (`plain`, as in HIDE).
-    #[serde(default)]
     pub lines: MovingText,
     /// Time of permutations: `charged` with their memory accesses, hashes and encryption, or `free`.
-    #[serde(default)]
     pub time: PermutationTime,
+    /// Moment at which a permutation begins before an access needs it: when an access leaves at most this number of unlocked
+    /// ways in its set (`1` or `0`), when this share of the cache's lines is locked (such as `0.75`), or `"never"`.
+    pub ahead: BackgroundStart,
     /// Number of page chunk records that the chip holds in addition to the records of the pages in its TLBs, at least
     /// one. They belong to page chunks that are permuted after their page has left the TLBs.
-    #[serde(default = "usual_buffer")]
     pub record_buffer: usize,
     /// Number of memory slots that one tag covers: 1, 2 or 4. The controller fetches a line together with all slots
     /// under the same tag.
-    #[serde(default = "one")]
     pub slots_per_tag: usize,
     /// Time of a hash in the hash unit: one pass (`once`), or a pass for each 64-byte block of SHA-1 (`by-blocks`).
-    #[serde(default)]
     pub hash_charge: HashCharge,
-    /// Cache of verified nodes, at which a walk up the tree over records may stop.
-    #[serde(default)]
+    /// Cache of verified nodes and records, at which a walk up the tree over records may stop.
     pub merkle_cache: MerkleCacheDesign,
     /// Number of lines of the verification buffer, one for each depth of the tree. With a verification buffer, the
     /// operating system verifies records by the instructions LoadNode and HashCheck; without one, the memory controller
     /// walks the tree.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub verification_buffer: Option<usize>,
     /// Hardware contexts of secure processes. With this table, a switch of processes removes the records and nodes from
     /// the chip; without it, all processes count as one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub contexts: Option<ContextsDesign>,
 }
 
-fn one() -> usize {
-    1
-}
-
-/// Default size of the record buffer: room for a few permutations at once. The paper names no buffer.
-fn usual_buffer() -> usize {
-    8
-}
+/// Default size of the record buffer, in records: room for a few permutations at once. The paper names no buffer.
+const USUAL_BUFFER: usize = 8;
 
 /// Minimum number of entries of a Merkle cache: enough for a pair of nodes and the pair above it.
 fn least_entries(in_pairs: bool) -> usize {
@@ -90,6 +97,23 @@ fn record_bytes(records: usize) -> u64 {
 fn verification_bytes(lines: usize) -> u64 {
     let pairs_of_nodes = lines.saturating_sub(1) * 2 * crypto::SHA1_BYTES;
     (pairs_of_nodes + 2 * LEAF_LINES * LINE_BYTES) as u64
+}
+
+impl Default for PermutationDesign {
+    /// The values of the keys that a design file leaves out.
+    fn default() -> PermutationDesign {
+        PermutationDesign {
+            lines: MovingText::default(),
+            time: PermutationTime::default(),
+            ahead: BackgroundStart::default(),
+            record_buffer: USUAL_BUFFER,
+            slots_per_tag: 1,
+            hash_charge: HashCharge::default(),
+            merkle_cache: MerkleCacheDesign::default(),
+            verification_buffer: None,
+            contexts: None,
+        }
+    }
 }
 
 impl PermutationDesign {
@@ -234,7 +258,8 @@ impl PermutationDesign {
         };
         let (sets, ways) = SmallCache::USUAL;
         let cache = Rc::new(SmallCache::new(sets, ways));
-        let lines = MovingLines::new(records, lines, (cache, self.record_buffer), (release, self.time), planted);
+        let policy = MovingPolicy { release, time: self.time, background: self.ahead };
+        let lines = MovingLines::new(records, lines, (cache, self.record_buffer), policy, planted);
         let first = layout.region(Kind::Contexts).map_or(layout.total_lines(), |region| region.base);
         match self.contexts {
             Some(contexts) => lines.with_contexts(contexts, keys.contexts(), Slot(first)),
@@ -247,7 +272,7 @@ impl PermutationDesign {
     pub(super) fn with_stores_of(self, size: Bytes) -> PermutationDesign {
         let record_buffer = (size.0 as usize * 8 / Record::BITS).max(1);
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
-        let fits = size.0 as usize / crypto::SHA1_BYTES / if in_pairs { 2 } else { 1 };
+        let fits = size.0 as usize / self.merkle_cache.entry_bytes();
         let entries = if entries > 0 { fits.max(least_entries(in_pairs)) } else { 0 };
         PermutationDesign { record_buffer, merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..self }
     }
@@ -265,18 +290,19 @@ impl PermutationDesign {
 
     /// Bytes of records and nodes on the chip, with `translations` entries in TLBs.
     pub(super) fn cache_bytes(&self, translations: usize) -> u64 {
-        record_bytes(translations) + record_bytes(self.record_buffer) + self.node_bytes()
+        record_bytes(translations) + record_bytes(self.record_buffer) + self.merkle_cache_bytes()
     }
 
-    /// Bytes of nodes in the Merkle cache.
-    fn node_bytes(&self) -> u64 {
-        let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
-        (entries * if in_pairs { 2 } else { 1 } * crypto::SHA1_BYTES) as u64
+    /// Bytes of the Merkle cache.
+    fn merkle_cache_bytes(&self) -> u64 {
+        (self.merkle_cache.entries * self.merkle_cache.entry_bytes()) as u64
     }
 
-    /// Returns the on-chip storage for permuted lines, with its bytes, for `translations` TLB entries.
-    pub(super) fn on_chip(&self, translations: usize) -> Vec<OnChipReport> {
+    /// Returns the on-chip storage for permuted lines, with its bytes, on this chip.
+    pub(super) fn on_chip(&self, chip: MovingChip) -> Vec<OnChipReport> {
+        let MovingChip { translations, last_level_lines, permutations } = chip;
         let [pads, tags] = Record::NUMBER_BITS;
+        let buffer = (SLOTS * PAGE_CHUNK_LINE_BYTES) as u64;
         let store = |what: String, bytes: u64| OnChipReport { what, bytes, ways: None, serves: None };
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
         let mut stores = vec![
@@ -286,10 +312,21 @@ impl PermutationDesign {
             ),
             store(format!("buffer of {} records", self.record_buffer), record_bytes(self.record_buffer)),
             store(
-                format!("Merkle cache of {entries} {}", if in_pairs { "pairs of nodes" } else { "nodes" }),
-                self.node_bytes(),
+                format!("Merkle cache of {entries} {}nodes or records", if in_pairs { "pairs of " } else { "" }),
+                self.merkle_cache_bytes(),
             ),
-            store("buffer of a chunk that is permuted".to_owned(), (SLOTS * PAGE_CHUNK_LINE_BYTES) as u64),
+            store(
+                format!("locks of {last_level_lines} lines in the last-level cache, 2 bits each"),
+                (last_level_lines * LOCK_BITS).div_ceil(8),
+            ),
+            match permutations {
+                Some(most) => {
+                    store(format!("buffers of {most} chunks that are permuted at once"), most as u64 * buffer)
+                }
+                None => {
+                    store("buffer of each chunk that is permuted, and no limit on chunks at once".to_owned(), buffer)
+                }
+            },
         ];
         if let Some(lines) = self.verification_buffer {
             stores.push(store(format!("verification buffer of {lines} lines"), verification_bytes(lines)));

@@ -3,6 +3,7 @@
 
 use super::locks::Room;
 use super::page_chunk::{Group, chunk_of, group_of, placed};
+use super::under_way::PermutationCause;
 use super::{MovingLines, set};
 use crate::meetings::{self, Mechanism};
 use crate::planted::PageChunkBug;
@@ -79,7 +80,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         match self.lines.cache().reserve(self.line) {
             Room::Reserved => return Ok(true),
             Room::After(other) => drop(self.verbs.lock(LockName::Line(other), Mode::Exclusive).await),
-            Room::Permute(chunk) => self.lines.permute_again(self.verbs, chunk).await?,
+            Room::Permute(chunk) => self.lines.permute_again(self.verbs, chunk, PermutationCause::Awaited).await?,
         }
         Ok(false)
     }
@@ -88,6 +89,7 @@ impl<V: Verbs> LineAccess<'_, V> {
     async fn fetch(&self) -> Result<Line, Fault> {
         let LineAccess { lines, verbs, line } = *self;
         let chunk = chunk_of(line);
+        lines.under_way.borrow_mut().wait(chunk);
         let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
         lines.refuse_if_halted(line)?;
         let record = lines.records.get(verbs, chunk).await?;
@@ -96,7 +98,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         lines.counted.borrow_mut().filled(placed(&record, line), &group);
         let in_advance = Cell::new(false);
         let decrypted = |text: &Line| {
-            if lines.release == Release::Speculative {
+            if lines.policy.release == Release::Speculative {
                 in_advance.set(true);
                 verbs.release(line, Plaintext { bytes: *text, verified: false }, Exit::BeforeVerdict);
             }
@@ -129,13 +131,11 @@ impl<V: Verbs> LineAccess<'_, V> {
         Some(self.verbs.lock(LockName::Tag(group[0].slot()), mode).await)
     }
 
-    /// Permutes a page chunk if a line of the same set would need the last way.
+    /// Permutes a page chunk in the background, if the cache is almost full and no other access permutes it already.
     async fn permute_in_advance(&self) -> Result<(), Fault> {
-        if self.lines.cache().unlocked_ways(self.line) > 1 {
-            return Ok(());
-        }
-        match self.lines.cache().chunk_to_permute(self.line) {
-            Some(chunk) => self.lines.permute_again(self.verbs, chunk).await,
+        let chunk = self.lines.policy.background.chunk(&*self.lines.cache(), self.line);
+        match chunk.filter(|chunk| !self.lines.under_way.borrow().has(*chunk)) {
+            Some(chunk) => self.lines.permute_again(self.verbs, chunk, PermutationCause::Background).await,
             None => Ok(()),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::page_chunk::Group;
 use crate::placement::DataSlot;
-use crate::record::{Record, SLOTS};
+use crate::record::{MerkleHits, Record, SLOTS};
 use crate::slot::Slot;
 use derive_more::{AddAssign, Sub};
 use rustc_hash::FxHashMap;
@@ -16,10 +16,13 @@ pub struct MovingCounts {
     pub fills: u64,
     /// Slots that were read for these lines: all slots under their tags.
     pub fetched: u64,
-    /// Records that were fetched from memory, each by a walk.
-    pub records: u64,
+    /// Walks to records, and what the Merkle cache saved of them.
+    #[serde(flatten)]
+    pub walks: WalkCounts,
     /// Page chunks that were permuted.
     pub permutations: u64,
+    /// Permutations that made an access wait: for a way of the cache, or for the page chunk.
+    pub permutations_awaited: u64,
     /// Slots that permutations have read.
     pub read: u64,
     /// Slots that permutations have written.
@@ -32,13 +35,30 @@ pub struct MovingCounts {
     pub incomplete: u64,
     /// Switches from one secure process to another, clock interrupts included.
     pub switches: u64,
+    /// Contexts of secure processes that left the chip and returned.
+    pub contexts: ContextCounts,
+}
+
+/// Statistics of the records that the chip did not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct WalkCounts {
+    /// Records that were fetched from memory, each by a walk.
+    pub records: u64,
+    /// Walks that the Merkle cache made unnecessary or shorter.
+    #[serde(rename = "merkle_cache")]
+    pub hits: MerkleHits,
+}
+
+/// Statistics of contexts of secure processes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct ContextCounts {
     /// Contexts that left the chip, since no context buffer was free.
-    pub contexts_out: u64,
+    pub out: u64,
     /// Contexts that were loaded from memory again.
-    pub contexts_back: u64,
-    /// Permutations of page chunks because their process had locked lines when its context left. They are among
-    /// `permutations`.
-    pub chunks_for_contexts: u64,
+    pub back: u64,
+    /// Permutations of page chunks because their process had locked lines when its context left. They are among all
+    /// permutations.
+    pub chunks_permuted: u64,
 }
 
 /// Slots of a page chunk that were read and written since its last permutation.

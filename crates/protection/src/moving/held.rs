@@ -2,6 +2,7 @@
 //! example of the latter is the record of a page chunk that is permuted after its page has left the TLBs. Walks fetch
 //! records that the chip does not have.
 
+use super::counted::WalkCounts;
 use crate::planted::{PageChunkBug, PlantedBug};
 use crate::record::{Record, Records};
 use crate::verbs::{Fault, Verbs};
@@ -56,7 +57,8 @@ pub(super) struct PageChunkRecords {
     all: Records,
     translated: RefCell<FxHashMap<u64, TranslatedRecord>>,
     buffer: RefCell<RecordBuffer>,
-    brought: Cell<u64>,
+    /// Number of records that were sought in the Merkle cache, and by a walk if it does not have them.
+    sought: Cell<u64>,
     planted: PlantedBug,
 }
 
@@ -67,7 +69,7 @@ impl PageChunkRecords {
             all,
             translated: RefCell::default(),
             buffer: RefCell::new(RecordBuffer::new(most)),
-            brought: Cell::new(0),
+            sought: Cell::new(0),
             planted,
         }
     }
@@ -78,7 +80,7 @@ impl PageChunkRecords {
             all: self.all.twin(),
             translated: self.translated.clone(),
             buffer: self.buffer.clone(),
-            brought: self.brought.clone(),
+            sought: self.sought.clone(),
             planted: self.planted,
         }
     }
@@ -130,7 +132,7 @@ impl PageChunkRecords {
     }
 
     async fn walk<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Rc<Record>, Fault> {
-        self.brought.set(self.brought.get() + 1);
+        self.sought.set(self.sought.get() + 1);
         let brought = self.all.bring(verbs, chunk).await?;
         Ok(Rc::new(brought.unwrap_or_else(|| self.all.first(chunk))))
     }
@@ -141,13 +143,14 @@ impl PageChunkRecords {
         if !self.all.are_brought_by_system() {
             return self.walk(verbs, chunk).await;
         }
-        self.brought.set(self.brought.get() + 1);
+        self.sought.set(self.sought.get() + 1);
         self.all.load_page_info(verbs, chunk).await.map(Rc::new)
     }
 
-    /// Number of records that were fetched by walks.
-    pub fn brought(&self) -> u64 {
-        self.brought.get()
+    /// Numbers of records that were fetched by walks, and of walks that the Merkle cache made unnecessary or shorter.
+    pub fn walks(&self) -> WalkCounts {
+        let hits = self.all.merkle_cache().hits();
+        WalkCounts { records: self.sought.get() - hits.records, hits }
     }
 
     fn used(&self, chunk: u64) -> Option<Rc<Record>> {
@@ -179,8 +182,9 @@ impl PageChunkRecords {
         self.all.forget_nodes();
     }
 
-    /// Drops all records from the chip.
+    /// Drops all records from the chip, those in the Merkle cache included.
     pub fn give_up_held(&self) {
+        self.all.merkle_cache().drop_all();
         self.translated.borrow_mut().clear();
         let most = self.buffer.borrow().records.len();
         self.buffer.replace(RecordBuffer::new(most));

@@ -47,6 +47,10 @@ pub trait LockingCache {
     /// one with most locked lines in the whole cache. Among equals, it is the one with the least recently used line in the set. `None` if
     /// all ways are reserved.
     fn chunk_to_permute(&self, line: LineAddr) -> Option<u64>;
+    /// Numbers of locked lines and of all lines.
+    fn locked_lines(&self) -> (usize, usize);
+    /// Returns the page chunk with most locked lines in the whole cache, and among equals the first.
+    fn chunk_with_most_locks(&self) -> Option<u64>;
     /// Unlocks all lines of a page chunk, since memory is about to receive their present content. Returns those in the cache, in
     /// order.
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)>;
@@ -148,6 +152,14 @@ impl LockingCache for SmallCache {
 
     fn chunk_to_permute(&self, line: LineAddr) -> Option<u64> {
         self.tags.borrow_mut().locked_lines().chunk_with_most(line)
+    }
+
+    fn locked_lines(&self) -> (usize, usize) {
+        self.tags.borrow_mut().locked_lines().locked()
+    }
+
+    fn chunk_with_most_locks(&self) -> Option<u64> {
+        self.tags.borrow_mut().locked_lines().chunk_with_most_of_all()
     }
 
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)> {

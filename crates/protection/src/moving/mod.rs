@@ -18,6 +18,7 @@
 //! the chip's key.
 
 mod access;
+mod background;
 mod contexts_design;
 mod counted;
 mod entered;
@@ -32,10 +33,12 @@ mod permutation;
 mod processes;
 mod switch;
 mod system;
+mod under_way;
 
+pub use background::BackgroundStart;
 pub use context::ContextError;
 pub use contexts_design::ContextsDesign;
-pub use counted::MovingCounts;
+pub use counted::{ContextCounts, MovingCounts, WalkCounts};
 pub use free::PermutationTime;
 pub use judge::SlotsForJudge;
 pub use lines::PageChunkLines;
@@ -60,11 +63,23 @@ use processes::Processes;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use under_way::{PermutationCause, PermutationsUnderWay};
 use units::random::Random;
 use units::{Line, LineAddr};
 
 /// Number of lines in a page chunk.
 pub const LINES_PER_PAGE_CHUNK: u64 = SLOTS as u64;
+
+/// Policies of a memory with permuted lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MovingPolicy {
+    /// Release of lines before or after their verdicts.
+    pub release: Release,
+    /// Time of permutations: charged, or free.
+    pub time: PermutationTime,
+    /// Moment at which permutations begin in the background.
+    pub background: BackgroundStart,
+}
 
 /// A memory with permuted lines, and its state on the chip.
 pub struct MovingLines {
@@ -73,8 +88,8 @@ pub struct MovingLines {
     cache: RefCell<Rc<dyn LockingCache>>,
     counted: RefCell<EpochCounts>,
     entered: RefCell<Entered>,
-    release: Release,
-    time: PermutationTime,
+    policy: MovingPolicy,
+    under_way: RefCell<PermutationsUnderWay>,
     /// True if a permutation was given up after its first write.
     halted: Cell<bool>,
     /// Secure processes, if the design has contexts.
@@ -89,7 +104,7 @@ impl MovingLines {
         records: Records,
         lines: PageChunkLines,
         (cache, record_buffer): (Rc<dyn LockingCache>, usize),
-        (release, time): (Release, PermutationTime),
+        policy: MovingPolicy,
         planted: PlantedBug,
     ) -> MovingLines {
         MovingLines {
@@ -98,8 +113,8 @@ impl MovingLines {
             cache: RefCell::new(cache),
             counted: RefCell::default(),
             entered: RefCell::default(),
-            release,
-            time,
+            policy,
+            under_way: RefCell::default(),
             halted: Cell::new(false),
             processes: None,
             planted,
@@ -124,8 +139,8 @@ impl MovingLines {
             cache: RefCell::new(self.cache().twin()),
             counted: self.counted.clone(),
             entered: self.entered.clone(),
-            release: self.release,
-            time: self.time,
+            policy: self.policy,
+            under_way: self.under_way.clone(),
             halted: self.halted.clone(),
             processes: self.processes.clone(),
             planted: self.planted,
@@ -158,9 +173,11 @@ impl MovingLines {
     /// Calls `name` with each slot that a read of a line would fetch now, as far as the chip knows. These are the line's slot and
     /// those under its tag, or the slots of the record that gives them.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
-        match self.records.held(chunk_of(line)) {
+        let chunk = chunk_of(line);
+        let record = self.records.held(chunk).or_else(|| self.records.all().merkle_cache().peek(chunk).map(Rc::new));
+        match record {
             Some(record) => group_of(&record, line, self.lines.slots_per_tag()).iter().for_each(|at| name(at.slot())),
-            None => self.records.all().name_fetched(chunk_of(line), name),
+            None => self.records.all().name_fetched(chunk, name),
         }
     }
 
@@ -172,7 +189,7 @@ impl MovingLines {
 
     /// Returns all counts so far.
     pub fn counted(&self) -> MovingCounts {
-        MovingCounts { records: self.records.brought(), ..self.counted.borrow().sum() }
+        MovingCounts { walks: self.records.walks(), ..self.counted.borrow().sum() }
     }
 
     /// Returns whether memory has a line, in any slot.
@@ -192,6 +209,7 @@ impl MovingLines {
         let chunk = chunk_of(line);
         // A walk returns the tree's lock before it decrypts the record. A permutation of the page chunk must not write
         // a new record before the chip keeps this one.
+        self.under_way.borrow_mut().wait(chunk);
         let _shared = match self.planted.has(PageChunkBug::TlbWalkUnlocked) {
             false => Some(verbs.lock(LockName::Group(chunk), Mode::Shared).await),
             true => None,
@@ -229,7 +247,7 @@ impl MovingLines {
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         for chunk in self.cache().chunks_with_locks() {
             let outcome = self.permute(verbs, chunk, None).await;
-            report(verbs, outcome);
+            report(verbs, outcome.map(|_| ()));
         }
         self.cache().empty();
         self.forget_records();
@@ -244,7 +262,7 @@ impl MovingLines {
     /// Permutes the page chunk of a line, however many of its lines are locked.
     pub async fn permute_chunk_of<V: Verbs>(&self, verbs: &V, line: LineAddr) {
         let outcome = self.permute(verbs, chunk_of(line), None).await;
-        report(verbs, outcome);
+        report(verbs, outcome.map(|_| ()));
     }
 
     /// Puts the machine's start-up content into memory, as booting does: takes no time.
@@ -260,9 +278,14 @@ impl MovingLines {
     }
 
     /// Permutes a page chunk, unless another access has permuted it by the time this one has the lock.
-    async fn permute_again<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
+    async fn permute_again<V: Verbs>(&self, verbs: &V, chunk: u64, beginning: PermutationCause) -> Result<(), Fault> {
         let before = self.counted.borrow().permutations_of(chunk);
-        self.permute(verbs, chunk, Some(before)).await
+        self.under_way.borrow_mut().begin(chunk, beginning);
+        let outcome = self.permute(verbs, chunk, Some(before)).await;
+        let is_permuted = matches!(outcome, Ok(true));
+        let was_awaited = self.under_way.borrow_mut().end(chunk, is_permuted);
+        self.counted.borrow_mut().counts_mut().permutations_awaited += u64::from(was_awaited);
+        outcome.map(|_| ())
     }
 
     /// Drops all records from the chip, as if records of other pages had evicted them.

@@ -57,19 +57,19 @@ fn slots_of(group: &Group) -> ArrayVec<Slot, SLOTS_PER_TAG_MAX> {
 
 impl MovingLines {
     /// Permutes a page chunk; with `unless_after`, only if the page chunk was permuted exactly this number of times so
-    /// far.
+    /// far. Returns whether it was permuted.
     pub(super) async fn permute<V: Verbs>(
         &self,
         verbs: &V,
         chunk: u64,
         unless_after: Option<u64>,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let _alone = verbs.lock(LockName::Group(chunk), Mode::Exclusive).await;
         if unless_after.is_some_and(|before| self.counted.borrow().permutations_of(chunk) != before) {
-            return Ok(());
+            return Ok(false);
         }
-        match self.time {
-            PermutationTime::Charged => verbs.renewing(Permutation { lines: self, verbs, chunk }.carry_out()).await,
+        match self.policy.time {
+            PermutationTime::Charged => verbs.renewing(Permutation { lines: self, verbs, chunk }.carry_out()).await?,
             PermutationTime::Free => {
                 // No walk may see a part of the changes: this waits for walks under way, and blocks new ones.
                 let _walks = self.records.all().alone(verbs).await;
@@ -77,9 +77,10 @@ impl MovingLines {
                 if !all_good {
                     return Err(Fault::Tainted(line_at(chunk, 0)));
                 }
-                Permutation { lines: self, verbs: &Free(verbs).verbs(), chunk }.carry_out().await
+                Permutation { lines: self, verbs: &Free(verbs).verbs(), chunk }.carry_out().await?;
             }
         }
+        Ok(true)
     }
 }
 

@@ -112,8 +112,8 @@ impl<'a> ProcessPort<'a> {
         cache.lock_stores_above(&leaves);
         let leaves_locks = lines.planted.has(PageChunkBug::ContextLeavesLocks);
         for chunk in locked().filter(|_| !leaves_locks) {
-            self.count(|counts| counts.chunks_for_contexts += 1);
-            report(verbs, lines.permute(verbs, chunk, None).await);
+            self.count(|counts| counts.contexts.chunks_permuted += 1);
+            report(verbs, lines.permute(verbs, chunk, None).await.map(|_| ()));
         }
         let locked = if leaves_locks { 0 } else { locked().count() };
         let (entry, bytes) = self.processes.borrow_mut().export(leaving, locked)?;
@@ -128,7 +128,7 @@ impl<'a> ProcessPort<'a> {
         });
         let stores = self.processes.borrow().slots(entry).zip(texts);
         join_all(stores.map(|(slot, text)| verbs.store(slot, Role::Context, Untrusted::from(text)))).await;
-        self.count(|counts| counts.contexts_out += 1);
+        self.count(|counts| counts.contexts.out += 1);
         Ok(())
     }
 
@@ -145,7 +145,7 @@ impl<'a> ProcessPort<'a> {
         bytes.truncate(EXPORTED_BYTES);
         verbs.await_blocks(passing).await;
         self.processes.borrow_mut().import(process, &bytes)?;
-        self.count(|counts| counts.contexts_back += 1);
+        self.count(|counts| counts.contexts.back += 1);
         Ok(())
     }
 

@@ -39,7 +39,8 @@ impl<'a> SystemPort<'a> {
     /// Returns whether the record of a line's page is on the chip. If so, the processor continues with the access to
     /// the line; otherwise it repeats the exception.
     pub fn has_record(&self, line: LineAddr) -> bool {
-        self.records.held(chunk_of(line)).is_some()
+        let chunk = chunk_of(line);
+        self.records.held(chunk).is_some() || self.records.all().merkle_cache().peek(chunk).is_some()
     }
 
     /// LoadNode: loads a node and its sibling from an address.

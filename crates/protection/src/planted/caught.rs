@@ -97,6 +97,8 @@ impl Bug {
         Bug::OfPageChunks(PageChunkBug::RecordWalkALevelShort),
         Bug::OfPageChunks(PageChunkBug::MerkleCacheUnverified),
         Bug::OfPageChunks(PageChunkBug::MerkleCacheStale),
+        Bug::OfPageChunks(PageChunkBug::CachedRecordUnverified),
+        Bug::OfPageChunks(PageChunkBug::CachedRecordStale),
         Bug::OfPageChunks(PageChunkBug::CodeWithoutRecord),
         Bug::OfPageChunks(PageChunkBug::PermutationTrustsMemory),
         Bug::OfPageChunks(PageChunkBug::StoreLeavesUnlocked),

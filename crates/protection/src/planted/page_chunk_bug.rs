@@ -28,6 +28,11 @@ bugs! {
     /// The Merkle cache keeps nodes that a write has changed.
     MerkleCacheStale,
 
+    /// A record and its sibling enter the Merkle cache before they are compared.
+    CachedRecordUnverified,
+    /// The Merkle cache keeps a record that a permutation has drawn anew.
+    CachedRecordStale,
+
     // In walks of an operating system.
     /// HashCheck accepts a parent from the verification buffer.
     ParentFromBuffer,

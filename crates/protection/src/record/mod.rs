@@ -3,8 +3,9 @@
 //! CryptoPage, Duc and Keryell, ACSAC 2006, sections 2.3 and 2.4).
 //!
 //! ```text
-//! bring:   fetch the record, its sibling and the pairs of nodes above ─┬ hash each ─ compare from the root down ─ the record
-//!                                                                      └ decrypt the record
+//! bring:   in the Merkle cache ─ decrypt the record
+//!          else fetch the record, its sibling and the pairs of nodes above ─┬ hash each ─ compare from the root down ─ the record
+//!                                                                           └ decrypt the record
 //! renew:   draw everything anew ─ encrypt ─ bring the path ─ hash it again ─ store record and path ─ the root
 //! ```
 //! The content of a record is defined in [`content`], its bytes in memory in [`leaf`], and the tree that vouches for it in
@@ -17,6 +18,7 @@ mod leaf;
 mod merkle_cache;
 mod node;
 mod operating_system;
+mod path;
 mod tree;
 mod tree_slots;
 mod verification;
@@ -28,6 +30,7 @@ pub use leaf::LEAF_LINES;
 pub use merkle_cache::MerkleCacheDesign;
 pub use tree::WalkDesign;
 pub use verification::{HashCheck, LoadNode, NodeName};
+pub use vouched::MerkleHits;
 
 use crate::layout::Layout;
 use crate::planted::{PageChunkBug, PlantedBug};
@@ -56,6 +59,27 @@ pub struct Records {
     planted: PlantedBug,
 }
 
+/// The records in the Merkle cache, for other parts of the chip.
+pub struct CachedRecords<'a>(&'a Records);
+
+impl CachedRecords<'_> {
+    /// Walks that the Merkle cache made unnecessary or shorter so far.
+    pub fn hits(&self) -> MerkleHits {
+        self.0.tree.vouched().hits()
+    }
+
+    /// Returns the record of a page chunk, if the cache has it. Takes no time, and does not update replacement state.
+    pub fn peek(&self, chunk: u64) -> Option<Record> {
+        let leaf = self.0.tree.vouched().peek(chunk)?;
+        if leaf.is_blank() { Some(self.0.first(chunk)) } else { self.0.opened(chunk, &leaf).ok() }
+    }
+
+    /// Drops all records, and keeps the nodes.
+    pub fn drop_all(&self) {
+        self.0.tree.vouched().forget_records();
+    }
+}
+
 /// A record that is drawn and not stored.
 pub struct FreshRecord {
     /// Content of the record.
@@ -80,6 +104,11 @@ impl Records {
             first,
             planted,
         }
+    }
+
+    /// Returns the interface to the records in the Merkle cache.
+    pub fn merkle_cache(&self) -> CachedRecords<'_> {
+        CachedRecords(self)
     }
 
     /// Number of hashes of the tree computed so far.

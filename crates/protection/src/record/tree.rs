@@ -17,6 +17,7 @@ use super::hashes::{HashCharge, RecordHashes};
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
 use super::merkle_cache::MerkleCacheDesign;
 use super::node::{HashNode, PAIR_BYTES, Pair, node_of};
+use super::path::{CachedPath, RecordPath};
 use super::tree_slots::{TreeSlots, leaf_from};
 use super::verification::{Loaded, NodeName, Siblings};
 use super::vouched::VouchedNodes;
@@ -28,16 +29,8 @@ use crypto::BLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use sim::lock::Mode;
 use sim::{join, join_all};
+use std::rc::Rc;
 use units::Line;
-
-/// A record with its sibling, and the pairs of nodes above, from the lowest up to the level that the chip vouches for.
-struct RecordPath {
-    leaves: [Leaf; 2],
-    /// Pairs, each with `true` if the cache has it.
-    pairs: Vec<(Pair, bool)>,
-    /// Node above the last pair.
-    above: HashNode,
-}
 
 /// Options of walks to records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -99,17 +92,19 @@ impl PairTree {
         self.slots.of_siblings(name)
     }
 
-    /// Fetches a record, and verifies it up to the root (Fig. 4a of the paper). Calls `arrived` when the record has
-    /// arrived, before it is checked.
+    /// Returns a record from the Merkle cache, or fetches and verifies it up to the root (Fig. 4a of the paper). Calls
+    /// `arrived` when the record has arrived, before it is checked.
     ///
     /// # Errors
     /// The slot of a pair or record that does not fit the node above it, or of a line with spare bytes that are not zeros.
     pub async fn read<V: Verbs>(&self, verbs: &V, record: u64, arrived: impl Fn(&Leaf)) -> Result<Leaf, Fault> {
         let _shared = verbs.lock(self.lock(), Mode::Shared).await;
-        let (known, above) = self.vouched.nearest(record);
-        let sought = vec![None; known];
-        let path = self.bring(verbs, record, (sought, above), arrived).await?;
-        self.vouched.keep(record, &path.pairs);
+        if let Some(leaf) = self.vouched.record(record) {
+            arrived(&leaf);
+            return Ok(leaf);
+        }
+        let path = self.bring(verbs, record, self.vouched.nearest(record), arrived).await?;
+        self.vouched.keep(record, &path);
         Ok(path.leaves[position(record, 0)])
     }
 
@@ -119,7 +114,7 @@ impl PairTree {
     /// Same errors as [`PairTree::read`]; in this case the tree does not change.
     pub async fn write<V: Verbs>(&self, verbs: &V, record: u64, leaf: Leaf) -> Result<(), Fault> {
         let _alone = verbs.lock(self.lock(), Mode::Exclusive).await;
-        let mut path = self.bring(verbs, record, (self.vouched.cached(record), self.vouched.root()), |_| ()).await?;
+        let mut path = self.bring(verbs, record, self.vouched.cached(record), |_| ()).await?;
         path.leaves[position(record, 0)] = leaf;
         let root = self.hash_again(verbs, record, &mut path).await;
         let of_record = self.slots.of_leaf(record).zip(leaf.lines()).map(|(slot, line)| (slot, Role::Record, line));
@@ -128,28 +123,43 @@ impl PairTree {
         join_all(of_record.chain(of_pairs).map(|(slot, role, line)| verbs.store(slot, role, line.into()))).await;
         self.vouched.set_root(root);
         if !self.planted.has(PageChunkBug::MerkleCacheStale) {
-            self.vouched.keep(record, &path.pairs);
+            self.vouched.keep_nodes(record, &path);
+        }
+        if !self.planted.has(PageChunkBug::CachedRecordStale) {
+            self.vouched.keep_records(record, &path);
         }
         Ok(())
     }
 
-    /// Fetches the pairs that `cached` lacks, and compares all pairs from the topmost down. The topmost is below `above`. Pairs are
+    /// Fetches the siblings that `cached` lacks, and compares all pairs from the topmost down. Pairs of nodes are
     /// requested first: they are hashed while the longer records arrive.
     async fn bring<V: Verbs>(
         &self,
         verbs: &V,
         record: u64,
-        (cached, above): (Vec<Option<Pair>>, HashNode),
+        cached: CachedPath,
         arrived: impl Fn(&Leaf),
     ) -> Result<RecordPath, Fault> {
-        let pairs = cached.into_iter().zip(self.slots.above(record)).map(async |(cached, (slot, role))| match cached {
+        let CachedPath { leaves, pairs, above } = cached;
+        let leaves_are_cached = leaves.is_some();
+        let pairs = pairs.into_iter().zip(self.slots.above(record)).map(async |(cached, (slot, role))| match cached {
             Some(pair) => Ok((pair, true)),
             None => Ok((self.bring_pair(verbs, slot, role).await?, false)),
         });
-        let (pairs, leaves) = join!(join_all(pairs), self.bring_leaves(verbs, record, arrived));
-        let path = RecordPath { leaves: leaves?, pairs: pairs.into_iter().collect::<Result<_, _>>()?, above };
+        let leaves = async {
+            match leaves {
+                Some(leaves) => Ok(leaves),
+                None => self.bring_leaves(verbs, record, arrived).await,
+            }
+        };
+        let (pairs, leaves) = join!(join_all(pairs), leaves);
+        let pairs = pairs.into_iter().collect::<Result<_, _>>()?;
+        let path = RecordPath { leaves: leaves?, leaves_are_cached, pairs, above };
         if self.planted.has(PageChunkBug::MerkleCacheUnverified) {
-            self.vouched.keep(record, &path.pairs);
+            self.vouched.keep_nodes(record, &path);
+        }
+        if self.planted.has(PageChunkBug::CachedRecordUnverified) {
+            self.vouched.keep_records(record, &path);
         }
         self.compare(record, &path)?;
         Ok(path)
@@ -200,7 +210,7 @@ impl PairTree {
             }
             expected = pair.0[position(record, level + 1)];
         }
-        let fits = self.node_of_leaves(&path.leaves) == expected;
+        let fits = path.leaves_are_cached || self.node_of_leaves(&path.leaves) == expected;
         if fits { Ok(()) } else { Err(Fault::Tree(self.slot_of(record))) }
     }
 
@@ -233,7 +243,7 @@ impl PairTree {
         Some(if are_records {
             let right = self.slots.right_of(address);
             let (left, right) = join!(fetch_leaf(verbs, address), fetch_leaf(verbs, right));
-            Siblings::Records(Box::new([left, right]))
+            Siblings::Records(Rc::new([left, right]))
         } else {
             let role = self.slots.role(self.vouched.level_of(name.depth));
             let (pair, spare_is_zero) = fetch_pair(verbs, address, role).await;
@@ -261,6 +271,9 @@ impl PairTree {
 
     /// Calls `name` with each slot that a walk to a record would fetch now.
     pub fn name_fetched(&self, record: u64, mut name: impl FnMut(Slot)) {
+        if self.vouched.peek(record).is_some() {
+            return;
+        }
         let pairs = self.slots.above(record).take(self.vouched.lowest(record)).map(|(slot, _)| slot);
         pairs.chain(self.slots.of_leaf(record & !1)).chain(self.slots.of_leaf(record | 1)).for_each(&mut name);
     }

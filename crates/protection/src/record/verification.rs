@@ -3,8 +3,10 @@
 //! verifies them.
 
 use super::leaf::Leaf;
+use super::merkle_cache::VerifiedPair;
 use super::node::Pair;
 use crate::slot::Slot;
+use std::rc::Rc;
 
 /// A node of the tree, as LoadNode names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +57,7 @@ pub(super) enum Siblings {
     /// Nodes, and true if the remaining bytes of their line are zeros.
     Nodes(Pair, bool),
     /// Two records of a pair.
-    Records(Box<[Leaf; 2]>),
+    Records(Rc<[Leaf; 2]>),
 }
 
 impl Siblings {
@@ -64,6 +66,14 @@ impl Siblings {
         match self {
             Siblings::Nodes(_, spare_is_zero) => *spare_is_zero,
             Siblings::Records(leaves) => leaves.iter().all(Leaf::spare_is_zero),
+        }
+    }
+
+    /// Returns the siblings without the remaining bytes of their lines.
+    pub fn pair(&self) -> VerifiedPair {
+        match self {
+            Siblings::Nodes(pair, _) => VerifiedPair::Nodes(*pair),
+            Siblings::Records(leaves) => VerifiedPair::Records(Rc::clone(leaves)),
         }
     }
 }

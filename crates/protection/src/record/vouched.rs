@@ -1,19 +1,34 @@
-//! The verified nodes on the chip: the root, and the nodes in the Merkle cache.
+//! The verified nodes and records on the chip: the root, and the content of the Merkle cache.
 
-use super::merkle_cache::{MerkleCache, MerkleCacheDesign};
-use super::node::{BLANK_NODE, HashNode, Pair};
+use super::leaf::Leaf;
+use super::merkle_cache::{MerkleCache, MerkleCacheDesign, TreePosition, VerifiedPair};
+use super::node::{BLANK_NODE, HashNode};
+use super::path::{CachedPath, RecordPath};
 use super::verification::NodeName;
+use derive_more::{AddAssign, Sub};
+use serde::Serialize;
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
-/// Nodes on the chip, all of them verified.
+/// Walks that the Merkle cache made unnecessary or shorter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct MerkleHits {
+    /// Records that were in the Merkle cache, so that no walk was necessary.
+    pub records: u64,
+    /// Walks that ended at a node in the Merkle cache.
+    pub nodes: u64,
+}
+
+/// Nodes and records on the chip, all of them verified.
 #[derive(Clone)]
 pub(super) struct VouchedNodes {
     root: Cell<HashNode>,
     cache: RefCell<MerkleCache>,
+    hits: Cell<MerkleHits>,
     /// Number of levels of pairs below the root.
     levels: usize,
-    /// True if hardware walks put nodes into the Merkle cache. If an operating system walks the tree, hardware walks do
-    /// not: they could evict the parent that the next HashCheck needs.
+    /// True if hardware walks put nodes and records into the Merkle cache. If an operating system walks the tree,
+    /// hardware walks do not: they could evict the parent that the next HashCheck needs.
     hardware_enters: bool,
 }
 
@@ -21,7 +36,7 @@ impl VouchedNodes {
     /// Returns the root of records that were never written, above `levels` levels of pairs.
     pub fn new(design: MerkleCacheDesign, levels: usize, hardware_enters: bool) -> VouchedNodes {
         let cache = RefCell::new(MerkleCache::new(design));
-        VouchedNodes { root: Cell::new(BLANK_NODE), cache, levels, hardware_enters }
+        VouchedNodes { root: Cell::new(BLANK_NODE), cache, hits: Cell::default(), levels, hardware_enters }
     }
 
     /// Returns the root of the tree.
@@ -39,12 +54,28 @@ impl VouchedNodes {
         self.cache.borrow_mut().clear();
     }
 
+    /// Drops the records in the Merkle cache.
+    pub fn forget_records(&self) {
+        self.cache.borrow_mut().drop_records();
+    }
+
+    /// Returns the hits of walks so far.
+    pub fn hits(&self) -> MerkleHits {
+        self.hits.get()
+    }
+
+    fn hit(&self, hit: MerkleHits) {
+        let mut hits = self.hits.get();
+        hits += hit;
+        self.hits.set(hits);
+    }
+
     /// Returns the level of the pairs of a depth, from the lowest up.
     pub fn level_of(&self, depth: usize) -> usize {
         self.levels - depth
     }
 
-    /// Returns a node, if the chip has it; it has no records.
+    /// Returns a node, if the chip has it. The names of records are no nodes.
     pub fn node(&self, name: NodeName) -> Option<HashNode> {
         match name.depth {
             0 => Some(self.root()),
@@ -53,39 +84,85 @@ impl VouchedNodes {
         }
     }
 
-    /// Adds a pair that HashCheck has verified to the cache.
-    pub fn enter(&self, name: NodeName, pair: Pair) {
-        self.cache.borrow_mut().put(self.level_of(name.depth), name.position, pair);
+    /// Returns whether the chip has a node or record, at which a walk of the operating system then ends; counts as a
+    /// use.
+    pub fn ends_walk(&self, name: NodeName) -> bool {
+        if name.depth > self.levels {
+            return self.cache.borrow_mut().record(name.position).is_some();
+        }
+        let has = self.node(name).is_some();
+        self.hit(MerkleHits { nodes: u64::from(has && name.depth > 0), ..MerkleHits::default() });
+        has
+    }
+
+    /// Adds siblings that HashCheck has verified to the cache.
+    pub fn enter(&self, name: NodeName, pair: &VerifiedPair) {
+        let position = match pair {
+            VerifiedPair::Nodes(_) => TreePosition::of_node(self.level_of(name.depth), name.position),
+            VerifiedPair::Records(_) => TreePosition::of_record(name.position),
+        };
+        self.cache.borrow_mut().put(position, pair);
+    }
+
+    /// Returns a record, if the cache has it. Does not update replacement state.
+    pub fn peek(&self, record: u64) -> Option<Leaf> {
+        self.cache.borrow().peek(record)
+    }
+
+    /// Returns a record, if the cache has it; counts as a use and as a hit.
+    pub fn record(&self, record: u64) -> Option<Leaf> {
+        let leaf = self.cache.borrow_mut().record(record);
+        self.hit(MerkleHits { records: u64::from(leaf.is_some()), ..MerkleHits::default() });
+        leaf
     }
 
     /// Level of the lowest node above a record that the cache has, else that of the root. Does not update replacement state.
     pub fn lowest(&self, record: u64) -> usize {
         let cache = self.cache.borrow();
-        (0..self.levels).find(|level| cache.has(*level, node_above(record, *level))).unwrap_or(self.levels)
+        let has = |level: &usize| cache.has(TreePosition::of_node(*level, node_above(record, *level)));
+        (0..self.levels).find(has).unwrap_or(self.levels)
     }
 
-    /// Returns the level of the lowest node above a record that the chip has, and the node: the root if the cache has no
-    /// node above.
-    pub fn nearest(&self, record: u64) -> (usize, HashNode) {
+    /// Returns the lowest node above a record that the chip has, as the end of a walk: the root if the cache has no node
+    /// above.
+    pub fn nearest(&self, record: u64) -> CachedPath {
         let mut cache = self.cache.borrow_mut();
         let mut found = (0..self.levels).map(|level| (level, cache.node(level, node_above(record, level))));
         let found = found.find_map(|(level, node)| node.map(|node| (level, node)));
-        found.unwrap_or((self.levels, self.root()))
+        self.hit(MerkleHits { nodes: u64::from(found.is_some()), ..MerkleHits::default() });
+        let (levels, above) = found.unwrap_or((self.levels, self.root()));
+        CachedPath { leaves: None, pairs: vec![None; levels], above }
     }
 
-    /// Returns the pairs above a record that the cache has, from the lowest up.
-    pub fn cached(&self, record: u64) -> Vec<Option<Pair>> {
+    /// Returns the siblings up to the root that the cache has.
+    pub fn cached(&self, record: u64) -> CachedPath {
         let mut cache = self.cache.borrow_mut();
-        (0..self.levels).map(|level| cache.pair(level, node_above(record, level))).collect()
+        let leaves = cache.records(record);
+        let pairs = (0..self.levels).map(|level| cache.pair(level, node_above(record, level))).collect();
+        CachedPath { leaves, pairs, above: self.root() }
     }
 
-    /// Keeps pairs above a record that hardware has verified or written, from the highest down.
-    pub fn keep(&self, record: u64, pairs: &[(Pair, bool)]) {
-        let mut cache = self.cache.borrow_mut();
-        for (level, (pair, _)) in pairs.iter().enumerate().rev() {
-            let node = node_above(record, level);
-            if self.hardware_enters { cache.put(level, node, *pair) } else { cache.renew(level, node, *pair) }
+    /// Keeps the path of a record that hardware has verified or written, from the highest pair down.
+    pub fn keep(&self, record: u64, path: &RecordPath) {
+        self.keep_nodes(record, path);
+        self.keep_records(record, path);
+    }
+
+    /// Keeps the nodes of a path.
+    pub fn keep_nodes(&self, record: u64, path: &RecordPath) {
+        for (level, (pair, _)) in path.pairs.iter().enumerate().rev() {
+            self.keep_pair(TreePosition::of_node(level, node_above(record, level)), VerifiedPair::Nodes(*pair));
         }
+    }
+
+    /// Keeps the record of a path, with its sibling.
+    pub fn keep_records(&self, record: u64, path: &RecordPath) {
+        self.keep_pair(TreePosition::of_record(record), VerifiedPair::Records(Rc::new(path.leaves)));
+    }
+
+    fn keep_pair(&self, position: TreePosition, pair: VerifiedPair) {
+        let mut cache = self.cache.borrow_mut();
+        if self.hardware_enters { cache.put(position, &pair) } else { cache.renew(position, &pair) }
     }
 }
 

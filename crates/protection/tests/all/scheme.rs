@@ -1,6 +1,7 @@
 //! Checks that a protected memory returns the same texts as a plain memory, for many compositions of parts.
 
 use crate::tag_lengths::long_tags;
+use casemate_protection::design::MovingChip;
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, Persistence,
     SpeculationDesign, TagLocation, TreeDesign, TreeKind,
@@ -44,7 +45,7 @@ pub fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tre
 #[test]
 fn the_layout_report_lists_only_metadata_caches_that_the_design_uses() {
     let caches_of = |parts: Parts| {
-        let report = parts.layout_report(LINES, 0).unwrap();
+        let report = parts.layout_report(LINES, MovingChip::default()).unwrap();
         let caches = report.on_chip.into_iter().filter(|part| part.ways.is_some());
         caches.map(|cache| (cache.what, cache.bytes)).collect::<Vec<_>>()
     };

@@ -1,6 +1,7 @@
 //! Tags of all lengths: the lengths that a design may have, their places, and the errors that they detect.
 
 use crate::scheme::{LINES, over_plaintext, parts, tags};
+use casemate_protection::design::MovingChip;
 use casemate_protection::design::{
     CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, TagLocation, TreeDesign, TreeKind,
 };
@@ -118,7 +119,7 @@ fn a_layout_has_room_for_tags_of_every_length() {
     let plain = || parts(C::Aes128Counter, N::Sc64, M::HmacSha256, T::None);
     // Returns the lines of data that a tag line serves, and the size of the region in percent of the data.
     let region = |parts: Parts| {
-        let report = parts.layout_report(LINES, 0).unwrap();
+        let report = parts.layout_report(LINES, MovingChip::default()).unwrap();
         let region = report.regions.into_iter().find(|region| region.role == "tag").unwrap();
         (region.serves, region.percent)
     };
@@ -132,7 +133,7 @@ fn a_layout_has_room_for_tags_of_every_length() {
     assert_eq!(region(of_chunk(chunks(), 32)), (2, 50.0));
     // Tags travel with their lines.
     let data = |bits| {
-        let report = of_line(tags(plain(), P::Inline, 1), bits).layout_report(LINES, 0).unwrap();
+        let report = of_line(tags(plain(), P::Inline, 1), bits).layout_report(LINES, MovingChip::default()).unwrap();
         let [data, tags, above, ..] = &report.regions[..] else { panic!("{report:?}") };
         (data.bytes, tags.role.clone(), tags.bytes, above.start)
     };

@@ -53,9 +53,9 @@ fn every_line_reads_right_with_any_number_of_context_buffers() {
         let (moving, switching) = counted(&record);
         assert!(moving.switches > 4, "{moving:?}");
         assert!(switching > 0.0 && switching < record.core_time.cycles as f64);
-        assert_eq!(moving.contexts_out > 0, buffers < PROCESSES, "{buffers} buffers: {moving:?}");
-        assert!(moving.contexts_back <= moving.contexts_out);
-        permuted.push(moving.chunks_for_contexts);
+        assert_eq!(moving.contexts.out > 0, buffers < PROCESSES, "{buffers} buffers: {moving:?}");
+        assert!(moving.contexts.back <= moving.contexts.out);
+        permuted.push(moving.contexts.chunks_permuted);
     }
     assert!(permuted[0] > permuted[1] && permuted[1] >= permuted[2] && permuted[2] == 0, "{permuted:?}");
 }
@@ -65,7 +65,7 @@ fn context_switches_cause_more_page_chunk_record_walks() {
     let through = |contexts| counted(&ran(machine(), with_contexts(contexts), processes(), 60_000).unwrap());
     let (apart, switching) = through(Some(ContextsDesign { buffers: PROCESSES, outside: 0 }));
     let (shared, none) = through(None);
-    assert!(apart.records > shared.records, "{apart:?} and {shared:?}");
+    assert!(apart.walks.records > shared.walks.records, "{apart:?} and {shared:?}");
     assert_eq!((shared.switches, none), (0, 0.0));
     assert!(switching > 0.0);
 }
@@ -119,8 +119,8 @@ fn ran_with_stores_above(planted: PlantedBug) -> Record {
     let mut machine = machine();
     (machine.llc.size, machine.llc.ways) = (Bytes(8 << 10), 2);
     let design = with_contexts(Some(ContextsDesign { buffers: 1, outside: 4 }));
-    let options = RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, 10_000) };
-    let stored = [("gups", [("footprint", "32KB")]), ("stores", [("footprint", "8KB")])];
+    let options = RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, 30_000) };
+    let stored = [("gups", [("footprint", "256KB")]), ("stores", [("footprint", "4KB")])];
     let programs = stored.map(|(name, settings)| kernel(name, &settings, 1)).into();
     run_planted(&options, Threads::as_processes(programs), planted).unwrap()
 }
@@ -128,7 +128,7 @@ fn ran_with_stores_above(planted: PlantedBug) -> Record {
 #[test]
 fn stores_in_private_caches_are_in_memory_when_their_context_has_left() {
     let (moving, _) = counted(&ran_with_stores_above(PlantedBug::NONE));
-    assert!(moving.contexts_out > 0 && moving.chunks_for_contexts > 0, "{moving:?}");
+    assert!(moving.contexts.out > 0 && moving.contexts.chunks_permuted > 0, "{moving:?}");
 }
 
 #[cfg(feature = "planted-bugs")]

@@ -45,8 +45,8 @@ fn each_completed_permutation_epoch_reads_and_writes_every_slot_exactly_once() {
             let record = ran(machine(), design(name).unwrap(), workload, settings, 20_000);
             let MovingCounts { fills, permutations, read, written, twice, incomplete, .. } = counted(&record);
             assert_eq!((twice, incomplete), (0, 0), "{workload} under {name}");
-            assert_eq!(written, SLOTS * permutations);
             // The total also includes page chunks whose permutation is under way or will follow.
+            assert!((0..8 * SLOTS).contains(&(written - SLOTS * permutations)), "{workload} under {name}: {written}");
             assert!(read + fills >= SLOTS * permutations, "{workload} under {name}");
             assert!(permutations > 0 && fills > 0, "{workload} under {name}");
         }
@@ -107,14 +107,18 @@ fn zero_time_permutations_have_the_counts_of_charged_ones_and_take_less_time() {
 #[test]
 fn page_chunk_record_walks_are_caused_only_by_tlb_misses_and_permutations() {
     let record = ran(machine(), design("hide").unwrap(), "gups", &[("footprint", "8MB")], 20_000);
-    let (misses, MovingCounts { records, permutations, .. }) = (record.node.stlb.misses, counted(&record));
+    let (misses, MovingCounts { walks, permutations, .. }) = (record.node.stlb.misses, counted(&record));
     assert!(misses > 1_000, "{misses}");
-    assert!((misses..=misses + permutations).contains(&records), "{records} walks for {misses} misses");
-    // If the TLB holds all pages, the walker loads each record once.
+    let sought = walks.records + walks.hits.records;
+    assert!((misses..=misses + permutations).contains(&sought), "{walks:?} for {misses} misses");
+    assert!(walks.records > 100 && walks.hits.records > 100, "{walks:?}");
+    // If the TLB holds all pages, each record is loaded once, by a walk to the record or to its sibling.
     let mut machine = machine();
     (machine.node.dtlb.entries, machine.node.dtlb.ways) = (2_048, 4);
     let kept = ran(machine, design("hide").unwrap(), "gups", &[("footprint", "8MB")], 20_000);
-    assert_eq!(counted(&kept).records, kept.node.stlb.misses);
+    let walks = counted(&kept).walks;
+    assert_eq!(walks.records + walks.hits.records, kept.node.stlb.misses);
+    assert!(walks.records >= kept.node.stlb.misses / 2, "{walks:?}");
     assert!(kept.node.stlb.misses <= 1_100 && kept.cycles < record.cycles, "{:?}", kept.node.stlb);
 }
 
@@ -216,7 +220,9 @@ fn waits_for_page_chunk_records_count_as_waiting_cycles_of_the_tree() {
     let core_time = |name: &str, entries| {
         let mut machine = machine();
         machine.node.dtlb.entries = entries;
-        ran(machine, design(name).unwrap(), "chase", &[("footprint", "8MB")], 20_000).core_time
+        // Without a Merkle cache, so that each TLB miss walks.
+        let design = changed(name, |design| design.parts.permutation.as_mut().unwrap().merkle_cache.entries = 0);
+        ran(machine, design, "chase", &[("footprint", "8MB")], 20_000).core_time
     };
     let (few, many) = (core_time("hide", 16), core_time("hide", 2_048));
     let waited = |time: &CoreTime, part| time.waiting_cycles[part];

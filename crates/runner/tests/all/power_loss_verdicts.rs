@@ -234,7 +234,7 @@ mod planted {
     #[test]
     fn a_store_to_a_line_that_is_dropped_for_a_later_change_is_missed() {
         for design in ["eadr", "secure-eadr"] {
-            let found = wrong(design, &Program::of(stored_and_changed()), 60, ChipBug::DroppedLinesForgotten);
+            let found = wrong(design, &Program::of(stored_and_changed()), 600, ChipBug::DroppedLinesForgotten);
             assert!(are_bytes(&found), "{design}: {found:?}");
         }
     }
