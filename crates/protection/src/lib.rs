@@ -59,6 +59,7 @@ mod keystream;
 pub mod kind;
 pub mod layout;
 pub mod ledger;
+mod lock_name;
 pub mod mac;
 pub mod media;
 pub mod meetings;

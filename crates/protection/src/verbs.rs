@@ -5,6 +5,7 @@
 
 use crate::domain::RegisterUpdate;
 pub use crate::keystream::Keystream;
+pub use crate::lock_name::LockName;
 use crate::placement::DataSlot;
 pub use crate::slot::{Part, Role, Slot, Untrusted};
 pub use crypto::BlockCipher;
@@ -14,7 +15,7 @@ use sim::lock::Mode;
 use sim::pipe::IdleBatch;
 use std::fmt;
 use std::future::Future;
-use units::{Duration, LINE_BYTES, Line, LineAddr, Time, Words};
+use units::{Duration, Line, LineAddr, Time, Words};
 
 /// A line on its way from memory, with its content and the time at which each of its words arrives.
 ///
@@ -119,39 +120,6 @@ impl fmt::Display for Leg {
 /// needs no decoding is known at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Known(pub(crate) Time);
-
-/// Name of a locked resource. An access always acquires locks upward: a line, its group, then metadata from the leaf to the root. A
-/// durable write acquires the first stage together with the line, and each later stage before the nodes of its level. So no two
-/// accesses ever wait for each other. A renewal that needs a permit acquires it between the group and metadata; an access acquires the
-/// lock of the operating system's handler at the same point.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum LockName {
-    /// One line of data.
-    Line(LineAddr),
-    /// A stage of persisting a tuple: the counters, then each level of the tree, then the root with the queue.
-    Stage(u8),
-    /// All lines that are re-encrypted together.
-    Group(u64),
-    /// One metadata line, by its slot.
-    Metadata(Slot),
-    /// Slots under one tag that hold moving lines, named by the first slot.
-    Tag(Slot),
-    /// The operating system's handler of missing records.
-    Handler,
-}
-
-impl fmt::Display for LockName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LockName::Line(line) => write!(f, "line at {:#x}", line.0 * LINE_BYTES as u64),
-            LockName::Stage(stage) => write!(f, "stage {stage}"),
-            LockName::Group(group) => write!(f, "group {group}"),
-            LockName::Metadata(slot) => write!(f, "metadata in slot {}", slot.0),
-            LockName::Tag(slot) => write!(f, "tag over slot {}", slot.0),
-            LockName::Handler => f.write_str("operating system"),
-        }
-    }
-}
 
 /// A cache on the chip in which an access looks up a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -239,7 +239,7 @@ fn of_records() -> [Case; 22] {
 }
 
 /// Cases for bugs in records that an operating system loads.
-fn of_systems() -> [Case; 9] {
+fn of_systems() -> [Case; 11] {
     use Check::{Records, SystemWalks, TlbWalks, Tree};
     [
         (
@@ -257,6 +257,18 @@ fn of_systems() -> [Case; 9] {
         ),
         (Bug::OfPageChunks(PageChunkBug::MerkleCacheKept), SystemWalks, "the Merkle cache outlives a switch", Tree),
         (Bug::OfPageChunks(PageChunkBug::VerificationBufferStale), SystemWalks, "meets the exception", Records),
+        (
+            Bug::OfPageChunks(PageChunkBug::PathsReadTogether),
+            TlbWalks,
+            "two writes at once leave a record that is not the last",
+            SystemWalks,
+        ),
+        (
+            Bug::OfPageChunks(PageChunkBug::WalksDuringCommit),
+            TlbWalks,
+            "an honest walk is refused while a record is written",
+            SystemWalks,
+        ),
         (Bug::OfPageChunks(PageChunkBug::TlbWalkUnlocked), TlbWalks, "a TLB keeps a record from before", Records),
         (
             Bug::OfPageChunks(PageChunkBug::VerificationBufferEmptiedEarly),

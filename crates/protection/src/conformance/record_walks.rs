@@ -1,5 +1,6 @@
 //! Walks to page chunk records in timed runs: the duration of one walk, and whether many concurrent walks end.
 
+use super::{Checked, hold};
 use crate::execution::{AtOnce, CounterTags, Engine, Engines, Receiver, Timed, TimedMemory, Untimed, run_now};
 use crate::layout::{Layout, Needs, with_records};
 use crate::planted::PlantedBug;
@@ -89,6 +90,10 @@ struct RecordMachine {
 
 impl RecordMachine {
     fn of_chunks(chunks: u64, walks: WalkDesign) -> RecordMachine {
+        RecordMachine::planted(chunks, walks, PlantedBug::NONE)
+    }
+
+    fn planted(chunks: u64, walks: WalkDesign, planted: PlantedBug) -> RecordMachine {
         let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(chunks * SLOTS as u64, nothing_else).unwrap();
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
@@ -102,7 +107,7 @@ impl RecordMachine {
             false,
             Rc::new(NoReceiver),
         );
-        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, PlantedBug::NONE);
+        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, planted);
         RecordMachine { executor, memory: Rc::new(memory), records: Rc::new(records) }
     }
 
@@ -121,6 +126,31 @@ impl RecordMachine {
     }
 }
 
+/// Writes two records at once: those of one pair, and distant ones. The commit of each must build on the commit before, so
+/// that walks bring both.
+pub(super) fn two_writes_at_once(planted: PlantedBug) -> Checked {
+    for (entries, other) in [(0, 1), (0, 15), (64, 1), (64, 15)] {
+        let machine = RecordMachine::planted(16, with_cache(entries, true), planted);
+        let (RecordMachine { mut executor, memory, records }, written) = (machine, Rc::new(RefCell::new(Vec::new())));
+        for chunk in [0, other] {
+            let (records, verbs, written) = (records.clone(), Timed::new(&memory), written.clone());
+            executor.clock().spawn(async move {
+                let record = records.renew(&verbs, chunk, None).await;
+                written.borrow_mut().push((chunk, record));
+            });
+        }
+        executor.run();
+        records.forget_nodes();
+        for (chunk, record) in written.take() {
+            let found = run_now(records.bring(&AtOnce::new(&memory).verbs(), chunk));
+            hold(record.is_ok() && found == record.map(Some), || {
+                format!("two writes at once leave a record that is not the last: page chunk {chunk} next to {other}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
 fn with_cache(entries: usize, in_pairs: bool) -> WalkDesign {
     WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() }
 }
@@ -132,6 +162,28 @@ fn rule_6_a_record_tree_walk_of_depth_19_takes_19_hashes_after_the_first_fetch()
     let by_blocks = WalkDesign { hash_charge: HashCharge::ByBlocks, ..WalkDesign::default() };
     // Eighteen pairs of one block each, and ten blocks of two records.
     assert_eq!(RecordMachine::of_chunks(1 << 19, by_blocks).walk(77_777), 115 + (18 + 10) * 80);
+}
+
+#[test]
+fn a_walk_does_not_wait_while_a_renewal_computes_its_path() {
+    let mut machine = RecordMachine::of_chunks(1 << 19, with_cache(64, true));
+    // The record of this walk is in the Merkle cache, so it needs only the lock.
+    let verbs = AtOnce::new(&machine.memory);
+    run_now(machine.records.renew(&verbs.verbs(), 1 << 18, None)).unwrap();
+    let (records, timed) = (machine.records.clone(), Timed::new(&machine.memory));
+    let renewed = Rc::new(Cell::new(false));
+    let ends = renewed.clone();
+    machine.executor.clock().spawn(async move {
+        assert!(records.renew(&timed, 5, None).await.is_ok());
+        ends.set(true);
+    });
+    let mut walks = Vec::new();
+    while !renewed.get() {
+        walks.push(machine.walk(1 << 18));
+    }
+    // The renewal verifies its path for 19 hashes and computes it for 20; only the stores of the commit exclude walks.
+    let undisturbed = walks.iter().filter(|cycles| **cycles == 11 + 17).count();
+    assert!(undisturbed * 28 > 2_500 && undisturbed + 10 > walks.len(), "{undisturbed} of {} walks", walks.len());
 }
 
 #[test]

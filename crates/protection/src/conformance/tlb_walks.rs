@@ -3,7 +3,7 @@
 //! another page chunk changes nodes that the walk of an operating system has loaded.
 
 use super::moving_in_time::{ReleasedLines, layout};
-use super::record_walks::{cryptopage_engines, cryptopage_memory};
+use super::record_walks::{cryptopage_engines, cryptopage_memory, two_writes_at_once};
 use super::{Checked, hold};
 use crate::execution::{AtOnce, Engine, Timed, TimedMemory, Untimed, run_now};
 use crate::moving::{MovingLines, MovingPolicy, PageChunkLines, SmallCache};
@@ -95,9 +95,11 @@ impl TlbMachine {
     }
 }
 
-/// Checks walks for TLB misses against permutations of the same page chunk, and of its neighbour.
+/// Checks walks for TLB misses against permutations of the same page chunk, and of its neighbour, and writes of records
+/// against each other.
 pub fn check(planted: PlantedBug) -> Checked {
-    [true, false].into_iter().try_for_each(|by_system| meets_permutations(by_system, planted))
+    [true, false].into_iter().try_for_each(|by_system| meets_permutations(by_system, planted))?;
+    two_writes_at_once(planted)
 }
 
 /// Checks the walks of an operating system by LoadNode and HashCheck, or those of the hardware.

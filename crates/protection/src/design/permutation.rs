@@ -56,8 +56,9 @@ pub struct PermutationDesign {
     pub lines: MovingText,
     /// Time of permutations: `charged` with their memory accesses, hashes and encryption, or `free`.
     pub time: PermutationTime,
-    /// Moment at which a permutation begins before an access needs it: when an access leaves at most this number of unlocked
-    /// ways in its set (`1` or `0`), when this share of the cache's lines is locked (such as `0.75`), or `"never"`.
+    /// Moment at which a permutation begins in the background. A whole number, such as `1` or `0`: when an access leaves at
+    /// most this number of unlocked ways in its set. A share, such as `0.75`: when this share of the cache's lines is
+    /// locked. Or `"never"`.
     pub ahead: BackgroundStart,
     /// Number of page chunk records that the chip holds in addition to the records of the pages in its TLBs, at least
     /// one. They belong to page chunks that are permuted after their page has left the TLBs.

@@ -161,7 +161,8 @@ impl ReadProgress {
         match name {
             LockName::Line(_) => self.ended(ReadPart::Admission, now),
             LockName::Group(_) => self.ended(ReadPart::Reencryption, now),
-            LockName::Metadata(_) | LockName::Stage(_) | LockName::Tag(_) | LockName::Handler => {}
+            LockName::Metadata(_) | LockName::Stage(_) | LockName::Tag(_) => {}
+            LockName::Handler | LockName::RecordPath => {}
         }
     }
 

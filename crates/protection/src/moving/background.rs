@@ -1,6 +1,7 @@
-//! The moment at which a permutation begins in the background, before an access needs a way of the cache: "when the
-//! processor detects that the cache (or one set of the cache, depending on its structure) is almost full" (section 2.2
-//! of CryptoPage's paper). The papers do not say how full the cache is then.
+//! The moment at which a permutation begins in the background, before an access needs a way of the cache.
+//!
+//! It begins when the cache, or one set of the cache, "is almost full" (section 2.2 of CryptoPage's paper). The papers do
+//! not say how full the cache is then.
 
 use super::locks::LockingCache;
 use serde::{Deserialize, Serialize};

@@ -113,7 +113,9 @@ impl<V: Verbs> Permutation<'_, V> {
         self.start_up(&drawn.record, &mut buffer);
         self.write_all(&drawn.record, &buffer).await;
         let record = Rc::new(drawn.record.clone());
-        if let Err(fault) = lines.records.all().store(verbs, chunk, &drawn).await {
+        // A chip that halts meanwhile commits no more records.
+        let may_commit = || lines.refuse_if_halted(first);
+        if let Err(fault) = lines.records.all().store(verbs, chunk, &drawn, may_commit).await {
             // Memory has lines without their record.
             lines.halted.set(true);
             meetings::note(set(lines));

@@ -114,6 +114,8 @@ impl Bug {
         Bug::OfPageChunks(PageChunkBug::VerificationBufferStale),
         // Campaigns have no time, so that no walk is under way during a permutation.
         Bug::OfPageChunks(PageChunkBug::VerificationBufferEmptiedEarly),
+        Bug::OfPageChunks(PageChunkBug::PathsReadTogether),
+        Bug::OfPageChunks(PageChunkBug::WalksDuringCommit),
         Bug::OfPageChunks(PageChunkBug::TlbWalkUnlocked),
         Bug::OfPageChunks(PageChunkBug::HardwareWalksEvict),
         Bug::OfPageChunks(PageChunkBug::ContextLeavesLocks),

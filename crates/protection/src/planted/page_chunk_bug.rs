@@ -32,6 +32,10 @@ bugs! {
     CachedRecordUnverified,
     /// The Merkle cache keeps a record that a permutation has drawn anew.
     CachedRecordStale,
+    /// A write of a record reads its path before another write has committed its own.
+    PathsReadTogether,
+    /// Walks read the tree while a write commits.
+    WalksDuringCommit,
 
     // In walks of an operating system.
     /// HashCheck accepts a parent from the verification buffer.

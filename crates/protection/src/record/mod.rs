@@ -182,22 +182,28 @@ impl Records {
     /// Same errors as [`Records::store`].
     pub async fn renew<V: Verbs>(&self, verbs: &V, chunk: u64, before: Option<&Record>) -> Result<Record, Fault> {
         let drawn = self.draw(before);
-        self.store(verbs, chunk, &drawn).await?;
+        self.store(verbs, chunk, &drawn, || Ok(())).await?;
         Ok(drawn.record)
     }
 
-    /// Stores the record of a page chunk with the path above it.
+    /// Stores the record of a page chunk with the path above it, unless `may_commit` refuses when both are computed.
     ///
     /// # Errors
-    /// [`Fault::Tree`] if the path above it is not as it was written; then the record stays.
-    pub async fn store<V: Verbs>(&self, verbs: &V, chunk: u64, drawn: &FreshRecord) -> Result<(), Fault> {
+    /// [`Fault::Tree`] if the path above it is not as it was written, and the errors of `may_commit`; then the record stays.
+    pub async fn store<V: Verbs>(
+        &self,
+        verbs: &V,
+        chunk: u64,
+        drawn: &FreshRecord,
+        may_commit: impl Fn() -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         let sealing = Blocks::chained(BlockCipher::Aes, Purpose::Sealing, RecordCipher::BLOCKS);
         verbs.await_blocks(verbs.pad(AesUnits::Controller, sealing, Known::default())).await;
         let early = self.planted.has(PageChunkBug::VerificationBufferEmptiedEarly);
         if early {
             self.instructions.forget();
         }
-        self.tree.write(verbs, chunk, self.cipher.seal(&drawn.record, &drawn.vector)).await?;
+        self.tree.write(verbs, chunk, self.cipher.seal(&drawn.record, &drawn.vector), may_commit).await?;
         if !early && !self.planted.has(PageChunkBug::VerificationBufferStale) {
             // The buffer is emptied at the moment of the write, and completely: a missing parent would raise the exception for its
             // children in the buffer.

@@ -10,8 +10,9 @@
 //! A pair that was never written is all zeros, and so is the node above it; the node above any other pair is never all
 //! zeros. The bytes of a line that no hash covers must be zeros; otherwise the walk refuses the line.
 //!
-//! All walks share one lock, and a write acquires this lock exclusively: a write changes the root, against which every
-//! walk verifies its nodes.
+//! All walks share one lock. A write reads and hashes copies of its path while walks continue. It acquires this lock
+//! exclusively to commit: it stores the path, and changes the root, against which every walk verifies its nodes. One
+//! write at a time has a path: a path that was read before another write commits would undo that write.
 
 use super::hashes::{HashCharge, RecordHashes};
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
@@ -108,15 +109,29 @@ impl PairTree {
         Ok(path.leaves[position(record, 0)])
     }
 
-    /// Verifies the path of a record, then stores the record and the changed path (Fig. 4b of the paper).
+    /// Verifies the path of a record, then stores the record and the changed path (Fig. 4b of the paper), unless
+    /// `may_commit` refuses.
     ///
     /// # Errors
-    /// Same errors as [`PairTree::read`]; in this case the tree does not change.
-    pub async fn write<V: Verbs>(&self, verbs: &V, record: u64, leaf: Leaf) -> Result<(), Fault> {
-        let _alone = verbs.lock(self.lock(), Mode::Exclusive).await;
+    /// Same errors as [`PairTree::read`], and the errors of `may_commit`. In these cases the tree does not change.
+    pub async fn write<V: Verbs>(
+        &self,
+        verbs: &V,
+        record: u64,
+        leaf: Leaf,
+        may_commit: impl Fn() -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let _path = match self.planted.has(PageChunkBug::PathsReadTogether) {
+            false => Some(verbs.lock(LockName::RecordPath, Mode::Exclusive).await),
+            true => None,
+        };
         let mut path = self.bring(verbs, record, self.vouched.cached(record), |_| ()).await?;
         path.leaves[position(record, 0)] = leaf;
         let root = self.hash_again(verbs, record, &mut path).await;
+        let excludes_walks = !self.planted.has(PageChunkBug::WalksDuringCommit);
+        let mode = if excludes_walks { Mode::Exclusive } else { Mode::Shared };
+        let _commit = verbs.lock(self.lock(), mode).await;
+        may_commit()?;
         let of_record = self.slots.of_leaf(record).zip(leaf.lines()).map(|(slot, line)| (slot, Role::Record, line));
         let of_pairs = self.slots.above(record).zip(path.pairs.iter().map(|(pair, _)| pair.to_line()));
         let of_pairs = of_pairs.map(|((slot, role), line)| (slot, role, line));
