@@ -50,7 +50,12 @@ RUNS = (
 CRYPTO_MILLIONS = 10
 CRYPTO_FOOTPRINT = "24MB"
 # Machines for the designs that `modern` does not support.
-OF_DESIGN = {"emcc": "emcc-4core"} | dict.fromkeys(("cryptopage", "cryptopage-basic", "hide"), "cryptopage-2006")
+OF_DESIGN = {
+    "emcc": "emcc-4core",
+    **dict.fromkeys(("cryptopage", "cryptopage-basic", "cryptopage-os", "hide"), "cryptopage-2006"),
+    **dict.fromkeys(("fvs-tdes", "ocb-tdes"), "simplescalar-2005"),
+    **dict.fromkeys(("bbb", "bbb-gap"), "secpb-pcm"),
+}
 # Share of the unprotected target speed that the simulator must reach under protection.
 PROTECTED_SHARE = 0.5
 # Designs that speculate on values, each with its counterpart without speculation. The numbers are millions of
@@ -102,6 +107,13 @@ def build(parts: tuple[str, ...]) -> Path:
     if "kernels" in parts:
         cargo("bench", *AS_RELEASED, *KERNELS, "--no-run", stderr=subprocess.DEVNULL)
     return target_directory() / "release" / "examples" / "speed"
+
+
+def build_with(profile: str) -> Path:
+    """Builds the example with another profile, without the flags of a release."""
+    without = os.environ | {"RUSTFLAGS": ""}
+    cargo("build", "--profile", profile, "--package", "casemate-runner", "--example", "speed", env=without)
+    return target_directory() / profile / "examples" / "speed"
 
 
 def kernels() -> Iterator[Row]:
@@ -200,16 +212,22 @@ def persisting(speed: Path, runs: int) -> Iterator[Row]:
         target = result["per_second"] * PERSISTING_SHARE
 
 
+def record_gzip(folder: Path) -> Path:
+    """Records a program with values: gzip, which compresses the documentation."""
+    text, trace = folder / "text", folder / "gzip.trace"
+    text.write_bytes(b"".join(page.read_bytes() for page in sorted((ROOT / "docs").glob("*.md"))))
+    limit = f"{MOVING_GZIP_MILLIONS}M"
+    record = (sys.executable, "-m", "casemate", "record", "--limit", limit, "-o", str(trace))
+    subprocess.run([*record, "--", "gzip", "-9", "-c", str(text)], check=True, stderr=subprocess.DEVNULL)
+    return trace
+
+
 def moving(speed: Path, runs: int) -> Iterator[Row]:
     """Measures a design that permutes lines, next to the unprotected machine. The fewer fills a permutation has, the
     more lines the simulator moves for each fill.
     """
     with tempfile.TemporaryDirectory() as folder:
-        text, trace = Path(folder, "text"), Path(folder, "gzip.trace")
-        text.write_bytes(b"".join(page.read_bytes() for page in sorted((ROOT / "docs").glob("*.md"))))
-        limit = f"{MOVING_GZIP_MILLIONS}M"
-        record = (sys.executable, "-m", "casemate", "record", "--limit", limit, "-o", str(trace))
-        subprocess.run([*record, "--", "gzip", "-9", "-c", str(text)], check=True, stderr=subprocess.DEVNULL)
+        trace = record_gzip(Path(folder))
         programs = (("chase", "chase", MOVING_CHASE_MILLIONS), ("gzip", f"trace:{trace}", MOVING_GZIP_MILLIONS))
         for name, workload, millions in programs:
             for design in MOVING_DESIGNS:
@@ -222,12 +240,18 @@ def moving(speed: Path, runs: int) -> Iterator[Row]:
                 yield Row("moving", called, "instructions", result["per_second"], details=result)
 
 
+def designs_with_machines() -> list[tuple[str, str]]:
+    """Returns every built-in design, each with a machine that supports it."""
+    names = sorted(path.stem for path in (ROOT / "designs").glob("*.toml"))
+    usual = {name: "secpb-pcm" if name.startswith("secpb-") else "modern" for name in names}
+    return [*(usual | OF_DESIGN).items()]
+
+
 def cryptography(speed: Path) -> Iterator[Row]:
     """Measures every built-in design on a stream, with lines in and out at the maximum rate: the cost of its
     cryptography.
     """
-    for design in sorted(path.stem for path in (ROOT / "designs").glob("*.toml")):
-        machine = OF_DESIGN.get(design, "modern")
+    for design, machine in designs_with_machines():
         stream = ["stream", design, str(CRYPTO_MILLIONS), f"footprint={CRYPTO_FOOTPRINT}"]
         ((result,),) = lines_of([str(speed), "run", machine, *stream], 1)
         yield Row(

@@ -35,12 +35,14 @@ class Counted:
     machine: str
     workload: str
     design: str
-    millions: int
+    millions: float
     changes: tuple[str, ...] = ()
 
     def name(self) -> str:
         """The run as it is shown."""
-        return f"{self.workload}, {self.design}, {self.machine}" + (" without prefetchers" if self.changes else "")
+        program = Path(self.workload).stem if self.workload.startswith("trace:") else self.workload
+        changes = "without prefetchers" if self.changes == WITHOUT_PREFETCHERS else ", ".join(self.changes)
+        return f"{program}, {self.design}, {self.machine} {changes}".rstrip()
 
     def command(self, speed: Path) -> list[str]:
         """Returns the command of the counted run."""

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 import bench
+import bench_builds
 import pytest
-from bench_counts import COUNTED, collected
+from bench_counts import COUNTED, Counted, collected
 from bench_history import ROOT, History, Row, Target
 from bench_misses import KINDS, totals
 
@@ -91,3 +92,27 @@ def test_callgrind_totals_are_read_and_details_of_a_miss_shown_under_its_row() -
     row = Row("miss", "walk", "misses", 1e5, details={"of_each": {"ns": 1e4, "events": 27.6}})
     assert row.shown().splitlines()[1].strip() == "each 10,000.0 ns, 27.6 events"
     assert len(set(KINDS.values())) == len(KINDS)
+
+
+def test_a_build_with_another_result_fails_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashes = {"released": "a", "same": "a", "other": "b"}
+
+    def count(program: Path, run: Counted) -> Row:
+        host = 100 if program.name == "released" else 150
+        details = {"instructions": 10, "event_hash": hashes[program.name], "checks_passed": True}
+        return Row("count", run.name(), "instructions", 1.0, details=details | {"host_instructions": host})
+
+    monkeypatch.setattr(bench_builds, "count", count)
+    run = Counted("modern", "trace:/tmp/gzip.trace", "none", 1, ("machine.llc.size=1 MB",))
+    same, other = (bench_builds.compare(run, (Path("released"), Path(name))) for name in ("same", "other"))
+    assert (same.ratio, same.per_instruction, same.agrees, other.agrees) == (1.5, 15.0, True, False)
+    assert same.shown().split() == ["gzip,", "none,", "modern", "machine.llc.size=1", "MB", "15.0", "1.500x"]
+    assert "DIFFERENT" in other.shown()
+    assert bench_builds.summary([same]) == "1 runs: 1.50 to 1.50 times as many instructions, mean 1.50"
+
+
+def test_every_other_simulated_benchmark_run_is_in_the_comparison_of_builds(tmp_path: Path) -> None:
+    assert {(run.design, run.machine) for run in bench_builds.cryptography()} == set(bench.designs_with_machines())
+    assert {run.design for run in bench_builds.speculation()} == set(sum(bench.SPECULATION, ()))
+    assert len([*bench_builds.misses()]) == len(set(KINDS.values()) - set(COUNTED)) > 0
+    assert len({run.name() for run in bench_builds.moving(tmp_path / "gzip.trace")}) == 4

@@ -37,12 +37,12 @@ const TRACE_INSTRUCTIONS: u64 = 4_000_000;
 const OF_MACHINE: &str = "machine.";
 const OF_DESIGN: &str = "design.";
 
-/// Runs `millions` of instructions, and returns the speed as JSON.
+/// Runs `millions` of instructions, which may be a fraction, and returns the speed as JSON.
 pub fn measure(
     machine: &str,
     workload: &str,
     design: &str,
-    millions: u64,
+    millions: f64,
     parameters: &[&str],
 ) -> Result<Value, Box<dyn Error>> {
     let pairs = parameters.iter().filter_map(|text| text.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned()));
@@ -54,7 +54,7 @@ pub fn measure(
             .collect()
     };
     let (machine_changes, design_changes) = (changes(OF_MACHINE), changes(OF_DESIGN));
-    let budget = millions * 1_000_000;
+    let budget = (millions * 1e6).round() as u64;
     let open = || match (workload.strip_prefix("champsim/"), workload.strip_prefix("trace:")) {
         (Some(trace), _) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget),
         (None, Some(path)) => stored::open(Path::new(path), 1, Persistent::default()),
