@@ -7,7 +7,7 @@ RELEASED = "release"
 IN_WORDS = {
     RELEASED: "released build",
     f"{RELEASED}-by-profile": "build by a profile of runs, the fastest",
-    "demo": "quick build for `make demo`; the package of `make build` runs up to 1.4 times as fast",
+    "demo": "quick build for `make demo`; its runs need 1.1 to 1.7 times the host's instructions of `make build`",
     "debug": "build for tests; the package of `make build` runs several times as fast",
 }
 """Names of builds, as results have them, with what a user should know of each."""
