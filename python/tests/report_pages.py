@@ -147,6 +147,16 @@ def data(path: Path) -> Any:
     return json.loads(found[2])
 
 
+def notices(path: Path) -> str:
+    """Returns the list of notices of a page, as text."""
+    return path.read_text().partition('<ul class="notices">')[2].partition("</ul>")[0]
+
+
+def figures(path: Path) -> list[str]:
+    """Returns the names of the figures of a page."""
+    return [figure["name"] for figure in data(path)["figures"]]
+
+
 def changed(path: Path, change: Callable[[Any], None], to: Path) -> Path:
     """Writes a page with changed data."""
     content = data(path)
@@ -190,13 +200,3 @@ def reproduction() -> Reproduction:
         paper="A paper", machine="modern", conditions=("Shorter.",), seeds=2, figures=(figure,), trends=(trend,),
         left_out=("gcc is left out",), failures=(), interrupted=False, holds=False,
     )  # fmt: skip
-
-
-def notices(path: Path) -> str:
-    """Returns the list of notices of a page, as text."""
-    return path.read_text().partition('<ul class="notices">')[2].partition("</ul>")[0]
-
-
-def figures(path: Path) -> list[str]:
-    """Returns the names of the figures of a page."""
-    return [figure["name"] for figure in data(path)["figures"]]

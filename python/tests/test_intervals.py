@@ -249,7 +249,7 @@ def test_an_unusable_path_is_refused_before_the_run(
 @pytest.mark.parametrize(
     ("wrong", "expected"),
     [
-        (("--interval", "1M"), "add --intervals FILE.csv, --output FOLDER or --json"),
+        (("--interval", "1M"), "add --intervals FILE.csv, --report FILE.html, --output FOLDER or --json"),
         (("--intervals", "x.csv"), "add --interval N, as in 1M"),
         (("--interval", "0", "--intervals", "x.csv"), "an interval of 0 instructions (--interval) has no end"),
         (("--interval", "-5", "--intervals", "x.csv"), "'-5' is not a number of instructions"),

@@ -1,7 +1,6 @@
 """`casemate report` without a browser: its errors, its notices, and the escaping of names."""
 
 import json
-import math
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 import pytest
 from casemate import report
-from casemate.report import charts, latencies, measures, writing
+from casemate.report import charts, measures, writing
 from casemate.report.sampled import RATIOS
 from casemate.reproduce import KEPT
 from casemate.rows import needed
@@ -179,26 +178,6 @@ def test_one_run_makes_a_page(casemate: Casemate) -> None:
     assert casemate("report", "records", "-o", "page.html").code == 0
     assert data(Path("page.html"))["tables"]["runs"]["length"] == 1
     assert "speed" in figures(Path("page.html"))
-
-
-def percentile(histogram: list[list[int]], permille: int) -> float:
-    """Returns a percentile in nanoseconds: each latency of a bucket is in the middle of its share of the bucket."""
-    latencies: list[float] = []
-    for end, count in histogram:
-        width = end if end == 2**20 + 2**15 else 2 ** ((end - 1).bit_length() - 6)
-        latencies += [end - width + (index + 0.5) * width / count for index in range(count)]
-    return latencies[math.ceil(len(latencies) * permille / 1000) - 1] / 1e6
-
-
-def test_the_percentiles_of_a_page_are_those_of_the_record_and_of_its_histogram(casemate: Casemate) -> None:
-    said = casemate("run", *SMALL, "--design", "none", "--design", "sc64-bmt", "--report", "page.html", "--json")
-    reads = [record["reads"] for record in said.json()["records"]]
-    columns = data(Path("page.html"))["tables"]["runs"]["columns"]
-    assert columns["latency_p50"] == pytest.approx([each["median_ns"] for each in reads], rel=1e-6)
-    assert columns["latency_p99"] == pytest.approx([each["p99_ns"] for each in reads], rel=1e-6)
-    for name, permille in latencies.PERMILLES.items():
-        by_hand = [percentile(each["histogram"], permille) for each in reads]
-        assert columns[f"latency_{name}"] == pytest.approx(by_hand, rel=1e-6)
 
 
 def test_a_run_writes_its_page_with_the_attacks_that_it_tried(casemate: Casemate) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from casemate import api
-from casemate.report import writing
+from casemate.report import phases, writing
 from casemate.reproduce import KEPT
 from casemate.schemas.catalogue import SEVERITY, STOPPED
 from casemate.schemas.derivation import Derivation
@@ -22,7 +22,7 @@ from report_pages import EVIL, Page, browsing, changed, opened, renamed, reprodu
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 pytest.importorskip("distributed")
-pytest.importorskip("duckdb")
+duckdb: Any = pytest.importorskip("duckdb")
 
 MACHINES = ("modern", "modern-ddr5")
 PROGRAMS: list[dict[str, Any]] = [
@@ -277,6 +277,33 @@ def test_the_figures_of_a_paper_have_a_mark_for_each_number(browser: Any, folder
         ]  # fmt: skip
         assert found.tab.locator("#trends td").all_text_contents() == ["fails", "M < CM", "1.5"]
         assert f"{EVIL}: ours 1.500, the paper's 1.250." in found.tab.locator("#paper-0 .said").text_content()
+
+
+def test_the_figures_over_a_run_have_a_line_for_each_run_with_the_numbers_of_duckdb(
+    browser: Any, casemate: Casemate, tmp_path: Path
+) -> None:
+    for workload in ("gups", "bfs"):
+        words = ("--workload", workload, "--limit", "30K", "--interval", "5K", "--no-attacks", "--output", "records")
+        assert casemate("run", *words, "--design", "none", "--design", "sc64-bmt").code == 0
+    records = "read_json('records/*.json', maximum_object_size = 100000000)"
+    each = f"SELECT configuration.design.name, unnest(intervals) AS i FROM {records}"
+    question = f"SELECT i.start, i.ipc, i.read_latency_ns, i.dram_bytes / i.instructions, i.llc.misses FROM ({each})"
+    expected = duckdb.sql(question).fetchall()
+    writing.write(Path("records"), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        assert page.messages == []
+        for index, (name, value) in enumerate(phases.VALUES.items(), 1):
+            figure = f"phases-{name}"
+            drawn = sorted((row["start"], row[value.name]) for row in page.drawn(figure) if row[value.name] is not None)
+            wanted = sorted((row[0], row[index]) for row in expected if name != "latency" or row[4])
+            assert [start for start, _ in drawn] == [start for start, _ in wanted]
+            assert sorted(one for _, one in drawn) == pytest.approx(sorted(one for _, one in wanted), rel=1e-6)
+            assert page.marks(figure, "line") == 4
+            assert page.marks(figure, "symbol") == len(wanted)
+            assert len(page.table(figure)) == len(expected)
+        page.choose("program", "gups", False)
+        assert page.marks("phases-ipc", "line") == 2
+        assert {row["program"] for row in page.rows("phases-ipc")} == {"bfs"}
 
 
 def test_derived_figures_have_their_points_lines_and_tables(browser: Any, casemate: Casemate, tmp_path: Path) -> None:

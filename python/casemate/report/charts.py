@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from casemate.report.figure import Context, Draw, Figure, Measure, Swept
+from casemate.report.figure import Column, Context, Draw, Figure, Measure, Swept
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5589a", "#8a7000", "#3d9bd1", "#7f7f7f", "#a0522d", "#6a5acd", "#c44e52")
 """Colours that people with colour-blindness can tell apart, on a light and on a dark page."""
@@ -211,6 +211,26 @@ def curve(swept: Swept) -> Draw:
             y=up, shape=_shape(context), tooltip=_tips(swept.name, "label")
         )
         return _finished(alt.layer(intervals, lines, points).properties(width="container", height=260), context.labels)
+
+    return draw
+
+
+def phases(value: Column) -> Draw:
+    """Returns the drawing of a number over the instructions of a run: a line for each, in the colour of its design."""
+
+    def draw(figure: Figure, context: Context) -> dict[str, Any]:
+        tips = [alt.Tooltip("label:N", title="design"), alt.Tooltip("program:N"), alt.Tooltip("seed:Q")]
+        tips += [alt.Tooltip(f"{name}:Q", format=",.4~g") for name in ("start", value.name)]
+        base = alt.Chart(ROWS).encode(
+            x=alt.X("start:Q", title="instructions executed", axis=alt.Axis(format="~s", tickCount=5)),
+            y=alt.Y(f"{value.name}:Q", title=value.label, scale=alt.Scale(zero=False)),
+            color=_colour(context),
+            detail=alt.Detail("run:O"),
+        )
+        lines = base.mark_line(strokeWidth=1.5)
+        points = base.mark_point(filled=True, size=22, opacity=1).encode(tooltip=tips)
+        layers = alt.layer(lines, points.transform_filter(f"isValid(datum.{value.name})"))
+        return _finished(layers.properties(width="container", height=240), context.labels)
 
     return draw
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from casemate._core import CasemateError
-from casemate.report import campaigns, conditions, latencies, reading, reproduced, sampled, summarising
+from casemate.report import campaigns, conditions, latencies, phases, reading, reproduced, sampled, summarising
 from casemate.report.figure import ALL_PROGRAMS, Context, Figure
 from casemate.report.figures import FIGURES
 from casemate.report.reading import Rows, Source
@@ -57,6 +57,7 @@ def of(source: Source, stopped_after_run: dict[str, float] | None = None) -> Con
         tables[campaign].sort(key=lambda row: (row["design"] != context.baseline, row["label"]))
     notices = tuple(conditions.notices(source, rows))
     tables["runs"] = rows
+    tables["intervals"], too_many = phases.rows(source, rows)
     figures = tuple(_pruned(figure, tables[figure.table]) for figure in possible if _has_data(figure, tables))
     used = {each.name: each for figure in figures for each in figure.measures}
     unused = {"point", "baseline_point", "changes"} | (measures.keys() - used.keys())
@@ -68,8 +69,11 @@ def of(source: Source, stopped_after_run: dict[str, float] | None = None) -> Con
         context=context,
         figures=figures,
         tables={name: rows for name, rows in tables.items() if rows},
-        notices=(*notices, *summary.notices), machines=conditions.of_machines(source),
-        conditions={"runs": (*summary.conditions, *conditions.of_runs(source))}
+        notices=(*notices, *too_many, *summary.notices), machines=conditions.of_machines(source),
+        conditions={
+            "runs": (*summary.conditions, *conditions.of_runs(source)),
+            "intervals": tuple(conditions.of_runs(source)),
+        }
         | {name: tuple(conditions.of_campaigns(source, name)) for name in ("attacks", "crashes")},
     )  # fmt: skip
 

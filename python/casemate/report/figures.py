@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from casemate.report import charts, latencies, measures
+from casemate.report import charts, latencies, measures, phases
 from casemate.report.figure import Cells, Column, Context, Figure, available
 from casemate.report.measures import IPC, LATENCY, PROTECTION, SLOWDOWN, TRAFFIC
 
@@ -128,6 +128,17 @@ def curves(context: Context) -> Iterator[Figure]:
             )  # fmt: skip
 
 
+def over_time(context: Context) -> Iterator[Figure]:
+    """The phases of a program: numbers of each interval, in the order of the run."""
+    for name, value in phases.VALUES.items():
+        yield Figure(
+            f"phases-{name}", f"{value.label[:1].upper()}{value.label[1:]} over the run",
+            "A line for each run, with a value for each interval from the end of the warm-up, at the instruction with "
+            "which the interval begins. Absolute numbers.",
+            "cells", table="intervals", cells=phases.cells(value), draw=charts.phases(value),
+        )  # fmt: skip
+
+
 def attacks(context: Context) -> Iterator[Figure]:
     """The end of each attack on each design."""
     yield Figure(
@@ -158,6 +169,6 @@ def _ends(kind: str) -> Cells:
 
 
 FIGURES: tuple[Callable[[Context], Iterator[Figure]], ...] = (
-    summary, slowdown, speed, pareto, time, traffic, reads, distribution, curves, attacks, crashes,
+    summary, slowdown, speed, pareto, time, traffic, reads, distribution, curves, over_time, attacks, crashes,
 )  # fmt: skip
 """All figures, in the order of the page."""

@@ -141,8 +141,9 @@ FILE_NAME_BYTES = 240
     type=options.Count(finite=True),
     metavar="N",
     help="Also count every N instructions (an interval, as in 1M) separately from the end of the warm-up, to show the "
-    "phases of a program. Option --intervals writes them as a table; in records (--output, --json) each has all "
-    "statistics. An interval ends between two events of the simulation, so it has slightly more or less than N.",
+    "phases of a program. Option --intervals writes them as a table, and --report draws them; in records (--output, "
+    "--json) each has all statistics. An interval ends between two events of the simulation, so it has slightly more "
+    "or less than N.",
 )
 @click.option(
     "--intervals",
@@ -274,9 +275,10 @@ def command(
             "-o is the file of a window of the run: add --trace-window FROM:LENGTH; records go to --output FOLDER",
             context,
         )
-    if interval is not None and not (table or folder or as_json):
+    if interval is not None and not (table or folder or as_json or run_report.requested(context)):
         raise click.UsageError(
-            "--interval needs a file for its counts: add --intervals FILE.csv, --output FOLDER or --json",
+            "--interval needs a file for its counts: add --intervals FILE.csv, --report FILE.html, --output FOLDER or "
+            "--json",
             context,
         )
     if table is not None and interval is None:
