@@ -279,6 +279,25 @@ def test_the_figures_of_a_paper_have_a_mark_for_each_number(browser: Any, folder
         assert f"{EVIL}: ours 1.500, the paper's 1.250." in found.tab.locator("#paper-0 .said").text_content()
 
 
+def test_the_boxes_of_a_paper_choose_programs_and_leave_the_means(browser: Any, folder: Path, tmp_path: Path) -> None:
+    found = reproduction()
+    (figure,) = found.figures
+    (case,) = figure.cases
+    cases = (case, case.model_copy(update={"case": "bfs", "values": (3.0, 4.0)}))
+    write(tmp_path / "paper", rows_of(folder)[:1])
+    kept = found.model_copy(update={"figures": (figure.model_copy(update={"cases": cases}),)})
+    (tmp_path / "paper" / KEPT).write_text(kept.to_json())
+    writing.write(tmp_path / "paper", tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html") as page:
+        assert page.marks("paper-0", "symbol") == 6
+        page.choose("program", "gups", False)
+        shown = [(row["case"], row["value"]) for row in page.drawn("paper-0")]
+        assert shown == [("bfs", 3.0), ("bfs", 4.0), ("mean of all", 1.5), ("mean of all", 2.0)]
+        assert page.marks("paper-0", "symbol") == len(page.table("paper-0")) == 4
+        assert len(page.rows("trends")) == 1
+        assert "1 row of trends, 6 rows of paper" in page.tab.locator("footer").text_content()
+
+
 def test_the_figures_over_a_run_have_a_line_for_each_run_with_the_numbers_of_duckdb(
     browser: Any, casemate: Casemate, tmp_path: Path
 ) -> None:

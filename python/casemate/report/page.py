@@ -132,7 +132,7 @@ def _contents(figures: Iterable[Figure]) -> str:
 
 def _footer(content: Content) -> str:
     """Returns the line at the end of the page, which says that it is complete."""
-    counts = (f"{len(rows):,} rows of {name}" for name, rows in content.tables.items())
+    counts = (f"{amounts.counted(len(rows), 'row')} of {name}" for name, rows in content.tables.items())
     return f"Made by casemate report. The page contains {', '.join(counts)}, and needs no network."
 
 
