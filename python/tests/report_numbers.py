@@ -170,12 +170,13 @@ def _values(row: Row, measures: Measures) -> tuple[Any, ...]:
 
 
 LAYOUTS: dict[str, Callable[[Row, Measures], list[tuple[Any, ...]]]] = {
-    "dots": _dots, "stack": _parts, "points": lambda row, measures: [_values(row, measures)],
+    "dots": _dots, "stack": _parts, "series": _parts, "points": lambda row, measures: [_values(row, measures)],
 }  # fmt: skip
 """Numbers of the marks for one row of a table, by the layout of the figure."""
 DRAWN: dict[str, Callable[[Row, Measures], tuple[Any, ...]]] = {
     "dots": lambda row, _: (row["value"], row["low"], row["high"]),
     "stack": lambda row, _: (row["part"], row["value"]),
+    "series": lambda row, _: (row["part"], row["value"]),
     "points": _values,
 }
 """The same numbers, of one row of a chart."""
