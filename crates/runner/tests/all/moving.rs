@@ -101,7 +101,8 @@ fn zero_time_permutations_have_the_counts_of_charged_ones_and_take_less_time() {
     let (one, other) = (counted(&charged), counted(&free));
     assert!(free.cycles * 4 < charged.cycles * 3, "{} and {}", free.cycles, charged.cycles);
     let close = |one: u64, other: u64| one.abs_diff(other) * 20 <= one.max(other);
-    assert!(close(one.fills, other.fills) && close(one.permutations, other.permutations), "{one:?} and {other:?}");
+    // Slots written also count for permutations that are under way when the program ends.
+    assert!(close(one.fills, other.fills) && close(one.written, other.written), "{one:?} and {other:?}");
 }
 
 #[test]
