@@ -122,6 +122,44 @@ fn walks_for_tlb_misses_that_meet_permutations_bring_the_present_record() {
     assert_eq!(check(PlantedBug::NONE), Ok(()));
 }
 
+/// The results of an interval are the difference between two counts, so no count may ever decrease.
+#[test]
+fn the_number_of_record_walks_never_decreases_while_a_hit_in_the_merkle_cache_waits_for_a_commit() {
+    for by_system in [true, false] {
+        let TlbMachine { mut executor, memory, lines, .. } = TlbMachine::new(11, by_system, PlantedBug::NONE);
+        let (over, decreases) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(0)));
+        let (timed, permuted, ends) = (Timed::new(&memory), lines.clone(), over.clone());
+        executor.clock().spawn(async move {
+            for line in (0..4).map(LineAddr) {
+                permuted.permute_chunk_of(&timed, line).await;
+            }
+            ends.set(true);
+        });
+        let (timed, acquired, ends) = (Timed::new(&memory), lines.clone(), over.clone());
+        executor.clock().spawn(async move {
+            // The first walk fetches the record; then the Merkle cache has it.
+            while !ends.get() && acquired.acquire_record(&timed, LineAddr(SLOTS as u64)).await {
+                acquired.release_record(LineAddr(SLOTS as u64));
+            }
+        });
+        let (clock, watched, ends, decreased) =
+            (executor.clock().clone(), lines.clone(), over.clone(), decreases.clone());
+        executor.clock().spawn(async move {
+            let mut before = 0;
+            while !ends.get() {
+                let now = watched.counted().walks.records;
+                decreased.set(decreased.get() + u32::from(now < before));
+                before = now;
+                clock.sleep(Duration::from_ns(1)).await;
+            }
+        });
+        assert!(executor.run_until(|| over.get()), "a permutation waits for ever");
+        let walks = lines.counted().walks;
+        assert!(walks.hits.records > 100 && walks.records < 10, "{walks:?}");
+        assert_eq!(decreases.get(), 0, "by the operating system: {by_system}");
+    }
+}
+
 #[cfg(feature = "planted-bugs")]
 #[test]
 fn the_walks_of_hardware_and_of_an_operating_system_both_need_the_lock_of_the_page_chunk() {

@@ -8,7 +8,7 @@ use crate::record::{Record, Records};
 use crate::verbs::{Fault, Verbs};
 use machine::cache::TagArray;
 use rustc_hash::FxHashMap;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The buffer: the most recently used records.
@@ -57,21 +57,13 @@ pub(super) struct PageChunkRecords {
     all: Records,
     translated: RefCell<FxHashMap<u64, TranslatedRecord>>,
     buffer: RefCell<RecordBuffer>,
-    /// Number of records that were sought in the Merkle cache, and by a walk if it does not have them.
-    sought: Cell<u64>,
     planted: PlantedBug,
 }
 
 impl PageChunkRecords {
     /// Returns a chip without records, with a buffer for `most` of them.
     pub fn new(all: Records, most: usize, planted: PlantedBug) -> PageChunkRecords {
-        PageChunkRecords {
-            all,
-            translated: RefCell::default(),
-            buffer: RefCell::new(RecordBuffer::new(most)),
-            sought: Cell::new(0),
-            planted,
-        }
+        PageChunkRecords { all, translated: RefCell::default(), buffer: RefCell::new(RecordBuffer::new(most)), planted }
     }
 
     /// Returns a copy of the records, between two accesses.
@@ -80,7 +72,6 @@ impl PageChunkRecords {
             all: self.all.twin(),
             translated: self.translated.clone(),
             buffer: self.buffer.clone(),
-            sought: self.sought.clone(),
             planted: self.planted,
         }
     }
@@ -132,7 +123,6 @@ impl PageChunkRecords {
     }
 
     async fn walk<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Rc<Record>, Fault> {
-        self.sought.set(self.sought.get() + 1);
         let brought = self.all.bring(verbs, chunk).await?;
         Ok(Rc::new(brought.unwrap_or_else(|| self.all.first(chunk))))
     }
@@ -143,14 +133,13 @@ impl PageChunkRecords {
         if !self.all.are_brought_by_system() {
             return self.walk(verbs, chunk).await;
         }
-        self.sought.set(self.sought.get() + 1);
         self.all.load_page_info(verbs, chunk).await.map(Rc::new)
     }
 
     /// Numbers of records that were fetched by walks, and of walks that the Merkle cache made unnecessary or shorter.
     pub fn walks(&self) -> WalkCounts {
-        let hits = self.all.merkle_cache().hits();
-        WalkCounts { records: self.sought.get() - hits.records, hits }
+        let cache = self.all.merkle_cache();
+        WalkCounts { records: cache.walks(), hits: cache.hits() }
     }
 
     fn used(&self, chunk: u64) -> Option<Rc<Record>> {

@@ -68,6 +68,11 @@ impl CachedRecords<'_> {
         self.0.tree.vouched().hits()
     }
 
+    /// Walks so far to records that the cache did not have.
+    pub fn walks(&self) -> u64 {
+        self.0.tree.vouched().walks()
+    }
+
     /// Returns the record of a page chunk, if the cache has it. Takes no time, and does not update replacement state.
     pub fn peek(&self, chunk: u64) -> Option<Record> {
         let leaf = self.0.tree.vouched().peek(chunk)?;

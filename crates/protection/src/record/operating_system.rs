@@ -82,8 +82,10 @@ impl Records {
         loop {
             verbs.handle_exception().await;
             let lowest = self.climb(verbs, chunk).await;
-            if let Some(record) = self.descend(verbs, lowest).await? {
-                return Ok(record);
+            let checked = self.descend(verbs, lowest).await;
+            if let Some(outcome) = checked.transpose() {
+                self.tree.vouched().count_walk();
+                return outcome;
             }
             if let Some(leaf) = self.tree.vouched().record(chunk) {
                 return self.decrypted(verbs, chunk, &leaf).await;

@@ -104,6 +104,7 @@ impl PairTree {
             arrived(&leaf);
             return Ok(leaf);
         }
+        self.vouched.count_walk();
         let path = self.bring(verbs, record, self.vouched.nearest(record), arrived).await?;
         self.vouched.keep(record, &path);
         Ok(path.leaves[position(record, 0)])

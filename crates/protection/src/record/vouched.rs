@@ -25,6 +25,8 @@ pub(super) struct VouchedNodes {
     root: Cell<HashNode>,
     cache: RefCell<MerkleCache>,
     hits: Cell<MerkleHits>,
+    /// Walks to records that the cache did not have.
+    walks: Cell<u64>,
     /// Number of levels of pairs below the root.
     levels: usize,
     /// True if hardware walks put nodes and records into the Merkle cache. If an operating system walks the tree,
@@ -36,7 +38,8 @@ impl VouchedNodes {
     /// Returns the root of records that were never written, above `levels` levels of pairs.
     pub fn new(design: MerkleCacheDesign, levels: usize, hardware_enters: bool) -> VouchedNodes {
         let cache = RefCell::new(MerkleCache::new(design));
-        VouchedNodes { root: Cell::new(BLANK_NODE), cache, hits: Cell::default(), levels, hardware_enters }
+        let (hits, walks) = (Cell::default(), Cell::new(0));
+        VouchedNodes { root: Cell::new(BLANK_NODE), cache, hits, walks, levels, hardware_enters }
     }
 
     /// Returns the root of the tree.
@@ -62,6 +65,16 @@ impl VouchedNodes {
     /// Returns the hits of walks so far.
     pub fn hits(&self) -> MerkleHits {
         self.hits.get()
+    }
+
+    /// Returns the number of walks so far to records that the cache did not have.
+    pub fn walks(&self) -> u64 {
+        self.walks.get()
+    }
+
+    /// Counts a walk to a record that the cache did not have.
+    pub fn count_walk(&self) {
+        self.walks.set(self.walks.get() + 1);
     }
 
     fn hit(&self, hit: MerkleHits) {
