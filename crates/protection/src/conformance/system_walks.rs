@@ -316,6 +316,23 @@ fn record_loads_by_an_operating_system_pass_their_conformance_check() {
     assert_eq!(check(PlantedBug::NONE), Ok(()));
 }
 
+/// The tags of the Merkle cache combine a level and an index, so that a number beyond the tree could name another entry.
+#[test]
+fn load_node_of_a_name_that_the_tree_does_not_have_finds_no_node_on_the_chip() {
+    for in_pairs in [true, false] {
+        let memory = memory(64, in_pairs, PlantedBug::NONE).unwrap();
+        (0..CHUNKS).for_each(|chunk| {
+            assert!(run_now(memory.records.load_page_info(&memory.functional.verbs(), chunk)).is_ok());
+        });
+        let as_above = if in_pairs { 1 << 58 } else { 2 << 56 };
+        for (depth, position) in [(DEPTH + 1, 0), (DEPTH - 1, as_above), (DEPTH, u64::MAX), (0, 1), (64, 0)] {
+            let name = NodeName { depth, position };
+            assert_eq!(memory.load(memory.records.address_of(memory.records.name_of(0)), name), LoadNode::Nowhere);
+        }
+        assert_eq!(memory.load_right(NodeName { depth: 1, position: 1 }), LoadNode::OnChip);
+    }
+}
+
 /// Part of the long run that is done: all of it with CASEMATE_SWEEPS=all, otherwise 5 %.
 fn share(of: u64) -> u64 {
     let all = std::env::var("CASEMATE_SWEEPS").is_ok_and(|value| value == "all");

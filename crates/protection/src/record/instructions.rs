@@ -57,6 +57,10 @@ impl RecordInstructions {
     pub async fn load_node<V: Verbs>(&self, verbs: &V, tree: &PairTree, address: Slot, name: NodeName) -> LoadNode {
         let (loads, checks) = self.executed();
         self.executed.set((loads + 1, checks));
+        // Names are the operating system's own: a number beyond the tree must not reach the tags of the Merkle cache.
+        if !tree.has(name) {
+            return LoadNode::Nowhere;
+        }
         let _shared = verbs.lock(tree.lock(), Mode::Shared).await;
         if tree.vouched().ends_walk(name) {
             return LoadNode::OnChip;

@@ -247,13 +247,17 @@ impl PairTree {
         node_of(&left.sealed()[start..], &right.sealed()[start..])
     }
 
-    /// Fetches a node and its sibling from an address. Returns `None` if memory has no slots at this address, or the tree has no
-    /// node of this name.
+    /// Returns whether the tree has a node or a record of this name.
+    pub fn has(&self, name: NodeName) -> bool {
+        name.depth <= self.depth() && name.position >> name.depth == 0
+    }
+
+    /// Fetches a node below the root, which the tree has, and its sibling from an address. Returns `None` if memory has no
+    /// slots at this address.
     pub async fn fetch_siblings<V: Verbs>(&self, verbs: &V, address: Slot, name: NodeName) -> Option<Siblings> {
         let are_records = name.depth == self.depth();
         let lines = if are_records { 2 * LEAF_LINES } else { 1 };
-        let is_there = (1..=self.depth()).contains(&name.depth) && name.position >> name.depth == 0;
-        if !is_there || !self.slots.has(address, lines) {
+        if !self.slots.has(address, lines) {
             return None;
         }
         Some(if are_records {
