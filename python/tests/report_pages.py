@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import casemate as cm
 import pytest
 from casemate.schemas.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound, TrendFound
 from casemate.studies import table
 from casemate.studies.folder import ResultsFolder
+from casemate.studies.query import Results
 
 CHROMIUM = shutil.which("chromium")
 MISSING = "Chromium or playwright is not installed: scripts/setup.sh .venv browser"
@@ -200,3 +202,13 @@ def reproduction() -> Reproduction:
         paper="A paper", machine="modern", conditions=("Shorter.",), seeds=2, figures=(figure,), trends=(trend,),
         left_out=("gcc is left out",), failures=(), interrupted=False, holds=False,
     )  # fmt: skip
+
+
+def row_of_a_run(folder: Path) -> Row:
+    """Runs a short program, keeps its record in a folder, and returns the row of the run without the record."""
+    small = cm.BuiltIn("gups", {"footprint": "1 MB"})
+    results = cm.run(small, designs="none", options=cm.RunOptions(limit="10K", protection=False))
+    (folder / "none.json").write_text(results.records[0].to_json())
+    found = Results(folder)
+    answer = found.select("run", columns=[name for name in found.columns() if name != "record"])
+    return dict(zip(answer.names, answer.rows()[0], strict=True))

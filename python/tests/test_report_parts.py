@@ -16,8 +16,7 @@ from casemate.report.reading import Source
 from casemate.reproduce import KEPT
 from casemate.schemas.counters import ProtectionWork
 from casemate.schemas.waits import CoreTime, ReadParts
-from casemate.studies.query import Results
-from report_pages import Row, reproduction, write
+from report_pages import Row, reproduction, row_of_a_run, write
 from test_notebook_tables import contrast
 
 pytest.importorskip("altair")
@@ -83,13 +82,7 @@ def test_values_of_a_swept_key_are_in_order(column: str, values: tuple[Any, ...]
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Row:
     """The row of one run, without its record."""
-    folder = tmp_path_factory.mktemp("records")
-    small = cm.BuiltIn("gups", {"footprint": "1 MB"})
-    results = cm.run(small, designs="none", options=cm.RunOptions(limit="10K", protection=False))
-    (folder / "none.json").write_text(results.records[0].to_json())
-    found = Results(folder)
-    answer = found.select("run", columns=[name for name in found.columns() if name != "record"])
-    return dict(zip(answer.names, answer.rows()[0], strict=True))
+    return row_of_a_run(tmp_path_factory.mktemp("records"))
 
 
 def content_of(folder: Path, where: str = "") -> content.Content:

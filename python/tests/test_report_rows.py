@@ -9,12 +9,10 @@ from statistics import fmean
 from typing import Any
 from xml.etree import ElementTree
 
-import casemate as cm
 import pytest
 from casemate.report import summarising, writing
 from casemate.reproduce.study import half_width
-from casemate.studies.query import Results
-from report_pages import Page, Row, browsing, opened, write
+from report_pages import Page, Row, browsing, opened, row_of_a_run, write
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -38,13 +36,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Row:
     """The row of one run, without its record."""
-    folder = tmp_path_factory.mktemp("records")
-    small = cm.BuiltIn("gups", {"footprint": "1 MB"})
-    results = cm.run(small, designs="none", options=cm.RunOptions(limit="10K", protection=False))
-    (folder / "none.json").write_text(results.records[0].to_json())
-    found = Results(folder)
-    answer = found.select("run", columns=[name for name in found.columns() if name != "record"])
-    return dict(zip(answer.names, answer.rows()[0], strict=True))
+    return row_of_a_run(tmp_path_factory.mktemp("records"))
 
 
 def row_of(record: Row, design: str, program: str, seed: int, ratio: float) -> Row:
