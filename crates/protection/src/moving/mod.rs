@@ -278,9 +278,9 @@ impl MovingLines {
     }
 
     /// Permutes a page chunk, unless another access has permuted it by the time this one has the lock.
-    async fn permute_again<V: Verbs>(&self, verbs: &V, chunk: u64, beginning: PermutationCause) -> Result<(), Fault> {
+    async fn permute_again<V: Verbs>(&self, verbs: &V, chunk: u64, cause: PermutationCause) -> Result<(), Fault> {
         let before = self.counted.borrow().permutations_of(chunk);
-        self.under_way.borrow_mut().begin(chunk, beginning);
+        self.under_way.borrow_mut().begin(chunk, cause);
         let outcome = self.permute(verbs, chunk, Some(before)).await;
         let is_permuted = matches!(outcome, Ok(true));
         let was_awaited = self.under_way.borrow_mut().end(chunk, is_permuted);

@@ -25,10 +25,10 @@ pub(super) struct PermutationsUnderWay(FxHashMap<u64, Requested>);
 
 impl PermutationsUnderWay {
     /// Notes a request to permute a page chunk.
-    pub fn begin(&mut self, chunk: u64, beginning: PermutationCause) {
+    pub fn begin(&mut self, chunk: u64, cause: PermutationCause) {
         let requested = self.0.entry(chunk).or_default();
         requested.times += 1;
-        requested.is_awaited |= beginning == PermutationCause::Awaited;
+        requested.is_awaited |= cause == PermutationCause::Awaited;
     }
 
     /// Returns whether the permutation of a page chunk is under way.
