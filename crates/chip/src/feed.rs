@@ -26,7 +26,7 @@ pub use skim::Skimmed;
 pub use translation::Spaces;
 
 use crate::load_values::WrongLoad;
-use crate::load_values::order::Accessor;
+use crate::load_values::accessor::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::is_persistent;
 use allowance::Allowance;
@@ -133,7 +133,7 @@ impl<S: Supplier> ProgramFeed<S> {
     }
 
     /// Strand and number of the batch that the program has executed in part.
-    pub fn begun_batch(&self) -> Option<(Strand, u64)> {
+    pub fn begun_batch(&self) -> Option<(Strand, Stretch)> {
         self.walker.begun_batch()
     }
 

@@ -6,11 +6,14 @@
 //! later in the recording. The store of the other strand explains this kind of difference ([`order`]). Every other
 //! difference is an error of the recording or of the simulation, however many strands the program has.
 
+pub mod accessor;
 pub mod order;
+pub mod unexecuted;
 
 use crate::feed::counts::FeedCounts;
-use order::{LoadOrder, UnexecutedBatches};
+use order::LoadOrder;
 use serde::Serialize;
+use unexecuted::UnexecutedBatches;
 use units::VirtAddr;
 
 /// Number of differences that are reported individually.
@@ -89,7 +92,7 @@ impl LoadValues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use order::Accessor;
+    use accessor::Accessor;
     use units::LineAddr;
     use workload::Stretch;
     use workload::stream::Strand;

@@ -310,6 +310,24 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_draws_a_small_part_of_the_instructions_left() {
+        let (_reader, writer) = ring(RecordingSettings { limit: 1 << 20, ..RecordingSettings::default() });
+        let drawn: Vec<u64> = (0..40).map(|_| writer.draw().0).collect();
+        assert_eq!((drawn[0], drawn[1]), (1 << 16, 15 << 12));
+        assert!(drawn.is_sorted_by(|earlier, later| earlier >= later) && drawn[39] > 1 << 8);
+    }
+
+    #[test]
+    fn nothing_is_recorded_after_the_limit_even_if_a_thread_gives_instructions_back() {
+        let (_reader, writer) = ring(RecordingSettings { limit: 100, ..RecordingSettings::default() });
+        assert_eq!(writer.draw(), (100, Phase::Record));
+        assert_eq!(writer.draw().1, Phase::Done);
+        writer.reach_limit();
+        writer.give_back(50);
+        assert_eq!(writer.draw().1, Phase::Done);
+    }
+
+    #[test]
     fn only_the_marked_region_is_recorded_on_request() {
         let (_reader, writer) =
             ring(RecordingSettings { limit: 10, marked_region: true, ..RecordingSettings::default() });

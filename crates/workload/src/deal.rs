@@ -15,7 +15,7 @@ mod open;
 mod order;
 
 use crate::error::WorkloadError;
-use crate::source::{Origin, Source, Stretch, Supplier, Supply};
+use crate::source::{Finish, Origin, Source, Stretch, Supplier, Supply};
 use crate::stream::{Batch, Strand};
 use births::Births;
 use open::OpenStrands;
@@ -78,16 +78,16 @@ impl<S: Source> Dealer<S> {
         self.source.origin()
     }
 
-    /// Strands of the batches that no core has received yet, with the numbers of these batches.
-    pub fn waiting(&self) -> Vec<(Strand, u64)> {
+    /// The parts of an execution that no core has received, each with its strand and the batch after which the part begins.
+    /// Each strand that has not ended has such a part, in later batches or after the end of the recording. The strand is
+    /// `None` if a call has started it and the dealer has not read its first batch.
+    pub fn unexecuted(&self) -> Vec<(Option<Strand>, u64)> {
         let batches = self.hands.iter().flatten().filter(|(batch, _)| !batch.words.is_empty());
-        batches.map(|(batch, stretch)| (batch.strand, stretch.number)).collect()
-    }
-
-    /// Strands that a signal has ended, with the numbers of their last batches: the words after these batches are
-    /// missing from the recording. Empty as long as the recording goes on.
-    pub fn cut_short(&self) -> Vec<(Strand, u64)> {
-        if self.ended { self.open.all().collect() } else { Vec::new() }
+        let waiting = batches.map(|(batch, stretch)| (batch.strand, stretch.after));
+        let begun = waiting.chain(self.open.all()).map(|(strand, after)| (Some(strand), after));
+        let is_whole = self.ended && matches!(self.origin().finish, Finish::Exited(_) | Finish::Killed(_));
+        let unbegun = self.order.unbegun().filter(|_| !is_whole).map(|after| (None, after));
+        begun.chain(unbegun).collect()
     }
 
     /// Number of strands so far.
@@ -205,6 +205,25 @@ mod tests {
         let (_, mut hands) = deal(Listed::new(batches), 2);
         assert_eq!(words(&mut hands[1]), [1, ended, 2]);
         assert_eq!(words(&mut hands[0]), [0, 3]);
+    }
+
+    #[test]
+    fn the_part_of_a_strand_after_its_last_batch_is_unexecuted_until_the_strand_ends() {
+        let start = word::control(Control::Syscall, 0, 56);
+        let ended = word::control(Control::Ended, 0, 0);
+        let batches = vec![batch(0, 0, vec![start]), batch(0, 1, vec![1]), batch(0, 0, vec![2, start])];
+        let unexecuted_after = |more: Vec<Batch>, finish| {
+            let source = Listed::new([batches.clone(), more].concat()).finished(finish);
+            let (dealer, mut hands) = deal(source, 2);
+            words(&mut hands[0]);
+            let mut parts: Vec<_> = dealer.borrow().unexecuted();
+            parts.sort_unstable_by_key(|(strand, after)| (strand.map(|strand| strand.thread), *after));
+            parts.into_iter().map(|(strand, after)| (strand.map(|strand| strand.thread), after)).collect::<Vec<_>>()
+        };
+        let (open, other) = ((Some(0), 3), [(Some(1), 1), (Some(1), 2)]);
+        assert_eq!(unexecuted_after(Vec::new(), Finish::LimitReached), [&[(None, 3), open][..], &other].concat());
+        assert_eq!(unexecuted_after(Vec::new(), Finish::Killed(9)), [&[open][..], &other].concat(), "the call failed");
+        assert_eq!(unexecuted_after(vec![batch(0, 0, vec![ended])], Finish::Exited(0)), other);
     }
 
     #[test]

@@ -23,6 +23,11 @@ impl Listed {
     pub fn failing_after(batches: Vec<Batch>) -> Listed {
         Listed { fails: true, ..Listed::new(batches) }
     }
+
+    /// Sets the status at the end of the execution.
+    pub fn finished(self, finish: Finish) -> Listed {
+        Listed { origin: Origin { finish, ..self.origin }, ..self }
+    }
 }
 
 impl Source for Listed {

@@ -23,7 +23,7 @@ use event::{is_for_a_later, must_run_before};
 pub use skim::Skimmer;
 
 use crate::error::WorkloadError;
-use crate::source::{Origin, Source, Supplier, Supply};
+use crate::source::{Origin, Source, Stretch, Supplier, Supply};
 use crate::stream::{Access, AccessKind, Batch, Block, Step, Strand};
 use leave::leave;
 use position::StrandPosition;
@@ -107,10 +107,10 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    /// Strand and number of the current batch, if some of its words remain.
-    pub fn begun_batch(&self) -> Option<(Strand, u64)> {
+    /// Strand and time span of the current batch, if some of its words remain.
+    pub fn begun_batch(&self) -> Option<(Strand, Stretch)> {
         let StrandPosition { strand, stretch, .. } = &self.positions[self.current];
-        (self.at < self.batch.words.len()).then_some((*strand, stretch.number))
+        (self.at < self.batch.words.len()).then_some((*strand, *stretch))
     }
 
     /// True if the source has no batch for the moment and is not at its end.

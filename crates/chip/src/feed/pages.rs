@@ -9,7 +9,7 @@ use super::FeedCounts;
 use super::shown::{ShownLine, show_lines};
 use super::skipped::ShownPageState;
 use super::translation::Translation;
-use crate::load_values::order::Accessor;
+use crate::load_values::accessor::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::set_persistent;
 use machine::paging::OutOfMemory;

@@ -1,7 +1,7 @@
 //! Lines that the recording shows, with content that may differ from memory's.
 
 use super::FeedCounts;
-use crate::load_values::order::Accessor;
+use crate::load_values::accessor::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::{becomes_mapped, before_show};
 use units::{Line, LineAddr};

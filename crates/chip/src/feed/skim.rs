@@ -4,7 +4,7 @@
 use super::pages::PageEventHandler;
 use super::shown::{ShownLine, show_lines};
 use super::{AccessFragment, FeedCounts, FeedError, ProgramFeed, Translation, hand_on_stores, pieces};
-use crate::load_values::order::Accessor;
+use crate::load_values::accessor::Accessor;
 use crate::shadow::Shadow;
 use isa::Instruction;
 use machine::node::{Node, PageKey, Request, Side, Touch};

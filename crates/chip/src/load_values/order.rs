@@ -10,40 +10,18 @@
 //! A line that the recording shows counts as stored to only if the kernel wrote it, or if its page is new memory or a
 //! copy. The page of a process may leave its
 //! frame for a new one. A store to the new frame then also counts for the same line of the old frame, but only for loads
-//! of that process. The simulation may still run a strand of the process on the old frame.
+//! of that process. The simulation may still run a strand of the process on the old frame. It may also have run one there
+//! too early: its stores to the old frame are missing from the new one.
 //!
 //! A store may follow the load that it explains, in the simulation as in the recording. The comparison therefore
 //! classifies a difference as unexplained only at the end of the run.
 
+use super::accessor::Accessor;
+use super::unexecuted::UnexecutedBatches;
 use super::{SHOWN, WrongLoad};
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::LineAddr;
-use workload::Stretch;
 use workload::stream::Strand;
-
-/// Strand that accesses a line, and the time of the access in the recording.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Accessor {
-    /// Index of the program.
-    pub program: u32,
-    /// Strand of the program.
-    pub strand: Strand,
-    /// Time span of the access in the recording.
-    pub stretch: Stretch,
-}
-
-impl Accessor {
-    fn is_other_than(&self, other: &Accessor) -> bool {
-        (self.program, self.strand) != (other.program, other.strand)
-    }
-
-    /// True if `later`, an access of another strand simulated after this one, may have been executed before it.
-    fn may_follow(&self, later: &Accessor) -> bool {
-        self.is_other_than(later)
-            && self.program == later.program
-            && (self.stretch.overlaps(&later.stretch) || later.stretch.number < self.stretch.number)
-    }
-}
 
 /// Load with another value than recorded.
 struct LoadDifference {
@@ -122,9 +100,25 @@ impl LoadOrder {
     pub fn enter(&mut self, new: LineAddr, old: Option<LineAddr>, by: Accessor) {
         if self.strands.len() > 1 {
             match old {
-                Some(old) => _ = self.left.insert(new, (old, by.strand.process)),
+                Some(old) => {
+                    self.left.insert(new, (old, by.strand.process));
+                    self.miss_stores(old, new, by);
+                }
                 None => _ = self.left.remove(&new),
             }
+        }
+    }
+
+    /// Notes the stores that a process executed on an old frame, although the page may already have left the frame in the
+    /// recording: the new frame lacks them.
+    fn miss_stores(&mut self, old: LineAddr, new: LineAddr, by: Accessor) {
+        let process = by.strand.process;
+        let early = |store: &&NotedStore| store.by.strand.process == process && store.by.may_follow(&by);
+        let stores = self.lines.get(&old).map_or(&[][..], |history| &history.stores);
+        let missing: Vec<_> = stores.iter().filter(early).map(|store| store.by).collect();
+        for store in missing {
+            self.note(new, NotedStore { by: store, only_for: Some(process) });
+            self.disorder(new);
         }
     }
 
@@ -207,30 +201,12 @@ impl LoadOrder {
     }
 }
 
-/// The first batch of each strand that the simulation has not executed to its end.
-#[derive(Default, Debug)]
-pub struct UnexecutedBatches(FxHashMap<(u32, Strand), u64>);
-
-impl UnexecutedBatches {
-    /// Notes a batch of a program's strand that was not executed to its end.
-    pub fn note(&mut self, program: u32, strand: Strand, number: u64) {
-        self.0.entry((program, strand)).and_modify(|first| *first = number.min(*first)).or_insert(number);
-    }
-
-    /// True if another strand has left out a batch that may precede this load in the recording.
-    fn may_explain(&self, load: &Accessor) -> bool {
-        let precedes = |(&(program, strand), &number): (&(u32, Strand), &u64)| {
-            program == load.program && strand != load.strand && number < load.stretch.number
-        };
-        self.0.iter().any(precedes)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     use units::VirtAddr;
+    use workload::Stretch;
 
     const LINE: LineAddr = LineAddr(7);
 
@@ -329,6 +305,22 @@ mod tests {
         assert_eq!(order.explained(&UnexecutedBatches::default()), 2, "the page has left two frames");
     }
 
+    /// A thread may run before the first thread has mapped the page to which it stores.
+    #[test]
+    fn a_store_to_a_frame_that_the_page_had_left_explains_differences_in_the_new_frame() {
+        let differences_after = |after, number| {
+            let mut order = LoadOrder::default();
+            order.meet(0, Strand { process: 0, thread: 1 });
+            order.store(LineAddr(9), accessor(1, after, number));
+            order.enter(LINE, Some(LineAddr(9)), accessor(0, 4, 5));
+            order.show(LINE, accessor(0, 4, 5), true);
+            order.differ(LINE, accessor(0, 11, 12), wrong(0));
+            order.explained(&UnexecutedBatches::default())
+        };
+        assert_eq!(differences_after(7, 8), 1);
+        assert_eq!(differences_after(2, 3), 0, "the page left the frame later");
+    }
+
     #[test]
     fn a_line_that_is_shown_explains_differences_only_if_the_kernel_wrote_it() {
         for (is_written, explained) in [(false, 0), (true, 1)] {
@@ -338,22 +330,6 @@ mod tests {
             order.differ(LINE, accessor(0, 2, 5), wrong(0));
             assert_eq!(order.explained(&UnexecutedBatches::default()), explained);
         }
-    }
-
-    #[test]
-    fn an_unexecuted_batch_of_another_strand_explains_differences_of_later_loads() {
-        let mut order = LoadOrder::default();
-        order.differ(LINE, accessor(1, 6, 7), wrong(1));
-        let cut_off = |thread, number| {
-            let mut batches = UnexecutedBatches::default();
-            batches.note(0, Strand { process: 0, thread }, number + 9);
-            batches.note(0, Strand { process: 0, thread }, number);
-            batches
-        };
-        assert_eq!(order.explained(&cut_off(0, 5)), 1);
-        assert_eq!(order.explained(&cut_off(0, 8)), 0, "the batch follows the load");
-        assert_eq!(order.explained(&cut_off(1, 5)), 0, "it is the strand's own");
-        assert_eq!(order.first(&cut_off(1, 5)), [wrong(1)]);
     }
 
     #[test]

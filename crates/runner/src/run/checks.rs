@@ -3,7 +3,7 @@
 use super::bench::AssembledMachine;
 use crate::record::{CandidateCheck, Checks};
 use chip::counts::Meters;
-use chip::load_values::order::UnexecutedBatches;
+use chip::load_values::unexecuted::UnexecutedBatches;
 use chip::load_values::{LoadValues, Verdict};
 use workload::Source;
 
@@ -43,17 +43,17 @@ impl<S: Source + 'static> AssembledMachine<S> {
         Some(CandidateCheck { lines: counted.computed_lines, disagreeing: counted.disagreeing })
     }
 
-    /// The first batch of each strand that the run has not executed to its end, because a limit has stopped the run or a
-    /// signal has ended the strand.
+    /// The part of each strand that the run has not executed, because a limit has stopped the run or a signal has ended
+    /// the strand.
     fn unexecuted(&self) -> UnexecutedBatches {
         let mut first = UnexecutedBatches::default();
         for (index, team) in self.teams.iter().enumerate() {
             let dealer = team.dealer.borrow();
-            let missing = dealer.waiting().into_iter().chain(dealer.cut_short());
             let of_team = self.programs.iter().skip(index).step_by(self.teams.len());
             let begun: Vec<_> = of_team.filter_map(|program| program.borrow().begun_batch()).collect();
-            for (strand, number) in missing.chain(begun) {
-                first.note(index as u32, strand, number);
+            let begun = begun.into_iter().map(|(strand, stretch)| (Some(strand), stretch.after));
+            for (strand, after) in dealer.unexecuted().into_iter().chain(begun) {
+                first.note(index as u32, strand, after);
             }
         }
         first

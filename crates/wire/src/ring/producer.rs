@@ -7,7 +7,12 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
 /// Instructions that a thread may draw at once, so that threads rarely contend for the shared counter.
-const GRANT: u64 = 1 << 16;
+const GRANT_MAX: u64 = 1 << 16;
+/// Fewest instructions that a thread draws, unless fewer are left.
+const GRANT_MIN: u64 = 1 << 8;
+/// A thread draws at most the instructions left divided by this number. A recording lacks the instructions that a thread
+/// has drawn and not executed at its end.
+const SHARES: u64 = 16;
 /// Naps of a producer between two checks that the simulator is still alive.
 const NAPS_PER_LOOK: u32 = 256;
 const NAP: Duration = Duration::from_micros(50);
@@ -73,11 +78,12 @@ impl Ring {
     /// Draws instructions. Returns their number and their treatment.
     pub fn draw(&self) -> (u64, Phase) {
         let header = self.header();
-        if self.is_stopped() {
-            return (GRANT, Phase::Done);
+        // A thread that has reached the limit records no more, although another thread may give instructions back.
+        if self.is_stopped() || header.limit_reached.load(Acquire) != 0 {
+            return (GRANT_MAX, Phase::Done);
         }
         if header.marked_region != 0 && header.inside_region.load(Acquire) == 0 {
-            return (GRANT, Phase::Outside);
+            return (GRANT_MAX, Phase::Outside);
         }
         let end = header.skip.saturating_add(header.limit);
         let mut granted = header.granted.0.load(Acquire);
@@ -86,9 +92,10 @@ impl Ring {
                 if granted < header.skip { (header.skip, Phase::Pass) } else { (end, Phase::Record) };
             if granted >= end {
                 self.look_after_consumer();
-                return (GRANT, Phase::Done);
+                return (GRANT_MAX, Phase::Done);
             }
-            let count = GRANT.min(boundary - granted);
+            let left = boundary - granted;
+            let count = left.min((left / SHARES).clamp(GRANT_MIN, GRANT_MAX));
             match header.granted.0.compare_exchange_weak(granted, granted + count, AcqRel, Acquire) {
                 Ok(_) => return (count, phase),
                 Err(now) => granted = now,

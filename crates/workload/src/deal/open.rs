@@ -1,8 +1,9 @@
-//! Tracks the strands that have not ended, so that the last words of a killed process are known to be missing.
+//! Tracks the strands that have not ended, so that the missing last words of a strand are known to be missing.
 //!
-//! A strand sends a last word when it ends, a process sends one for itself, and a program that replaces a process sends
-//! its first batch. A process that SIGKILL ends sends none of these: its latest stores are not in the recording, although
-//! other strands may have read them.
+//! A strand sends a last word when it ends, and a program that replaces a process sends its first batch. Two kinds of
+//! strands send neither: those that SIGKILL ends, and those that execute instructions after the limit of the recording.
+//! Their latest stores are not in the recording, although other strands may have read them. A process may thus send its
+//! end without the ends of its strands.
 
 use super::births::birth_of;
 use crate::stream::{Batch, Strand};
@@ -25,9 +26,7 @@ impl OpenStrands {
                 self.0.remove(&batch.strand);
                 return true;
             }
-            Some(TraceWord::Control { which: Some(Control::Gone), operand, .. }) if operand == u64::from(process) => {
-                self.0.retain(|strand, _| strand.process != process);
-            }
+            Some(TraceWord::Control { which: Some(Control::Gone), operand, .. }) if operand == u64::from(process) => {}
             _ => {
                 self.0.insert(batch.strand, number);
             }
@@ -67,11 +66,12 @@ mod tests {
     }
 
     #[test]
-    fn only_the_own_end_of_a_process_or_its_replacement_ends_its_strands() {
+    fn the_end_of_a_process_ends_no_strand_and_its_replacement_ends_all() {
         let gone = |process: u64| word::control(Control::Gone, 0, process);
         let begun = [batch(0, 0, 7), batch(1, 0, 7), batch(1, 1, 7)];
         let then = |last| open_after(&[&begun[..], &[last]].concat());
-        assert_eq!(then(batch(1, 0, gone(1))), [(0, 0, 1)]);
+        let ended = then(batch(1, 0, gone(1)));
+        assert_eq!(ended, [(0, 0, 1), (1, 0, 2), (1, 1, 3)], "a limit has cut off the ends of its strands");
         let killed = then(batch(0, 0, gone(1)));
         assert_eq!(killed, [(0, 0, 4), (1, 0, 2), (1, 1, 3)], "its parent has seen that a signal ended it");
         assert_eq!(then(batch(2, 0, word::control(Control::Process, Birth::Exec as u8, 1))), [(0, 0, 1), (2, 0, 4)]);

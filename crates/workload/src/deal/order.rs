@@ -23,7 +23,8 @@ pub(super) struct BatchOrder {
     last: FxHashMap<Strand, u64>,
     /// Batches of each process that end with a call that starts a thread.
     starts: FxHashMap<u32, Vec<u64>>,
-    /// Batches that end with a fork, by process and number of the fork in that process, from one.
+    /// Batches that end with a fork, by process and number of the fork in that process, from one. Without the forks that a
+    /// batch of the child has followed.
     forks: FxHashMap<(u32, u32), u64>,
 }
 
@@ -32,7 +33,10 @@ impl BatchOrder {
     pub fn number(&mut self, batch: &Batch) -> Stretch {
         self.batches += 1;
         let (strand, number) = (batch.strand, self.batches);
-        let after = self.last.insert(strand, number).unwrap_or_else(|| self.start_of(batch));
+        let after = match self.last.insert(strand, number) {
+            Some(last) => last,
+            None => self.start_of(batch),
+        };
         if let Some(fork) = fork_of(batch) {
             self.forks.insert(fork, number);
         }
@@ -42,7 +46,17 @@ impl BatchOrder {
         Stretch { after, number }
     }
 
-    fn start_of(&self, batch: &Batch) -> u64 {
+    /// Batches that end with a call that starts a strand, if no batch of this strand has followed. A call that failed
+    /// counts too.
+    pub fn unbegun(&self) -> impl Iterator<Item = u64> + '_ {
+        let has_begun = |process, thread| self.last.contains_key(&Strand { process, thread });
+        let threads = self.starts.iter().flat_map(move |(process, starts)| {
+            (1..).zip(starts).filter(move |(thread, _)| !has_begun(*process, *thread)).map(|(_, number)| *number)
+        });
+        threads.chain(self.forks.values().copied())
+    }
+
+    fn start_of(&mut self, batch: &Batch) -> u64 {
         let Strand { process, thread } = batch.strand;
         if let Some(nth) = (thread as usize).checked_sub(1) {
             let starts = self.starts.get(&process);
@@ -51,7 +65,7 @@ impl BatchOrder {
         let Some((birth, parent, fork)) = birth_of(batch) else { return 0 };
         let after = match birth {
             Birth::First => None,
-            Birth::Fork => self.forks.get(&(parent, fork)).copied(),
+            Birth::Fork => self.forks.remove(&(parent, fork)),
             Birth::Exec => self.last.iter().filter(|(strand, _)| strand.process == parent).map(|(_, last)| *last).max(),
         };
         after.unwrap_or(0)
@@ -90,6 +104,24 @@ mod tests {
         assert_eq!(number(1, 0, &[]), (8, 9));
         assert_eq!(number(2, 0, &[word::control(Control::Process, Birth::Fork as u8, 1 << 32 | 1)]), (8, 10));
         assert_eq!(number(3, 0, &[word::control(Control::Process, Birth::Exec as u8, 1)]), (9, 11));
+    }
+
+    #[test]
+    fn a_strand_is_unbegun_from_the_call_that_starts_it_to_its_first_batch() {
+        let mut order = BatchOrder::default();
+        let mut unbegun_after = |process, thread, words: &[u64]| {
+            order.number(&batch(process, thread, words));
+            let mut all: Vec<_> = order.unbegun().collect();
+            all.sort_unstable();
+            all
+        };
+        let start = [word::control(Control::Syscall, 0, STARTS[0])];
+        let fork = [word::control(Control::Fork, 0, 1), word::control(Control::Syscall, 0, 57)];
+        assert_eq!(unbegun_after(0, 0, &[]), [0; 0]);
+        assert_eq!(unbegun_after(0, 0, &start), [2]);
+        assert_eq!(unbegun_after(0, 0, &fork), [2, 3]);
+        assert_eq!(unbegun_after(0, 1, &[]), [3]);
+        assert_eq!(unbegun_after(1, 0, &[word::control(Control::Process, Birth::Fork as u8, 1 << 32)]), [0; 0]);
     }
 
     #[test]
