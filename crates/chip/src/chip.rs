@@ -19,6 +19,7 @@ mod left_behind;
 mod lines_out;
 mod llc;
 mod past_caches;
+mod permutations;
 mod ports;
 mod power;
 mod receiver;

@@ -1,7 +1,8 @@
 //! From the core's misses to protected memory and back: the tasks that carry lines.
 //!
-//! A *reader* is one miss of the last-level cache under way, a *writer* one line on its way to memory. Both are tasks
-//! that exist as long as the machine and handle one line after another, so that an access allocates no host memory.
+//! A *reader* is one miss of the last-level cache under way, and a *writer* is one line on its way to memory. A *permuter*
+//! is one permutation that a reader or a writer has begun in the background. All are tasks that exist as long as the machine
+//! and handle one line or page chunk after another, so that an access allocates no host memory.
 //! Each task executes the operations of the protection scheme. The reader delivers the line when the scheme releases
 //! it, and then continues with the remaining steps.
 
@@ -21,6 +22,7 @@ use machine::coherence::{Claim, LineSupplier};
 use machine::lookups::LookUps;
 use machine::node::{Request, RequestKind};
 use protection::execution::{Attended, ExcerptVerbs, ReadPart, Timed, TimedMemory};
+use protection::moving::LINES_PER_PAGE_CHUNK;
 use protection::scheme::{Demand, Permutations, Scheme};
 use protection::verbs::{Leg, TransitVerbs};
 use sim::Clock;
@@ -110,6 +112,9 @@ impl Uncore {
         for _ in 0..machine.llc.writeback_buffers {
             self.clock.spawn(self.clone().write_forever(attended()));
         }
+        for _ in 0..Permutations::of(&self.scheme).map_or(0, Permutations::at_once) {
+            self.clock.spawn(self.clone().permute_forever(attended()));
+        }
     }
 
     /// True if a line of data was written to memory, regardless of copies on the chip.
@@ -173,11 +178,12 @@ impl Uncore {
 
     /// True if no line is under way between the private caches and memory.
     pub fn is_at_rest(&self) -> bool {
-        self.reads.get() == 0 && self.chip.out.backlog() == 0
+        self.reads.get() == 0 && self.chip.out.backlog() == 0 && self.chip.under_way.permutations.outstanding() == 0
     }
 
-    /// Wakes the current task when no line is under way.
+    /// Wakes the current task when no line is under way. Permutations in the background then wait no longer for an idle bus.
     pub fn wake_at_rest(&self) {
+        Permutations::of(&self.scheme).iter().for_each(|permutations| permutations.hurry());
         let task = self.clock.current_task();
         let mut waiting = self.wait_for_rest.borrow_mut();
         if !waiting.contains(&task) {
@@ -311,6 +317,20 @@ impl Uncore {
             waiting.extract_if(.., |(awaited, _)| *awaited == line).for_each(|(_, task)| self.clock.wake(task));
             drop(waiting);
             self.let_one_go_on();
+            self.wake_if_at_rest();
+        }
+    }
+
+    async fn permute_forever(self: Rc<Uncore>, attended: impl Attended) {
+        let passed_on = &self.chip.under_way.permutations;
+        loop {
+            let chunk = passed_on.next().await;
+            attended.writes(LineAddr(chunk * LINES_PER_PAGE_CHUNK));
+            if let Some(permutations) = Permutations::of(&self.scheme) {
+                permutations.permute_passed_on(attended.verbs(), chunk).await;
+            }
+            attended.written();
+            passed_on.ended();
             self.wake_if_at_rest();
         }
     }

@@ -3,8 +3,13 @@
 //! A memory device is a state machine that must be called when its state can change. One task of the simulation calls it. The
 //! tasks that read and write see only a future that is ready when their data arrives.
 
+mod background;
+
+pub use background::{BackgroundCounts, BusPriority};
+
 use crate::dram::{Burst, Completion, DramCounts, Kind, Wanted};
 use crate::memory::device::{ChannelDevice, DeviceConfig};
+use background::BackgroundQueue;
 use sim::{Clock, TaskId};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -29,11 +34,19 @@ struct ChannelState {
     /// Tasks that wait for room in the read queue or the write queue, in order of arrival, indexed by [`Kind`].
     waiting: [VecDeque<(u64, TaskId)>; 2],
     tickets: u64,
+    background: BackgroundQueue,
     /// Tasks that wait until no write of a line is in the write queue.
     watched: Vec<(LineAddr, TaskId)>,
     driver: Option<TaskId>,
     /// Time at which the driver must call the device again.
     due: Time,
+}
+
+impl ChannelState {
+    /// Returns true if no request waits for a command or for room in a queue, except for background requests.
+    fn is_idle(&self) -> bool {
+        self.device.is_idle() && self.waiting.iter().all(VecDeque::is_empty)
+    }
 }
 
 /// One memory channel on a simulated clock.
@@ -52,6 +65,7 @@ impl Channel {
             free: Vec::new(),
             waiting: [VecDeque::new(), VecDeque::new()],
             tickets: 0,
+            background: BackgroundQueue::default(),
             watched: Vec::new(),
             driver: None,
             due: Time::NEVER,
@@ -92,6 +106,28 @@ impl Channel {
         self.submit(burst.into(), Kind::Write, 0)
     }
 
+    /// Waits until a read or write of this priority may begin: until no other request waits, or until the priority is
+    /// raised. The read or write must then begin at once.
+    pub fn turn<'a>(&'a self, priority: &'a BusPriority) -> impl Future<Output = ()> + 'a {
+        let mut ticket = None;
+        poll_fn(move |_| {
+            let mut state = self.state.borrow_mut();
+            if priority.is_demand() {
+                ticket.iter().for_each(|ticket| state.background.raise(*ticket));
+                return Poll::Ready(());
+            }
+            if state.is_idle() && state.background.is_first(ticket) {
+                state.background.serve(ticket);
+                return Poll::Ready(());
+            }
+            if ticket.is_none() {
+                ticket = Some(state.background.join(self.clock.current_task()));
+                priority.wake_when_raised();
+            }
+            Poll::Pending
+        })
+    }
+
     /// Waits until no write of a line is in the write queue.
     pub fn left(&self, line: LineAddr) -> impl Future<Output = ()> + '_ {
         let mut watching = false;
@@ -125,7 +161,10 @@ impl Channel {
 
     /// Returns the statistics of the channel.
     pub fn counts(&self) -> DramCounts {
-        *self.state.borrow().device.counts()
+        let state = self.state.borrow();
+        let mut counts = *state.device.counts();
+        counts.queues.background = state.background.counts();
+        counts
     }
 
     /// Waits until the queue for this kind has room and it is this task's turn.
@@ -209,6 +248,11 @@ impl Channel {
             {
                 self.clock.wake(*task);
             }
+        }
+        if let Some((_, task)) = state.background.first()
+            && state.is_idle()
+        {
+            self.clock.wake(task);
         }
         let appointed = std::mem::replace(&mut state.due, next.unwrap_or(Time::NEVER));
         if let (Some(next), Some(driver)) = (next, state.driver)

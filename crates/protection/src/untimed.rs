@@ -8,8 +8,8 @@ use crate::domain::RegisterUpdate;
 use crate::placement::DataSlot;
 use crate::slot::Part;
 use crate::verbs::{
-    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream, Known, Leg,
-    LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    AesUnits, Arriving, Beats, Blocks, BusPriority, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream,
+    Known, Leg, LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use sim::lock::Mode;
 use std::future::{Future, ready};
@@ -88,6 +88,15 @@ impl UntimedVerbs<'_> {
 impl MemoryVerbs for UntimedVerbs<'_> {
     fn fetch(&self, slot: Slot, _: Role, _: Wanted) -> impl Future<Output = Arriving> {
         ready(Arriving::whole(self.0.read(slot)))
+    }
+
+    /// Returns the priority of all requests, since a run without time has no bus.
+    fn background(&self) -> BusPriority {
+        BusPriority::default()
+    }
+
+    fn await_turn(&self, _: &BusPriority, _: Slot) -> impl Future<Output = ()> {
+        ready(())
     }
 
     fn await_words(&self, _: Beats, _: Words) -> impl Future<Output = ()> {
@@ -195,7 +204,7 @@ impl TransitVerbs for UntimedVerbs<'_> {
         ready(())
     }
 
-    fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+    fn renewing<T>(&self, _: &BusPriority, work: impl Future<Output = T>) -> impl Future<Output = T> {
         work
     }
 
@@ -234,6 +243,10 @@ impl ExitVerbs for UntimedVerbs<'_> {
 
     fn fault(&self, fault: Fault) {
         self.0.outcomes().report(fault);
+    }
+
+    fn pass_on(&self, _: u64) -> bool {
+        false
     }
 
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {

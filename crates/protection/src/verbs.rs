@@ -9,6 +9,7 @@ pub use crate::lock_name::LockName;
 use crate::placement::DataSlot;
 pub use crate::slot::{Part, Role, Slot, Untrusted};
 pub use crypto::BlockCipher;
+pub use machine::channel::BusPriority;
 pub use machine::dram::{Beats, Wanted};
 use serde::Serialize;
 use sim::lock::Mode;
@@ -272,6 +273,11 @@ pub struct IdleBlocks {
 pub trait MemoryVerbs {
     /// Reads a slot of memory, and waits for the `wanted` words; [`MemoryVerbs::await_words`] waits for the remaining words.
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving>;
+    /// Returns the priority of transfers in the background: they use the bus only while no other request waits, until
+    /// their priority is raised.
+    fn background(&self) -> BusPriority;
+    /// Waits until a transfer of this slot may begin under this priority. The transfer must then begin at once.
+    fn await_turn(&self, priority: &BusPriority, slot: Slot) -> impl Future<Output = ()>;
     /// Waits for words of a line that was fetched.
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()>;
     /// Returns the current content of a slot that was fetched earlier, or `None` if the slot was written after the fetch.
@@ -331,8 +337,9 @@ pub trait TransitVerbs {
     fn handle_exception(&self) -> impl Future<Output = ()>;
     /// Waits for admission to the controller, holding no lock, while a write waits to begin [`TransitVerbs::renewing`].
     fn come_in(&self) -> impl Future<Output = ()>;
-    /// Renews a group, as soon as a machine that limits concurrent renewals permits another.
-    fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T>;
+    /// Renews a group, as soon as a machine that limits concurrent renewals permits another. A renewal that waits for its
+    /// permit raises the priorities of those under way.
+    fn renewing<T>(&self, priority: &BusPriority, work: impl Future<Output = T>) -> impl Future<Output = T>;
     /// Runs `work`, which reads and writes these slots for a renewal, when the memory's queue has free entries for them. Waits until
     /// all writes have left the queue.
     fn in_places<T>(&self, slots: &[Slot], work: impl Future<Output = T>) -> impl Future<Output = T>;
@@ -362,6 +369,9 @@ pub trait ExitVerbs {
     fn await_verdicts(&self) -> impl Future<Output = bool>;
     /// Reports a fault; the scheme releases no plaintext.
     fn fault(&self, fault: Fault);
+    /// Passes the permutation of a page chunk to another task. Returns false if the machine has no task for it; the caller
+    /// then permutes.
+    fn pass_on(&self, chunk: u64) -> bool;
     /// Records keystream that hides the line in this slot or its tag, if a ledger is kept. Without a ledger, a runner need not call
     /// `keystream`.
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);

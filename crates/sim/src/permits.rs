@@ -103,6 +103,16 @@ impl Permits {
         })
     }
 
+    /// Returns true if a permit is free.
+    pub fn has_free(&self) -> bool {
+        self.free.get() > 0
+    }
+
+    /// Returns true if a task waits for permits.
+    pub fn is_awaited(&self) -> bool {
+        !self.waiting.borrow().is_empty()
+    }
+
     /// Returns the maximum number of permits that were in use at once.
     pub fn most(&self) -> usize {
         self.most.get()

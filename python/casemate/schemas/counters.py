@@ -326,7 +326,27 @@ class Queue(Result):
     """Sum over these requests of the memory clocks from the entry into the queue to the first command."""
 
 
-class Dram(Result):
+class BackgroundRequests(Result):
+    """Requests that use the memory bus only while no other request waits."""
+
+    served: int = 0
+    """Requests that the channel served while no other request waited."""
+    raised: int = 0
+    """Requests that waited until an access needed them: they then had the priority of all other requests."""
+
+
+class DramQueues(Result):
+    """Statistics of the queues of the memory channels."""
+
+    read_queue: Queue
+    """Waits of reads for their first commands."""
+    write_queue: Queue
+    """Waits of writes for their first commands."""
+    background: BackgroundRequests = BackgroundRequests()
+    """Requests of permutations with `permutation.time = "idle-bus"`."""
+
+
+class Dram(DramQueues):
     """Statistics of the memory channels."""
 
     reads: int
@@ -353,10 +373,6 @@ class Dram(Result):
     """Sum over all reads of the time from submission to the last data, in femtoseconds."""
     data_bus_busy_clocks: int
     """Memory clocks in which the data bus moved data."""
-    read_queue: Queue
-    """Waits of reads for their first commands."""
-    write_queue: Queue
-    """Waits of writes for their first commands."""
 
 
 class Footprint(Result):

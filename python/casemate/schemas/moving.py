@@ -31,12 +31,16 @@ class PermutationDesign(Result):
 
     lines: Literal["sealed", "plain"]
     """Form of lines in memory: encrypted with tags, or plain."""
-    time: Literal["charged", "free"]
-    """Time of permutations: simulated, or free."""
+    time: Literal["charged", "idle-bus", "free"]
+    """Time of permutations: simulated, or free. With "idle-bus", transfers of slots use the bus only while no other
+    request waits, until an access waits for the permutation.
+    """
     ahead: int | float | Literal["never"] = 1
     """Moment at which a permutation begins in the background: a number of unlocked ways that an access leaves in its
     set, a share of the cache's lines that is locked, or "never".
     """
+    at_once: int = 4
+    """Maximum number of permutations under way at which another one begins in the background."""
     record_buffer: int
     """Number of page records that the chip can hold in addition to those of the pages in its TLBs."""
     slots_per_tag: int

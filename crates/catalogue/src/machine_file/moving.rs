@@ -63,7 +63,7 @@ impl Machine {
         ];
         let broken = rules.into_iter().find(|(broken, _)| *broken);
         broken.map_or_else(
-            || has_ways_for(self, parts),
+            || has_ways_for(self, parts).and_then(|()| permits_at_once(self, parts)),
             |(_, rule)| {
                 let other = if self.name == "cryptopage-2006" { "" } else { "; or take 'cryptopage-2006'" };
                 Err(format!("machine '{}' does not support permutation. {rule}{other}", self.name))
@@ -107,6 +107,20 @@ fn has_ways_for(machine: &Machine, parts: &Parts) -> Result<(), String> {
         Some(BackgroundStart::WaysLeft(left)) if left >= ways => Err(format!(
             "permutation.ahead is {left}, and llc.ways of machine '{}' is {ways}: expected fewer than {ways} unlocked \
              ways, a share of the cache's lines such as 0.75, or \"never\"",
+            machine.name
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the machine permits as many renewals as page chunks may be permuted at once. A permutation in the background
+/// would otherwise wait for a permit, and the controller would admit no request meanwhile.
+fn permits_at_once(machine: &Machine, parts: &Parts) -> Result<(), String> {
+    let at_once = parts.permutation.map_or(0, |permutation| permutation.at_once);
+    match machine.memory.overflows.map(|limits| limits.outstanding) {
+        Some(outstanding) if outstanding < at_once => Err(format!(
+            "permutation.at_once is {at_once}, and memory.overflows.outstanding of machine '{}' is {outstanding}: expected at most \
+             {outstanding}",
             machine.name
         )),
         _ => Ok(()),

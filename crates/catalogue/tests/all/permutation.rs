@@ -14,6 +14,8 @@ fn out_of_range_sizes_of_the_address_permutation_are_refused_with_the_range() {
         (".record_buffer", "65536", "expected 1 to 65535"),
         (".merkle_cache.entries", "1", "at least 2"),
         (".merkle_cache.entries", "65536", "at most 65535"),
+        (".at_once", "0", "expected 1 to 65535"),
+        (".at_once", "65536", "expected 1 to 65535"),
         (".slots_per_tag", "0", "expected 1, 2 or 4"),
         (".slots_per_tag", "3", "expected 1, 2 or 4"),
     ] {
@@ -49,6 +51,19 @@ fn a_machine_refuses_more_unlocked_ways_than_it_has() {
     let design = design_with("cryptopage", &changes).unwrap();
     let said = casemate_catalogue::machine("cryptopage-2006").unwrap().admits(&design.parts).unwrap_err();
     assert!(said.contains("permutation.ahead is 4") && said.contains("fewer than 4"), "{said}");
+}
+
+#[test]
+fn a_machine_with_fewer_permits_than_permutations_at_once_names_both_keys() {
+    let overflows = ("memory.overflows".to_owned(), "{ outstanding = 3, slots = 256 }".to_owned());
+    let machine = casemate_catalogue::machine_with("cryptopage-2006", &[overflows]).unwrap();
+    let with = |at_once: &str| {
+        let design = design_with("cryptopage", &[("parts.permutation.at_once".into(), at_once.into())]).unwrap();
+        machine.admits(&design.parts)
+    };
+    let said = with("4").unwrap_err();
+    assert!(said.contains("permutation.at_once is 4") && said.contains("memory.overflows.outstanding"), "{said}");
+    assert_eq!(with("3"), Ok(()));
 }
 
 #[test]

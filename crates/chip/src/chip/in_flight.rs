@@ -4,6 +4,7 @@
 
 use super::Chip;
 use super::direct::DirectReads;
+use super::permutations::PassedOnPermutations;
 use crate::waits::RequestTrip;
 use machine::node::{Permission, RequestKind};
 use protection::execution::{ReadPart, ReadPartTimes};
@@ -55,6 +56,8 @@ pub struct LinesInFlight {
     journeys: RefCell<FxHashMap<LineAddr, Journey>>,
     /// Reads that bypass the caches.
     pub direct: DirectReads,
+    /// Permutations in the background.
+    pub permutations: PassedOnPermutations,
 }
 
 impl LinesInFlight {
@@ -65,6 +68,7 @@ impl LinesInFlight {
             misses: WorkQueue::new(clock),
             journeys: RefCell::default(),
             direct: DirectReads::new(clock),
+            permutations: PassedOnPermutations::new(clock),
         }
     }
 

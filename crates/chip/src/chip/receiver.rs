@@ -45,6 +45,11 @@ impl Receiver for Chip {
         self.scheme.report(fault);
     }
 
+    fn takes_permutation(&self, chunk: u64) -> bool {
+        self.under_way.permutations.push(chunk);
+        true
+    }
+
     fn last_level_look_up(&self, _: Slot) -> Duration {
         self.latencies.distances.last_level_look_up
     }

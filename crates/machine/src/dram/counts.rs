@@ -1,6 +1,7 @@
 //! Statistics of a memory channel.
 
 use super::{Kind, RowOutcome};
+use crate::channel::BackgroundCounts;
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
 use units::Duration;
@@ -12,6 +13,19 @@ pub struct QueueCounts {
     pub requests: u64,
     /// Sum of the memory clocks from entering the queue to that command (EMCC, MICRO 2022, figure 22).
     pub clocks: u64,
+}
+
+/// Statistics of the queues of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
+pub struct QueuesCounts {
+    /// Waiting times of reads before their first commands.
+    #[serde(rename = "read_queue")]
+    pub reads: QueueCounts,
+    /// Waiting times of writes before their first commands.
+    #[serde(rename = "write_queue")]
+    pub writes: QueueCounts,
+    /// Counts of background requests.
+    pub background: BackgroundCounts,
 }
 
 /// Statistics of a channel, summed since power-on.
@@ -41,10 +55,9 @@ pub struct DramCounts {
     pub read_latency: Duration,
     /// Memory clocks in which the data bus transferred data.
     pub data_bus_busy_clocks: u64,
-    /// Waiting times of reads before their first commands.
-    pub read_queue: QueueCounts,
-    /// Waiting times of writes before their first commands.
-    pub write_queue: QueueCounts,
+    /// Requests in the queues.
+    #[serde(flatten)]
+    pub queues: QueuesCounts,
 }
 
 impl DramCounts {
@@ -52,8 +65,8 @@ impl DramCounts {
     /// the request.
     pub(super) fn count_first_command(&mut self, kind: Kind, outcome: RowOutcome, waited: u64) {
         let queue = match kind {
-            Kind::Read => &mut self.read_queue,
-            Kind::Write => &mut self.write_queue,
+            Kind::Read => &mut self.queues.reads,
+            Kind::Write => &mut self.queues.writes,
         };
         *queue += QueueCounts { requests: 1, clocks: waited };
         match outcome {

@@ -45,7 +45,7 @@ pub(crate) mod wait;
 pub use beats::{Beats, Wanted};
 pub use burst::{Burst, BurstLength};
 pub use config::{AddressMap, BusTurnaround, DramConfig, Organisation, PagePolicy, Scheduler};
-pub use counts::{DramCounts, QueueCounts};
+pub use counts::{DramCounts, QueueCounts, QueuesCounts};
 pub use timing::Timing;
 pub use wait::WaitCause;
 
@@ -158,6 +158,11 @@ impl Dram {
     /// the answer can change from false to true only in [`Dram::advance`].
     pub fn has_room(&self, kind: Kind) -> bool {
         self.controller.has_room(kind)
+    }
+
+    /// Returns true if no request waits for a command.
+    pub fn is_idle(&self) -> bool {
+        self.controller.is_idle()
     }
 
     /// Returns true if a write of this line is waiting.

@@ -102,6 +102,14 @@ impl ChannelDevice {
         }
     }
 
+    /// Returns true if no request waits in a queue.
+    pub fn is_idle(&self) -> bool {
+        match self {
+            ChannelDevice::Dram(dram) => dram.is_idle(),
+            ChannelDevice::Pcm(pcm) => pcm.is_idle(),
+        }
+    }
+
     /// Returns true if a write of this line is in the controller's queue.
     pub fn holds_write(&self, line: LineAddr) -> bool {
         match self {

@@ -11,7 +11,7 @@ pub use device::DeviceConfig;
 pub use interleave::{Deal, Interleave};
 pub use words::WordOrder;
 
-use crate::channel::Channel;
+use crate::channel::{BusPriority, Channel};
 use crate::dram::{Beats, Burst, Completion, DramCounts, Wanted};
 use crate::rule::rule;
 use sim::Clock;
@@ -150,6 +150,12 @@ impl MemorySystem {
     pub async fn write(&self, burst: impl Into<Burst>) -> bool {
         let (channel, local) = self.channel_of(burst.into());
         self.channels[channel].write(local).await
+    }
+
+    /// Waits until a read or write of a line may begin under this priority. The read or write must then begin at once.
+    pub async fn turn(&self, line: LineAddr, priority: &BusPriority) {
+        let (channel, _) = self.interleave.channel_of(self.channels.len(), line);
+        self.channels[channel].turn(priority).await;
     }
 
     /// Returns the channel of a burst, and the burst with the line's number on the channel.

@@ -124,6 +124,11 @@ impl Pcm {
         }
     }
 
+    /// Returns true if no request waits for a bank, and no write for the bus.
+    pub fn is_idle(&self) -> bool {
+        self.waiting == [0, 0] && self.pending.is_empty()
+    }
+
     /// Returns true if a write of this line waits for the bus to the memory.
     pub fn holds_write(&self, line: LineAddr) -> bool {
         self.pending.iter().any(|write| write.what == line)

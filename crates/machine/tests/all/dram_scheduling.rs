@@ -113,7 +113,7 @@ fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
         finish(&mut dram);
         let counts = dram.counts();
         let expected = expected.map(|(requests, clocks)| QueueCounts { requests, clocks });
-        assert_eq!([counts.read_queue, counts.write_queue], expected, "{sequence:?}");
+        assert_eq!([counts.queues.reads, counts.queues.writes], expected, "{sequence:?}");
     }
 }
 

@@ -22,6 +22,7 @@ mod keys;
 mod masks;
 mod moving;
 mod moving_boots;
+mod moving_in_background;
 mod moving_in_time;
 mod moving_memory;
 mod moving_rules;

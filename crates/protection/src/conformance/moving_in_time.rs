@@ -5,7 +5,7 @@ use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, Untimed
 use crate::layout::{Layout, Needs, with_records};
 use crate::mac::{TagLayout, TagLocation};
 use crate::media::Media;
-use crate::moving::PermutationTime::{self, Charged, Free};
+use crate::moving::PermutationTime::{self, Charged, Free, IdleBus};
 use crate::moving::{MovingLines, MovingPolicy, PageChunkLines, SmallCache};
 use crate::planted::PlantedBug;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
@@ -16,11 +16,12 @@ use crypto::{Key, PAGE_CHUNK_LINE_BYTES};
 use machine::channel::Channel;
 use machine::memory::{MemorySystem, WordOrder};
 use sim::Executor;
-use std::cell::{Cell, RefCell};
+use sim::resource::WorkQueue;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::random::Random;
-use units::{Duration, Line, LineAddr, LineLength, ZERO_LINE};
+use units::{Duration, Line, LineAddr, LineLength, Time, ZERO_LINE};
 
 const CHUNKS: u64 = 4;
 const LINES: u64 = CHUNKS * SLOTS as u64;
@@ -38,6 +39,8 @@ fn text(random: &mut Random) -> Line {
 pub(super) struct ReleasedLines {
     released: RefCell<BTreeMap<LineAddr, Line>>,
     pub refused: Cell<Option<Fault>>,
+    /// Queue of permutations for separate tasks, if the machine has these tasks.
+    passed_on: OnceCell<WorkQueue<u64>>,
 }
 
 impl Receiver for ReleasedLines {
@@ -47,6 +50,13 @@ impl Receiver for ReleasedLines {
 
     fn fault(&self, fault: Fault) {
         self.refused.set(Some(fault));
+    }
+
+    fn takes_permutation(&self, chunk: u64) -> bool {
+        self.passed_on.get().is_some_and(|queue| {
+            queue.push(Time::ZERO, chunk);
+            true
+        })
     }
 
     fn start_up_content(&self, line: LineAddr) -> Line {
@@ -62,35 +72,67 @@ pub(super) fn layout(slots_per_tag: usize) -> Layout {
 }
 
 /// Release policy, timing of permutations, and slots under one tag.
-type Handling = (Release, PermutationTime, usize);
+pub(super) type Handling = (Release, PermutationTime, usize);
 
-fn lines(layout: &Layout, cache: SmallCache, (release, time, slots_per_tag): Handling) -> MovingLines {
+fn lines(
+    layout: &Layout,
+    cache: SmallCache,
+    (release, time, slots_per_tag): Handling,
+    planted: PlantedBug,
+) -> MovingLines {
     let records = Records::new(layout, &Key([1; 16]), Random::new(9), WalkDesign::default(), PlantedBug::NONE);
     let lines = PageChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), slots_per_tag, PlantedBug::NONE);
     let policy = MovingPolicy { release, time, ..MovingPolicy::default() };
-    MovingLines::new(records, lines, (Rc::new(cache), 3), policy, PlantedBug::NONE)
+    MovingLines::new(records, lines, (Rc::new(cache), 3), policy, planted)
 }
 
 /// CryptoPage's machine on a clock.
-struct MovingMachine {
-    executor: Executor,
-    memory: Rc<TimedMemory>,
-    seen: Rc<ReleasedLines>,
-    lines: Rc<MovingLines>,
+pub(super) struct MovingMachine {
+    pub executor: Executor,
+    pub memory: Rc<TimedMemory>,
+    pub seen: Rc<ReleasedLines>,
+    pub lines: Rc<MovingLines>,
+    pub channels: MemorySystem,
 }
 
 impl MovingMachine {
-    fn new(cache: SmallCache, handling: Handling) -> MovingMachine {
+    pub fn new(cache: SmallCache, handling: Handling) -> MovingMachine {
+        MovingMachine::planted(cache, handling, PlantedBug::NONE)
+    }
+
+    /// Returns a machine with this weakness of its permuted lines.
+    pub fn planted(cache: SmallCache, handling: Handling, planted: PlantedBug) -> MovingMachine {
         let (executor, layout, seen) = (Executor::new(), layout(handling.2), Rc::new(ReleasedLines::default()));
         let channels: MemorySystem = Channel::start(executor.clock(), cryptopage_memory()).into();
         let channels = channels.handing_on(WordOrder::FromFirst);
-        let memory =
-            TimedMemory::new(executor.clock(), channels, layout.shape(), &cryptopage_engines(), true, seen.clone());
+        let memory = TimedMemory::new(
+            executor.clock(),
+            channels.clone(),
+            layout.shape(),
+            &cryptopage_engines(),
+            true,
+            seen.clone(),
+        );
         memory.expect_power_loss();
-        let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, handling)));
+        let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, handling, planted)));
         // The other lines boot at their first read.
         lines.boot(&AtOnce::new(&memory).verbs(), CHUNKS / 2);
-        MovingMachine { executor, memory, seen, lines }
+        MovingMachine { executor, memory, seen, lines, channels }
+    }
+
+    /// Starts tasks that execute the permutations in the background.
+    fn with_permuters(self) -> MovingMachine {
+        let _ = self.seen.passed_on.set(WorkQueue::new(self.executor.clock()));
+        for _ in 0..MovingPolicy::AT_ONCE {
+            let (memory, seen, lines) = (self.memory.clone(), self.seen.clone(), self.lines.clone());
+            self.executor.clock().spawn(async move {
+                while let Some(queue) = seen.passed_on.get() {
+                    let chunk = queue.next().await;
+                    lines.permutation_requests().permute_passed_on(&Timed::new(&memory), chunk).await;
+                }
+            });
+        }
+        self
     }
 }
 
@@ -106,10 +148,14 @@ fn concurrent_accesses_to_full_cache_sets_of_locked_lines_end_and_read_right() {
         (16, 3, (Release::Speculative, Free, 1)),
         (16, 2, (Release::Verified, Charged, 4)),
         (16, 3, (Release::Verified, Free, 4)),
+        (16, 2, (Release::Verified, IdleBus, 1)),
+        (4, 8, (Release::Speculative, IdleBus, 2)),
+        (64, 3, (Release::Verified, IdleBus, 4)),
     ];
-    for (sets, ways, handling) in shapes {
-        let MovingMachine { mut executor, memory, seen, lines } =
-            MovingMachine::new(SmallCache::new(sets, ways), handling);
+    for ((sets, ways, handling), has_permuters) in shapes.iter().flat_map(|shape| [(*shape, false), (*shape, true)]) {
+        let machine = MovingMachine::new(SmallCache::new(sets, ways), handling);
+        let machine = if has_permuters { machine.with_permuters() } else { machine };
+        let MovingMachine { mut executor, memory, seen, lines, .. } = machine;
         let (left, wrong) = (Rc::new(Cell::new(TASKS)), Rc::new(RefCell::new(Vec::new())));
         for task in 0..TASKS {
             let (memory, seen, lines) = (memory.clone(), seen.clone(), lines.clone());
@@ -177,7 +223,7 @@ fn leave_the_same_memory(slots_per_tag: usize) {
     let content = |media: &Media| (0..layout.total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();
     let cache = || SmallCache::new(32, 3);
     let functional = Functional::booting(layout.total_lines(), SEED);
-    let without_time = lines(&layout, cache(), (Release::Verified, Charged, slots_per_tag));
+    let without_time = lines(&layout, cache(), (Release::Verified, Charged, slots_per_tag), PlantedBug::NONE);
     without_time.boot(&functional.verbs(), CHUNKS / 2);
     run_now(accesses(&without_time, &functional.verbs()));
     let expected = content(&functional.media.borrow());
@@ -186,8 +232,8 @@ fn leave_the_same_memory(slots_per_tag: usize) {
     run_now(accesses(&at_once.lines, &AtOnce::new(&at_once.memory).verbs()));
     assert!(content(&at_once.memory.after_power_loss().0) == expected, "at once");
 
-    for time in [Charged, Free] {
-        let MovingMachine { mut executor, memory, lines, seen } =
+    for time in [Charged, IdleBus, Free] {
+        let MovingMachine { mut executor, memory, lines, seen, .. } =
             MovingMachine::new(cache(), (Release::Speculative, time, slots_per_tag));
         let (over, ended) = (Rc::new(Cell::new(false)), memory.clone());
         let ends = over.clone();
@@ -207,7 +253,7 @@ fn first_reads_of_lines_under_a_shared_tag_succeed_during_reads_of_its_other_lin
     for slots_per_tag in [1, 2, 4] {
         for apart in [0, 3, 7, 40] {
             let handling = (Release::Verified, Charged, slots_per_tag);
-            let MovingMachine { mut executor, memory, seen, lines } =
+            let MovingMachine { mut executor, memory, seen, lines, .. } =
                 MovingMachine::new(SmallCache::new(64, 8), handling);
             let first = LINES - SLOTS as u64;
             run_now(lines.acquire_record(&AtOnce::new(&memory).verbs(), LineAddr(first)));
@@ -233,7 +279,8 @@ fn first_reads_of_lines_under_a_shared_tag_succeed_during_reads_of_its_other_lin
 fn a_permutation_writes_no_line_before_the_verdict_of_a_speculatively_released_line() {
     for time in [Charged, Free] {
         let handling = (Release::Speculative, time, 1);
-        let MovingMachine { mut executor, memory, seen, lines } = MovingMachine::new(SmallCache::new(64, 8), handling);
+        let MovingMachine { mut executor, memory, seen, lines, .. } =
+            MovingMachine::new(SmallCache::new(64, 8), handling);
         let at_once = AtOnce::new(&memory);
         // All of page chunk 0 is in the cache, so its permutation reads no slot. The record of page chunk 1 is on the
         // chip.

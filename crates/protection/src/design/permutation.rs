@@ -54,12 +54,17 @@ pub struct PermutationDesign {
     /// Protection of the lines in memory: encrypted and authenticated (`sealed`, as in CryptoPage), or plaintext
     /// (`plain`, as in HIDE).
     pub lines: MovingText,
-    /// Time of permutations: `charged` with their memory accesses, hashes and encryption, or `free`.
+    /// Time of permutations. `charged`: with their memory accesses, hashes and encryption. `idle-bus`: likewise, but the
+    /// memory accesses for slots use the bus only while no other request waits, until an access waits for the
+    /// permutation. `free`: without time.
     pub time: PermutationTime,
     /// Moment at which a permutation begins in the background. A whole number, such as `1` or `0`: when an access leaves at
     /// most this number of unlocked ways in its set. A share, such as `0.75`: when this share of the cache's lines is
     /// locked. Or `"never"`.
     pub ahead: BackgroundStart,
+    /// Number of permutations at once, at least one: with this number under way, no other begins in the background. An
+    /// access that needs a way always begins a permutation.
+    pub at_once: usize,
     /// Number of page chunk records that the chip holds in addition to the records of the pages in its TLBs, at least
     /// one. They belong to page chunks that are permuted after their page has left the TLBs.
     pub record_buffer: usize,
@@ -107,6 +112,7 @@ impl Default for PermutationDesign {
             lines: MovingText::default(),
             time: PermutationTime::default(),
             ahead: BackgroundStart::default(),
+            at_once: MovingPolicy::AT_ONCE,
             record_buffer: USUAL_BUFFER,
             slots_per_tag: 1,
             hash_charge: HashCharge::default(),
@@ -190,6 +196,9 @@ impl PermutationDesign {
         if entries > most {
             return Some(format!("permutation.merkle_cache.entries is {entries}: expected at most {most}"));
         }
+        if !(1..=most).contains(&self.at_once) {
+            return Some(format!("permutation.at_once is {}: expected 1 to {most} permutations", self.at_once));
+        }
         (!(1..=most).contains(&self.record_buffer))
             .then(|| format!("permutation.record_buffer is {}: expected 1 to {most} records", self.record_buffer))
     }
@@ -259,7 +268,7 @@ impl PermutationDesign {
         };
         let (sets, ways) = SmallCache::USUAL;
         let cache = Rc::new(SmallCache::new(sets, ways));
-        let policy = MovingPolicy { release, time: self.time, background: self.ahead };
+        let policy = MovingPolicy { release, time: self.time, background: self.ahead, at_once: self.at_once };
         let lines = MovingLines::new(records, lines, (cache, self.record_buffer), policy, planted);
         let first = layout.region(Kind::Contexts).map_or(layout.total_lines(), |region| region.base);
         match self.contexts {
@@ -304,6 +313,10 @@ impl PermutationDesign {
         let MovingChip { translations, last_level_lines, permutations } = chip;
         let [pads, tags] = Record::NUMBER_BITS;
         let buffer = (SLOTS * PAGE_CHUNK_LINE_BYTES) as u64;
+        let (at_once, further) = match permutations {
+            Some(most) => (most, ""),
+            None => (self.at_once, ", and one for each further chunk while accesses wait for it"),
+        };
         let store = |what: String, bytes: u64| OnChipReport { what, bytes, ways: None, serves: None };
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
         let mut stores = vec![
@@ -320,14 +333,7 @@ impl PermutationDesign {
                 format!("locks of {last_level_lines} lines in the last-level cache, 2 bits each"),
                 (last_level_lines * LOCK_BITS).div_ceil(8),
             ),
-            match permutations {
-                Some(most) => {
-                    store(format!("buffers of {most} chunks that are permuted at once"), most as u64 * buffer)
-                }
-                None => {
-                    store("buffer of each chunk that is permuted, and no limit on chunks at once".to_owned(), buffer)
-                }
-            },
+            store(format!("buffers of {at_once} chunks that are permuted at once{further}"), at_once as u64 * buffer),
         ];
         if let Some(lines) = self.verification_buffer {
             stores.push(store(format!("verification buffer of {lines} lines"), verification_bytes(lines)));

@@ -11,8 +11,9 @@ use crate::execution::watch::{VerbReport, Watch};
 use crate::placement::DataSlot;
 use crate::slot::Part;
 use crate::verbs::{
-    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream, Known, Leg,
-    LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Purpose, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
+    AesUnits, Arriving, Beats, Blocks, BusPriority, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream,
+    Known, Leg, LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Purpose, Role, Slot, TransitVerbs, Untrusted,
+    Verbs, Wanted,
 };
 use crypto::BlockCipher;
 use sim::lock::Mode;
@@ -96,6 +97,14 @@ impl<V: Verbs + Watch> MemoryVerbs for Explained<V> {
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving> {
         self.note(|| Operation::Fetch(role, slot));
         self.record((Verb::Fetch, Unit::Memory(slot)), move || role.to_string(), self.inside.fetch(slot, role, wanted))
+    }
+
+    fn background(&self) -> BusPriority {
+        self.inside.background()
+    }
+
+    fn await_turn(&self, priority: &BusPriority, slot: Slot) -> impl Future<Output = ()> {
+        self.inside.await_turn(priority, slot)
     }
 
     async fn await_words(&self, beats: Beats, words: Words) {
@@ -281,8 +290,8 @@ impl<V: Verbs + Watch> TransitVerbs for Explained<V> {
         self.inside.come_in()
     }
 
-    fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T> {
-        self.inside.renewing(work)
+    fn renewing<T>(&self, priority: &BusPriority, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        self.inside.renewing(priority, work)
     }
 
     fn in_places<T>(&self, slots: &[Slot], work: impl Future<Output = T>) -> impl Future<Output = T> {
@@ -357,6 +366,10 @@ impl<V: Verbs + Watch> ExitVerbs for Explained<V> {
         self.note(|| Operation::Fault(fault));
         self.mark(Verb::Fault, || fault.to_string());
         self.inside.fault(fault);
+    }
+
+    fn pass_on(&self, chunk: u64) -> bool {
+        self.inside.pass_on(chunk)
     }
 
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {

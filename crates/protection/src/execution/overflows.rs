@@ -7,16 +7,19 @@
 //! * An access at the door holds no resource, so an access that is not admitted does not block another.
 //! * An access that waits for a permit holds a line and its group exclusively. Renewals under way request no further
 //!   lines or groups, so they end, and the oldest waiting renewal gets the next permit.
+//! * A permutation in the background waits for an idle bus only while no access waits for it. An access that waits for its
+//!   way, its page chunk or its permit raises its priority first.
 //! * Entries are held by renewals that have their permit. They need metadata and the channel, and the holders of these
 //!   request no entries. An entry is free when its write has left the queue. That happens at the latest when all reads
 //!   with priority over it are done, and while permits are short no new read is admitted.
 
 use crate::media::Shape;
-use crate::verbs::Slot;
+use crate::verbs::{BusPriority, Slot};
 use machine::memory::MemorySystem;
 use serde::{Deserialize, Serialize};
 use sim::Clock;
 use sim::permits::Permits;
+use std::cell::RefCell;
 use units::LineAddr;
 
 /// Limits on concurrent re-encryption.
@@ -33,6 +36,8 @@ pub struct OverflowLimits {
 /// Permits for renewals, and entries for their reads and writes.
 struct Limited {
     renewals: Permits,
+    /// Priorities of the renewals under way.
+    priorities: RefCell<Vec<BusPriority>>,
     tag_layout: Permits,
     channels: MemorySystem,
     shape: Shape,
@@ -53,7 +58,7 @@ pub(super) struct Overflows(Option<Limited>);
 impl Overflows {
     pub fn limited(clock: &Clock, limits: OverflowLimits, channels: MemorySystem, shape: Shape) -> Overflows {
         let [renewals, tag_layout] = [limits.outstanding, limits.slots].map(|total| Permits::new(clock, total));
-        Overflows(Some(Limited { renewals, tag_layout, channels, shape }))
+        Overflows(Some(Limited { renewals, priorities: RefCell::default(), tag_layout, channels, shape }))
     }
 
     /// Waits at the controller's door while a write waits for the permit of its renewal.
@@ -63,16 +68,28 @@ impl Overflows {
         }
     }
 
-    /// Waits for the permit of a renewal.
-    pub async fn begin(&self) {
-        if let Some(limited) = &self.0 {
-            limited.renewals.take(1).await;
+    /// Waits for the permit of a renewal with this priority. While a renewal waits, those under way have the priority of
+    /// all other requests.
+    pub async fn begin(&self, priority: &BusPriority) {
+        let Some(limited) = &self.0 else { return };
+        if !limited.renewals.has_free() {
+            limited.priorities.borrow().iter().for_each(BusPriority::raise_to_demand);
         }
+        limited.renewals.take(1).await;
+        if !limited.renewals.has_free() && limited.renewals.is_awaited() {
+            priority.raise_to_demand();
+        }
+        limited.priorities.borrow_mut().push(priority.clone());
     }
 
-    /// Gives back the permit of a renewal.
-    pub fn end(&self) {
-        self.0.iter().for_each(|limited| limited.renewals.give_back(1));
+    /// Gives back the permit of a renewal with this priority.
+    pub fn end(&self, priority: &BusPriority) {
+        let Some(limited) = &self.0 else { return };
+        limited.renewals.give_back(1);
+        let mut priorities = limited.priorities.borrow_mut();
+        if let Some(at) = priorities.iter().position(|other| other.is(priority)) {
+            priorities.swap_remove(at);
+        }
     }
 
     /// Waits for the entries that these slots need.

@@ -50,6 +50,11 @@ pub trait Receiver {
     fn found(&self, line: LineAddr, plaintext: &Plaintext) {
         self.released(line, plaintext);
     }
+    /// Accepts the permutation of a page chunk, which a separate task then executes. Returns false if the machine has no
+    /// tasks for permutations.
+    fn takes_permutation(&self, _chunk: u64) -> bool {
+        false
+    }
     /// Returns the content of a line at the start of the machine, or at its first request.
     fn start_up_content(&self, line: LineAddr) -> Line;
 }

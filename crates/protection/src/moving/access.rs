@@ -3,7 +3,6 @@
 
 use super::locks::Room;
 use super::page_chunk::{Group, chunk_of, group_of, placed};
-use super::under_way::PermutationCause;
 use super::{MovingLines, set};
 use crate::meetings::{self, Mechanism};
 use crate::planted::PageChunkBug;
@@ -80,7 +79,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         match self.lines.cache().reserve(self.line) {
             Room::Reserved => return Ok(true),
             Room::After(other) => drop(self.verbs.lock(LockName::Line(other), Mode::Exclusive).await),
-            Room::Permute(chunk) => self.lines.permute_again(self.verbs, chunk, PermutationCause::Awaited).await?,
+            Room::Permute(chunk) => self.lines.permutation_requests().permute_again(self.verbs, chunk).await?,
         }
         Ok(false)
     }
@@ -131,11 +130,11 @@ impl<V: Verbs> LineAccess<'_, V> {
         Some(self.verbs.lock(LockName::Tag(group[0].slot()), mode).await)
     }
 
-    /// Permutes a page chunk in the background, if the cache is almost full and no other access permutes it already.
+    /// Permutes a page chunk in the background, if the cache is almost full.
     async fn permute_in_advance(&self) -> Result<(), Fault> {
         let chunk = self.lines.policy.background.chunk(&*self.lines.cache(), self.line);
-        match chunk.filter(|chunk| !self.lines.under_way.borrow().has(*chunk)) {
-            Some(chunk) => self.lines.permute_again(self.verbs, chunk, PermutationCause::Background).await,
+        match chunk {
+            Some(chunk) => self.lines.permutation_requests().permute_in_background(self.verbs, chunk).await,
             None => Ok(()),
         }
     }

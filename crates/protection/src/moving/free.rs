@@ -11,13 +11,16 @@ use std::cell::Cell;
 use strum::VariantArray;
 use units::{Line, LineAddr, Words};
 
-/// Time of permutations: charged or free.
+/// Simulated time of permutations: all of it, only the time that the bus is not idle, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermutationTime {
     /// Every memory access, hash and encryption of a permutation takes its time.
     #[default]
     Charged,
+    /// The same, with one difference: memory accesses for slots use the bus only while no other request waits, until an
+    /// access waits for the permutation.
+    IdleBus,
     /// Permutations take no time.
     Free,
 }

@@ -17,7 +17,7 @@ use crate::planted::{PageChunkBug, PlantedBug};
 use crate::record::{Record, SLOTS};
 use crate::slot::{Role, Untrusted};
 use crate::untimed::Untimed;
-use crate::verbs::{Fault, Keystream, Known, Verbs};
+use crate::verbs::{BusPriority, Fault, Keystream, Known, Verbs};
 use arrayvec::ArrayVec;
 use crypto::{Key, PAGE_CHUNK_LINE_BLOCKS, PAGE_CHUNK_LINE_BYTES, PageChunkCipher};
 use sim::{join, join_all};
@@ -26,6 +26,13 @@ use units::{Line, LineAddr, ZERO_LINE};
 
 /// Text of each line of a group, `None` if memory does not have the line.
 pub(super) type Texts = ArrayVec<Option<Line>, SLOTS_PER_TAG_MAX>;
+
+/// An access of a permutation to slots: the set of lines that memory holds, and the priority on the bus.
+#[derive(Clone, Copy)]
+pub(super) struct SlotAccess<'a> {
+    pub entered: &'a RefCell<Entered>,
+    pub priority: &'a BusPriority,
+}
 
 /// Encryption and authentication of permuted lines, with their times.
 pub struct PageChunkLines {
@@ -152,9 +159,9 @@ impl PageChunkLines {
         &self,
         verbs: &V,
         (group, record): (&Group, &Record),
-        entered: &RefCell<Entered>,
+        SlotAccess { entered, priority }: SlotAccess<'_>,
     ) -> Result<Texts, Fault> {
-        let opening = GroupOpening::begin(verbs, (group, record), self.cipher.as_ref(), group.len());
+        let opening = GroupOpening::begin(verbs, (group, record), self.cipher.as_ref(), group.len()).at(priority);
         let decrypt = async {
             let mut texts = Texts::new();
             for position in 0..group.len() {
@@ -229,7 +236,8 @@ impl PageChunkLines {
         &self,
         verbs: &V,
         (group, record): (&Group, &Record),
-        (texts, entered): (&[Line], &RefCell<Entered>),
+        texts: &[Line],
+        SlotAccess { entered, priority }: SlotAccess<'_>,
     ) {
         if self.cipher.is_some() {
             verbs.await_blocks(begin(verbs, group.len())).await;
@@ -246,13 +254,13 @@ impl PageChunkLines {
         };
         let mut contents: Contents = group.iter().zip(texts).map(seal).collect();
         self.tag((group, record), &mut contents);
+        let store = async |at: &DataSlot, content| {
+            verbs.await_turn(priority, at.slot()).await;
+            verbs.store(at.slot(), Role::Data, content).await;
+        };
         match (&group[..], &contents[..]) {
-            ([at], [content]) => verbs.store(at.slot(), Role::Data, *content).await,
-            _ => {
-                let stores =
-                    group.iter().zip(contents).map(|(at, content)| verbs.store(at.slot(), Role::Data, content));
-                drop(join_all(stores).await);
-            }
+            ([at], [content]) => store(at, *content).await,
+            _ => drop(join_all(group.iter().zip(contents).map(|(at, content)| store(at, content))).await),
         }
     }
 }

@@ -31,6 +31,7 @@ mod opening;
 mod page_chunk;
 mod permutation;
 mod processes;
+mod requests;
 mod switch;
 mod system;
 mod under_way;
@@ -45,6 +46,7 @@ pub use lines::PageChunkLines;
 pub use locks::{LockingCache, Room, SmallCache};
 pub use page_chunk::SLOTS_PER_TAG_MAX;
 pub use processes::ProcessId;
+pub use requests::PermutationRequests;
 pub use switch::{ProcessPageChunks, ProcessPort};
 pub use system::SystemPort;
 
@@ -63,7 +65,7 @@ use processes::Processes;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use under_way::{PermutationCause, PermutationsUnderWay};
+use under_way::PermutationsUnderWay;
 use units::random::Random;
 use units::{Line, LineAddr};
 
@@ -71,7 +73,7 @@ use units::{Line, LineAddr};
 pub const LINES_PER_PAGE_CHUNK: u64 = SLOTS as u64;
 
 /// Policies of a memory with permuted lines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MovingPolicy {
     /// Release of lines before or after their verdicts.
     pub release: Release,
@@ -79,6 +81,24 @@ pub struct MovingPolicy {
     pub time: PermutationTime,
     /// Moment at which permutations begin in the background.
     pub background: BackgroundStart,
+    /// Maximum number of permutations under way at which another one begins in the background.
+    pub at_once: usize,
+}
+
+impl MovingPolicy {
+    /// Default number of permutations at once, each with a buffer of one page chunk. The papers name no number.
+    pub const AT_ONCE: usize = 4;
+}
+
+impl Default for MovingPolicy {
+    fn default() -> MovingPolicy {
+        MovingPolicy {
+            release: Release::default(),
+            time: PermutationTime::default(),
+            background: BackgroundStart::default(),
+            at_once: MovingPolicy::AT_ONCE,
+        }
+    }
 }
 
 /// A memory with permuted lines, and its state on the chip.
@@ -246,6 +266,7 @@ impl MovingLines {
     /// Permutes every page chunk with locked lines, and drops all lines, records and nodes from the chip.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         for chunk in self.cache().chunks_with_locks() {
+            self.under_way.borrow_mut().wait(chunk);
             let outcome = self.permute(verbs, chunk, None).await;
             report(verbs, outcome.map(|_| ()));
         }
@@ -261,6 +282,7 @@ impl MovingLines {
 
     /// Permutes the page chunk of a line, however many of its lines are locked.
     pub async fn permute_chunk_of<V: Verbs>(&self, verbs: &V, line: LineAddr) {
+        self.under_way.borrow_mut().wait(chunk_of(line));
         let outcome = self.permute(verbs, chunk_of(line), None).await;
         report(verbs, outcome.map(|_| ()));
     }
@@ -277,15 +299,9 @@ impl MovingLines {
         }
     }
 
-    /// Permutes a page chunk, unless another access has permuted it by the time this one has the lock.
-    async fn permute_again<V: Verbs>(&self, verbs: &V, chunk: u64, cause: PermutationCause) -> Result<(), Fault> {
-        let before = self.counted.borrow().permutations_of(chunk);
-        self.under_way.borrow_mut().begin(chunk, cause);
-        let outcome = self.permute(verbs, chunk, Some(before)).await;
-        let is_permuted = matches!(outcome, Ok(true));
-        let was_awaited = self.under_way.borrow_mut().end(chunk, is_permuted);
-        self.counted.borrow_mut().counts_mut().permutations_awaited += u64::from(was_awaited);
-        outcome.map(|_| ())
+    /// Requests for permutations of page chunks.
+    pub fn permutation_requests(&self) -> PermutationRequests<'_> {
+        PermutationRequests(self)
     }
 
     /// Drops all records from the chip, as if records of other pages had evicted them.

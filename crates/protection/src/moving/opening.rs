@@ -4,7 +4,7 @@
 use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use crate::record::Record;
 use crate::slot::{Role, Untrusted};
-use crate::verbs::{AesUnits, Arriving, Blocks, Known, Passing, Purpose, Verbs, Wanted};
+use crate::verbs::{AesUnits, Arriving, Blocks, BusPriority, Known, Passing, Purpose, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use crypto::{BLOCK_BYTES, BlockCipher, PAGE_CHUNK_LINE_BLOCKS, PAGE_CHUNK_LINE_BYTES, PageChunkCipher};
 use sim::join_all;
@@ -38,6 +38,8 @@ pub(super) struct GroupOpening<'a, V> {
     record: &'a Record,
     /// Cipher of the group, with pads and H(0) on their way; `None` for lines that are stored as plaintext.
     cipher: Option<(&'a PageChunkCipher, Passing)>,
+    /// Priority of the fetches.
+    priority: BusPriority,
     /// Arrival of each slot, set when its first block has arrived.
     arrivals: [Cell<Option<Arriving>>; SLOTS_PER_TAG_MAX],
 }
@@ -51,13 +53,19 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
         decrypted: usize,
     ) -> GroupOpening<'a, V> {
         let cipher = cipher.map(|cipher| (cipher, begin(verbs, decrypted)));
-        GroupOpening { verbs, group, record, cipher, arrivals: Default::default() }
+        GroupOpening { verbs, group, record, cipher, priority: BusPriority::default(), arrivals: Default::default() }
+    }
+
+    /// Returns the opening with this priority of its fetches.
+    pub fn at(self, priority: &BusPriority) -> GroupOpening<'a, V> {
+        GroupOpening { priority: priority.clone(), ..self }
     }
 
     /// Fetches all slots, until the first block of each has arrived.
     pub async fn fetch(&self) {
         let fetch = async |position: usize| {
             let (slot, wanted) = (self.group[position].slot(), Wanted::piece(Word::FIRST, BLOCK_BYTES));
+            self.verbs.await_turn(&self.priority, slot).await;
             self.arrivals[position].set(Some(self.verbs.fetch(slot, Role::Data, wanted).await));
         };
         match self.group.len() {

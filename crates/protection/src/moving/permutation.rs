@@ -12,6 +12,7 @@
 //! before. The line must not boot again, since its pad would then hide two texts.
 
 use super::free::Free;
+use super::lines::SlotAccess;
 use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at, placed};
 use super::{MovingLines, PermutationTime, set};
 use crate::meetings::{self, Mechanism};
@@ -20,10 +21,11 @@ use crate::planted::PageChunkBug;
 use crate::record::{Record, SLOTS};
 use crate::slot::Slot;
 use crate::untimed::Untimed;
-use crate::verbs::{Fault, LockName, Verbs};
+use crate::verbs::{BusPriority, Fault, LockName, Verbs};
 use arrayvec::ArrayVec;
 use sim::join_all;
 use sim::lock::Mode;
+use std::future::Future;
 use std::rc::Rc;
 use units::{Line, LineAddr, ZERO_LINE};
 
@@ -69,7 +71,12 @@ impl MovingLines {
             return Ok(false);
         }
         match self.policy.time {
-            PermutationTime::Charged => verbs.renewing(Permutation { lines: self, verbs, chunk }.carry_out()).await?,
+            PermutationTime::Charged | PermutationTime::IdleBus => {
+                // A caller without a request waits for the permutation itself.
+                let requested = unless_after.map(|_| self.under_way.borrow().priority(chunk));
+                let priority = &requested.unwrap_or_default();
+                verbs.renewing(priority, Permutation { lines: self, verbs, chunk, priority }.carry_out()).await?;
+            }
             PermutationTime::Free => {
                 // No walk may see a part of the changes: this waits for walks under way, and blocks new ones.
                 let _walks = self.records.all().alone(verbs).await;
@@ -77,7 +84,8 @@ impl MovingLines {
                 if !all_good {
                     return Err(Fault::Tainted(line_at(chunk, 0)));
                 }
-                Permutation { lines: self, verbs: &Free(verbs).verbs(), chunk }.carry_out().await?;
+                let priority = &BusPriority::default();
+                Permutation { lines: self, verbs: &Free(verbs).verbs(), chunk, priority }.carry_out().await?;
             }
         }
         Ok(true)
@@ -89,16 +97,24 @@ struct Permutation<'a, V> {
     lines: &'a MovingLines,
     verbs: &'a V,
     chunk: u64,
+    /// Priority of the transfers of its slots.
+    priority: &'a BusPriority,
 }
 
 impl<V: Verbs> Permutation<'_, V> {
     async fn carry_out(&self) -> Result<(), Fault> {
-        let Permutation { lines, verbs, chunk } = *self;
+        let Permutation { lines, verbs, chunk, .. } = *self;
         let first = line_at(chunk, 0);
         let _permutation = meetings::begin(Mechanism::Permutation, set(lines));
         lines.refuse_if_halted(first)?;
         let before = lines.records.get(verbs, chunk).await?;
-        let mut buffer = self.read_rest(&before).await?;
+        let mut buffer = match self.read_rest(&before).await {
+            Err(fault) if lines.planted.has(PageChunkBug::BackgroundWritesUnchecked) && !self.priority.is_demand() => {
+                self.write_all(&before, &PageChunkBuffer::of(chunk)).await;
+                return Err(fault);
+            }
+            read => read?,
+        };
         if !verbs.await_verdicts().await {
             return Err(Fault::Tainted(first));
         }
@@ -129,7 +145,7 @@ impl<V: Verbs> Permutation<'_, V> {
     /// Reads and checks the slots of a page chunk that no fill has read for their lines since its last permutation, each with all
     /// slots under its tag.
     async fn read_rest(&self, record: &Record) -> Result<PageChunkBuffer, Fault> {
-        let Permutation { lines, verbs, chunk } = *self;
+        let Permutation { lines, verbs, chunk, .. } = *self;
         let (cache, by_cache) = (lines.cache(), lines.planted.has(PageChunkBug::CachedSlotsNotRead));
         let is_left = |at: &DataSlot| match by_cache {
             true => cache.look_up(at.line()).is_none(),
@@ -138,8 +154,8 @@ impl<V: Verbs> Permutation<'_, V> {
         let left = groups(chunk, record, lines.lines.slots_per_tag()).filter(|group| group.iter().any(is_left));
         let read = async |group: Group| {
             lines.counted.borrow_mut().read(&group);
-            let open = lines.lines.open_group(verbs, (&group, record), &lines.entered);
-            let texts = verbs.in_places(&slots_of(&group), open).await;
+            let open = lines.lines.open_group(verbs, (&group, record), self.slot_access());
+            let texts = self.in_places(&group, open).await;
             (group, texts)
         };
         let mut buffer = PageChunkBuffer::of(chunk);
@@ -153,10 +169,20 @@ impl<V: Verbs> Permutation<'_, V> {
         Ok(buffer)
     }
 
+    fn slot_access(&self) -> SlotAccess<'_> {
+        SlotAccess { entered: &self.lines.entered, priority: self.priority }
+    }
+
+    /// Runs `work`, which reads or writes a group, when the memory's queue has free entries for it. Work in the background
+    /// uses the queue of background requests.
+    async fn in_places<T>(&self, group: &Group, work: impl Future<Output = T>) -> T {
+        if self.priority.is_demand() { self.verbs.in_places(&slots_of(group), work).await } else { work.await }
+    }
+
     /// Gives each line that memory still lacks its start-up content, for the slot of the new record. No wait may separate
     /// this from the unlocking of the page chunk: a content that becomes known later must find the line in memory.
     fn start_up(&self, record: &Record, buffer: &mut PageChunkBuffer) {
-        let Permutation { lines, verbs, chunk } = *self;
+        let Permutation { lines, verbs, chunk, .. } = *self;
         let mut entered = lines.entered.borrow_mut();
         for line in (0..=u8::MAX).map(|position| line_at(chunk, position)) {
             if entered.has(line) || lines.planted.has(PageChunkBug::UnusedLinesBlank) {
@@ -173,12 +199,12 @@ impl<V: Verbs> Permutation<'_, V> {
 
     /// Writes all slots of a page chunk, in order.
     async fn write_all(&self, record: &Record, buffer: &PageChunkBuffer) {
-        let Permutation { lines, verbs, chunk } = *self;
+        let Permutation { lines, verbs, chunk, .. } = *self;
         let write = async |group: Group| {
             lines.counted.borrow_mut().written(&group);
             let texts: ArrayVec<Line, SLOTS_PER_TAG_MAX> = group.iter().map(|at| buffer.text(at.line())).collect();
-            let store = lines.lines.store(verbs, (&group, record), (&texts, &lines.entered));
-            verbs.in_places(&slots_of(&group), store).await;
+            let store = lines.lines.store(verbs, (&group, record), &texts, self.slot_access());
+            self.in_places(&group, store).await;
         };
         let mut tag_layout: Vec<Group> = groups(chunk, record, lines.lines.slots_per_tag()).collect();
         if lines.planted.has(PageChunkBug::SweepByLine) {

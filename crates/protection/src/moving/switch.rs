@@ -113,6 +113,7 @@ impl<'a> ProcessPort<'a> {
         let leaves_locks = lines.planted.has(PageChunkBug::ContextLeavesLocks);
         for chunk in locked().filter(|_| !leaves_locks) {
             self.count(|counts| counts.contexts.chunks_permuted += 1);
+            lines.under_way.borrow_mut().wait(chunk);
             report(verbs, lines.permute(verbs, chunk, None).await.map(|_| ()));
         }
         let locked = if leaves_locks { 0 } else { locked().count() };

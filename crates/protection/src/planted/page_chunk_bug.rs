@@ -76,6 +76,8 @@ bugs! {
     CachedSlotsNotRead,
     /// A permutation writes the lines in their order, and not in the order of their new slots.
     SweepByLine,
+    /// A permutation in the background writes slots before it has checked the last slot that it reads.
+    BackgroundWritesUnchecked,
     /// A permutation writes lines that no program has used as blanks.
     UnusedLinesBlank,
     /// A line that a permutation put into memory boots once more at its first read.

@@ -57,6 +57,21 @@ impl<'a> Permutations<'a> {
         self.0.permute_chunk_of(verbs, line).await;
     }
 
+    /// Maximum number of permutations under way at which another one begins in the background.
+    pub fn at_once(self) -> usize {
+        self.0.permutation_requests().at_once()
+    }
+
+    /// Permutes a page chunk for an access that has passed this on to another task.
+    pub async fn permute_passed_on<V: Verbs>(self, verbs: &V, chunk: u64) {
+        self.0.permutation_requests().permute_passed_on(verbs, chunk).await;
+    }
+
+    /// Gives all permutations under way the priority of other requests.
+    pub fn hurry(self) {
+        self.0.permutation_requests().hurry();
+    }
+
     /// Number of page chunks with locked lines.
     pub fn chunks_with_locks(self) -> usize {
         self.0.chunks_with_locks()

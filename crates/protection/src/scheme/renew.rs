@@ -20,7 +20,7 @@ use crate::placement::DataSlot;
 use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
 use crate::speculation::Bitmap;
-use crate::verbs::{Fault, Verbs, Wanted};
+use crate::verbs::{BusPriority, Fault, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use sim::{join, join_all};
 use std::future::ready;
@@ -39,7 +39,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     /// Renews the group of the line about to be written after its counter has overflowed. Encrypts the other lines again.
     /// Returns the line's new version.
     pub async fn renew_group(&self, slot: Slot, written: LineAddr, overflow: &Overflow) -> Result<Counter, Fault> {
-        self.verbs.renewing(self.renew_and_reencrypt(slot, written, overflow)).await
+        self.verbs.renewing(&BusPriority::default(), self.renew_and_reencrypt(slot, written, overflow)).await
     }
 
     async fn renew_and_reencrypt(&self, slot: Slot, written: LineAddr, overflow: &Overflow) -> Result<Counter, Fault> {

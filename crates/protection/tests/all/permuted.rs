@@ -75,5 +75,5 @@ fn the_layout_report_counts_locks_permutation_buffers_and_room_for_records_in_th
     };
     // A record has 304 bytes with its vector, and a chunk 256 lines of 32 bytes.
     assert_eq!(bytes(true, Some(4)), [512 * 608, 8192, 4 * 8192]);
-    assert_eq!(bytes(false, None), [512 * 304, 8192, 8192]);
+    assert_eq!(bytes(false, None), [512 * 304, 8192, 4 * 8192]);
 }

@@ -9,8 +9,8 @@ use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
 use crate::slot::Part;
 use crate::verbs::{
-    AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream, Known, Leg,
-    LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
+    AesUnits, Arriving, Beats, Blocks, BusPriority, Cache, EngineVerbs, Exit, ExitVerbs, Fault, IdleBlocks, Keystream,
+    Known, Leg, LockName, LockVerbs, MemoryVerbs, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
 use crypto::BlockCipher;
 use sim::lock::{Guard, Mode};
@@ -21,6 +21,21 @@ use units::{Duration, Line, LineAddr, Words};
 impl MemoryVerbs for Timed {
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving> {
         self.read(slot, role, wanted)
+    }
+
+    fn background(&self) -> BusPriority {
+        BusPriority::background(&self.memory.clock)
+    }
+
+    async fn await_turn(&self, priority: &BusPriority, slot: Slot) {
+        if priority.is_demand() {
+            return;
+        }
+        let requested = self.memory.clock.now();
+        let (burst, _) = self.memory.shape.bursts(slot);
+        self.memory.channels.memory().turn(burst.line, priority).await;
+        let waited = self.memory.clock.now() > requested;
+        self.account.set(VerbReport { waited_for: waited.then_some(Cause::Queue), ..VerbReport::default() });
     }
 
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()> {
@@ -179,10 +194,10 @@ impl TransitVerbs for Timed {
         self.progress.let_in(self.memory.clock.now());
     }
 
-    async fn renewing<T>(&self, work: impl Future<Output = T>) -> T {
-        self.memory.overflows.begin().await;
+    async fn renewing<T>(&self, priority: &BusPriority, work: impl Future<Output = T>) -> T {
+        self.memory.overflows.begin(priority).await;
         let output = work.await;
-        self.memory.overflows.end();
+        self.memory.overflows.end(priority);
         output
     }
 
@@ -247,6 +262,10 @@ impl ExitVerbs for Timed {
 
     fn fault(&self, fault: Fault) {
         self.memory.receiver.fault(fault);
+    }
+
+    fn pass_on(&self, chunk: u64) -> bool {
+        self.memory.receiver.takes_permutation(chunk)
     }
 
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
