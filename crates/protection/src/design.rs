@@ -19,6 +19,7 @@ mod unused;
 
 pub use crate::mac::TagLocation;
 pub use crate::moving::ContextsDesign;
+use crate::moving::PermutationTime;
 pub use crate::persistence::{BatteryAction, EarlySteps, Fraction, Order, Persistence, Point, Step, Understood};
 pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
@@ -93,6 +94,12 @@ impl Parts {
         }
         let permutation = self.permutation.map(|permutation| permutation.with_stores_of(size));
         Parts { caches: caches.resized(size, ways), permutation, ..self.clone() }
+    }
+
+    /// Returns these parts with permutations that transfer their slots, even if the design gives them no time.
+    pub fn with_charged_permutations(&self) -> Parts {
+        let charged = |permutation| PermutationDesign { time: PermutationTime::Charged, ..permutation };
+        Parts { permutation: self.permutation.map(charged), ..self.clone() }
     }
 
     /// Returns whether lines of data have tags.

@@ -33,7 +33,8 @@ impl TappedMachine {
         planted: PlantedBug,
         start_up: Option<u64>,
     ) -> Result<TappedMachine, String> {
-        let scheme = parts.build_with(data, seeds, planted)?;
+        // With free permutations, no transfer of theirs would pass the tap.
+        let scheme = parts.with_charged_permutations().build_with(data, seeds, planted)?;
         let memory = Tapped::new(scheme.layout().total_lines(), start_up);
         Ok(TappedMachine { scheme, memory })
     }

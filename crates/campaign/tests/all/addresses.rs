@@ -4,6 +4,8 @@
 use crate::common::swept::every_one;
 use casemate_campaign::{AttackOutcome, Options, attack};
 use catalogue::{Attack, Verdict, design};
+use protection::design::PermutationDesign;
+use protection::moving::PermutationTime;
 use protection::planted::{PageChunkBug, PlantedBug};
 
 /// Standard deviations by which a share of right guesses may differ from one half.
@@ -72,6 +74,21 @@ fn fixed_addresses_or_plaintext_data_reveal_the_program_in_99_percent_of_games()
         nearly_always(&played(name, Attack::AddressPattern, 4), "right by place");
     }
     nearly_always(&played("hide", Attack::AddressAndData, 4), "right by content");
+}
+
+/// A design with free permutations is the same design on the bus: only its time differs.
+#[test]
+fn each_row_ends_equally_whatever_the_time_of_permutations() {
+    let charged = design("cryptopage").unwrap();
+    for time in [PermutationTime::Free, PermutationTime::IdleBus] {
+        let mut other = charged.clone();
+        other.parts.permutation = other.parts.permutation.map(|own| PermutationDesign { time, ..own });
+        for row in [Attack::DuplicateWrite, Attack::ReorderWrites, Attack::DropWrite, Attack::AddressPattern] {
+            let options = Options { trials: 6, ..Options::default() };
+            let [before, after] = [&charged, &other].map(|design| attack(design, row, &options));
+            assert_eq!((before.worst, before.counts), (after.worst, after.counts), "{row}, {time:?}");
+        }
+    }
 }
 
 /// A chip that draws its random numbers from the seed of its keys draws the same at every start. With other draws at each
