@@ -202,7 +202,7 @@ impl Channel {
         };
         state.pending[token as usize] = Some(pending);
         drop(state);
-        self.submit(burst, Kind::Read, token);
+        self.submit(Burst { group: wanted.group, ..burst }, Kind::Read, token);
         token
     }
 

@@ -67,7 +67,7 @@ impl Shape {
         }
         let bytes = if slot.0 < self.data { self.length.bytes() + self.behind_slot(slot) } else { LINE_BYTES };
         let line = self.length.line_of(PhysAddr(self.byte(slot)));
-        (Burst { line, words: (bytes / WORD_BYTES) as u8 }, None)
+        (Burst { words: (bytes / WORD_BYTES) as u8, ..line.into() }, None)
     }
 
     /// Bytes of spare bits directly behind a slot of data.
@@ -271,7 +271,7 @@ mod tests {
         let shape = Shape { slots: 20, data: 12, behind: 16, slots_per_tag: 1, length: LineLength::HALF };
         let read = |slot: Slot| Untrusted::from([slot.0 as u8; LINE_BYTES]);
         for slot in 0..shape.slots {
-            let (Burst { line, words }, second) = shape.bursts(Slot(slot));
+            let (Burst { line, words, .. }, second) = shape.bursts(Slot(slot));
             let byte = if slot < 12 { 48 * slot } else { 576 + 64 * (slot - 12) };
             assert_eq!((line.0, words, second), (byte / 32, if slot < 12 { 6 } else { 8 }, None));
             assert_eq!(shape.content(line, read).map(|content| content.line[0]), Some(slot as u8), "of slot {slot}");

@@ -5,6 +5,7 @@
 //! in a piece of a line is a power of two. So the piece that contains the requested word arrives before the remaining
 //! words, for any position of that word.
 
+use super::ReadGroup;
 use units::{Duration, LINE_BYTES, Time, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
 /// Part of a line that must arrive before its reader continues.
@@ -14,25 +15,33 @@ pub struct Wanted {
     pub from: Word,
     /// Words that must have arrived.
     pub words: Words,
+    /// Group of the read, if the line must arrive after the other lines of this group that were requested before.
+    pub group: Option<ReadGroup>,
 }
 
 impl Wanted {
     /// All words of a line, in any order.
-    pub const LINE: Wanted = Wanted { from: Word::FIRST, words: Words::ALL };
+    pub const LINE: Wanted = Wanted { from: Word::FIRST, words: Words::ALL, group: None };
 
     /// Returns the piece of `bytes` bytes, a power of two, that contains this word. The remaining words follow on the
     /// bus.
     #[inline]
     pub fn piece(word: Word, bytes: usize) -> Wanted {
         let words = if bytes == LINE_BYTES { Words::ALL } else { Words::of_piece(word, bytes) };
-        Wanted { from: word, words }
+        Wanted { from: word, words, group: None }
     }
 
     /// Returns a request for the same number of words, rounded up to a power of two, from the first word of the line
     /// on.
     pub fn at_the_beginning(self) -> Wanted {
         let bytes = self.words.iter().count() * WORD_BYTES;
-        Wanted::piece(Word::FIRST, bytes.next_power_of_two())
+        Wanted { group: self.group, ..Wanted::piece(Word::FIRST, bytes.next_power_of_two()) }
+    }
+
+    /// Returns the same request as a read of this group.
+    #[must_use]
+    pub fn in_group(self, group: ReadGroup) -> Wanted {
+        Wanted { group: Some(group), ..self }
     }
 }
 

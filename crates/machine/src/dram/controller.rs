@@ -7,10 +7,13 @@
 //! rank accepts no command from the queues once its refresh is due. A request leaves its queue as soon as its row is
 //! being opened. Its queue entry is then free, unless a change of turns may return the request to the queue
 //! ([`BusTurnaround::Cancel`]).
+//!
+//! A read of a group whose earlier reads have not been transferred stays in its queue, also while its row is being opened
+//! for it. It keeps the row only from younger reads: writes and refreshes may close the row. So no request waits for a
+//! younger one, and each is transferred in the end.
 
 mod commands;
 
-use super::Kind;
 use super::address_map::Cell;
 use super::config::{BusTurnaround, DramConfig, PagePolicy};
 use super::counts::DramCounts;
@@ -22,6 +25,7 @@ use super::resting::Resting;
 use super::scheduler::{BankCandidates, BankLoad, SchedulerLimits};
 use super::timing::Timing;
 use super::wait::{ArrivalConditions, Stopwatch, WaitCause};
+use super::{Burst, Kind};
 use std::cmp::Ordering;
 use units::Time;
 
@@ -155,8 +159,8 @@ impl Controller {
             || self.opening.iter().any(|opened| opened.cell == cell && opened.kind == Kind::Write)
     }
 
-    /// Puts a request into its queue at the clock `now`: `words` words from the cell on. All commands before `now` must have been issued.
-    pub fn enqueue(&mut self, now: u64, (cell, words): (Cell, u8), kind: Kind, token: u32, arrived: Time) {
+    /// Puts a request into its queue at the clock `now`: a burst from the cell on. All commands before `now` must have been issued.
+    pub fn enqueue(&mut self, now: u64, (cell, burst): (Cell, Burst), kind: Kind, token: u32, arrived: Time) {
         self.floor = self.floor.max(now);
         let number = usize::from(cell.bank);
         let bank = &self.device.banks[number];
@@ -167,8 +171,10 @@ impl Controller {
         };
         let refresh = self.refreshes[bank.rank].clock(now);
         let waits = ArrivalConditions { seen: now, refresh, drain: self.drain_clock.at(now), bank_free };
-        let ticket = self.pool.insert(RequestDetails { token, arrived, words, outcome: None, waits });
-        self.queues[kind as usize].push(QueuedRequest { age: self.arrivals, cell, kind, ticket });
+        let (words, group) = (burst.words, burst.group.filter(|_| kind == Kind::Read));
+        let must_follow = group.is_some_and(|group| self.pool.has(group));
+        let ticket = self.pool.insert(RequestDetails { token, arrived, words, group, outcome: None, waits });
+        self.queues[kind as usize].push(QueuedRequest { age: self.arrivals, cell, kind, ticket, must_follow });
         self.arrivals += 1;
         let changed = self.reconsider(number, kind);
         self.revise_decision(number, kind, changed);

@@ -33,6 +33,8 @@ mod counts;
 mod device;
 pub(crate) mod drain;
 #[cfg(test)]
+mod groups;
+#[cfg(test)]
 mod oracle;
 mod queue;
 mod refresh;
@@ -43,7 +45,7 @@ mod timing;
 pub(crate) mod wait;
 
 pub use beats::{Beats, Wanted};
-pub use burst::{Burst, BurstLength};
+pub use burst::{Burst, BurstLength, ReadGroup};
 pub use config::{AddressMap, BusTurnaround, DramConfig, Organisation, PagePolicy, Scheduler};
 pub use counts::{DramCounts, QueueCounts, QueuesCounts};
 pub use timing::Timing;
@@ -173,17 +175,19 @@ impl Dram {
     /// Accepts a request at `now`, for a line of 64 bytes or another burst. The controller sees it at the next clock
     /// edge. Line numbers beyond the capacity wrap around.
     ///
-    /// A read of a line with a waiting write is answered from the write queue one clock later. A write of a line with a
+    /// A read of a group is transferred after the group's reads that were submitted before.
+    ///
+    /// A read of a line with a waiting write is answered from the write queue one clock later, in a group too. A write of a line with a
     /// waiting write replaces it. In both cases the request does not reach the devices. Returns true if the request
     /// reaches the devices.
     ///
     /// # Panics
     /// If the queue has no room for the request.
     pub fn submit(&mut self, now: Time, burst: impl Into<Burst>, kind: Kind, token: u32) -> bool {
-        let Burst { line, words } = burst.into();
+        let burst = burst.into();
         let edge = self.clock.cycle_at_or_after(now).0;
         self.controller.run_before(edge);
-        let cell = self.mapper.cell(line);
+        let cell = self.mapper.cell(burst.line);
         let held = self.controller.holds_write(cell);
         let counts = &mut self.controller.counts;
         match kind {
@@ -196,16 +200,24 @@ impl Dram {
                 let at = self.clock.start_of(Cycles(edge + 1));
                 counts.read_latency += at.since(now);
                 let (outcome, waited_for) = (RowOutcome::Hit, WaitCause::Nothing);
-                let burst = false;
                 let waited = Duration::ZERO;
-                let times =
-                    Completion { token, first_at: at, at, arrived: now, outcome, waited_for, waited, words, burst };
-                self.answered.push(times);
+                let words = burst.words;
+                self.answered.push(Completion {
+                    token,
+                    first_at: at,
+                    at,
+                    arrived: now,
+                    outcome,
+                    waited_for,
+                    waited,
+                    words,
+                    burst: false,
+                });
             }
             (Kind::Write, true) => counts.merged += 1,
             (_, false) => {
                 assert!(self.has_room(kind), "a {kind:?} was submitted to a full queue");
-                self.controller.enqueue(edge, (cell, words), kind, token, now);
+                self.controller.enqueue(edge, (cell, burst), kind, token, now);
             }
         }
         !held

@@ -85,7 +85,7 @@ fn distance(config: &DramConfig, first: Issued, second: Issued) -> u64 {
 }
 
 /// Panics at the first command that the standard forbids.
-fn judge(config: &DramConfig, log: &[Issued]) {
+pub(super) fn judge(config: &DramConfig, log: &[Issued]) {
     let in_rank = (config.organisation.bank_groups * config.organisation.banks_per_group) as usize;
     let horizon = config.timing.trfc.max(200);
     let mut log = log.to_vec();
@@ -119,7 +119,7 @@ fn requests() -> impl Strategy<Value = Vec<TestRequest>> {
     proptest::collection::vec((gap, line, 1..=8u8, any::<bool>()), 1..400)
 }
 
-fn configs() -> impl Strategy<Value = DramConfig> {
+pub(super) fn configs() -> impl Strategy<Value = DramConfig> {
     use super::{AddressMap, PagePolicy, Scheduler};
     let map =
         prop_oneof![Just(AddressMap::RowBankGroupColumn), Just(AddressMap::BankGroupLow), Just(AddressMap::XorBanks)];
@@ -152,7 +152,7 @@ fn run(config: &DramConfig, sequence: &[TestRequest]) -> (Dram, Vec<(u32, u64)>)
             now = dram.advance(now, &mut completions).unwrap_or(now).max(now);
         }
         let words = if config.bursts == BurstLength::Any { words } else { 8 };
-        dram.submit(now, Burst { line: LineAddr(line), words }, kind, token as u32);
+        dram.submit(now, Burst { words, ..LineAddr(line).into() }, kind, token as u32);
     }
     while let Some(next) = dram.advance(now, &mut completions) {
         now = next;

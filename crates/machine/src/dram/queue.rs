@@ -5,7 +5,7 @@
 
 use super::address_map::Cell;
 use super::wait::ArrivalConditions;
-use super::{Kind, RowOutcome};
+use super::{Kind, ReadGroup, RowOutcome};
 use units::Time;
 
 /// A request as the scheduler sees it.
@@ -19,6 +19,8 @@ pub(super) struct QueuedRequest {
     pub kind: Kind,
     /// Entry of the request in the [`RequestPool`].
     pub ticket: u16,
+    /// True while an earlier read of the same group has not been transferred. The row may open, but not be used.
+    pub must_follow: bool,
 }
 
 impl QueuedRequest {
@@ -71,6 +73,15 @@ impl RequestQueue {
         self.len += 1;
     }
 
+    /// Permits the transfer of the oldest waiting request of a group. Returns its bank, or `None` if no request of the
+    /// group waits.
+    pub fn permit_next(&mut self, group: ReadGroup, pool: &RequestPool) -> Option<usize> {
+        let waiting = self.banks.iter_mut().flatten();
+        let next = waiting.filter(|waiting| pool.is_in(waiting.ticket, group)).min_by_key(|waiting| waiting.age)?;
+        next.must_follow = false;
+        Some(next.bank())
+    }
+
     /// Removes the request at this position of its bank.
     pub fn remove(&mut self, bank: usize, position: usize) -> QueuedRequest {
         self.len -= 1;
@@ -87,6 +98,8 @@ pub(super) struct RequestDetails {
     pub arrived: Time,
     /// Number of words to transfer.
     pub words: u8,
+    /// Group of a read, if the order of several reads matters.
+    pub group: Option<ReadGroup>,
     /// State of the bank at the request's first command; `None` before that command.
     pub outcome: Option<RowOutcome>,
     /// State of the channel at the request's arrival, which determines the cause of its wait.
@@ -120,9 +133,22 @@ impl RequestPool {
         &mut self.requests[usize::from(ticket)]
     }
 
+    /// Returns true if the request with this ticket is a read of this group.
+    fn is_in(&self, ticket: u16, group: ReadGroup) -> bool {
+        self.requests[usize::from(ticket)].group == Some(group)
+    }
+
+    /// Returns true if a read of this group has not been transferred yet.
+    pub fn has(&self, group: ReadGroup) -> bool {
+        self.requests.iter().any(|request| request.group == Some(group))
+    }
+
     /// Frees the ticket and returns its request.
     pub fn remove(&mut self, ticket: u16) -> RequestDetails {
         self.free.push(ticket);
-        self.requests[usize::from(ticket)]
+        let entry = &mut self.requests[usize::from(ticket)];
+        let request = *entry;
+        entry.group = None;
+        request
     }
 }

@@ -6,6 +6,9 @@
 //! earliest next command: a column command, an activate or a precharge. Among requests with equally early commands, it
 //! selects the oldest. A tick-by-tick first-ready scheduler makes the same choice, only one clock at a time.
 //!
+//! A read that must follow another read of its group is no candidate for a column command. If it is the oldest read of
+//! its bank, its row stays open for it.
+//!
 //! Each bank has at most one candidate read and one candidate write: the request of the bank that may issue a command
 //! first. The candidate changes only with the state of its bank, so the model stores it. The selection reads one number
 //! per bank with requests, instead of all requests.
@@ -13,7 +16,7 @@
 use super::Kind;
 use super::config::Scheduler;
 use super::device::{CLOSED, Device, Gate};
-use super::queue::RequestQueue;
+use super::queue::{QueuedRequest, RequestQueue};
 use super::refresh::Refresh;
 use crate::bits::BitSet;
 
@@ -144,13 +147,14 @@ impl SchedulerLimits {
         if bank.open_row == CLOSED {
             return Candidate { ready: bank.activate_ready, gate: Gate::Activate, ..oldest };
         }
-        let hit = requests.iter().position(|waiting| waiting.cell.row == bank.open_row);
+        let is_open = |waiting: &QueuedRequest| waiting.cell.row == bank.open_row;
+        let hit = requests.iter().position(|waiting| is_open(waiting) && !waiting.must_follow);
         match hit {
             Some(position) if position == 0 || load.overtaken < self.overtake => {
                 let age = requests[position].age;
                 Candidate { position, age, ready: bank.column_ready, gate: Gate::of_column(kind), ..oldest }
             }
-            _ if load.opening => oldest,
+            _ if load.opening || is_open(&requests[0]) => oldest,
             _ => Candidate { ready: bank.precharge_ready, ..oldest },
         }
     }

@@ -119,7 +119,8 @@ impl ChannelDevice {
     }
 
     /// Accepts a request at `now`; the device must have room for it. Returns true if the request causes a burst between
-    /// controller and memory. All bursts of phase-change memory have the same length.
+    /// controller and memory. All bursts of phase-change memory have the same length,
+    /// and no group of reads has an order there.
     pub fn submit(&mut self, now: Time, burst: Burst, kind: Kind, token: u32) -> bool {
         match self {
             ChannelDevice::Dram(dram) => dram.submit(now, burst, kind, token),

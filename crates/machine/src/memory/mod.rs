@@ -133,7 +133,8 @@ impl MemorySystem {
         self.words
     }
 
-    /// Reads a line of 64 bytes or another burst; completes when the wanted words have arrived.
+    /// Reads a line of 64 bytes or another burst; completes when the wanted words have arrived. The reads of a group
+    /// arrive in the order of the calls if they are on one channel; channels do not wait for each other.
     pub fn read(&self, burst: impl Into<Burst>, wanted: Wanted) -> impl Future<Output = Completion> + '_ {
         let (channel, local) = self.channel_of(burst.into());
         self.channels[channel].read(local, self.words.wanted(wanted))
@@ -159,9 +160,9 @@ impl MemorySystem {
     }
 
     /// Returns the channel of a burst, and the burst with the line's number on the channel.
-    fn channel_of(&self, Burst { line, words }: Burst) -> (usize, Burst) {
-        let (channel, line) = self.interleave.channel_of(self.channels.len(), line);
-        (channel, Burst { line, words })
+    fn channel_of(&self, burst: Burst) -> (usize, Burst) {
+        let (channel, line) = self.interleave.channel_of(self.channels.len(), burst.line);
+        (channel, Burst { line, ..burst })
     }
 
     /// Waits until no write of a line is in its controller's queue.

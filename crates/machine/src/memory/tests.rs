@@ -116,7 +116,7 @@ fn a_dram_burst_of_half_a_line_occupies_the_bus_half_as_long() {
     let ends = |words: [u8; 3]| {
         let mut dram = crate::dram::Dram::new(config.clone());
         for (token, words) in (0..).zip(words) {
-            let burst = Burst { line: LineAddr(token), words };
+            let burst = Burst { words, ..LineAddr(token).into() };
             dram.submit(Time::ZERO, burst, crate::dram::Kind::Read, token as u32);
         }
         let mut answers = Vec::new();

@@ -64,7 +64,7 @@ impl WordOrder {
     /// Returns the part of a line that must arrive before its reader continues.
     pub(super) fn wanted(self, wanted: Wanted) -> Wanted {
         match self {
-            WordOrder::Whole => Wanted::LINE,
+            WordOrder::Whole => Wanted { group: wanted.group, ..Wanted::LINE },
             WordOrder::CriticalFirst => wanted,
             WordOrder::FromFirst => wanted.at_the_beginning(),
         }

@@ -52,13 +52,15 @@ impl Controller {
             self.column(waiting, at);
         } else if open_row == CLOSED {
             self.note_first_command(waiting, RowOutcome::Closed, at);
-            self.leave_queue(kind, bank, position);
             self.device.activate(bank, waiting.cell.row, at);
             self.resting.iter_mut().for_each(|resting| resting.used(bank));
             self.counts.activates += 1;
-            self.load[bank] = BankLoad { opening: true, overtaken: 0 };
-            self.opening.push(waiting);
-            self.under_way[kind as usize] += 1;
+            self.load[bank] = BankLoad { opening: !waiting.must_follow, overtaken: 0 };
+            if !waiting.must_follow {
+                self.leave_queue(kind, bank, position);
+                self.opening.push(waiting);
+                self.under_way[kind as usize] += 1;
+            }
         } else {
             self.note_first_command(waiting, RowOutcome::Conflict, at);
             self.precharge(bank, at);
@@ -113,6 +115,11 @@ impl Controller {
     fn column(&mut self, waiting: QueuedRequest, at: u64) {
         let (number, kind) = (waiting.bank(), waiting.kind);
         let request = self.pool.remove(waiting.ticket);
+        if let Some(group) = request.group
+            && let Some(bank) = self.queues[kind as usize].permit_next(group, &self.pool)
+        {
+            self.reconsider(bank, kind);
+        }
         let on_bus = self.timing.clocks_of(request.words);
         self.device.column(number, kind, at, on_bus);
         self.resting.iter_mut().for_each(|resting| resting.used(number));
