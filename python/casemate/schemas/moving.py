@@ -45,6 +45,8 @@ class PermutationDesign(Result):
     """Number of page records that the chip can hold in addition to those of the pages in its TLBs."""
     slots_per_tag: int
     """Number of slots that share one tag; a fetch of a line reads all these slots."""
+    first: Literal["group-order", "requested"] = "group-order"
+    """Order in which the slots under one tag arrive: in the order of the code, or the requested slot first."""
     hash_charge: Literal["once", "by-blocks"]
     """Passages through the hash unit for one hash: a single passage, or one for each block of 64 bytes."""
     merkle_cache: MerkleCache

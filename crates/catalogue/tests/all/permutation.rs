@@ -46,6 +46,19 @@ fn the_moment_of_background_permutations_is_a_number_of_ways_a_share_or_never() 
 }
 
 #[test]
+fn the_slot_fetched_first_under_a_tag_is_that_of_the_group_or_the_requested_one() {
+    for value in ["\"last\"", "\"Requested\"", "0", "true"] {
+        let said = refused("cryptopage", ".first", value);
+        assert!(said.contains("first"), "{value}: {said}");
+    }
+    let said = refused("cryptopage", ".first", "\"last\"");
+    assert!(said.contains("group-order") && said.contains("requested"), "{said}");
+    for value in ["\"group-order\"", "\"requested\""] {
+        assert!(design_with("cryptopage", &[("parts.permutation.first".into(), value.into())]).is_ok(), "{value}");
+    }
+}
+
+#[test]
 fn a_machine_refuses_more_unlocked_ways_than_it_has() {
     let changes = [("parts.permutation.ahead".to_owned(), "4".to_owned())];
     let design = design_with("cryptopage", &changes).unwrap();

@@ -5,8 +5,8 @@ use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
 use crate::layout::{DataLines, LEVELS_MAX, Layout, Needs, OnChipReport, with_contexts, with_records};
 use crate::mac::{TagLayout, TagLocation};
 use crate::moving::{
-    BackgroundStart, ContextsDesign, MovingLines, MovingPolicy, PageChunkLines, PermutationTime, SLOTS_PER_TAG_MAX,
-    SmallCache,
+    BackgroundStart, ContextsDesign, FirstSlot, MovingLines, MovingPolicy, PageChunkLines, PermutationTime,
+    SLOTS_PER_TAG_MAX, SmallCache,
 };
 use crate::planted::PlantedBug;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
@@ -71,6 +71,9 @@ pub struct PermutationDesign {
     /// Number of memory slots that one tag covers: 1, 2 or 4. The controller fetches a line together with all slots
     /// under the same tag.
     pub slots_per_tag: usize,
+    /// Order in which the slots under one tag arrive. In the order of the code (`group-order`), as early verification
+    /// needs them, or the slot of the requested line first (`requested`), as its decryption needs it.
+    pub first: FirstSlot,
     /// Time of a hash in the hash unit: one pass (`once`), or a pass for each 64-byte block of SHA-1 (`by-blocks`).
     pub hash_charge: HashCharge,
     /// Cache of verified nodes and records, at which a walk up the tree over records may stop.
@@ -115,6 +118,7 @@ impl Default for PermutationDesign {
             at_once: MovingPolicy::AT_ONCE,
             record_buffer: USUAL_BUFFER,
             slots_per_tag: 1,
+            first: FirstSlot::default(),
             hash_charge: HashCharge::default(),
             merkle_cache: MerkleCacheDesign::default(),
             verification_buffer: None,
@@ -263,7 +267,9 @@ impl PermutationDesign {
         let records = Records::new(layout, &keys.key(KeyPurpose::Tree), keys.draws(), walks, planted);
         let (pads, codes) = (keys.key(KeyPurpose::Encryption), keys.key(KeyPurpose::Authentication));
         let lines = match self.lines {
-            MovingText::Sealed => PageChunkLines::sealed(&pads, &codes, self.slots_per_tag, planted),
+            MovingText::Sealed => {
+                PageChunkLines::sealed(&pads, &codes, self.slots_per_tag, planted).fetching(self.first)
+            }
             MovingText::Plain => PageChunkLines::plain(planted),
         };
         let (sets, ways) = SmallCache::USUAL;

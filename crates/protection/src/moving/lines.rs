@@ -6,11 +6,11 @@
 //!                        └─ first block ─ link ─ second block ─ link ─ ... ─ tag ─ compare
 //! ```
 //! One tag covers one slot, or two or four adjacent slots, and is stored behind the last of them. So a line is fetched together
-//! with all lines under its tag, in one burst ([`opening`](super::opening)).
+//! with all lines under its tag, one after the other ([`opening`](super::opening)).
 
 use super::entered::Entered;
 use super::free::Free;
-use super::opening::{Contents, GroupOpening, begin, link};
+use super::opening::{Contents, FetchOrder, FirstSlot, GroupOpening, begin, link};
 use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use crate::placement::DataSlot;
 use crate::planted::{PageChunkBug, PlantedBug};
@@ -20,6 +20,7 @@ use crate::untimed::Untimed;
 use crate::verbs::{BusPriority, Fault, Keystream, Known, Verbs};
 use arrayvec::ArrayVec;
 use crypto::{Key, PAGE_CHUNK_LINE_BLOCKS, PAGE_CHUNK_LINE_BYTES, PageChunkCipher};
+use machine::dram::ReadGroup;
 use sim::{join, join_all};
 use std::cell::{Cell, RefCell};
 use units::{Line, LineAddr, ZERO_LINE};
@@ -40,6 +41,10 @@ pub struct PageChunkLines {
     cipher: Option<PageChunkCipher>,
     /// Slots under one tag.
     slots_per_tag: usize,
+    /// Slot that a fetch of a line reads first from a group.
+    first: FirstSlot,
+    /// Number of the next fetch of a group.
+    fetches: Cell<ReadGroup>,
     /// Numbers of lines encrypted or decrypted so far, and of tags computed; a tag over several lines counts once for
     /// each line.
     computed: Cell<(u64, u64)>,
@@ -56,19 +61,26 @@ impl PageChunkLines {
         PageChunkLines {
             cipher: Some(PageChunkCipher::new(pads, codes)),
             slots_per_tag,
-            computed: Cell::default(),
-            planted,
+            ..PageChunkLines::plain(planted)
         }
+    }
+
+    /// Returns lines of which a fetch reads this slot first from the slots under one tag.
+    #[must_use]
+    pub fn fetching(self, first: FirstSlot) -> PageChunkLines {
+        PageChunkLines { first, ..self }
     }
 
     /// Returns lines that are stored as plaintext and are not checked.
     pub fn plain(planted: PlantedBug) -> PageChunkLines {
-        PageChunkLines { cipher: None, slots_per_tag: 1, computed: Cell::default(), planted }
+        let (first, fetches) = (FirstSlot::default(), Cell::new(ReadGroup::FIRST));
+        PageChunkLines { cipher: None, slots_per_tag: 1, first, fetches, computed: Cell::default(), planted }
     }
 
     /// Returns a copy of the lines' state.
     pub fn twin(&self) -> PageChunkLines {
-        PageChunkLines { cipher: self.cipher.clone(), computed: self.computed.clone(), ..*self }
+        let (fetches, computed) = (self.fetches.clone(), self.computed.clone());
+        PageChunkLines { cipher: self.cipher.clone(), fetches, computed, ..*self }
     }
 
     /// Returns the numbers of lines encrypted or decrypted so far, and of tags computed.
@@ -86,6 +98,14 @@ impl PageChunkLines {
     /// Returns whether lines are checked when they arrive.
     pub(super) fn are_checked(&self) -> bool {
         self.cipher.is_some()
+    }
+
+    /// Returns the order of the next fetch of a group, for the line at the position `requested`.
+    fn next_order(&self, requested: usize) -> FetchOrder {
+        let number = self.fetches.get();
+        self.fetches.set(number.next());
+        let first = if self.first == FirstSlot::Requested { requested } else { 0 };
+        FetchOrder { number, first }
     }
 
     /// Number of slots under one tag.
@@ -144,7 +164,7 @@ impl PageChunkLines {
             text
         };
         let check = opening.is_genuine(|_, contents| self.code((group, record), contents).unwrap_or(0));
-        let (_, text, is_genuine) = join!(opening.fetch(), decrypt, check);
+        let (_, text, is_genuine) = join!(opening.fetch(self.next_order(position)), decrypt, check);
         self.count(1, 0);
         // A tag over several lines also covers blanks, for lines that memory does not have.
         let is_there = entered.borrow().has(line) && self.has_all(group, &opening.contents(), entered);
@@ -170,7 +190,7 @@ impl PageChunkLines {
             texts
         };
         let check = opening.is_genuine(|_, contents| self.code((group, record), contents).unwrap_or(0));
-        let (_, mut texts, is_genuine) = join!(opening.fetch(), decrypt, check);
+        let (_, mut texts, is_genuine) = join!(opening.fetch(self.next_order(0)), decrypt, check);
         self.count(group.len(), 0);
         let has = |at: &DataSlot| entered.borrow().has(at.line());
         let contents = opening.contents();

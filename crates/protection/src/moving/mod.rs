@@ -44,6 +44,7 @@ pub use free::PermutationTime;
 pub use judge::SlotsForJudge;
 pub use lines::PageChunkLines;
 pub use locks::{LockingCache, Room, SmallCache};
+pub use opening::FirstSlot;
 pub use page_chunk::SLOTS_PER_TAG_MAX;
 pub use processes::ProcessId;
 pub use requests::PermutationRequests;

@@ -1,5 +1,8 @@
 //! Fetch of a group of lines: the lines under one tag arrive one after the other, and the authentication code processes
-//! each block as it arrives.
+//! each block as it arrives. All slots arrive in the order of the code, or the requested slot arrives before the others.
+//!
+//! The order holds on each memory channel: the controller of a channel transfers no slot before an earlier one of the
+//! group, also if a DRAM row ends in the group ([`ReadGroup`]).
 
 use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use crate::record::Record;
@@ -7,14 +10,46 @@ use crate::slot::{Role, Untrusted};
 use crate::verbs::{AesUnits, Arriving, Blocks, BusPriority, Known, Passing, Purpose, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use crypto::{BLOCK_BYTES, BlockCipher, PAGE_CHUNK_LINE_BLOCKS, PAGE_CHUNK_LINE_BYTES, PageChunkCipher};
+use machine::dram::ReadGroup;
+use serde::{Deserialize, Serialize};
 use sim::join_all;
 use std::cell::Cell;
 use std::future::poll_fn;
+use std::iter;
 use std::task::Poll;
+use strum::VariantArray;
 use units::{Line, Word, Words};
 
 /// Bytes of a line with the tag behind it.
 const BURST_BYTES: usize = PAGE_CHUNK_LINE_BYTES + BLOCK_BYTES;
+
+/// Slot that the controller fetches first from a group of slots under one tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstSlot {
+    /// The first slot of the group. All arrive in the order of the code.
+    #[default]
+    GroupOrder,
+    /// The slot of the requested line, then the others in the order of the code.
+    Requested,
+}
+
+/// Order in which the slots of a group are fetched.
+#[derive(Clone, Copy)]
+pub(super) struct FetchOrder {
+    /// Number of the fetch, for the memory controller.
+    pub number: ReadGroup,
+    /// Position in the group of the slot that is fetched first; the others follow in order.
+    pub first: usize,
+}
+
+impl FetchOrder {
+    /// Returns the positions of a group of `slots` slots.
+    fn positions(self, slots: usize) -> impl Iterator<Item = usize> {
+        let first = self.first;
+        iter::once(first).chain((0..slots).filter(move |position| *position != first))
+    }
+}
 
 /// Contents of the slots of a group.
 pub(super) type Contents = ArrayVec<Untrusted, SLOTS_PER_TAG_MAX>;
@@ -61,16 +96,20 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
         GroupOpening { priority: priority.clone(), ..self }
     }
 
-    /// Fetches all slots, until the first block of each has arrived.
-    pub async fn fetch(&self) {
-        let fetch = async |position: usize| {
-            let (slot, wanted) = (self.group[position].slot(), Wanted::piece(Word::FIRST, BLOCK_BYTES));
+    /// Fetches all slots in this order, until the first block of each has arrived.
+    pub async fn fetch(&self, order: FetchOrder) {
+        let first_block = Wanted::piece(Word::FIRST, BLOCK_BYTES);
+        let fetch = async |position: usize, wanted: Wanted| {
+            let slot = self.group[position].slot();
             self.verbs.await_turn(&self.priority, slot).await;
             self.arrivals[position].set(Some(self.verbs.fetch(slot, Role::Data, wanted).await));
         };
         match self.group.len() {
-            1 => fetch(0).await,
-            slots => drop(join_all((0..slots).map(fetch)).await),
+            1 => fetch(0, first_block).await,
+            slots => {
+                let in_order = first_block.in_group(order.number);
+                drop(join_all(order.positions(slots).map(|position| fetch(position, in_order))).await);
+            }
         }
     }
 

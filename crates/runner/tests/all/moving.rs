@@ -6,12 +6,13 @@ use casemate_runner::explain::{Lines, Of, OnChipMetadata, Scenario, Until, expla
 use casemate_runner::{CoreTime, Record, RunControl, RunOptions, run, run_planted};
 use catalogue::{Design, Machine, design};
 use protection::execution::ReadPart;
-use protection::moving::{MovingCounts, PermutationTime};
+use protection::moving::{FirstSlot, MovingCounts, PermutationTime};
 #[cfg(feature = "planted-bugs")]
 use protection::planted::ChipBug;
 use protection::planted::PlantedBug;
 use protection::record::HashCharge;
 use sim::span::Verb;
+use std::collections::BTreeMap;
 use units::{Bytes, Duration};
 
 const SLOTS: u64 = 256;
@@ -172,6 +173,51 @@ fn machines_unsuitable_for_permuted_lines_are_refused_with_the_key() {
     for (change, key) in cases {
         let said = refused(change);
         assert!(said.contains(key) && said.contains("cryptopage-2006"), "{said}");
+    }
+}
+
+/// Latencies in cycles of reads of 1,000 addresses, in steps of an odd number of lines, with their counts.
+fn of_many_addresses(design: &Design) -> BTreeMap<u64, u32> {
+    let scenario = Scenario { of: Of::Read, on_chip: OnChipMetadata::All, ..Scenario::default() };
+    let at = |line: u64| explain(&machine(), design, scenario, Lines::At(line * 32)).unwrap().latency_fs;
+    let mut counted = BTreeMap::new();
+    for number in 0..1_000_u64 {
+        *counted.entry(at(number * 10_007 % (1 << 20)) / Duration::from_ns(1).as_fs()).or_default() += 1;
+    }
+    counted
+}
+
+fn under_a_tag(name: &str, slots_per_tag: usize, first: FirstSlot) -> Design {
+    changed(name, |design| {
+        let permutation = design.parts.permutation.as_mut().unwrap();
+        (permutation.slots_per_tag, permutation.first) = (slots_per_tag, first);
+    })
+}
+
+/// Groups of 80 or 144 bytes cross the ends of DRAM rows of 4 KB. The blocks of a group arrive in the order of its code all the same: no
+/// read is verified later than 85 cycles for the first block and 11 for each block.
+#[test]
+fn the_verdict_of_each_of_1000_addresses_comes_at_107_129_or_173_cycles_by_slots_under_a_tag() {
+    for (slots, verified) in [(1, 107), (2, 129), (4, 173)] {
+        let design = under_a_tag("cryptopage-basic", slots, FirstSlot::GroupOrder);
+        assert_eq!(of_many_addresses(&design), BTreeMap::from([(verified, 1_000)]), "{slots} slots");
+    }
+}
+
+/// With the requested slot first, each line is decrypted when it is the first line on the bus. Its code waits for the first block of the
+/// group, unless the first slot was requested. This block arrives 85 + 20 cycles after the request, or 10 later behind the burst of six
+/// words of the last slot, since the tag is in this burst.
+#[test]
+fn a_requested_slot_that_is_fetched_first_is_decrypted_at_96_cycles_and_verified_at_173_to_203() {
+    for (slots, verified) in [(1, vec![107]), (2, vec![129, 85 + 20 + 10 + 4 * 11]), (4, vec![173, 105 + 8 * 11, 203])]
+    {
+        let design = |name: &str| under_a_tag(name, slots, FirstSlot::Requested);
+        assert_eq!(of_many_addresses(&design("cryptopage")), BTreeMap::from([(96, 1_000)]), "{slots} slots");
+        let found = of_many_addresses(&design("cryptopage-basic"));
+        assert_eq!(found.keys().copied().collect::<Vec<u64>>(), verified, "{slots} slots");
+        if slots == 4 {
+            assert!((400..600).contains(&found[&193]), "the second or third of four slots: {found:?}");
+        }
     }
 }
 
