@@ -136,33 +136,37 @@ fn two_groups_do_not_wait_for_each_other() {
     assert_eq!(found, [48, 148, 127, 135], "the second group has its row open");
 }
 
-/// Groups of random sequences: up to five reads in turn belong to one group.
+/// A read or write, or the first of a group of reads with the gaps before the others and the distance of their lines.
+type Piece = (Offered, Vec<u64>, u64);
+
+/// Returns the requests of a piece. If there are several, they are the group with this number.
+fn group_of((first, gaps, distance): Piece, number: usize) -> Vec<Offered> {
+    if first.kind == Kind::Write || gaps.is_empty() {
+        return vec![first];
+    }
+    let first = Offered { group: Some(number), ..first };
+    let lines = (1..).map(|nth| first.line + nth * distance);
+    let later = gaps.into_iter().zip(lines).map(|(gap, line)| Offered { gap, line, ..first });
+    std::iter::once(first).chain(later).collect()
+}
+
+/// Random sequences, in which two pieces at a time take turns, so that groups overlap.
 fn sequences() -> impl Strategy<Value = Vec<Offered>> {
     let gap = prop_oneof![6 => 0..4u64, 2 => 0..200u64, 1 => 0..4_000u64];
     let line = prop_oneof![4 => 0..1_024u64, 3 => (0..64u64).prop_map(|row| row << 7), 2 => 0..(1u64 << 28)];
     let kind = prop_oneof![3 => Just(Kind::Read), 1 => Just(Kind::Write)];
-    let piece = (gap, line, 1..=8u8, kind, 0..6u64, prop::collection::vec(0..200u64, 0..5));
-    prop::collection::vec(piece, 1..120).prop_map(|pieces| {
-        let offered =
-            |(number, (gap, line, words, kind, step, others)): (usize, (u64, u64, u8, Kind, u64, Vec<u64>))| {
-                let group = (kind == Kind::Read && !others.is_empty()).then_some(number);
-                let first = Offered { gap, line, words, kind, group };
-                let jump = if step == 0 { 1 << 17 } else { step };
-                let later = others.into_iter().zip(1..).map(move |(gap, nth)| {
-                    // Most reads of a group follow at once, and other groups come between the others.
-                    let gap = gap.saturating_sub(150);
-                    Offered { gap, line: line + nth * jump, ..first }
-                });
-                std::iter::once(first).chain(later).collect::<Vec<_>>()
-            };
-        let mut turns: Vec<Vec<Offered>> = pieces.into_iter().enumerate().map(offered).collect();
+    let first =
+        (gap, line, 1..=8u8, kind).prop_map(|(gap, line, words, kind)| Offered { gap, line, words, kind, group: None });
+    let gaps = prop::collection::vec(prop_oneof![3 => Just(0), 1 => 0..50u64], 0..5);
+    let distance = prop_oneof![5 => 1..6u64, 1 => Just(1 << 17)];
+    prop::collection::vec((first, gaps, distance), 1..120).prop_map(|pieces| {
+        let mut turns: Vec<_> = (0..).zip(pieces).map(|(number, piece)| group_of(piece, number)).collect();
         let mut mixed = Vec::new();
-        // Two pieces at a time take turns, so that groups overlap.
         while !turns.is_empty() {
-            let place = mixed.len() % 2 % turns.len();
-            mixed.push(turns[place].remove(0));
-            if turns[place].is_empty() {
-                turns.remove(place);
+            let turn = mixed.len() % 2 % turns.len();
+            mixed.push(turns[turn].remove(0));
+            if turns[turn].is_empty() {
+                turns.remove(turn);
             }
         }
         mixed
