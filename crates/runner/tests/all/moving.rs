@@ -247,10 +247,16 @@ fn a_tag_over_several_slots_is_verified_11_cycles_later_per_additional_block() {
 
 #[test]
 fn each_fill_under_a_tag_over_several_slots_fetches_all_lines_of_the_tag() {
-    for (slots, workload, instructions) in
-        [(2, "gups", 20_000), (4, "gups", 20_000), (2, "stream", 100_000), (4, "stream", 400_000)]
-    {
-        let design = changed("cryptopage", |design| design.parts.permutation.as_mut().unwrap().slots_per_tag = slots);
+    use FirstSlot::{GroupOrder, Requested};
+    for (slots, first, workload, instructions) in [
+        (2, GroupOrder, "gups", 20_000),
+        (4, GroupOrder, "gups", 20_000),
+        (4, Requested, "gups", 20_000),
+        (2, GroupOrder, "stream", 100_000),
+        (2, Requested, "stream", 100_000),
+        (4, GroupOrder, "stream", 400_000),
+    ] {
+        let design = under_a_tag("cryptopage", slots, first);
         let record = ran(machine(), design, workload, &[("footprint", "8MB")], instructions);
         let MovingCounts { fills, fetched, permutations, written, twice, incomplete, .. } = counted(&record);
         assert_eq!((twice, incomplete), (0, 0), "{workload}, {slots} slots");
