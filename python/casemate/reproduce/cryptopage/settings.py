@@ -1,11 +1,15 @@
 """Designs of the CryptoPage study, and changes of their keys. Each setting with permutations has a twin with
-permutations that take no time.
+permutations that take no time. The architectures have another twin, with permutations in the idle time of the bus.
 """
 
 from casemate.reproduce.runs import Changes, Setting
 
 FREE = "-free"
 """Suffix of the name of a twin with free permutations."""
+IDLE = "-idle"
+"""Suffix of the name of a twin with permutations in the idle time of the bus."""
+ARCHITECTURES = ("hide", "cryptopage-basic", "cryptopage")
+"""Architectures that the paper compares (Fig. 7a)."""
 UNPROTECTED = "none"
 CACHES = (0, 256, 512, 1024)
 """Entries of the Merkle cache (Fig. 7b); `cryptopage` has 512."""
@@ -30,6 +34,11 @@ def tagged(slots: int, verified: bool) -> str:
     return "cryptopage" if slots == 1 else f"cryptopage-slots-{slots}"
 
 
+def requested(slots: int) -> str:
+    """Name of the setting of `cryptopage` with this number of lines under a tag, the requested line first."""
+    return f"cryptopage-requested-{slots}"
+
+
 def _cached(entries: int) -> Setting:
     return Setting(cached(entries), "cryptopage", {f"{_PERMUTATION}.merkle_cache.entries": entries})
 
@@ -40,15 +49,29 @@ def _tagged(slots: int, verified: bool) -> Setting:
 
 
 _CHARGED = (
-    *(Setting(design, design) for design in ("hide", "cryptopage-basic", "cryptopage")),
+    *(Setting(design, design) for design in ARCHITECTURES),
     *(_cached(entries) for entries in CACHES if entries != 512),
     *(_tagged(slots, verified=False) for slots in SLOTS if slots != 1),
+    *(
+        Setting(
+            requested(slots),
+            "cryptopage",
+            {f"{_PERMUTATION}.slots_per_tag": slots, f"{_PERMUTATION}.first": "requested"},
+        )
+        for slots in SLOTS
+        if slots != 1
+    ),
     *(_tagged(slots, verified=True) for slots in SLOTS),
 )
 
 
-def _free(setting: Setting) -> Setting:
-    return Setting(f"{setting.name}{FREE}", setting.design, {**setting.changes, f"{_PERMUTATION}.time": "free"})
+def _twin(setting: Setting, end: str, time: str) -> Setting:
+    return Setting(f"{setting.name}{end}", setting.design, {**setting.changes, f"{_PERMUTATION}.time": time})
 
 
-SETTINGS = (Setting(UNPROTECTED, "none"), *_CHARGED, *(_free(setting) for setting in _CHARGED))
+SETTINGS = (
+    Setting(UNPROTECTED, "none"),
+    *_CHARGED,
+    *(_twin(setting, FREE, "free") for setting in _CHARGED),
+    *(_twin(setting, IDLE, "idle-bus") for setting in _CHARGED if setting.name in ARCHITECTURES),
+)
