@@ -7,6 +7,7 @@
 //! simulated time. [`waits`] counts the time that cores lose, by cause.
 
 mod chip;
+pub mod content;
 pub mod counts;
 mod distances;
 pub mod feed;

@@ -4,14 +4,18 @@
 //! once. Counters, tags, tree and metadata caches thus reach their true state, and the shadow compares every fill as
 //! usual. The persist buffer accepts stores in program order, with the early steps of each, and drains entries at the
 //! node's request.
+//!
+//! In a memory that permutes lines, a line that needs a way of a full set of locked lines first permutes a page chunk,
+//! by the scheme's own text. TLB misses fetch page records, and pages that leave the TLBs release them. An inclusive
+//! cache removes the lines that it evicts from the private caches.
 
 use crate::chip::Chip;
 use crate::counts::Meters;
 use crate::feed::{FeedError, ProgramFeed, Skimmed};
 use crate::persisting::write_changes_from_outside;
-use machine::node::{PersistPath, PersistRequest, Request, RequestKind};
+use machine::node::{PersistPath, PersistRequest, RecordRequest, Request, RequestKind};
 use protection::execution::{AtOnce, TimedMemory, Untimed, run_now};
-use protection::scheme::{PersistBufferHandle, Scheme};
+use protection::scheme::{Permutations, PersistBufferHandle, RecordPort, Scheme};
 use std::rc::Rc;
 use units::LineAddr;
 use workload::Supplier;
@@ -32,6 +36,7 @@ impl Warmer {
     pub fn new(machine: &Meters) -> Warmer {
         let Meters { chip, scheme, memory, .. } = machine.clone();
         let at_once = AtOnce::new(&memory);
+        let at_once = if Permutations::of(&scheme).is_some() { at_once.handing_over() } else { at_once };
         Warmer { chip, scheme, memory, at_once }
     }
 
@@ -44,7 +49,7 @@ impl Warmer {
         loop {
             let skimmed = program.skim(until, &self.chip.cores.nodes()[CORE], |requests| self.take_up(requests))?;
             for line in program.take_foreign() {
-                let in_memory = self.memory.has(self.scheme.layout().data_slot(line));
+                let in_memory = self.scheme.is_in_memory(line, |at| self.memory.has(at));
                 self.chip.changed_from_outside(line, in_memory);
                 self.write_victims();
             }
@@ -56,9 +61,13 @@ impl Warmer {
         }
     }
 
-    /// Handles all requests that have left the private caches.
-    fn take_up(&self, requests: &mut Vec<Request>) {
-        for Request { line, kind, .. } in requests.drain(..) {
+    /// Handles all requests that have left the private caches, and the record requests of the TLBs before them. Returns
+    /// true if it may have removed lines from the private caches.
+    fn take_up(&self, requests: &mut Vec<Request>) -> bool {
+        self.take_up_records();
+        // A line on its way down must not be evicted unseen, so all requests are on the chip while each is handled.
+        self.chip.ports.set_outbox(CORE, std::mem::take(requests));
+        while let Some(Request { line, kind, .. }) = self.chip.ports.take_first(CORE) {
             if !kind.is_answered() {
                 self.chip.take_back(line, kind == RequestKind::WriteBack);
             } else if !self.chip.look_up(line) {
@@ -66,7 +75,22 @@ impl Warmer {
             }
             self.write_victims();
         }
+        *requests = self.chip.ports.take_outbox(CORE);
         self.persist();
+        self.chip.llc.is_inclusive()
+    }
+
+    /// Fetches the page records that the TLBs request, and releases those that they give up.
+    fn take_up_records(&self) {
+        let Some(records) = RecordPort::of(&self.scheme) else { return };
+        let requests = self.chip.cores.nodes()[CORE].borrow_mut().tlbs_mut().take_record_requests();
+        for request in requests {
+            match request {
+                // After reported tampering, the run ends.
+                RecordRequest::Bring { line, .. } => _ = run_now(records.acquire(&self.at_once.verbs(), line)),
+                RecordRequest::GiveUp { line, .. } => records.release(line),
+            }
+        }
     }
 
     /// Handles the stores and drains of the core's persist buffer.

@@ -44,11 +44,14 @@ struct StartSpec {
     age: runner::StartingAge,
     /// Values in the table of frequent values, for each machine; empty if memory begins in program order.
     values: Vec<Vec<runner::FrequentWord>>,
+    /// Instructions of each program that are executed without time, before the warm-up.
+    untimed: u64,
 }
 
 impl StartSpec {
     fn on(&self, machine: usize) -> runner::StartState {
-        runner::StartState { age: self.age, values: self.values.get(machine).cloned().unwrap_or_default() }
+        let values = self.values.get(machine).cloned().unwrap_or_default();
+        runner::StartState { age: self.age, values, untimed: self.untimed }
     }
 }
 
@@ -167,6 +170,7 @@ impl RunSpec {
             }
         }
         all.iter().try_for_each(runner::RunOptions::check_design).map_err(refused)?;
+        all.iter().try_for_each(|options| runner::check_untimed(options, self.programs.len())).map_err(refused)?;
         all.iter().try_for_each(|options| runner::check_interval(options, self.programs.len())).map_err(refused)?;
         self.kept.check_files(&all, detail)?;
         Ok(all)

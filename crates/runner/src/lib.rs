@@ -11,6 +11,7 @@ mod core_task;
 mod endable;
 pub mod excerpt;
 pub mod explain;
+mod footprint;
 mod not_compared;
 mod pace;
 mod process_switch;
@@ -36,7 +37,7 @@ pub use recording::record_trace;
 pub use run::power_loss;
 pub use run::{
     RunControl, RunError, RunOptions, Unfinished, check_fits, check_interval, check_persistent, check_requests,
-    check_warm_up, run, run_planted, run_together,
+    check_untimed, check_warm_up, run, run_planted, run_together,
 };
 pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};
 pub use start::StartState;

@@ -1,5 +1,6 @@
 //! The result record of a run, complete enough to repeat the run.
 
+use crate::footprint::Footprint;
 use crate::not_compared::NotCompared;
 use crate::sampling::{Detail, Sampling};
 use crate::start::StartState;
@@ -66,17 +67,6 @@ impl Configuration {
         let text = serde_json::to_vec(&frozen).unwrap_or_default();
         Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
     }
-}
-
-/// Size of metadata in memory and on the chip.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Footprint {
-    /// Physical memory that the program uses, in bytes.
-    pub program_bytes: u64,
-    /// Metadata as a percentage of protected memory, from the layout.
-    pub metadata_percent: f64,
-    /// Size of the metadata caches on the chip, in bytes.
-    pub metadata_cache_bytes: u64,
 }
 
 /// Latency of reads, from their arrival at the memory controller to the release of the line or of the requested words.
@@ -189,7 +179,7 @@ impl UnverifiedWindow {
 /// interval. A total in the record is therefore the sum over all intervals.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Interval {
-    /// Instructions of all programs together before the interval, including the warm-up.
+    /// Instructions of all programs together before the interval, including the untimed start and the warm-up.
     pub start: u64,
     /// Start of the interval from power-on, in femtoseconds: the latest retirement known at that moment.
     pub start_fs: u64,
@@ -308,7 +298,7 @@ pub struct Record {
     pub configuration: Configuration,
     /// Hash of the configuration: [`Configuration::hash`].
     pub configuration_hash: String,
-    /// Simulated instructions after the warm-up. Cycles, time and all statistics cover these instructions, except the
+    /// Simulated instructions after the untimed start and the warm-up. Cycles, time and all statistics cover these instructions, except the
     /// fields `feed` and `checks`.
     pub instructions: u64,
     /// Core cycles from the latest retirement known when counting began to the last retirement of any core. For a sampled run, the estimate

@@ -8,20 +8,21 @@ mod intervals;
 mod options;
 pub mod power_loss;
 mod programs;
+mod untimed;
 mod warm_up;
 
 pub use error::{RunError, Unfinished};
 pub use intervals::check_interval;
 pub use options::RunOptions;
 pub use programs::{check_fits, check_persistent, check_requests};
+pub use untimed::check_untimed;
 pub use warm_up::check_warm_up;
 
 use crate::bus::BusRecorder;
 use crate::check_latency::check_latency;
 use crate::excerpt::ExcerptFile;
-use crate::record::{
-    CoreTime, Footprint, HostFigures, ReadTimes, Record, SCHEMA, UnverifiedWindow, ipc, read_latency_ns,
-};
+use crate::footprint::Footprint;
+use crate::record::{CoreTime, HostFigures, ReadTimes, Record, SCHEMA, UnverifiedWindow, ipc, read_latency_ns};
 use crate::sampling::Sampling;
 use bench::{AssembledMachine, PowerScenario};
 use chip::counts::{Counts, Meters};
@@ -99,10 +100,13 @@ fn run_on<S: Source + 'static>(
     check_fits(&sources, &options.machine)?;
     check_persistent(&sources, options)?;
     check_requests(&sources, options)?;
+    check_untimed(options, sources.len())?;
     let mut counting = IntervalCounter::new(options, sources.len())?;
     let excerpt = ExcerptFile::begin(options.excerpt.as_ref(), options.detail)?;
     let mut bench = AssembledMachine::assemble(options, sources, &excerpt, PowerScenario::Lasts, planted)?;
     let bus = bench.listen(options)?;
+    let untimed = options.start.untimed;
+    counting.follow(bench.execute_untimed(untimed, &mut watch)?, untimed, &bench.meters);
     let mut looked_at = 0;
     let mut stop = false;
     let between_looks = if bench.sampler.is_some() { SAMPLED_EVENTS_BETWEEN_LOOKS } else { EVENTS_BETWEEN_LOOKS };
@@ -167,7 +171,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             return Err(RunError::nothing_of(&configuration.workload));
         }
         check_mapped(self.origins().iter().zip(self.fed()), &options.design)?;
-        let instructions = self.counted(options, before, feed.instructions)?;
+        let instructions = self.counted(options, &counting, feed.instructions)?;
         let Meters { chip, memory, scheme, .. } = &self.meters;
         let Figures { counts, cycles, time_fs, read_latency_ns, dram_bytes, sampling } =
             self.figures(&feed, before, &configuration.workload)?;
@@ -204,7 +208,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             speculation: scheme.speculation().map(|_| counts.scheme.speculation),
             moving: Permutations::of(scheme).map(|_| counts.scheme.moving),
             dram: counts.dram,
-            footprint: self.footprint(options, self.pages.borrow().used().0),
+            footprint: Footprint { at_start: before.content, ..self.footprint(options, self.pages.borrow().used().0) },
             check_ns: check_latency(&options.machine, &options.design).map(|latency| latency.as_fs() as f64 / 1e6),
             checks: self.checks(),
             sampling,
@@ -227,19 +231,19 @@ impl<S: Source + 'static> AssembledMachine<S> {
         })
     }
 
-    /// Returns the number of instructions after the warm-up. If a run ended in an alarm during its warm-up, all its
-    /// instructions count.
+    /// Returns the number of instructions after the warm-up. If a run ended in an alarm before counting began, all its
+    /// instructions with time count.
     ///
     /// # Errors
     /// [`RunError::NothingCounted`] if no instruction of a program is left to count.
-    fn counted(&self, options: &RunOptions, before: &BaselineCounts, executed: u64) -> Result<u64, RunError> {
-        let warm_up = options.warm_up;
-        if warm_up > 0 && self.meters.chip.scheme.fault_reported().is_none() {
+    fn counted(&self, options: &RunOptions, counting: &IntervalCounter, executed: u64) -> Result<u64, RunError> {
+        let before = counting.untimed() + counting.before().counts.node.instructions;
+        if options.start.untimed + options.warm_up > 0 && self.meters.chip.scheme.fault_reported().is_none() {
             let fed = self.fed().map(|fed| fed.instructions);
-            let is_over = executed == before.counts.node.instructions;
-            warm_up::check_left(&self.origins().into_iter().zip(fed).collect::<Vec<_>>(), warm_up, is_over)?;
+            let is_over = executed == before;
+            warm_up::check_left(&self.origins().into_iter().zip(fed).collect::<Vec<_>>(), options, is_over)?;
         }
-        Ok(executed - before.counts.node.instructions)
+        Ok(executed - before)
     }
 
     /// Returns the figures, from the counts or as estimates of the sample.
@@ -288,6 +292,7 @@ impl<S: Source + 'static> AssembledMachine<S> {
             program_bytes,
             metadata_percent: layout.overhead_percent(),
             metadata_cache_bytes: options.design.parts.metadata_cache_bytes(layout, options.machine.translations()),
+            at_start: None,
         }
     }
 }

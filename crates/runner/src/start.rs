@@ -15,6 +15,16 @@ pub struct StartState {
     /// design states and memory is in program order.
     #[serde(rename = "start_values", skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<FrequentWord>,
+    /// Instructions of each program that are executed without simulated time, before the warm-up. They leave memory, caches,
+    /// TLBs and predictors as after a long run. They are part of the budget.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub untimed: u64,
+}
+
+/// Serde requires a reference.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl From<StartingAge> for StartState {

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from casemate._core import CasemateError
 from casemate.laboratory import arguments, native
 from casemate.laboratory.arguments import Instructions
+from casemate.laboratory.run_start import RunStart
 from casemate.schemas.explain import Meets, Of, OnChip, Row, Start
 from casemate.schemas.run import Age, StartOrder
 from casemate.text.shown import ShortRepr
@@ -176,16 +177,12 @@ class TraceWindow(ShortRepr):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RunOptions(ShortRepr):
+class RunOptions(RunStart):
     """Options of a run."""
 
     limit: Instructions | Literal["all"] | None = None
     """Maximum number of instructions of each program. The default is `DEFAULT_LIMIT`; for runs of only traces, and for
     sampled runs, the default is all.
-    """
-    warm_up: Instructions = 0
-    """Number of these instructions that are simulated before counting begins. They set the state of caches and
-    metadata, but no figure includes their time and traffic.
     """
     detail: Literal["all", "sampled"] = "all"
     """Detail of the simulation: every instruction in detail, or only a sample. In a sampled run, the remaining
@@ -255,7 +252,11 @@ class RunOptions(ShortRepr):
             "limit": arguments.limit(self.limit, usual_limit(stored=stored, sampled=sampled)),
             "warm_up": arguments.instructions(self.warm_up, "warm_up"),
             "seed": self.seed,
-            "start": {"age": self.age, "values": []},
+            "start": {
+                "age": self.age,
+                "values": [],
+                "untimed": arguments.instructions(self.untimed, "untimed"),
+            },
             "ledger": self.ledger,
             "check_values": self.check_values,
             "sampling": dict(self.sampling) if sampled else None,

@@ -31,6 +31,8 @@ def of_runs(source: Source) -> Iterator[str]:
         yield f"up to {_several([amounts.count(each) for each in limits])} instructions of each program"
     if executed := _executed_without_limit(source):
         yield f"{_several([amounts.count(each) for each in executed])} instructions executed"
+    if "untimed" in source.columns and (untimed := [each for each in _values(source, "untimed") if each]):
+        yield f"{_several([amounts.count(each) for each in untimed])} of these without time"
     if warm_up := [each for each in _values(source, "warm_up") if each]:
         yield f"{_several([amounts.count(each) for each in warm_up])} of these as warm-up"
     if "detail_sampled_unit" in source.columns and _values(source, "detail_sampled_unit"):

@@ -22,7 +22,7 @@ Rows = list[dict[str, Any]]
 SHOWN = 5
 """Largest number of names that an error lists."""
 
-CONDITIONS = ("options", "budget", "warm_up", "age", "detail")
+CONDITIONS = ("options", "budget", "untimed", "warm_up", "age", "detail")
 """Columns of a run, in addition to those of the machine, that a run shares with its baseline."""
 
 

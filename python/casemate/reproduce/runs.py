@@ -28,6 +28,8 @@ class Case:
     settings: dict[str, object] = field(default_factory=dict)
     recorded: Command | None = None
     """Recorded program instead of a built-in workload."""
+    untimed: int = 0
+    """Instructions without time before the warm-up."""
     warm_up: int = 2_000_000
     """Instructions on each core before counting begins."""
     counted: int = 1_000_000
@@ -38,11 +40,16 @@ class Case:
     """Program of the paper's benchmarks that does the same kind of work; empty without one."""
 
     @property
+    def instructions(self) -> int:
+        """All instructions on each core."""
+        return self.untimed + self.warm_up + self.counted
+
+    @property
     def input(self) -> Input:
         """The program that each core runs."""
         if self.recorded is None:
             return BuiltIn(self.workload or self.name, self.settings)
-        return replace(self.recorded, limit=self.warm_up + self.counted)
+        return replace(self.recorded, limit=self.instructions)
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,8 @@ class Bench:
         """Returns the run of a case under a setting; `program` is the input of the case."""
         if isinstance(program, StoredTrace):
             program = replace(program, persistent=case.persistent)
-        options = {"limit": case.warm_up + case.counted, "warm_up": case.warm_up, **self.shared}
+        options = {"limit": case.instructions, "warm_up": case.warm_up, **self.shared}
+        if case.untimed:
+            options["untimed"] = case.untimed
         programs = (program,) * self.copies
         return Point("run", setting.design, self.machine, setting.changes, case.name, programs, options, seed)

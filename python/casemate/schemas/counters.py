@@ -375,6 +375,21 @@ class Dram(DramQueues):
     """Memory clocks in which the data bus moved data."""
 
 
+class CacheContent(Result):
+    """Entries of the caches on the chip when counting began."""
+
+    llc_lines: int
+    """Lines in the last-level cache."""
+    llc_locked: int
+    """Lines in the last-level cache that are locked until their page chunk is permuted."""
+    tlb_pages: int
+    """Pages in the TLBs of all cores."""
+    records: int
+    """Page records that the chip keeps for pages in TLBs."""
+    merkle_entries: int
+    """Entries of the Merkle cache."""
+
+
 class Footprint(Result):
     """Memory that the program and its metadata occupy."""
 
@@ -384,3 +399,5 @@ class Footprint(Result):
     """Metadata in percent of the protected memory."""
     metadata_cache_bytes: int
     """Metadata caches on the chip, in bytes."""
+    at_start: CacheContent | None = None
+    """Entries of the caches when counting began; absent if it began with the run."""

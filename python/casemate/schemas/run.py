@@ -58,6 +58,8 @@ class Configuration(Result):
     """Values of a first pass with their counts, the most frequent first: the run began as if the chip had written all
     of memory by them. Empty if memory was in program order and tables of frequent values were empty.
     """
+    untimed: int = 0
+    """Number of instructions that ran without simulated time, before the warm-up. They filled the caches."""
     budget: int
     """Maximum number of instructions of each program to simulate."""
     warm_up: int
@@ -115,8 +117,8 @@ class Record(Result):
     configuration_hash: str
     """SHA-256 of the configuration; equal configurations have equal hashes."""
     instructions: int
-    """Simulated instructions after the warm-up. Cycles, time and all statistics, except those of the feed and the
-    check, refer to these instructions.
+    """Simulated instructions after the untimed start and the warm-up. Cycles, time and all statistics, except those of
+    the feed and the check, refer to these instructions.
     """
     cycles: int
     """Core cycles from the start of counting until the last core had retired all instructions; in a sampled run, the

@@ -94,7 +94,8 @@ def _limit(study: Study, program: StudyProgram) -> Any:
 def _options(study: Study, program: StudyProgram) -> dict[str, Any]:
     """Returns the options of a program's runs that differ from the defaults."""
     given = {
-        "limit": _limit(study, program), "warm_up": study.warm_up if program.warm_up is None else program.warm_up,
+        "limit": _limit(study, program), "untimed": study.untimed if program.untimed is None else program.untimed,
+        "warm_up": study.warm_up if program.warm_up is None else program.warm_up,
         "detail": study.detail, "sampling": dict(study.sampling), "age": study.age, "start_order": study.start_order,
         "check_values": study.check_values, "ledger": study.ledger, "values": tuple(study.values),
     }  # fmt: skip

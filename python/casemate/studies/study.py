@@ -177,6 +177,8 @@ class StudyProgram(StudyInput):
     """Number of copies that run at once."""
     limit: Instructions | Literal["all"] | None = None
     """Maximum number of instructions, in place of the study's."""
+    untimed: Instructions | None = None
+    """Instructions without time before the warm-up, in place of the study's."""
     warm_up: Instructions | None = None
     """Instructions before counting begins, in place of the study's."""
 
@@ -256,7 +258,16 @@ def _programs(given: Any) -> list[Any]:
 Programs = Annotated[tuple[StudyProgram, ...], BeforeValidator(_programs)]
 
 
-class Study(Part):
+class StudyStart(Part):
+    """Instructions of each program before counting begins."""
+
+    untimed: Instructions = 0
+    """Instructions that are executed without time, before the warm-up."""
+    warm_up: Instructions = 0
+    """Instructions of the warm-up."""
+
+
+class Study(StudyStart):
     """A study: every program on every machine under every design, with every swept value and every seed."""
 
     name: str = "study"
@@ -275,7 +286,6 @@ class Study(Part):
     seeds: int | tuple[int, ...] = 1
     """Seeds of every run: 1 to this number, or a list."""
     limit: Instructions | Literal["all"] | None = None
-    warm_up: Instructions = 0
     detail: Literal["all", "sampled"] = "all"
     sampling: dict[str, float | str] = {}
     """Sampling options, as `{error = 0.01, aim = "traffic"}`."""

@@ -55,6 +55,8 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     parts += layouts.changed(results.changes)
     if first.configuration.age == "steady":
         parts.append(Text("  counters of data at a moment of a long life (--age steady)"))
+    if untimed := first.configuration.untimed:
+        parts.append(Text(f"  {_without_time(untimed)}"))
     parts += [Text(f"  {line}") for line in conditions.begun_with(results.records)]
     chosen = {program.persistent for program in (origin, *first.configuration.beside)} - {"all"}
     parts += [Text(f"  only {PERSISTENT[part]} is persistent (--persistent {part})") for part in sorted(chosen)]
@@ -103,6 +105,14 @@ def _not_flushed(records: Sequence[Record]) -> list[str]:
     return lines
 
 
+def _without_time(untimed: int) -> str:
+    """Returns the sentence about the untimed start of a run."""
+    return (
+        f"the first {amounts.count(untimed)} instructions ran without time: they filled caches, locks, TLBs and "
+        "metadata (--untimed)"
+    )
+
+
 def part_seen(record: Record) -> str:
     """Returns the part of the program that the record covers."""
     origin = record.configuration.workload
@@ -112,8 +122,10 @@ def part_seen(record: Record) -> str:
         )
     executed = amounts.counted(record.instructions, "instruction")
     first = amounts.first(record.instructions, "instruction")
-    warm_up = record.configuration.warm_up
-    warmed = f" after a warm-up of {amounts.count(warm_up)}" if warm_up else ""
+    untimed, warm_up = record.configuration.untimed, record.configuration.warm_up
+    before = [f"{amounts.count(untimed)} without time"] if untimed else []
+    before += [f"a warm-up of {amounts.count(warm_up)}"] if warm_up else []
+    warmed = f" after {' and '.join(before)}" if before else ""
     if record.configuration.beside:
         each = f"{warmed} each" if warmed else ""
         return f"{1 + len(record.configuration.beside)} programs at once, {executed} in all{each}"

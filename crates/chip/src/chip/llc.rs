@@ -50,7 +50,7 @@ impl LastLevelCache {
     }
 
     /// True if the cache evicts each line that it evicts from all private caches too.
-    pub(super) fn is_inclusive(&self) -> bool {
+    pub(crate) fn is_inclusive(&self) -> bool {
         self.tags.borrow().inclusion() == Inclusion::Inclusive
     }
 

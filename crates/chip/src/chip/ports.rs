@@ -62,6 +62,12 @@ impl CorePorts {
         self.ports[core].outbox.replace(requests);
     }
 
+    /// Takes the first request that left a core's private caches and that the chip has not handled yet.
+    pub(crate) fn take_first(&self, core: usize) -> Option<Request> {
+        let mut outbox = self.ports[core].outbox.borrow_mut();
+        if outbox.is_empty() { None } else { Some(outbox.remove(0)) }
+    }
+
     /// Calls a function that adds requests to a core's outbox, or handles some of them. The outbox is not borrowed
     /// during the call; no other part may add requests then.
     #[inline]

@@ -29,7 +29,8 @@ impl<S: Supplier> ProgramFeed<S> {
     /// Executes up to `until` instructions, counted from the beginning, without simulated time. Memory's content
     /// changes as if the core executed them, and the node's caches, TLBs and predictors stay warm. The feed passes
     /// lines that leave the L2 to `beyond`, which empties the list and may borrow the node. It also calls `beyond`
-    /// after each store to a persist buffer, to take up the requests of the node.
+    /// after each store to a persist buffer and after requests for page records, to take up these requests of the node.
+    /// `beyond` returns true if it may have removed lines from the caches of the node.
     ///
     /// # Errors
     /// Errors of the feed.
@@ -37,10 +38,10 @@ impl<S: Supplier> ProgramFeed<S> {
         &mut self,
         until: u64,
         node: &RefCell<Node>,
-        beyond: impl FnMut(&mut Vec<Request>),
+        beyond: impl FnMut(&mut Vec<Request>) -> bool,
     ) -> Result<Skimmed, FeedError> {
         let most = until.saturating_sub(self.counts.instructions).min(self.allowance.left());
-        let mut node = Borrowed { from: node, node: None };
+        let mut node = Borrowed { from: node, node: None, has_record_requests: false };
         let (prefetches, code_line_bytes) = {
             let caches = node.get().caches();
             (caches.prefetchers.exist(), caches.l1i.line_bytes())
@@ -94,6 +95,8 @@ struct Repeat {
 struct Borrowed<'a> {
     from: &'a RefCell<Node>,
     node: Option<RefMut<'a, Node>>,
+    /// True if the node has requests for page records.
+    has_record_requests: bool,
 }
 
 impl Borrowed<'_> {
@@ -102,15 +105,22 @@ impl Borrowed<'_> {
         self.node.get_or_insert_with(|| self.from.borrow_mut())
     }
 
+    /// Looks up a page with this line in the TLBs.
+    #[inline]
+    fn warm_page(&mut self, side: Side, page: PageKey, line: LineAddr) {
+        self.has_record_requests |= self.get().warm_page(side, page, line);
+    }
+
     /// Moves the requests of the node to `requests`, if the node is borrowed; otherwise it has none. Returns true if
-    /// there was a request.
+    /// there was a request for a line or for a page record.
     #[inline]
     fn take_requests(&mut self, requests: &mut Vec<Request>) -> bool {
-        let Some(node) = &mut self.node else { return false };
+        let has_record_requests = std::mem::take(&mut self.has_record_requests);
+        let Some(node) = &mut self.node else { return has_record_requests };
         let outgoing = &mut node.caches_mut().outgoing;
         let has_any = !outgoing.is_empty();
         outgoing.move_to(requests);
-        has_any
+        has_any || has_record_requests
     }
 
     fn give_back(&mut self) {
@@ -142,7 +152,7 @@ struct Sink<'a, F> {
     trouble: Option<OutOfMemory>,
 }
 
-impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
+impl<F: FnMut(&mut Vec<Request>) -> bool> Sink<'_, F> {
     /// Translates an address and passes a new page to the node.
     #[inline]
     fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Option<(PageKey, PhysAddr)> {
@@ -178,7 +188,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         }
         let stored = touch.store || before.is_some_and(|before| before.stored);
         self.data = Some(Repeat { half, stored, repeated: before.is_some() });
-        self.look_up_page(touch.page);
+        self.look_up_page(touch);
         self.node.get().warm_data(touch);
     }
 
@@ -188,7 +198,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         if nth == 0 {
             self.seen = [false; 2];
         }
-        self.look_up_page(touch.page);
+        self.look_up_page(touch);
         if std::mem::replace(&mut self.seen[usize::from(touch.store)], true) {
             self.node.get().warm_data(touch);
         } else {
@@ -197,9 +207,9 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
     }
 
     #[inline]
-    fn look_up_page(&mut self, page: PageKey) {
-        if self.data_page.replace(page) != Some(page) {
-            self.node.get().warm_page(Side::Data, page);
+    fn look_up_page(&mut self, touch: &Touch) {
+        if self.data_page.replace(touch.page) != Some(touch.page) {
+            self.node.warm_page(Side::Data, touch.page, touch.line);
         }
     }
 
@@ -213,12 +223,15 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
     fn send_with(&mut self, persisted: bool) {
         if self.node.take_requests(&mut self.requests) || persisted {
             self.node.give_back();
-            (self.beyond)(&mut self.requests);
+            if (self.beyond)(&mut self.requests) {
+                // A repeated access may miss now.
+                (self.data, self.code) = (None, None);
+            }
         }
     }
 }
 
-impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
+impl<F: FnMut(&mut Vec<Request>) -> bool> Skimmer for Sink<'_, F> {
     #[inline]
     fn block(&mut self, strand: Strand, instructions: &[Instruction]) {
         let (Some(first), Some(last)) = (instructions.first(), instructions.last()) else { return };
@@ -228,10 +241,10 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             if self.code.replace((strand, line)) != Some((strand, line))
                 && let Some((page, physical)) = self.physical(strand, addr)
             {
-                if self.code_page.replace(page) != Some(page) {
-                    self.node.get().warm_page(Side::Code, page);
-                }
                 let (line, offset) = self.translation.length().split(physical);
+                if self.code_page.replace(page) != Some(page) {
+                    self.node.warm_page(Side::Code, page, line);
+                }
                 self.node.get().caches_mut().warm_code(line, offset);
                 self.send();
             }

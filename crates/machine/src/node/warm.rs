@@ -11,7 +11,7 @@ use crate::node::interface::{PageKey, PageTables, Touch};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::translated::Side;
 use isa::Instruction;
-use units::VirtAddr;
+use units::{LineAddr, VirtAddr};
 
 impl Node {
     /// Stores the addresses of the page tables of a page that is touched for the first time.
@@ -19,11 +19,13 @@ impl Node {
         self.core.translation.learn(std::slice::from_ref(tables));
     }
 
-    /// Looks up a page for code or data, before the first access to a line of it. A second look-up of the same page changes no
-    /// state. Evictions of L2 are added to [`Caches::outgoing`](super::Caches::outgoing).
+    /// Looks up a page for code or data, before the first access to `line`, which is a line of this page. A second look-up of the same
+    /// page changes no state. Evictions of L2 are added to [`Caches::outgoing`](super::Caches::outgoing). Returns true if the owner has
+    /// to take record requests ([`Tlbs::take_record_requests`](super::pipeline::tlb::Tlbs::take_record_requests)) before it handles the
+    /// access. The requested records count as arrived.
     #[inline]
-    pub fn warm_page(&mut self, side: Side, page: PageKey) {
-        self.core.translation.warm(side, page, &mut self.core.caches);
+    pub fn warm_page(&mut self, side: Side, page: PageKey, line: LineAddr) -> bool {
+        self.core.translation.warm(side, page, line, &mut self.core.caches)
     }
 
     /// Loads or stores part of a line. Evictions of L2 and requests, which count as filled, are added to

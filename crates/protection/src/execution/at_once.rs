@@ -16,15 +16,24 @@ use units::{Line, LineAddr, Words};
 pub struct AtOnce {
     memory: Rc<TimedMemory>,
     released: Cell<Option<Plaintext>>,
+    /// True if the receiver gets each line at the moment of its release.
+    hands_over: bool,
 }
 
 impl AtOnce {
     /// Returns the verbs over a memory.
     pub fn new(memory: &Rc<TimedMemory>) -> AtOnce {
-        AtOnce { memory: memory.clone(), released: Cell::new(None) }
+        AtOnce { memory: memory.clone(), released: Cell::new(None), hands_over: false }
     }
 
-    /// Returns and clears the plaintext that the last read released, if any. The receiver is not notified.
+    /// Returns the verbs with the rule that the memory's receiver gets each line at the moment of its release. Designs need
+    /// this rule if a read changes memory after it has released its line, as the permutation of a page chunk does.
+    #[must_use]
+    pub fn handing_over(self) -> AtOnce {
+        AtOnce { hands_over: true, ..self }
+    }
+
+    /// Returns and clears the plaintext that the last read released, if any, unless the receiver got it.
     pub fn take_released(&self) -> Option<Plaintext> {
         self.released.take()
     }
@@ -64,8 +73,12 @@ impl Outcomes for AtOnce {
     /// Has no effect: the release of the whole line follows.
     fn take_first(&self, _: LineAddr, _: Plaintext, _: Words) {}
 
-    fn take(&self, _: LineAddr, plaintext: Plaintext) {
-        self.released.set(Some(plaintext));
+    fn take(&self, line: LineAddr, plaintext: Plaintext) {
+        if self.hands_over {
+            self.memory.receiver().released(line, &plaintext);
+        } else {
+            self.released.set(Some(plaintext));
+        }
     }
 
     fn judge(&self, _: LineAddr, good: bool) {

@@ -142,6 +142,11 @@ impl PageChunkRecords {
         WalkCounts { records: cache.walks(), hits: cache.hits() }
     }
 
+    /// Numbers of records of pages in TLBs, and of entries of the Merkle cache.
+    pub fn numbers(&self) -> (usize, usize) {
+        (self.translated.borrow().len(), self.all.merkle_cache().used_entries())
+    }
+
     fn used(&self, chunk: u64) -> Option<Rc<Record>> {
         self.translated(chunk).or_else(|| self.buffer.borrow_mut().used(chunk))
     }

@@ -319,6 +319,11 @@ impl MovingLines {
     }
 }
 
+/// Numbers of records on the chip for pages in TLBs, and of entries of the Merkle cache.
+pub fn records_on_chip(lines: &MovingLines) -> (usize, usize) {
+    lines.records.numbers()
+}
+
 /// The states of the chip that are set.
 fn set(lines: &MovingLines) -> Option<Mechanism> {
     lines.halted.get().then_some(Mechanism::HaltedChip)

@@ -93,6 +93,11 @@ impl MerkleCache {
         MerkleCache { design, tags, pairs: vec![VerifiedPair::Nodes(Pair::BLANK); design.entries].into() }
     }
 
+    /// Number of entries in use.
+    pub fn used_entries(&self) -> usize {
+        self.tags.as_ref().map_or(0, |tags| tags.entries().count())
+    }
+
     /// Empties the cache of all nodes and records.
     pub fn clear(&mut self) {
         *self = MerkleCache::new(self.design);

@@ -73,6 +73,11 @@ impl CachedRecords<'_> {
         self.0.tree.vouched().walks()
     }
 
+    /// Number of entries of the cache in use.
+    pub fn used_entries(&self) -> usize {
+        self.0.tree.vouched().used_entries()
+    }
+
     /// Returns the record of a page chunk, if the cache has it. Takes no time, and does not update replacement state.
     pub fn peek(&self, chunk: u64) -> Option<Record> {
         let leaf = self.0.tree.vouched().peek(chunk)?;

@@ -62,6 +62,11 @@ impl VouchedNodes {
         self.cache.borrow_mut().drop_records();
     }
 
+    /// Number of entries of the Merkle cache in use.
+    pub fn used_entries(&self) -> usize {
+        self.cache.borrow().used_entries()
+    }
+
     /// Returns the hits of walks so far.
     pub fn hits(&self) -> MerkleHits {
         self.hits.get()

@@ -1,7 +1,7 @@
 //! Interfaces to a scheme that permutes lines, for the parts around it. Other schemes offer none of them.
 
 use super::Scheme;
-use crate::moving::{LockingCache, MovingCounts, MovingLines, ProcessPort, SlotsForJudge, SystemPort};
+use crate::moving::{LockingCache, MovingCounts, MovingLines, ProcessPort, SlotsForJudge, SystemPort, records_on_chip};
 use crate::slot::Slot;
 use crate::verbs::{Fault, Verbs};
 use std::rc::Rc;
@@ -75,6 +75,11 @@ impl<'a> Permutations<'a> {
     /// Number of page chunks with locked lines.
     pub fn chunks_with_locks(self) -> usize {
         self.0.chunks_with_locks()
+    }
+
+    /// Numbers of records on the chip for pages in TLBs, and of entries of the Merkle cache.
+    pub fn records_on_chip(self) -> (usize, usize) {
+        records_on_chip(self.0)
     }
 
     /// Returns all counts so far.

@@ -19,6 +19,8 @@ pub(super) struct IntervalCounter {
     length: Option<u64>,
     clock: Clock,
     intervals: Option<Intervals>,
+    /// Instructions that were executed without time.
+    untimed: u64,
 }
 
 impl IntervalCounter {
@@ -37,11 +39,29 @@ impl IntervalCounter {
             length,
             clock,
             intervals: None,
+            untimed: 0,
         };
         if warm_up.is_none() {
             counting.begin(0, CountedMoment::default);
         }
         Ok(counting)
+    }
+
+    /// Continues after an untimed start of `executed` of the `requested` instructions; the core executes the remaining ones,
+    /// not counted.
+    pub fn follow(&mut self, executed: u64, requested: u64, meters: &Meters) {
+        if requested == 0 {
+            return;
+        }
+        self.untimed = executed;
+        self.warm_up = Some(self.warm_up.unwrap_or(0) + requested.saturating_sub(executed));
+        self.due = self.warm_up;
+        self.look(meters);
+    }
+
+    /// Instructions that were executed without time.
+    pub fn untimed(&self) -> u64 {
+        self.untimed
     }
 
     /// Begins to count, at the instruction `origin`, which ends the warm-up.
@@ -90,6 +110,8 @@ impl IntervalCounter {
         // If a run ended in an alarm during its warm-up, its first interval begins at the start of the run.
         let intervals =
             self.intervals.unwrap_or_else(|| Intervals::new(u64::MAX, self.clock, 0, CountedMoment::default()));
-        Some(intervals.until(CountedMoment::now(meters)))
+        let mut intervals = intervals.until(CountedMoment::now(meters));
+        intervals.iter_mut().for_each(|interval| interval.start += self.untimed);
+        Some(intervals)
     }
 }

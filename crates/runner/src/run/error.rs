@@ -97,11 +97,16 @@ pub enum RunError {
     /// The warm-up is too long or not allowed.
     #[error("{0}")]
     WarmUp(String),
+    /// The run cannot begin with instructions without time.
+    #[error("{0}")]
+    Untimed(String),
     /// A program had no instructions left to count when its warm-up was over.
     #[error("{problem}")]
     NothingCounted {
         /// Instructions that the program executed.
         executed: u64,
+        /// Instructions without time before the warm-up.
+        untimed: u64,
         /// Instructions of the warm-up.
         warm_up: u64,
         /// The problem and the expected program or warm-up, in words.
@@ -182,9 +187,12 @@ impl RunError {
     pub(crate) fn of_ended_run(self) -> RunError {
         RunError::Interrupted(match self {
             RunError::Nothing { .. } => "before its first instruction".to_owned(),
-            RunError::NothingCounted { executed, warm_up, .. } => format!(
+            RunError::NothingCounted { executed, untimed, .. } if executed < untimed => {
+                format!("after {executed} of {untimed} instructions without time: no instruction was measured")
+            }
+            RunError::NothingCounted { executed, untimed, warm_up, .. } => format!(
                 "in the warm-up, after {} of its {warm_up} instructions: no instruction was measured",
-                executed.min(warm_up)
+                (executed - untimed).min(warm_up)
             ),
             RunError::NothingPersistent { part, instructions, .. } => {
                 format!("after {instructions} instructions, before a store to {part}")

@@ -36,7 +36,11 @@ pub fn check_interval(options: &RunOptions, programs: usize) -> Result<(), RunEr
     }
     // The length of a run with an unlimited budget is unknown in advance; the number of intervals is then checked
     // during the run.
-    let counted = options.budget.saturating_sub(options.warm_up).saturating_mul(programs as u64);
+    let counted = options
+        .budget
+        .saturating_sub(options.warm_up)
+        .saturating_sub(options.start.untimed)
+        .saturating_mul(programs as u64);
     if options.budget != u64::MAX && counted / length > INTERVALS_MAX {
         return Err(too_many(length));
     }

@@ -4,6 +4,7 @@ use crate::bus::BusOptions;
 use crate::excerpt::ExcerptOptions;
 use crate::record::Configuration;
 use crate::run::RunError;
+use crate::run::untimed::check_scheme;
 use crate::sampling::Detail;
 use crate::start::StartState;
 use catalogue::{Design, Machine};
@@ -83,6 +84,7 @@ impl RunOptions {
             .admits(&design.parts)
             .and_then(|()| design.parts.build_aged(machine.data_lines(), *seed, start.age, planted));
         let mut scheme = built.map_err(|rule| RunError::Design { design: design.name.clone(), rule })?;
+        check_scheme(&scheme, self)?;
         let values: Vec<(u64, u64)> = start.values.iter().map(|found| (found.word.0, found.count)).collect();
         if !values.is_empty()
             && let Some(scheme) = scheme.fixed_mut()

@@ -150,15 +150,16 @@ fn in_nanojoules<S: Serializer>(energy: &Energy, serializer: S) -> Result<S::Ok,
 /// # Errors
 /// [`RunError::PowerLoss`] with the broken rule.
 pub fn check_power_loss<S: Source>(options: &RunOptions, sources: &[S]) -> Result<(), RunError> {
-    let RunOptions { design, detail, warm_up, interval, bus, excerpt, .. } = options;
+    let RunOptions { design, start, detail, warm_up, interval, bus, excerpt, .. } = options;
     let name = &design.name;
     let rule = if !design.parts.persistence.exists() {
         format!(
             "design {name} keeps no data over a loss of power: expected one that does, as secpb-cobcm, secure-eadr or \
              plp-sp"
         )
-    } else if !matches!(detail, Detail::All) || *warm_up > 0 || interval.is_some() {
-        "a run in which power fails is neither sampled nor counted by parts: leave out --detail, --warm-up and --interval".into()
+    } else if !matches!(detail, Detail::All) || start.untimed + warm_up > 0 || interval.is_some() {
+        "a run in which power fails is neither sampled nor counted by parts: leave out --detail, --untimed, --warm-up and \
+         --interval".into()
     } else if bus.is_some() || excerpt.is_some() {
         "a run in which power fails writes no files: leave out --bus and --trace-window".into()
     } else {

@@ -88,10 +88,10 @@ pub(super) fn pages(machine: &Machine, seed: u64, requests: Option<RequestPace>)
 /// [`RunError::Requests`] with the rule that the options break.
 pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result<(), RunError> {
     let Some(trace) = programs.iter().find(|program| program.origin().requests.is_some()) else { return Ok(()) };
-    let RunOptions { design, warm_up, detail, interval, .. } = options;
+    let RunOptions { design, start, warm_up, detail, interval, .. } = options;
     let rule = if programs.len() > 1 {
         "runs without other programs, since it has no core".to_owned()
-    } else if *warm_up > 0 || interval.is_some() || !matches!(detail, Detail::All) {
+    } else if start.untimed + warm_up > 0 || interval.is_some() || !matches!(detail, Detail::All) {
         "has no instructions to warm up, to sample or to count by interval: leave these options out".to_owned()
     } else if options.machine.line_length() != LineLength::WHOLE {
         "requests lines of 64 bytes, and the machine's memory has shorter lines: take a machine without memory.line"

@@ -7,6 +7,7 @@
 
 use super::{RunError, RunOptions};
 use crate::sampling::Detail;
+use chip::content::CacheContent;
 use chip::counts::{Counts, Meters};
 use chip::predictability::Predictions;
 use machine::node::NodeCounts;
@@ -33,12 +34,19 @@ pub(super) struct BaselineCounts {
     pub predicted: Predictions,
     /// Statistics of each core, if there was a warm-up.
     cores: Vec<NodeCounts>,
+    /// Entries of the caches, unless counting began with the run.
+    pub content: Option<CacheContent>,
 }
 
 impl BaselineCounts {
     /// Reads the statistics now.
     pub fn now(meters: &Meters) -> BaselineCounts {
-        BaselineCounts { counts: meters.read(), predicted: meters.predicted(), cores: meters.cores() }
+        BaselineCounts {
+            counts: meters.read(),
+            predicted: meters.predicted(),
+            cores: meters.cores(),
+            content: Some(CacheContent::now(meters)),
+        }
     }
 
     /// The statistics of the cores since this moment.
@@ -54,12 +62,16 @@ impl BaselineCounts {
 ///
 /// # Errors
 /// [`RunError::NothingCounted`] for a program without instructions to count.
-pub(super) fn check_left(programs: &[(Origin, u64)], warm_up: u64, is_over: bool) -> Result<(), RunError> {
-    let nothing_counted = |executed, problem| RunError::NothingCounted { executed, warm_up, problem };
-    if let Some((origin, executed)) = programs.iter().find(|(_, executed)| *executed <= warm_up) {
+pub(super) fn check_left(programs: &[(Origin, u64)], options: &RunOptions, is_over: bool) -> Result<(), RunError> {
+    let (untimed, warm_up) = (options.start.untimed, options.warm_up);
+    let before = untimed.saturating_add(warm_up);
+    let nothing_counted = |executed, problem| RunError::NothingCounted { executed, untimed, warm_up, problem };
+    if let Some((origin, executed)) = programs.iter().find(|(_, executed)| *executed <= before) {
         let program = origin.program.join(" ");
-        let problem =
-            format!("'{program}' ended after {executed} instructions: expected more than the warm-up's {warm_up}");
+        let rest = if untimed > 0 { format!("{untimed} without time and the ") } else { String::new() };
+        let problem = format!(
+            "'{program}' ended after {executed} instructions: expected more than the {rest}warm-up's {warm_up}"
+        );
         return Err(nothing_counted(*executed, problem));
     }
     match programs {

@@ -34,5 +34,6 @@ mod short_lines;
 mod speculation;
 mod stores;
 mod threads;
+mod untimed;
 mod validation;
 mod warm_up;

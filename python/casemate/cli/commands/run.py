@@ -8,7 +8,7 @@ import click
 
 from casemate._core import CasemateError
 from casemate.cli import options
-from casemate.cli.commands import power_loss, run_report
+from casemate.cli.commands import power_loss, run_report, run_start
 from casemate.cli.commands.run_help import EPILOG
 from casemate.cli.main import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_NO
 from casemate.cli.names import OneOf
@@ -63,13 +63,7 @@ FILE_NAME_BYTES = 240
     metavar="N|all",
     help="Maximum number of instructions of each program, as in 50M. [default: 20M; for only traces, or sampled: all]",
 )
-@click.option(
-    "--warm-up",
-    type=options.Count(finite=True),
-    default=0,
-    metavar="N",
-    help="Simulate N instructions of each program before counting begins; the limit includes them.",
-)
+@run_start.options
 @click.option(
     "--detail",
     type=click.Choice(["all", "sampled"]),
@@ -209,7 +203,7 @@ def command(
     traces: tuple[Path, ...],
     copies: int,
     limit: int | Literal["all"] | None,
-    warm_up: int,
+    start: run_start.RunStart,
     detail: Literal["all", "sampled"],
     error: float | None,
     aim: str | None,
@@ -315,7 +309,8 @@ def command(
     live = Program(program, skip=skip, region=region, persistent=persistent, stdin=stdin, output=output)
     run_options = RunOptions(
         limit=limit,
-        warm_up=warm_up,
+        untimed=start.untimed,
+        warm_up=start.warm_up,
         detail=detail,
         sampling=sampling,
         seed=seed,

@@ -73,6 +73,7 @@ def _swept(context: click.Context, parameter: click.Parameter, given: tuple[str,
 )
 @click.option("--seeds", type=click.IntRange(1), metavar="N", help="Do every run with seeds 1 to N.  [default: 1]")
 @click.option("--limit", type=options.Count(), metavar="N|all", help="Maximum number of instructions of each program.")
+@click.option("--untimed", type=options.Count(finite=True), metavar="N", help="Instructions without time at the start.")
 @click.option("--warm-up", type=options.Count(finite=True), metavar="N", help="Instructions before counting begins.")
 @click.option(
     "--output", "folder", type=options.folder, metavar="DIRECTORY", help="Results folder.  [default: results/STUDY]"
@@ -133,7 +134,7 @@ def command(
     return 0 if found.complete and not found.doubtful else EXIT_NO
 
 
-PARTS = ("designs", "machines", "changes", "over", "seeds", "limit", "warm_up")
+PARTS = ("designs", "machines", "changes", "over", "seeds", "limit", "untimed", "warm_up")
 """Options that are keys of a study as well."""
 
 

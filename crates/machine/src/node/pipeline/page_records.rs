@@ -49,6 +49,19 @@ impl PageRecords {
         self.requests.push(PageRecordRequest { cycle, page, line, is_needed: true });
     }
 
+    /// Requests the record of a page, which contains this line, without a waiting access. The record counts as arrived. Has no effect
+    /// if the chip keeps the record already, because another TLB has the page.
+    pub(in crate::node) fn keep(&mut self, page: PageKey, line: LineAddr) {
+        if self.lines.insert(page, line).is_none() {
+            self.requests.push(PageRecordRequest { cycle: 0, page, line, is_needed: true });
+        }
+    }
+
+    /// Returns true if the owner of the records has not taken all requests.
+    pub(in crate::node) fn has_requests(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
     /// Notes that the record of a page arrived; returns the accesses that waited for it.
     pub(in crate::node) fn arrived(&mut self, page: PageKey) -> Vec<(Side, Translated)> {
         self.waiting.remove(&page).unwrap_or_default()

@@ -11,6 +11,7 @@ use crate::node::counts::HitCounts;
 use crate::node::interface::{PageKey, RecordRequest, UNKNOWN};
 use crate::node::pipeline::page_records::{PageRecordRequest, PageRecords};
 use crate::node::pipeline::translated::Side;
+use rustc_hash::FxHashSet;
 use units::{Clock, Cycles};
 
 /// Result of a look-up in the TLBs.
@@ -175,6 +176,12 @@ impl Tlbs {
     pub(in crate::node) fn empty(&mut self, cycle: u64) {
         [&mut self.code, &mut self.data, &mut self.second].into_iter().for_each(|tlb| tlb.tags.drop_clean());
         self.records.iter_mut().for_each(|records| records.give_up_all(cycle));
+    }
+
+    /// Number of pages with a translation in a TLB.
+    pub fn pages(&self) -> usize {
+        let keys = [&self.code, &self.data, &self.second].into_iter().flat_map(|tlb| tlb.tags.entries());
+        keys.map(|(_, key)| key).collect::<FxHashSet<u64>>().len()
     }
 
     fn first(&mut self, side: Side) -> &mut TimedTags {

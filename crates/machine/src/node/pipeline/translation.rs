@@ -11,6 +11,7 @@ use crate::node::lines::WordAddr;
 use crate::node::pipeline::tlb::{Looked, Tlbs};
 use crate::node::pipeline::translated::{Side, Translated};
 use crate::node::pipeline::walk::{PageWalker, WalkAction};
+use units::LineAddr;
 
 /// The TLBs of one core, with the walker if there is one.
 #[derive(Clone, Debug)]
@@ -185,15 +186,22 @@ impl AddressTranslation {
         }
     }
 
-    /// Looks up a page without simulated time, and walks its page tables at once if no TLB holds it.
+    /// Looks up a page, with one of its lines, without simulated time. If no TLB holds it, walks its page tables at once, or requests
+    /// its record as if the record arrived at once. Returns true if there are requests for the owner of the records.
     #[inline]
-    pub(in crate::node) fn warm(&mut self, side: Side, page: PageKey, caches: &mut Caches) {
-        if let (Looked::Missed(_), Some(walker)) = (self.tlbs.look_up(side, page, 0, true), &mut self.walker) {
-            for line in walker.walk_at_once(page) {
-                let word = WordAddr::of(line, 0);
-                caches.warm_data(word, word, false);
+    pub(in crate::node) fn warm(&mut self, side: Side, page: PageKey, line: LineAddr, caches: &mut Caches) -> bool {
+        if let Looked::Missed(_) = self.tlbs.look_up(side, page, 0, true) {
+            if let Some(walker) = &mut self.walker {
+                for line in walker.walk_at_once(page) {
+                    let word = WordAddr::of(line, 0);
+                    caches.warm_data(word, word, false);
+                }
+            }
+            if let Some(records) = &mut self.tlbs.records {
+                records.keep(page, line);
             }
             self.tlbs.walked(std::iter::once(side), page, 0);
         }
+        self.tlbs.records.as_ref().is_some_and(|records| records.has_requests())
     }
 }

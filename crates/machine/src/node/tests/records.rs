@@ -198,3 +198,32 @@ fn page_chunk_records_are_on_chip_exactly_for_pages_in_a_tlb() {
         assert!(seen.given_up.len() > 20);
     }
 }
+
+#[test]
+fn functional_warming_requests_and_gives_up_the_page_chunk_records_of_detailed_simulation() {
+    let mut random = Random::new(4);
+    for (data, second) in [(2, 1), (4, 1), (2, 4), (4, 2)] {
+        let mut config = config(WALK);
+        (config.dtlb.entries, config.dtlb.ways) = (data, data);
+        (config.stlb.entries, config.stlb.ways) = (second, second);
+        let pages: Vec<u64> = (0..300).map(|_| 4 + random.below(7)).collect();
+        let detailed = Recorded::with_code(&config, 50).run(&chain(&pages));
+        let mut node = Node::new(&config);
+        node.tlbs_mut().keep_records();
+        let (mut brought, mut given_up) = (Vec::new(), Vec::new());
+        let touched = std::iter::once((Side::Code, CODE_LINE)).chain(pages.iter().map(|page| (Side::Data, page * 64)));
+        for (side, line) in touched {
+            let has_requests = node.warm_page(side, PageKey(line / 64), LineAddr(line));
+            let requests: Vec<RecordRequest> = node.tlbs_mut().take_record_requests().collect();
+            assert_eq!(has_requests, !requests.is_empty());
+            for request in requests {
+                match request {
+                    RecordRequest::Bring { line, .. } => brought.push(line.0),
+                    RecordRequest::GiveUp { line, .. } => given_up.push(line.0),
+                }
+            }
+        }
+        assert_eq!(brought.remove(0), CODE_LINE);
+        assert_eq!((brought, given_up), (Seen::lines(&detailed.brought), Seen::lines(&detailed.given_up)));
+    }
+}

@@ -71,11 +71,11 @@ fn warmed(config: &NodeConfig, uses: &[Use]) -> (Node, Vec<Request>) {
     for each in uses {
         let line = if let Use::Code(line) = *each { line } else { CODE_LINE };
         if code.replace(line) != Some(line) {
-            node.warm_page(Side::Code, PageKey(line / 64));
+            node.warm_page(Side::Code, PageKey(line / 64), LineAddr(line));
             node.caches_mut().warm_code(LineAddr(line), 0);
         }
         if let Use::Load(line) | Use::Store(line) = *each {
-            node.warm_page(Side::Data, PageKey(line / 64));
+            node.warm_page(Side::Data, PageKey(line / 64), LineAddr(line));
             let touch = touch(line, 0, 8, matches!(each, Use::Store(_)));
             node.warm_data(&touch);
         }
@@ -103,9 +103,9 @@ proptest! {
 fn a_line_cached_by_functional_warming_hits() {
     let mut bench = Bench::new(&small());
     let mut out = Vec::new();
-    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64));
+    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64), LineAddr(CODE_LINE));
     bench.node.caches_mut().warm_code(LineAddr(CODE_LINE), 0);
-    bench.node.warm_page(Side::Data, PageKey(0));
+    bench.node.warm_page(Side::Data, PageKey(0), LineAddr(0));
     bench.node.warm_data(&touch(7, 0, 8, false));
     bench.node.caches_mut().outgoing.move_to(&mut out);
     assert_eq!(out.len(), 2, "both lines come from beyond L2");
@@ -164,9 +164,9 @@ fn a_page_walked_in_functional_warming_needs_no_page_walk() {
         bench.node.learn(&PageTables { page: PageKey(page), lines });
     }
     let mut out = Vec::new();
-    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64));
+    bench.node.warm_page(Side::Code, PageKey(CODE_LINE / 64), LineAddr(CODE_LINE));
     bench.node.caches_mut().warm_code(LineAddr(CODE_LINE), 0);
-    bench.node.warm_page(Side::Data, PageKey(4));
+    bench.node.warm_page(Side::Data, PageKey(4), LineAddr(4 * 64));
     bench.node.warm_data(&touch(4 * 64, 0, 8, false));
     bench.node.caches_mut().outgoing.move_to(&mut out);
     let requested: Vec<u64> = out.iter().map(|request| request.line.0).collect();
