@@ -1,7 +1,8 @@
 """A run by interval: statistics for every N instructions."""
 
 from casemate.schemas.base import Result
-from casemate.schemas.counters import Dram, Llc, MetadataCache, Node, ProtectionWork, Renewals
+from casemate.schemas.counters import Llc, MetadataCache, Node, ProtectionWork, Renewals
+from casemate.schemas.dram import Dram
 from casemate.schemas.moving import Moving
 from casemate.schemas.persist_buffer import PersistBuffer
 from casemate.schemas.predicted import Speculation

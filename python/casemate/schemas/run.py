@@ -12,7 +12,6 @@ from casemate.schemas.checks import Checks
 from casemate.schemas.counters import (
     CounterCopies,
     CountersFound,
-    Dram,
     Feed,
     Footprint,
     Llc,
@@ -22,6 +21,7 @@ from casemate.schemas.counters import (
     Renewals,
     UnverifiedWindow,
 )
+from casemate.schemas.dram import Dram
 from casemate.schemas.epochs import Epochs
 from casemate.schemas.intervals import Interval
 from casemate.schemas.moving import Moving

@@ -1,8 +1,8 @@
 //! Fetch of a group of lines: the lines under one tag arrive one after the other, and the authentication code processes
 //! each block as it arrives. All slots arrive in the order of the code, or the requested slot arrives before the others.
 //!
-//! The order holds on each memory channel: the controller of a channel transfers no slot before an earlier one of the
-//! group, also if a DRAM row ends in the group ([`ReadGroup`]).
+//! Each memory channel keeps the order. Its controller transfers no slot before an earlier one of the group, also if a
+//! DRAM row ends in the group ([`ReadGroup`]).
 
 use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use crate::record::Record;

@@ -1,5 +1,5 @@
-//! The untimed start of a run: the first instructions of the program, executed without simulated time, so that the run
-//! begins with the memory, caches, TLBs and predictors of a long life.
+//! The untimed start of a run: the core executes the first instructions of the program without simulated time. The run
+//! then begins with the memory, caches, TLBs and predictors of a long life.
 //!
 //! The chip's [`Warmer`](chip::warm::Warmer) executes them by the scheme's own text: page chunks are permuted, records
 //! fetched and released, and metadata written back. The clock stays at zero. Whole blocks of instructions are executed, so

@@ -194,8 +194,8 @@ fn under_a_tag(name: &str, slots_per_tag: usize, first: FirstSlot) -> Design {
     })
 }
 
-/// Groups of 80 or 144 bytes cross the ends of DRAM rows of 4 KB. The blocks of a group arrive in the order of its code all the same: no
-/// read is verified later than 85 cycles for the first block and 11 for each block.
+/// Groups of 80 or 144 bytes cross the ends of DRAM rows of 4 KB. The blocks of a group arrive in the order of its code
+/// all the same. No read is verified later than 85 cycles for the first block and 11 for each block.
 #[test]
 fn the_verdict_of_each_of_1000_addresses_comes_at_107_129_or_173_cycles_by_slots_under_a_tag() {
     for (slots, verified) in [(1, 107), (2, 129), (4, 173)] {

@@ -15,8 +15,12 @@ SIMPLEX = "simplex"
 """The case that replaces mcf, the program with the paper's highest rate of TLB misses."""
 
 
-def _recorded(name: str, warm_up: int = 2_000_000, counted: int = 1_000_000) -> Case:
-    return Case(name, PROGRAM, recorded=PROGRAMS[name], warm_up=warm_up, counted=counted)
+def _recorded(name: str) -> Case:
+    return Case(name, PROGRAM, recorded=PROGRAMS[name], untimed=20_000_000, warm_up=200_000, counted=1_000_000)
+
+
+def _kernel(name: str) -> Case:
+    return Case(name, KERNEL, name, untimed=1_000_000, warm_up=20_000, counted=40_000)
 
 
 CASES = (
@@ -24,6 +28,6 @@ CASES = (
         _recorded(name)
         for name in ("gzip", "bzip2", "gcc", "parser", "perl", "python3", "sqlite3", "ld", "glpsol", "stockfish")
     ),
-    Case("anneal", KERNEL, "anneal", warm_up=60_000, counted=40_000),
-    Case(SIMPLEX, KERNEL, "simplex", warm_up=60_000, counted=40_000),
+    _kernel("anneal"),
+    _kernel(SIMPLEX),
 )

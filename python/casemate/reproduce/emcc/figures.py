@@ -3,7 +3,8 @@
 from casemate.reproduce.emcc.cases import IRREGULAR, REGULAR
 from casemate.reproduce.measures import clock_mhz, share
 from casemate.reproduce.study import Figure, Measure, Series, Under, of_run
-from casemate.schemas.counters import CounterCopies, CountersFound, Queue
+from casemate.schemas.counters import CounterCopies, CountersFound
+from casemate.schemas.dram import Queue
 from casemate.schemas.run import Record
 
 
