@@ -42,6 +42,11 @@ impl PageRecords {
         true
     }
 
+    /// Returns true if the chip keeps the record of a page: the TLB of the other side, for code or data, has the page.
+    pub(in crate::node) fn keeps(&self, page: PageKey) -> bool {
+        self.lines.contains_key(&page) && !self.waiting.contains_key(&page)
+    }
+
     /// Requests the record of a page, which contains this line.
     pub(in crate::node) fn ask(&mut self, page: PageKey, line: LineAddr, cycle: u64, waiter: (Side, Translated)) {
         self.waiting.insert(page, vec![waiter]);

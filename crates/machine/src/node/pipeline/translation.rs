@@ -112,11 +112,18 @@ impl AddressTranslation {
 
     fn walk(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated), caches: &mut Caches) -> Option<u64> {
         if let Some(records) = &mut self.tlbs.records {
-            if !records.join(page, cycle, waiter) {
-                records.ask(page, waiter.1.line(), cycle, waiter);
-                self.tlbs.count_walk();
+            if records.join(page, cycle, waiter) {
+                return None;
             }
-            return None;
+            let is_kept = records.keeps(page);
+            if !is_kept {
+                records.ask(page, waiter.1.line(), cycle, waiter);
+            }
+            self.tlbs.count_walk();
+            if is_kept {
+                self.tlbs.walked(std::iter::once(waiter.0), page, cycle);
+            }
+            return is_kept.then_some(cycle);
         }
         let walker = self.walker.as_mut()?;
         if walker.join(page, waiter) {

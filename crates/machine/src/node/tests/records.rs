@@ -129,6 +129,22 @@ fn a_page_chunk_record_is_requested_once_after_the_page_walk_for_all_waiting_acc
     assert!(seen.brought[1].0 > code + 200 + WALK, "the load came behind its code, and its record behind its walk");
 }
 
+/// The second TLB has one entry, which page 4 takes from the page of the code. The TLB of code still has the page.
+#[test]
+fn data_in_a_page_of_code_uses_the_page_chunk_record_that_the_chip_keeps_for_the_code() {
+    let mut config = config(WALK);
+    (config.stlb.entries, config.stlb.ways) = (1, 1);
+    let ops = chain(&[4, CODE_LINE / 64]);
+    let cycles = [0, 500].map(|latency| {
+        let mut recorded = Recorded::with_code(&config, latency);
+        let seen = recorded.run(&ops);
+        assert_eq!(Seen::lines(&seen.brought), [4 * 64]);
+        seen.cycles
+    });
+    assert_eq!(cycles[1] - cycles[0], 500, "only page 4 waits for its record");
+    assert_eq!(cycles[0], cycles_without_records(&config, &ops));
+}
+
 #[test]
 fn a_store_waits_for_the_page_chunk_record_of_its_page_before_it_retires() {
     let mut recorded = Recorded::with_code(&config(WALK), 300);
