@@ -327,6 +327,9 @@ impl Uncore {
             let chunk = passed_on.next().await;
             attended.writes(LineAddr(chunk * LINES_PER_PAGE_CHUNK));
             if let Some(permutations) = Permutations::of(&self.scheme) {
+                if !self.wait_for_rest.borrow().is_empty() {
+                    permutations.hurry();
+                }
                 permutations.permute_passed_on(attended.verbs(), chunk).await;
             }
             attended.written();

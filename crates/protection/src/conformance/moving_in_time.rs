@@ -1,7 +1,7 @@
 //! Permuted lines in timed runs: accesses that block each other end, and all runners leave the same memory.
 
 use super::record_walks::{cryptopage_engines, cryptopage_memory};
-use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, Untimed, run_now};
+use crate::execution::{AtOnce, Functional, OverflowLimits, Receiver, Timed, TimedMemory, Untimed, run_now};
 use crate::layout::{Layout, Needs, with_records};
 use crate::mac::{TagLayout, TagLocation};
 use crate::media::Media;
@@ -74,15 +74,31 @@ pub(super) fn layout(slots_per_tag: usize) -> Layout {
 /// Release policy, timing of permutations, and slots under one tag.
 pub(super) type Handling = (Release, PermutationTime, usize);
 
+/// Conditions of a machine with permuted lines.
+#[derive(Clone, Copy)]
+pub(super) struct Conditions {
+    /// Maximum number of permutations under way at which another one begins in the background.
+    pub at_once: usize,
+    /// Limits on concurrent permutations, if there are any.
+    pub limits: Option<OverflowLimits>,
+    pub planted: PlantedBug,
+}
+
+impl Default for Conditions {
+    fn default() -> Conditions {
+        Conditions { at_once: MovingPolicy::AT_ONCE, limits: None, planted: PlantedBug::NONE }
+    }
+}
+
 fn lines(
     layout: &Layout,
     cache: SmallCache,
     (release, time, slots_per_tag): Handling,
-    planted: PlantedBug,
+    Conditions { at_once, planted, .. }: Conditions,
 ) -> MovingLines {
     let records = Records::new(layout, &Key([1; 16]), Random::new(9), WalkDesign::default(), PlantedBug::NONE);
     let lines = PageChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), slots_per_tag, PlantedBug::NONE);
-    let policy = MovingPolicy { release, time, ..MovingPolicy::default() };
+    let policy = MovingPolicy { release, time, at_once, ..MovingPolicy::default() };
     MovingLines::new(records, lines, (Rc::new(cache), 3), policy, planted)
 }
 
@@ -97,11 +113,11 @@ pub(super) struct MovingMachine {
 
 impl MovingMachine {
     pub fn new(cache: SmallCache, handling: Handling) -> MovingMachine {
-        MovingMachine::planted(cache, handling, PlantedBug::NONE)
+        MovingMachine::under(cache, handling, Conditions::default())
     }
 
-    /// Returns a machine with this weakness of its permuted lines.
-    pub fn planted(cache: SmallCache, handling: Handling, planted: PlantedBug) -> MovingMachine {
+    /// Returns a machine under these conditions.
+    pub fn under(cache: SmallCache, handling: Handling, conditions: Conditions) -> MovingMachine {
         let (executor, layout, seen) = (Executor::new(), layout(handling.2), Rc::new(ReleasedLines::default()));
         let channels: MemorySystem = Channel::start(executor.clock(), cryptopage_memory()).into();
         let channels = channels.handing_on(WordOrder::FromFirst);
@@ -114,7 +130,11 @@ impl MovingMachine {
             seen.clone(),
         );
         memory.expect_power_loss();
-        let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, handling, planted)));
+        let memory = match conditions.limits {
+            Some(limits) => memory.with_overflows(limits),
+            None => memory,
+        };
+        let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, handling, conditions)));
         // The other lines boot at their first read.
         lines.boot(&AtOnce::new(&memory).verbs(), CHUNKS / 2);
         MovingMachine { executor, memory, seen, lines, channels }
@@ -191,6 +211,8 @@ fn concurrent_accesses_to_full_cache_sets_of_locked_lines_end_and_read_right() {
             });
         }
         assert!(executor.run_until(|| left.get() == 0), "{} tasks wait for ever", left.get());
+        executor.run();
+        assert_eq!(lines.permutation_requests().under_way(), 0, "no permutation is left under way");
         assert_eq!((seen.refused.get(), wrong.take()), (None, Vec::new()));
         let counted = lines.counted();
         assert!(counted.permutations > 30, "{counted:?}");
@@ -223,7 +245,7 @@ fn leave_the_same_memory(slots_per_tag: usize) {
     let content = |media: &Media| (0..layout.total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();
     let cache = || SmallCache::new(32, 3);
     let functional = Functional::booting(layout.total_lines(), SEED);
-    let without_time = lines(&layout, cache(), (Release::Verified, Charged, slots_per_tag), PlantedBug::NONE);
+    let without_time = lines(&layout, cache(), (Release::Verified, Charged, slots_per_tag), Conditions::default());
     without_time.boot(&functional.verbs(), CHUNKS / 2);
     run_now(accesses(&without_time, &functional.verbs()));
     let expected = content(&functional.media.borrow());

@@ -5,8 +5,8 @@
 
 use super::{Checked, buffered, composition, durable, eager, forest};
 use super::{
-    aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, moving, processes, records,
-    recovery, system_walks, tlb_walks, tree,
+    aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, moving, moving_in_background,
+    processes, records, recovery, system_walks, tlb_walks, tree,
 };
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::planted::{Bug, PageChunkBug, PlantedBug};
@@ -31,6 +31,7 @@ enum Check {
     SystemWalks,
     TlbWalks,
     Moving,
+    Background,
     Processes,
 }
 
@@ -106,6 +107,7 @@ fn run(check: Check, parts: &Parts, planted: PlantedBug) -> Checked {
         Check::SystemWalks => system_walks::check(planted),
         Check::TlbWalks => tlb_walks::check(planted),
         Check::Moving => moving::check(planted),
+        Check::Background => moving_in_background::check(planted),
         Check::Processes => processes::check(planted),
     }
 }
@@ -185,8 +187,8 @@ fn cases() -> Vec<Case> {
 }
 
 /// Cases for bugs in records of page chunks.
-fn of_records() -> [Case; 22] {
-    use Check::{Design, Moving, Records, Tree};
+fn of_records() -> [Case; 23] {
+    use Check::{Background, Design, Moving, Records, Tree};
     [
         (Bug::OfPageChunks(PageChunkBug::RecordVectorRepeats), Records, "an initial vector serves twice", Design),
         (Bug::OfPageChunks(PageChunkBug::RecordVectorUnhashed), Records, "bit 0 of record is not covered", Tree),
@@ -227,6 +229,7 @@ fn of_records() -> [Case; 22] {
         (Bug::OfPageChunks(PageChunkBug::CachedSlotsNotRead), Moving, "is written before the last read", Records),
         (Bug::OfPageChunks(PageChunkBug::CodeOfFirstLine), Moving, "of a line is not covered", Records),
         (Bug::OfPageChunks(PageChunkBug::BufferKeepsTranslated), Moving, "is not read right by TLBs", Records),
+        (Bug::OfPageChunks(PageChunkBug::BackgroundWritesUnchecked), Background, "has checked all slots", Moving),
         (Bug::OfPageChunks(PageChunkBug::UnusedLinesBlank), Moving, "leaves a blank slot", Records),
         (Bug::OfPageChunks(PageChunkBug::StartedUpLinesBoot), Moving, "hid two texts in epoch", Records),
         (

@@ -12,12 +12,13 @@ use super::entered::Entered;
 use super::free::Free;
 use super::opening::{Contents, FetchOrder, FirstSlot, GroupOpening, begin, link};
 use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
+use super::slot_access::SlotAccess;
 use crate::placement::DataSlot;
 use crate::planted::{PageChunkBug, PlantedBug};
 use crate::record::{Record, SLOTS};
 use crate::slot::{Role, Untrusted};
 use crate::untimed::Untimed;
-use crate::verbs::{BusPriority, Fault, Keystream, Known, Verbs};
+use crate::verbs::{Fault, Keystream, Known, Verbs};
 use arrayvec::ArrayVec;
 use crypto::{Key, PAGE_CHUNK_LINE_BLOCKS, PAGE_CHUNK_LINE_BYTES, PageChunkCipher};
 use machine::dram::ReadGroup;
@@ -27,13 +28,6 @@ use units::{Line, LineAddr, ZERO_LINE};
 
 /// Text of each line of a group, `None` if memory does not have the line.
 pub(super) type Texts = ArrayVec<Option<Line>, SLOTS_PER_TAG_MAX>;
-
-/// An access of a permutation to slots: the set of lines that memory holds, and the priority on the bus.
-#[derive(Clone, Copy)]
-pub(super) struct SlotAccess<'a> {
-    pub entered: &'a RefCell<Entered>,
-    pub priority: &'a BusPriority,
-}
 
 /// Encryption and authentication of permuted lines, with their times.
 pub struct PageChunkLines {
@@ -178,10 +172,12 @@ impl PageChunkLines {
     pub(super) async fn open_group<V: Verbs>(
         &self,
         verbs: &V,
-        (group, record): (&Group, &Record),
-        SlotAccess { entered, priority }: SlotAccess<'_>,
+        group: &Group,
+        record: &Record,
+        access: SlotAccess<'_>,
     ) -> Result<Texts, Fault> {
-        let opening = GroupOpening::begin(verbs, (group, record), self.cipher.as_ref(), group.len()).at(priority);
+        let entered = access.entered;
+        let opening = GroupOpening::begin(verbs, (group, record), self.cipher.as_ref(), group.len()).by(access);
         let decrypt = async {
             let mut texts = Texts::new();
             for position in 0..group.len() {
@@ -255,9 +251,10 @@ impl PageChunkLines {
     pub(super) async fn store<V: Verbs>(
         &self,
         verbs: &V,
-        (group, record): (&Group, &Record),
+        group: &Group,
+        record: &Record,
         texts: &[Line],
-        SlotAccess { entered, priority }: SlotAccess<'_>,
+        access: SlotAccess<'_>,
     ) {
         if self.cipher.is_some() {
             verbs.await_blocks(begin(verbs, group.len())).await;
@@ -266,7 +263,7 @@ impl PageChunkLines {
             }
         }
         let seal = |(at, text): (&DataSlot, &Line)| {
-            if self.planted.has(PageChunkBug::UnusedLinesBlank) && !entered.borrow().has(at.line()) {
+            if self.planted.has(PageChunkBug::UnusedLinesBlank) && !access.entered.borrow().has(at.line()) {
                 return Untrusted::BLANK;
             }
             self.spend(verbs, *at, record, text);
@@ -274,10 +271,8 @@ impl PageChunkLines {
         };
         let mut contents: Contents = group.iter().zip(texts).map(seal).collect();
         self.tag((group, record), &mut contents);
-        let store = async |at: &DataSlot, content| {
-            verbs.await_turn(priority, at.slot()).await;
-            verbs.store(at.slot(), Role::Data, content).await;
-        };
+        let store =
+            |at: &DataSlot, content| access.transfer(verbs, at.slot(), verbs.store(at.slot(), Role::Data, content));
         match (&group[..], &contents[..]) {
             ([at], [content]) => store(at, *content).await,
             _ => drop(join_all(group.iter().zip(contents).map(|(at, content)| store(at, content))).await),

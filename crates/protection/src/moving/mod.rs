@@ -32,6 +32,7 @@ mod page_chunk;
 mod permutation;
 mod processes;
 mod requests;
+mod slot_access;
 mod switch;
 mod system;
 mod under_way;

@@ -5,9 +5,10 @@
 //! DRAM row ends in the group ([`ReadGroup`]).
 
 use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
+use super::slot_access::SlotAccess;
 use crate::record::Record;
 use crate::slot::{Role, Untrusted};
-use crate::verbs::{AesUnits, Arriving, Blocks, BusPriority, Known, Passing, Purpose, Verbs, Wanted};
+use crate::verbs::{AesUnits, Arriving, Blocks, Known, Passing, Purpose, Verbs, Wanted};
 use arrayvec::ArrayVec;
 use crypto::{BLOCK_BYTES, BlockCipher, PAGE_CHUNK_LINE_BLOCKS, PAGE_CHUNK_LINE_BYTES, PageChunkCipher};
 use machine::dram::ReadGroup;
@@ -73,8 +74,8 @@ pub(super) struct GroupOpening<'a, V> {
     record: &'a Record,
     /// Cipher of the group, with pads and H(0) on their way; `None` for lines that are stored as plaintext.
     cipher: Option<(&'a PageChunkCipher, Passing)>,
-    /// Priority of the fetches.
-    priority: BusPriority,
+    /// Access of a permutation; `None` for a fill.
+    permutation: Option<SlotAccess<'a>>,
     /// Arrival of each slot, set when its first block has arrived.
     arrivals: [Cell<Option<Arriving>>; SLOTS_PER_TAG_MAX],
 }
@@ -88,12 +89,12 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
         decrypted: usize,
     ) -> GroupOpening<'a, V> {
         let cipher = cipher.map(|cipher| (cipher, begin(verbs, decrypted)));
-        GroupOpening { verbs, group, record, cipher, priority: BusPriority::default(), arrivals: Default::default() }
+        GroupOpening { verbs, group, record, cipher, permutation: None, arrivals: Default::default() }
     }
 
-    /// Returns the opening with this priority of its fetches.
-    pub fn at(self, priority: &BusPriority) -> GroupOpening<'a, V> {
-        GroupOpening { priority: priority.clone(), ..self }
+    /// Returns the opening as a part of a permutation, with this access to the slots.
+    pub fn by(self, permutation: SlotAccess<'a>) -> GroupOpening<'a, V> {
+        GroupOpening { permutation: Some(permutation), ..self }
     }
 
     /// Fetches all slots in this order, until the first block of each has arrived.
@@ -101,8 +102,12 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
         let first_block = Wanted::piece(Word::FIRST, BLOCK_BYTES);
         let fetch = async |position: usize, wanted: Wanted| {
             let slot = self.group[position].slot();
-            self.verbs.await_turn(&self.priority, slot).await;
-            self.arrivals[position].set(Some(self.verbs.fetch(slot, Role::Data, wanted).await));
+            let fetch = self.verbs.fetch(slot, Role::Data, wanted);
+            let arriving = match self.permutation {
+                Some(access) => access.transfer(self.verbs, slot, fetch).await,
+                None => fetch.await,
+            };
+            self.arrivals[position].set(Some(arriving));
         };
         match self.group.len() {
             1 => fetch(0, first_block).await,

@@ -12,20 +12,18 @@
 //! before. The line must not boot again, since its pad would then hide two texts.
 
 use super::free::Free;
-use super::lines::SlotAccess;
 use super::page_chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at, placed};
+use super::slot_access::SlotAccess;
 use super::{MovingLines, PermutationTime, set};
 use crate::meetings::{self, Mechanism};
 use crate::placement::DataSlot;
 use crate::planted::PageChunkBug;
 use crate::record::{Record, SLOTS};
-use crate::slot::Slot;
 use crate::untimed::Untimed;
 use crate::verbs::{BusPriority, Fault, LockName, Verbs};
 use arrayvec::ArrayVec;
 use sim::join_all;
 use sim::lock::Mode;
-use std::future::Future;
 use std::rc::Rc;
 use units::{Line, LineAddr, ZERO_LINE};
 
@@ -51,10 +49,6 @@ impl PageChunkBuffer {
     fn text(&self, line: LineAddr) -> Line {
         self.texts[(line.0 - self.first) as usize].unwrap_or(ZERO_LINE)
     }
-}
-
-fn slots_of(group: &Group) -> ArrayVec<Slot, SLOTS_PER_TAG_MAX> {
-    group.iter().map(|at| at.slot()).collect()
 }
 
 impl MovingLines {
@@ -154,8 +148,7 @@ impl<V: Verbs> Permutation<'_, V> {
         let left = groups(chunk, record, lines.lines.slots_per_tag()).filter(|group| group.iter().any(is_left));
         let read = async |group: Group| {
             lines.counted.borrow_mut().read(&group);
-            let open = lines.lines.open_group(verbs, (&group, record), self.slot_access());
-            let texts = self.in_places(&group, open).await;
+            let texts = lines.lines.open_group(verbs, &group, record, self.slot_access()).await;
             (group, texts)
         };
         let mut buffer = PageChunkBuffer::of(chunk);
@@ -171,12 +164,6 @@ impl<V: Verbs> Permutation<'_, V> {
 
     fn slot_access(&self) -> SlotAccess<'_> {
         SlotAccess { entered: &self.lines.entered, priority: self.priority }
-    }
-
-    /// Runs `work`, which reads or writes a group, when the memory's queue has free entries for it. Work in the background
-    /// uses the queue of background requests.
-    async fn in_places<T>(&self, group: &Group, work: impl Future<Output = T>) -> T {
-        if self.priority.is_demand() { self.verbs.in_places(&slots_of(group), work).await } else { work.await }
     }
 
     /// Gives each line that memory still lacks its start-up content, for the slot of the new record. No wait may separate
@@ -203,8 +190,7 @@ impl<V: Verbs> Permutation<'_, V> {
         let write = async |group: Group| {
             lines.counted.borrow_mut().written(&group);
             let texts: ArrayVec<Line, SLOTS_PER_TAG_MAX> = group.iter().map(|at| buffer.text(at.line())).collect();
-            let store = lines.lines.store(verbs, (&group, record), &texts, self.slot_access());
-            self.in_places(&group, store).await;
+            lines.lines.store(verbs, &group, record, &texts, self.slot_access()).await;
         };
         let mut tag_layout: Vec<Group> = groups(chunk, record, lines.lines.slots_per_tag()).collect();
         if lines.planted.has(PageChunkBug::SweepByLine) {

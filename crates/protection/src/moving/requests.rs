@@ -65,6 +65,12 @@ impl PermutationRequests<'_> {
         self.0.policy.at_once
     }
 
+    /// Number of page chunks with a permutation under way.
+    #[cfg(test)]
+    pub(crate) fn under_way(self) -> usize {
+        self.0.under_way.borrow().page_chunks()
+    }
+
     /// Gives all permutations under way the priority of other requests.
     pub fn hurry(self) {
         self.0.under_way.borrow().raise_all();

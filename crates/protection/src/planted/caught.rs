@@ -117,6 +117,7 @@ impl Bug {
         Bug::OfPageChunks(PageChunkBug::PathsReadTogether),
         Bug::OfPageChunks(PageChunkBug::WalksDuringCommit),
         Bug::OfPageChunks(PageChunkBug::TlbWalkUnlocked),
+        Bug::OfPageChunks(PageChunkBug::BackgroundWritesUnchecked),
         Bug::OfPageChunks(PageChunkBug::HardwareWalksEvict),
         Bug::OfPageChunks(PageChunkBug::ContextLeavesLocks),
         Bug::OfPageChunks(PageChunkBug::ContextLeavesLines),

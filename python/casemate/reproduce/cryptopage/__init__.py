@@ -16,10 +16,11 @@ CONDITIONS = (
     "Programs of this computer are recorded in the middle of their work: each case skips the number of instructions in "
     "its row of python/casemate/reproduce/programs.py. The network simplex, for the paper's mcf, starts at its first "
     "pivot. The paper has SPEC 2000 integer programs and skips 1.5 G instructions.",
-    "A program warms the caches for 2 M instructions and is counted for 1 M, a kernel for fewer, in full detail. The "
-    "paper counts 200 M.",
+    "A program executes 20 M instructions without simulated time, which fill caches, locks and TLBs. It then warms the "
+    "machine for 0.2 M and is counted for 1 M, in full detail; a kernel for fewer. The paper counts 200 M.",
     "The machine is cryptopage-2006: the paper's Table 1. Permutations share its memory bus with fills.",
-    "With free permutations the same lines move at the same moments, and memory and engines take no time for them.",
+    "With free permutations the same lines move at the same moments, and memory and engines take no time for them. In "
+    "idle bus time, the transfers of a permutation's slots wait while any other request needs the bus.",
     "The published 1.3 %, 3 % and less than 1 % hold where L2 seldom misses: a permutation moves 512 lines with their "
     "tags in 15,360 cycles of this bus, so the bus adds at least 60 cycles to each fill. The last trend names the "
     "programs within 3 %.",
