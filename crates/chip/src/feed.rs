@@ -132,7 +132,7 @@ impl<S: Supplier> ProgramFeed<S> {
         self.is_spent() || self.dry && !self.walker.is_waiting()
     }
 
-    /// Strand and number of the batch that the program has executed in part.
+    /// Strand and time span of the batch that the program has executed in part.
     pub fn begun_batch(&self) -> Option<(Strand, Stretch)> {
         self.walker.begun_batch()
     }

@@ -22,7 +22,7 @@ Examples:
   casemate reproduce emcc                          all figures and trends: three hours on two cores
   casemate reproduce fvs                           those of another paper: half an hour
   casemate reproduce secpb                         those of a third: fifteen minutes
-  casemate reproduce cryptopage                    those of a fourth: forty minutes
+  casemate reproduce cryptopage                    those of a fourth: about two hours
   casemate reproduce gcm                           a thesis's figures from its parameters: at once
   casemate reproduce gcm --bandwidth 51.2          and the cost of another memory by the same formulas
 
