@@ -22,7 +22,6 @@ from casemate.schemas.bench import CryptoBench
 from casemate.schemas.catalogue import (
     Attack,
     DesignInfo,
-    Layout,
     Loss,
     Machine,
     Meaning,
@@ -33,6 +32,7 @@ from casemate.schemas.catalogue import (
 )
 from casemate.schemas.cost import BatteryCost, Counting
 from casemate.schemas.crash import CrashReport, ProgramReport
+from casemate.schemas.layout import Layout
 from casemate.schemas.origin import Recording, TraceInfo
 from casemate.schemas.run import RunResults
 from casemate.schemas.validation import Validation

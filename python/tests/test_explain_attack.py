@@ -68,6 +68,17 @@ def test_a_layout_lists_the_memory_regions_and_the_on_chip_storage(casemate: Cas
     assert max(len(line) for line in text.splitlines()) <= 100
 
 
+def test_a_layout_says_after_how_many_permutations_a_pad_repeats(casemate: Casemate) -> None:
+    # Section 2.3 of the CryptoPage paper: the square root of 2^119 draws, "about 25 years".
+    said = " ".join(casemate("explain", "--layout", "cryptopage").out.split())
+    assert "R' of 119 bits" in said
+    assert "39 % after 2^59.5 permutations (25.8 years, at one each nanosecond)" in said
+    assert "50 % after 2^59.7 permutations (30.4 years" in said
+    for design in ("hide", "sc64-bmt"):
+        found = casemate("explain", "--layout", design, "--json").json()["layouts"]
+        assert [layout["pad_number_bits"] for layout in found] == [None], "lines without such pads"
+
+
 def test_every_design_can_be_laid_out_over_a_terabyte_unless_its_tree_is_deeper_than_its_buffer(
     casemate: Casemate,
 ) -> None:

@@ -7,7 +7,7 @@ from casemate.reproduce.carry import carry_out
 from casemate.reproduce.cryptopage import STUDY
 from casemate.reproduce.cryptopage.cases import KERNEL, PROGRAM, SIMPLEX
 from casemate.reproduce.cryptopage.figures import ADVANCED, BASIC, BEHIND, HIDE, L2_MISSES, cache_name, slots_name
-from casemate.reproduce.cryptopage.settings import CACHES, FREE, IDLE, SLOTS
+from casemate.reproduce.cryptopage.settings import CACHES, CHARGED, FREE, SLOTS
 from casemate.reproduce.runs import Case, Runs
 from casemate.reproduce.study import Trend
 from casemate.schemas.reproduce import Reproduction
@@ -20,7 +20,7 @@ QUIET = Case("quiet", KERNEL, "resident", {"footprint": "64 KB"}, warm_up=2_000,
 
 
 def test_the_study_has_every_figure_of_the_paper_with_known_settings() -> None:
-    numbers = {figure.number.removesuffix(FREE).removesuffix(BEHIND).removesuffix(IDLE) for figure in STUDY.figures}
+    numbers = {figure.number.removesuffix(FREE).removesuffix(BEHIND).removesuffix(CHARGED) for figure in STUDY.figures}
     assert numbers == {"7a", "7b", "7c", "7d"}
     known = [setting.name for setting in STUDY.settings]
     assert {name for figure in STUDY.figures for name in figure.settings} == set(known)
@@ -61,7 +61,7 @@ def _lost(number: str, name: str) -> float:
         "7b": {cache_name(entries): 3.0 + (17.0 if not entries else 10 / entries) for entries in CACHES},
         "7c": dict(zip(map(slots_name, SLOTS), (3.5, 4.4, 11.7), strict=True)),
         "7d": dict(zip(map(slots_name, SLOTS), (3.0, 3.1, 3.2), strict=True)),
-    }[number.removesuffix(FREE).removesuffix(IDLE)][name.removesuffix(", requested first")]
+    }[number.removesuffix(FREE).removesuffix(CHARGED)][name.removesuffix(", requested first")]
 
 
 @pytest.fixture(scope="module")

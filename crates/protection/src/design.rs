@@ -331,6 +331,7 @@ impl Parts {
         };
         let mut report = scheme.layout().report(&[], self.caches.ways);
         report.on_chip.extend(permutation.on_chip(chip));
+        report.pad_number_bits = permutation.pad_number_bits();
         Ok(report)
     }
 

@@ -223,8 +223,11 @@ impl<S: Source + 'static> CoreTask<S> {
     fn turn(&self, program: &mut ProgramFeed<Hand<S>>) -> Result<Turn, FeedError> {
         match &self.sampler {
             Some(sampler) => sampler.borrow_mut().turn(program, self.clock.now()),
-            // The last line that arrives wakes the task.
-            None if self.node().borrow().outstanding() > 0 || !self.chip.buffers.are_done(self.core) => {
+            // The last line that arrives wakes the task, or the last permutation that ends.
+            None if self.node().borrow().outstanding() > 0
+                || !self.chip.buffers.are_done(self.core)
+                || self.chip.under_way.permutations.outstanding() > 0 =>
+            {
                 Ok(Turn::AtRest)
             }
             None => Ok(Turn::End),

@@ -10,7 +10,6 @@ from casemate.schemas.catalogue import (
     Design,
     DesignInfo,
     End,
-    Layout,
     Loss,
     Machine,
     Setting,
@@ -44,6 +43,7 @@ from casemate.schemas.hardware import (
 )
 from casemate.schemas.imported import ImportedKey, ImportedMachine
 from casemate.schemas.intervals import Interval
+from casemate.schemas.layout import Layout
 from casemate.schemas.listing import Listing, RefusedTrace
 from casemate.schemas.origin import Origin, Recording, Totals, TraceInfo
 from casemate.schemas.power_loss import Mismatch, PowerLoss, PowerLosses, Tampering

@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 
 from casemate import _core
 from casemate.schemas.base import Result
-from casemate.schemas.catalogue import Layout
+from casemate.schemas.layout import Layout
 
 Of = Literal["read", "write", "store", "page", "permutation"]
 """Kind of the explained access. `read`: from the request at the controller to the released line. `write`: from the

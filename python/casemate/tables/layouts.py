@@ -1,5 +1,6 @@
 """Layouts, traces and measurements as tables that fit 100 columns."""
 
+import math
 from collections.abc import Iterable, Mapping
 
 from rich import box
@@ -8,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from casemate.schemas.bus import BusInfo
-from casemate.schemas.catalogue import Layout
 from casemate.schemas.excerpt import ExcerptInfo
 from casemate.schemas.imported import ImportedMachine
+from casemate.schemas.layout import Layout
 from casemate.schemas.origin import Exited, Killed, Origin, Seeded, TraceInfo, Unbacked
 from casemate.schemas.validation import Validation
 from casemate.schemas.window import Window
@@ -52,7 +53,25 @@ def layout_table(layout: Layout) -> RenderableType:
         (layout.design, "bold"),
         f": metadata takes {layout.overhead_percent:.3f} % of {amounts.size(layout.memory)} of data",
     )
-    return Group(title, memory, *([chip] if layout.on_chip else []))
+    repeats = [Text(_repeated_pad(layout.pad_number_bits))] if layout.pad_number_bits else []
+    return Group(title, memory, *([chip] if layout.on_chip else []), *repeats)
+
+
+def _repeated_pad(bits: int) -> str:
+    """Says after how many permutations two of them probably use the same pads, since each draws a random number of this
+    number of bits (Duc and Keryell, section 2.3).
+    """
+    root = math.sqrt(2.0**bits)
+    even = root * math.sqrt(2 * math.log(2))
+    return (
+        f"Each permutation draws R' of {bits} bits. Two have drawn the same R' with a probability of "
+        f"{-100 * math.expm1(-0.5):.0f} % after {_drawn(root)}, and of 50 % after {_drawn(even)}."
+    )
+
+
+def _drawn(permutations: float) -> str:
+    years = permutations / (365.25 * 24 * 3600 * 1e9)
+    return f"2^{math.log2(permutations):.1f} permutations ({years:.1f} years, at one each nanosecond)"
 
 
 def _served(role: str, number: int) -> str:

@@ -35,7 +35,7 @@ impl PassedOnPermutations {
     }
 
     /// Number of permutations that have not ended.
-    pub(crate) fn outstanding(&self) -> usize {
+    pub fn outstanding(&self) -> usize {
         self.outstanding.get()
     }
 }

@@ -293,6 +293,12 @@ impl PermutationDesign {
         PermutationDesign { record_buffer, merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..self }
     }
 
+    /// Number of bits of R', which the pads of a page chunk depend on; `None` for lines without pads.
+    pub(super) fn pad_number_bits(self) -> Option<u32> {
+        let [pads, _] = Record::NUMBER_BITS;
+        (self.lines == MovingText::Sealed).then_some(pads)
+    }
+
     /// Returns the weak choices that a reviewer would object to.
     pub(super) fn weaknesses(&self, release: Release) -> Vec<&'static str> {
         let weak = [

@@ -49,6 +49,9 @@ pub struct LayoutReport {
     pub on_chip: Vec<OnChipReport>,
     /// Size of all metadata in memory, in percent of the data.
     pub overhead_percent: f64,
+    /// Number of bits of the random number R' that a permutation draws for the pads of its page chunk; absent without such
+    /// pads.
+    pub pad_number_bits: Option<u32>,
 }
 
 impl Layout {
@@ -71,6 +74,7 @@ impl Layout {
             regions: self.regions.iter().flat_map(|region| self.region_reports(region)).collect(),
             on_chip: caches.iter().map(cache).chain(root).collect(),
             overhead_percent: self.overhead_percent(),
+            pad_number_bits: None,
         }
     }
 

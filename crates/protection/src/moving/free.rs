@@ -16,10 +16,10 @@ use units::{Line, LineAddr, Words};
 #[serde(rename_all = "kebab-case")]
 pub enum PermutationTime {
     /// Every memory access, hash and encryption of a permutation takes its time.
-    #[default]
     Charged,
     /// The same, with one difference: memory accesses for slots use the bus only while no other request waits, until an
     /// access waits for the permutation.
+    #[default]
     IdleBus,
     /// Permutations take no time.
     Free,

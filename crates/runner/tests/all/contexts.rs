@@ -5,7 +5,7 @@ use crate::threads::Threads;
 use casemate_runner::{Record, RunControl, RunError, RunOptions, run, run_planted};
 use catalogue::{ClockInterrupt, Design, Machine, design};
 use protection::design::ContextsDesign;
-use protection::moving::MovingCounts;
+use protection::moving::{MovingCounts, PermutationTime};
 #[cfg(feature = "planted-bugs")]
 use protection::planted::ChipBug;
 use protection::planted::PlantedBug;
@@ -118,7 +118,8 @@ fn a_run_with_more_processes_than_contexts_names_the_key_to_change() {
 fn ran_with_stores_above(planted: PlantedBug) -> Record {
     let mut machine = machine();
     (machine.llc.size, machine.llc.ways) = (Bytes(8 << 10), 2);
-    let design = with_contexts(Some(ContextsDesign { buffers: 1, outside: 4 }));
+    let mut design = with_contexts(Some(ContextsDesign { buffers: 1, outside: 4 }));
+    design.parts.permutation.as_mut().unwrap().time = PermutationTime::Charged;
     let options = RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, 30_000) };
     let stored = [("gups", [("footprint", "256KB")]), ("stores", [("footprint", "4KB")])];
     let programs = stored.map(|(name, settings)| kernel(name, &settings, 1)).into();

@@ -8,6 +8,7 @@ use casemate_runner::sampling::{Detail, SamplingOptions};
 use casemate_runner::{Record, RunControl, RunOptions, StartState, check_untimed, run, run_together};
 use catalogue::{Design, Machine, design};
 use machine::llc::Inclusion;
+use protection::moving::PermutationTime;
 use units::Bytes;
 
 const COUNTED: u64 = 10_000;
@@ -32,12 +33,14 @@ fn ran(options: &RunOptions, workload: &str) -> Record {
     record
 }
 
-/// Runs in which the same instructions come first: without time, and in detail.
-fn both(workload: &str, design_name: &str, change: impl Fn(&mut Machine)) -> [Record; 2] {
-    [(BEFORE, 0), (0, BEFORE)].map(|(untimed, warm_up)| {
-        let mut machine = machine_for(design_name);
+/// Runs of `cryptopage` in which the same instructions come first: without time, but for the last `last`, and in detail.
+fn both(workload: &str, time: PermutationTime, last: u64, change: impl Fn(&mut Machine)) -> [Record; 2] {
+    [(BEFORE - last, last), (0, BEFORE)].map(|(untimed, warm_up)| {
+        let mut machine = machine_for("cryptopage");
         change(&mut machine);
-        ran(&options(machine, design(design_name).unwrap(), untimed, warm_up), workload)
+        let mut design = design("cryptopage").unwrap();
+        design.parts.permutation.as_mut().unwrap().time = time;
+        ran(&options(machine, design, untimed, warm_up), workload)
     })
 }
 
@@ -54,7 +57,7 @@ fn small_llc(machine: &mut Machine) {
 #[test]
 fn an_untimed_start_leaves_the_locks_records_and_figures_of_a_start_in_detail() {
     for workload in ["btree", "chase"] {
-        let [untimed, detailed] = both(workload, "cryptopage", small_llc);
+        let [untimed, detailed] = both(workload, PermutationTime::Charged, 0, small_llc);
         let (start, expected) = (untimed.footprint.at_start.unwrap(), detailed.footprint.at_start.unwrap());
         near(start.llc_lines as f64, expected.llc_lines as f64, 1.0, 8.0, workload);
         near(start.llc_locked as f64, expected.llc_locked as f64, 8.0, 8.0, workload);
@@ -69,12 +72,24 @@ fn an_untimed_start_leaves_the_locks_records_and_figures_of_a_start_in_detail() 
     }
 }
 
+/// In detail, permutations in idle bus time end late, so more lines are locked than after an untimed start. The last instructions before
+/// the counted ones, in detail, remove the difference.
+#[test]
+fn a_short_warm_up_after_an_untimed_start_locks_the_lines_that_late_permutations_leave_locked() {
+    for workload in ["btree", "chase"] {
+        let [untimed, detailed] = both(workload, PermutationTime::IdleBus, BEFORE / 2, small_llc);
+        let (start, expected) = (untimed.footprint.at_start.unwrap(), detailed.footprint.at_start.unwrap());
+        near(start.llc_locked as f64, expected.llc_locked as f64, 10.0, 8.0, workload);
+        near(untimed.ipc, detailed.ipc, 10.0, 0.0, workload);
+    }
+}
+
 #[test]
 fn an_inclusive_cache_removes_lines_from_private_caches_in_an_untimed_start() {
     // The last-level cache is no larger than the private caches together, so it evicts lines that they use.
     let tiny = |machine: &mut Machine| machine.llc.size = Bytes(16 << 10);
     for workload in ["btree", "resident"] {
-        let [untimed, detailed] = both(workload, "cryptopage", tiny);
+        let [untimed, detailed] = both(workload, PermutationTime::default(), 0, tiny);
         near(untimed.llc.misses as f64, detailed.llc.misses as f64, 4.0, 8.0, workload);
         let options = |untimed, warm_up| {
             let mut machine = machine_for("cryptopage");

@@ -1,14 +1,14 @@
 """Figures 7a to 7d of the CryptoPage paper as functions of records, with the values in the paper's text.
 
 Each figure has two companions: the same figure with permutations that take no time, and the misses and bus traffic that
-explain its numbers. Figure 7a has a third, with permutations in the idle time of the bus.
+explain its numbers. Figure 7a has a third, with permutations that compete with other requests for the bus.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from casemate.reproduce.cryptopage import measures
-from casemate.reproduce.cryptopage.settings import CACHES, FREE, IDLE, SLOTS, UNPROTECTED, cached, requested, tagged
+from casemate.reproduce.cryptopage.settings import CACHES, CHARGED, FREE, SLOTS, UNPROTECTED, cached, requested, tagged
 from casemate.reproduce.study import Figure, Series, of_run
 
 HIDE, BASIC, ADVANCED = "HIDE", "CryptoPage, basic", "CryptoPage"
@@ -80,13 +80,13 @@ def _figures(number: str, title: str, bars: Sequence[Bar], note: str = "") -> tu
     )  # fmt: skip
 
 
-def _in_idle_time(number: str, title: str, bars: Sequence[Bar]) -> Figure:
-    settings = (UNPROTECTED, *(f"{bar.setting}{IDLE}" for bar in bars))
+def _charged(number: str, title: str, bars: Sequence[Bar]) -> Figure:
+    settings = (UNPROTECTED, *(f"{bar.setting}{CHARGED}" for bar in bars))
     return Figure(
-        f"{number}{IDLE}",
-        f"{title}: permutations in idle bus time",
+        f"{number}{CHARGED}",
+        f"{title}: permutations compete for the bus",
         "% of unprotected IPC",
-        tuple(bar.ipc(IDLE) for bar in bars),
+        tuple(bar.ipc(CHARGED) for bar in bars),
         settings,
         note="Not the paper's.",
     )
@@ -108,7 +108,7 @@ FIGURES = (
         "7a", "Architectures", ARCHITECTURES,
         "HIDE's 98.7 % are from the HIDE paper. The paper's basic architecture loses up to 50 %, on mcf.",
     ),
-    _in_idle_time("7a", "Architectures", ARCHITECTURES),
+    _charged("7a", "Architectures", ARCHITECTURES),
     *_figures("7b", "Entries of the Merkle cache", [Bar(cache_name(entries), cached(entries)) for entries in CACHES]),
     *_of_tags(
         "7c", True, "The paper does not say whether it compares with the unprotected machine or with one line a tag."

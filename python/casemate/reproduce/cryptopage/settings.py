@@ -1,13 +1,14 @@
 """Designs of the CryptoPage study, and changes of their keys. Each setting with permutations has a twin with
-permutations that take no time. The architectures have another twin, with permutations in the idle time of the bus.
+permutations that take no time. The architectures have another twin, with permutations that take bus time from other
+requests.
 """
 
 from casemate.reproduce.runs import Changes, Setting
 
 FREE = "-free"
 """Suffix of the name of a twin with free permutations."""
-IDLE = "-idle"
-"""Suffix of the name of a twin with permutations in the idle time of the bus."""
+CHARGED = "-charged"
+"""Suffix of the name of a twin whose permutations compete with other requests for the bus."""
 ARCHITECTURES = ("hide", "cryptopage-basic", "cryptopage")
 """Architectures that the paper compares (Fig. 7a)."""
 UNPROTECTED = "none"
@@ -48,7 +49,7 @@ def _tagged(slots: int, verified: bool) -> Setting:
     return Setting(tagged(slots, verified), "cryptopage", changes)
 
 
-_CHARGED = (
+_IN_IDLE_TIME = (
     *(Setting(design, design) for design in ARCHITECTURES),
     *(_cached(entries) for entries in CACHES if entries != 512),
     *(_tagged(slots, verified=False) for slots in SLOTS if slots != 1),
@@ -71,7 +72,7 @@ def _twin(setting: Setting, end: str, time: str) -> Setting:
 
 SETTINGS = (
     Setting(UNPROTECTED, "none"),
-    *_CHARGED,
-    *(_twin(setting, FREE, "free") for setting in _CHARGED),
-    *(_twin(setting, IDLE, "idle-bus") for setting in _CHARGED if setting.name in ARCHITECTURES),
+    *_IN_IDLE_TIME,
+    *(_twin(setting, FREE, "free") for setting in _IN_IDLE_TIME),
+    *(_twin(setting, CHARGED, "charged") for setting in _IN_IDLE_TIME if setting.name in ARCHITECTURES),
 )
