@@ -132,6 +132,8 @@ mod tests {
     const CLOCK_FS: u64 = 625_000;
     /// tRAS, and a read of a bank with another row open: tRP, tRCD, CL and the burst.
     const IN_PROGRESS: u64 = 52 + 22 + 48;
+    /// A write of a bank with another row open, and then a read of the bank: tRP, tRCD, CWL, the burst, tWR, and the same as before.
+    const WRITE_IN_PROGRESS: u64 = 22 + 22 + 16 + 4 + 24 + IN_PROGRESS;
 
     fn started() -> (Executor, Rc<Channel>) {
         let executor = Executor::new();
@@ -158,13 +160,42 @@ mod tests {
         ended
     }
 
-    #[test]
-    fn a_demand_read_waits_at_most_for_the_background_read_in_progress() {
+    /// The nth of scattered lines.
+    fn scattered(n: u64) -> u64 {
+        n * 7919 % 65_536
+    }
+
+    /// The nth of lines that are in two rows of one bank in turn.
+    fn conflicting(n: u64) -> u64 {
+        n % 2 << 20 | n
+    }
+
+    /// Starts background writes of these lines.
+    fn write_in_background(
+        executor: &Executor,
+        channel: &Rc<Channel>,
+        lines: impl Iterator<Item = u64>,
+        priority: &BusPriority,
+    ) {
+        for line in lines {
+            let (channel, priority) = (channel.clone(), priority.clone());
+            executor.clock().spawn(async move {
+                channel.turn(&priority).await;
+                channel.write(LineAddr(line)).await;
+            });
+        }
+    }
+
+    /// Checks that a demand read, at each of many moments, takes at most `most` clocks longer if `begin` has started background
+    /// requests before.
+    fn assert_waits_at_most(most: u64, begin: impl Fn(&Executor, &Rc<Channel>, &BusPriority)) {
         for start in (0..4000).step_by(37) {
-            let latency = |background: u64| {
+            let latency = |has_others: bool| {
                 let (mut executor, channel) = started();
                 let priority = BusPriority::background(executor.clock());
-                read_in_background(&executor, &channel, (0..background).map(|n| n * 7919 % 65_536), &priority);
+                if has_others {
+                    begin(&executor, &channel, &priority);
+                }
                 let (clock, took) = (executor.clock().clone(), Rc::new(Cell::new(0)));
                 let seen = took.clone();
                 executor.clock().spawn(async move {
@@ -175,8 +206,26 @@ mod tests {
                 executor.run_until(|| took.get() > 0);
                 took.get()
             };
-            let (alone, with_others) = (latency(0), latency(400));
-            assert!(with_others <= alone + IN_PROGRESS, "at clock {start}: {with_others} clocks, {alone} alone");
+            let (alone, with_others) = (latency(false), latency(true));
+            assert!(with_others <= alone + most, "at clock {start}: {with_others} clocks, {alone} alone");
+        }
+    }
+
+    #[test]
+    fn a_demand_read_waits_at_most_for_the_background_read_in_progress() {
+        for lines in [scattered, conflicting] {
+            assert_waits_at_most(IN_PROGRESS, |executor, channel, priority| {
+                read_in_background(executor, channel, (0..400).map(lines), priority);
+            });
+        }
+    }
+
+    #[test]
+    fn a_demand_read_waits_at_most_for_the_background_write_in_progress() {
+        for lines in [scattered, conflicting] {
+            assert_waits_at_most(WRITE_IN_PROGRESS, |executor, channel, priority| {
+                write_in_background(executor, channel, (0..400).map(lines), priority);
+            });
         }
     }
 
