@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
+use wire::encoding;
 use wire::word::{self, Control};
 
 /// Effect of entering a block, apart from executing it.
@@ -27,6 +28,11 @@ pub struct CodeBlock {
     pub id: u32,
     /// Number of instructions in the block.
     pub instructions: u16,
+    /// True if another strand may get the baton at the entry of the block, before the strand's turn ends: an instruction of the
+    /// block synchronises strands.
+    pub synchronises: bool,
+    /// False if the strand must keep the baton at the entry of the block.
+    pub may_pause: bool,
     entry: AtomicU8,
     record: Vec<u64>,
 }
@@ -79,6 +85,8 @@ impl CodeBlocks {
         let block: &'static CodeBlock = Box::leak(Box::new(CodeBlock {
             id,
             instructions: lengths.len() as u16,
+            synchronises: instructions(lengths, code).any(encoding::synchronises),
+            may_pause: lengths.len() > 1 || !instructions(lengths, code).any(encoding::is_indivisible),
             entry: AtomicU8::new(entry as u8),
             record: code_record(id, address, lengths.len(), &bytes),
         }));
@@ -96,6 +104,15 @@ impl CodeBlocks {
             block.entry.store(strongest as u8, Relaxed);
         }
     }
+}
+
+/// The bytes of each instruction.
+fn instructions<'a>(lengths: &'a [u8], mut code: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    lengths.iter().map(move |length| {
+        let (instruction, rest) = code.split_at(usize::from(*length).min(code.len()));
+        code = rest;
+        instruction
+    })
 }
 
 fn code_record(id: u32, address: u64, instructions: usize, bytes: &[u8]) -> Vec<u64> {

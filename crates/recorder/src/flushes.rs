@@ -9,12 +9,11 @@
 use crate::blocks::CodeBlock;
 use crate::position::InstructionId;
 use crate::qemu::{self, Insn, Tb};
-use crate::registers::RegisterFunctions;
+use crate::registers::{RegisterFunctions, registers};
 use crate::thread::Thread;
-use crate::{block_entered, memory_accessed, recorder};
+use crate::{block_entered, memory_accessed, recorder, turns};
 use libc::{c_uint, c_void};
 use std::ptr;
-use std::sync::OnceLock;
 use wire::encoding::{self, Address, Persist, SegmentBase};
 use wire::ring::Ring;
 use wire::word::{self, Control, LINE_BYTES};
@@ -26,11 +25,6 @@ const LAST_BOUND: u16 = u8::MAX as u16;
 struct FlushInstruction {
     address: Address,
     index: u16,
-}
-
-fn registers() -> Option<RegisterFunctions> {
-    static REGISTERS: OnceLock<Option<RegisterFunctions>> = OnceLock::new();
-    *REGISTERS.get_or_init(RegisterFunctions::find)
 }
 
 /// Ends the steps of all threads. A copy of the process calls this, because the threads that executed in single steps
@@ -124,6 +118,7 @@ extern "C-unwind" fn block_met(vcpu: c_uint, met: *mut c_void) {
     let met = unsafe { &*met.cast::<Met>() };
     let recorder = recorder();
     let Some(thread) = recorder.thread(vcpu) else { return };
+    turns::before_block(recorder.ring(), thread, vcpu, met.block);
     let may_record = thread.recording || thread.must_draw();
     if let Some(registers) = registers().filter(|_| may_record && thread.unfenced.steps == 0) {
         thread.unfenced.steps = met.steps;

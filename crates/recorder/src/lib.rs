@@ -5,10 +5,12 @@
 //! [`wire::encoding`]. Its contract is exactness: the lines and stores that it sends are sufficient for a copy of the
 //! program's memory. At every load, this copy has the bytes that the program loaded.
 //!
+//! One thread executes instructions at a time, over all processes ([`turns`]). So the order of the batches is the
+//! order of the execution.
+//!
 //! Callbacks never unwind into QEMU: a panic ends the process with a message.
 //!
 //! Known limits:
-//! - If threads or processes race for a line, the recorder sends their accesses in the order of their batches.
 //! - If an instruction faults in the middle of a block, the recorder sends neither this instruction nor the
 //!   instructions since the block's last access to memory.
 //! - If a fault or another process's signal ends a process, the words that each thread has not yet published are lost:
@@ -29,17 +31,19 @@ mod pages;
 mod position;
 mod process_writes;
 mod qemu;
+mod quota;
 mod registers;
 mod reservation;
 mod state;
 mod syscalls;
 mod thread;
 mod thread_table;
+mod turns;
 mod unfenced;
 
 use flushes::FlushWatch;
 use libc::{c_char, c_int, c_uint, c_void};
-use position::InstructionId;
+use position::{InstructionId, ReportedAccess};
 use qemu::{Id, Info, Tb};
 use state::Recorder;
 use std::ffi::{CStr, OsStr, OsString};
@@ -103,6 +107,7 @@ fn start(id: Id, ring: OsString, from: Option<u32>) -> std::io::Result<()> {
     // SAFETY: `id` is the handle of this plug-in, and the callbacks have the types that QEMU expects.
     unsafe {
         qemu::qemu_plugin_register_vcpu_init_cb(id, thread_made);
+        qemu::qemu_plugin_register_vcpu_exit_cb(id, thread_gone);
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
         qemu::qemu_plugin_register_vcpu_syscall_cb(id, syscall_entered);
         qemu::qemu_plugin_register_vcpu_syscall_ret_cb(id, syscall_left);
@@ -113,6 +118,13 @@ fn start(id: Id, ring: OsString, from: Option<u32>) -> std::io::Result<()> {
 
 extern "C" fn thread_made(_: Id, vcpu: c_uint) {
     recorder().make_thread(vcpu);
+}
+
+extern "C" fn thread_gone(_: Id, vcpu: c_uint) {
+    let recorder = recorder();
+    if let Some(thread) = recorder.thread(vcpu) {
+        turns::end(recorder.ring(), thread);
+    }
 }
 
 extern "C" fn block_translated(_: Id, tb: *mut Tb) {
@@ -159,7 +171,11 @@ extern "C-unwind" fn block_entered(vcpu: c_uint, block: *mut c_void) {
     let recorder = recorder();
     if let Some(thread) = recorder.thread(vcpu) {
         // SAFETY: the callback was registered with a block, and blocks are never freed.
-        recorder.enter_block(thread, unsafe { &*block.cast::<blocks::CodeBlock>() });
+        let block = unsafe { &*block.cast::<blocks::CodeBlock>() };
+        if block.synchronises || thread.must_draw() {
+            turns::before_block(recorder.ring(), thread, vcpu, block);
+        }
+        recorder.enter_block(thread, block);
     }
 }
 
@@ -171,9 +187,14 @@ extern "C" fn memory_accessed(vcpu: c_uint, info: u32, address: u64, instruction
     };
     // SAFETY: these functions only extract fields of the number `info`.
     let (log2_bytes, store) = unsafe { (qemu::qemu_plugin_mem_size_shift(info), qemu::qemu_plugin_mem_is_store(info)) };
+    let kind = match store {
+        false => ReportedAccess::Load,
+        true if info & qemu::ALSO_LOADS == 0 => ReportedAccess::Store,
+        true => ReportedAccess::LoadAndStore,
+    };
     // QEMU reports wider accesses as accesses of eight bytes, except a few that it reports whole.
     for part in 0..1 << log2_bytes.saturating_sub(3) {
-        recorder.access(thread, store, log2_bytes.min(3) as u8, address + 8 * part, instruction.index);
+        recorder.access(thread, kind, log2_bytes.min(3) as u8, address + 8 * part, instruction.index);
     }
 }
 

@@ -5,6 +5,17 @@ use crate::lines::lines_of;
 use libc::c_void;
 use std::ops::Range;
 
+/// Kind of an access to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReportedAccess {
+    /// The instruction has only loaded.
+    Load,
+    /// The instruction has only stored.
+    Store,
+    /// An atomic instruction has loaded and stored. The loaded value is lost.
+    LoadAndStore,
+}
+
 /// An instruction, by its block and its index. Small enough to pass through QEMU in place of a pointer.
 #[derive(Clone, Copy)]
 pub struct InstructionId {

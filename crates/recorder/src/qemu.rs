@@ -24,6 +24,9 @@ pub type SyscallCallback = extern "C" fn(Id, c_uint, i64, u64, u64, u64, u64, u6
 
 /// `QEMU_PLUGIN_CB_NO_REGS`: the callback reads no registers.
 pub const NO_REGISTERS: c_int = 0;
+/// Bit of `QEMU_PLUGIN_MEM_R` in the description of an access. QEMU reports an atomic instruction once, after it has loaded
+/// and stored.
+pub const ALSO_LOADS: u32 = 1 << 16;
 /// `QEMU_PLUGIN_MEM_RW`: the callback receives both loads and stores.
 pub const READS_AND_WRITES: c_int = 3;
 
@@ -45,6 +48,7 @@ unsafe extern "C" {
     pub static guest_base: usize;
 
     pub fn qemu_plugin_register_vcpu_init_cb(id: Id, callback: extern "C" fn(Id, c_uint));
+    pub fn qemu_plugin_register_vcpu_exit_cb(id: Id, callback: extern "C" fn(Id, c_uint));
     pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: extern "C" fn(Id, *mut Tb));
     pub fn qemu_plugin_register_vcpu_tb_exec_cb(tb: *mut Tb, callback: EntryCallback, flags: c_int, data: *mut c_void);
     pub fn qemu_plugin_register_vcpu_insn_exec_cb(

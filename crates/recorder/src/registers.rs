@@ -13,8 +13,15 @@
 
 use libc::{c_int, c_void};
 use std::ffi::CStr;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::{AcqRel, Release};
+
+/// Returns QEMU's functions, if it exports all of them.
+pub fn registers() -> Option<RegisterFunctions> {
+    static REGISTERS: OnceLock<Option<RegisterFunctions>> = OnceLock::new();
+    *REGISTERS.get_or_init(RegisterFunctions::find)
+}
 
 /// Numbers of registers in QEMU's debugger. The first 16 are not in the order of the instruction set.
 const INSTRUCTION_POINTER: c_int = 16;
@@ -40,6 +47,8 @@ pub struct RegisterFunctions {
     read: unsafe extern "C" fn(Cpu, *mut ByteArray, c_int) -> c_int,
     write: unsafe extern "C" fn(Cpu, *const u8, c_int) -> c_int,
     leave: unsafe extern "C-unwind" fn(Cpu) -> !,
+    pause: unsafe extern "C" fn(Cpu),
+    resume: unsafe extern "C" fn(Cpu),
     steps: *mut i32,
     new_array: unsafe extern "C" fn() -> *mut ByteArray,
     free_array: unsafe extern "C" fn(*mut ByteArray, c_int) -> *mut u8,
@@ -52,7 +61,7 @@ unsafe impl Sync for RegisterFunctions {}
 
 impl RegisterFunctions {
     /// Returns the functions of this QEMU, if it exports all of them.
-    pub fn find() -> Option<RegisterFunctions> {
+    fn find() -> Option<RegisterFunctions> {
         // SAFETY: the symbols have these types in QEMU 7.2 and in GLib; QEMU 8 has no `singlestep`.
         unsafe {
             Some(RegisterFunctions {
@@ -66,6 +75,8 @@ impl RegisterFunctions {
                 leave: std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn(Cpu) -> !>(symbol(
                     c"cpu_loop_exit_noexc",
                 )?),
+                pause: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Cpu)>(symbol(c"cpu_exec_end")?),
+                resume: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Cpu)>(symbol(c"cpu_exec_start")?),
                 steps: symbol(c"singlestep")?.cast(),
                 new_array: std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *mut ByteArray>(symbol(
                     c"g_byte_array_new",
@@ -99,6 +110,24 @@ impl RegisterFunctions {
     /// values that need to be dropped.
     pub fn restart(&self, vcpu: u32, pc: u64) -> ! {
         self.switch().fetch_add(1, AcqRel);
+        self.leave_block(vcpu, pc)
+    }
+
+    /// Leaves the block at `pc` before its first instruction, after `wait` has returned. Meanwhile QEMU counts the thread as
+    /// one that executes no code, so that it can free all translated code. QEMU then runs the block again. Does not return,
+    /// like [`restart`](Self::restart).
+    pub fn wait_before(&self, vcpu: u32, pc: u64, wait: impl FnOnce()) -> ! {
+        // SAFETY: this is the calling thread's CPU, which executes code until it is paused here.
+        unsafe {
+            let cpu = (self.cpu)(vcpu as c_int);
+            (self.pause)(cpu);
+            wait();
+            (self.resume)(cpu);
+        }
+        self.leave_block(vcpu, pc)
+    }
+
+    fn leave_block(&self, vcpu: u32, pc: u64) -> ! {
         // SAFETY: this is the calling thread's CPU, at the start of a block. All of its state is in memory except the
         // instruction pointer, because chained blocks do not store it.
         unsafe {

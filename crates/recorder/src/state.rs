@@ -7,17 +7,19 @@ use crate::flushes;
 use crate::follow::Call;
 use crate::memory::{ProcessMemory, ShownAccess, ThreadOutput};
 use crate::oddities;
+use crate::position::ReportedAccess;
 use crate::qemu::guest;
 use crate::reservation;
 use crate::syscalls;
 use crate::thread::{DrawOutcome, SystemCall, Thread};
 use crate::thread_table::ThreadTable;
+use crate::turns;
 use std::ffi::OsString;
 use std::sync::Once;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use wire::host::Oddity;
-use wire::ring::Ring;
+use wire::ring::{Ring, StrandId};
 use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, RecordingLoss};
 
 /// Signals that an instruction raises itself, in the middle of its block.
@@ -61,6 +63,9 @@ impl Recorder {
             threads: ThreadTable::new(),
             threads_made: AtomicU32::new(0),
         };
+        if from.is_some() {
+            recorder.ring.between_processes().baton.forget(pid, Some(StrandId { process: image, thread: 0 }));
+        }
         let birth = if from.is_some() { Birth::Exec } else { Birth::First };
         recorder.announce(birth, from.unwrap_or(image).into());
         Ok(recorder)
@@ -120,7 +125,11 @@ impl Recorder {
     pub fn make_thread(&self, vcpu: u32) {
         let image = self.image.load(Relaxed);
         let number = self.threads_made.fetch_add(1, AcqRel);
-        if !self.threads.enter(vcpu, Thread::new(image, number)) {
+        let mut thread = Thread::new(image, number);
+        if number > 0 {
+            thread.quota.set_clock(self.ring.between_processes().baton.expect(thread.strand()));
+        }
+        if !self.threads.enter(vcpu, thread) {
             let lost = word::control(Control::Lost, RecordingLoss::TooManyThreads as u8, 0);
             let _ = self.ring.publish(image, number, &[lost]);
         }
@@ -173,8 +182,8 @@ impl Recorder {
 
     /// Records that a thread has loaded or stored `1 << log2_bytes` bytes.
     #[inline]
-    pub fn access(&self, thread: &mut Thread, store: bool, log2_bytes: u8, address: u64, index: u16) {
-        let bytes = 1 << log2_bytes;
+    pub fn access(&self, thread: &mut Thread, kind: ReportedAccess, log2_bytes: u8, address: u64, index: u16) {
+        let (bytes, store) = (1 << log2_bytes, kind != ReportedAccess::Load);
         if address >= ADDRESS_END - bytes {
             return;
         }
@@ -186,6 +195,9 @@ impl Recorder {
                 ShownAccess::Load
             };
             self.memory.show(&mut ThreadOutput { thread, ring: &self.ring }, first..=last, &touch);
+        }
+        if kind == ReportedAccess::LoadAndStore {
+            thread.push(&self.ring, &[word::access(false, log2_bytes, false, index, address)]);
         }
         if store {
             thread.position.store(index);
@@ -227,6 +239,7 @@ impl Recorder {
         if thread.recording {
             thread.push(&self.ring, &[word::control(Control::Syscall, 0, number as u64)]);
         }
+        turns::note_call(&self.ring, thread, number);
         reservation::enter(&self.ring, thread, number, &arguments);
         oddities::enter(self.ring.host(), number, &arguments);
         match number {
@@ -258,6 +271,7 @@ impl Recorder {
             _ if self.is_shared() => self.let_others_go_on(thread),
             _ => {}
         }
+        turns::before_call(&self.ring, thread);
     }
 
     /// Publishes the words of a thread and gives its drawn instructions back. Until the thread continues, other threads
@@ -276,6 +290,7 @@ impl Recorder {
         let Some(thread) = self.thread(vcpu) else {
             return self.memory.pages.forget_all();
         };
+        turns::after_call(&self.ring, thread, returned);
         self.take_remote_writes(thread);
         let SystemCall { number: entered, arguments, .. } = thread.syscall;
         reservation::leave(&self.ring, number, &arguments, returned);
@@ -335,6 +350,7 @@ impl Recorder {
         self.announce(Birth::Fork, u64::from(syscall.fork) << 32 | u64::from(parent));
         self.make_thread(vcpu);
         if let Some(thread) = self.thread(vcpu) {
+            turns::begin(&self.ring, thread);
             self.take_remote_writes(thread);
             // The thread is recorded as its parent was, until it draws instructions itself.
             thread.recording = recording;
@@ -359,6 +375,7 @@ impl Recorder {
         thread.push(&self.ring, &[word::control(Control::Lost, RecordingLoss::NativeExec as u8, 0)]);
         thread.redraw(&self.ring);
         thread.publish(&self.ring);
+        self.ring.between_processes().baton.forget(self.pid.load(Relaxed), None);
     }
 
     /// Ends the process: publishes the remaining words of its threads.
@@ -369,5 +386,6 @@ impl Recorder {
         self.threads.for_each(|thread| thread.end(&self.ring));
         let gone = word::control(Control::Gone, 0, self.image().into());
         let _ = self.ring.publish(self.image(), 0, &[gone]);
+        self.ring.between_processes().baton.forget(self.pid.load(Relaxed), None);
     }
 }

@@ -4,8 +4,9 @@
 
 use crate::blocks::CodeBlock;
 use crate::position::{InstructionId, Position};
+use crate::quota::Quota;
 use crate::unfenced::Unfenced;
-use wire::ring::{BATCH_WORDS, Phase, Ring};
+use wire::ring::{BATCH_WORDS, Phase, Ring, StrandId};
 use wire::word::{self, Control};
 
 /// Exit status of a process that the simulator does not want any more.
@@ -43,11 +44,11 @@ pub struct Thread {
     pub syscall: SystemCall,
     /// Flushes since the last fence.
     pub unfenced: Unfenced,
-    process: u32,
-    number: u32,
-    phase: Phase,
-    /// Drawn instructions that are left; negative if the last block has exceeded them.
-    quota: i64,
+    /// True if the thread has asked for the baton.
+    pub has_begun: bool,
+    /// Drawn instructions, and the thread's clock.
+    pub quota: Quota,
+    strand: StrandId,
     sent_blocks: Vec<u64>,
     words: Vec<u64>,
 }
@@ -61,10 +62,9 @@ impl Thread {
             position: Position::default(),
             syscall: SystemCall::default(),
             unfenced: Unfenced::default(),
-            process,
-            number,
-            phase: Phase::Outside,
-            quota: 0,
+            has_begun: false,
+            quota: Quota::new(),
+            strand: StrandId { process, thread: number },
             sent_blocks: Vec::new(),
             words: Vec::with_capacity(BATCH_WORDS),
         };
@@ -74,16 +74,21 @@ impl Thread {
         thread
     }
 
+    /// Returns the number of the thread and of its image.
+    pub fn strand(&self) -> StrandId {
+        self.strand
+    }
+
     /// Returns true if the thread has executed all drawn instructions.
     #[inline]
     pub fn must_draw(&self) -> bool {
-        self.quota <= 0
+        self.quota.is_spent()
     }
 
     /// Enters a block, and counts its instructions.
     #[inline]
     pub fn advance(&mut self, block: &CodeBlock) {
-        self.quota -= i64::from(block.instructions);
+        self.quota.spend(block.instructions);
         self.position.enter(block);
     }
 
@@ -102,18 +107,14 @@ impl Thread {
             self.publish(ring);
             ring.reach_limit();
         }
-        self.quota = if self.phase == phase { self.quota + count as i64 } else { count as i64 };
-        self.phase = phase;
+        self.quota.add(count, phase);
         self.recording = phase == Phase::Record;
         if self.recording { DrawOutcome::Recorded } else { DrawOutcome::Unrecorded }
     }
 
     /// Gives the remaining drawn instructions back, so that the next block draws again.
     pub fn redraw(&mut self, ring: &Ring) {
-        if self.quota > 0 && matches!(self.phase, Phase::Pass | Phase::Record) {
-            ring.give_back(self.quota as u64);
-        }
-        self.quota = 0;
+        self.quota.give_back(ring);
     }
 
     /// Returns true if this thread has sent the block to the simulator.
@@ -154,7 +155,8 @@ impl Thread {
     /// about to kill it, or has itself been killed.
     #[cold]
     pub fn publish(&mut self, ring: &Ring) {
-        let refused = !self.words.is_empty() && ring.publish(self.process, self.number, &self.words).is_err();
+        let refused =
+            !self.words.is_empty() && ring.publish(self.strand.process, self.strand.thread, &self.words).is_err();
         if refused || ring.is_stopped() {
             // SAFETY: `_exit` ends the process without running code of QEMU or of the program.
             unsafe { libc::_exit(UNWANTED) };
@@ -166,7 +168,7 @@ impl Thread {
     /// batches that the other strand has published before.
     pub fn end_wait(&mut self, ring: &Ring) {
         if self.words.is_empty() && self.recording {
-            let _ = ring.publish(self.process, self.number, &[]);
+            let _ = ring.publish(self.strand.process, self.strand.thread, &[]);
         }
         self.publish(ring);
     }
@@ -174,14 +176,13 @@ impl Thread {
     /// Ends the thread, which executes no more instructions.
     pub fn end(&mut self, ring: &Ring) {
         self.redraw(ring);
-        if self.phase != Phase::Done {
+        if self.quota.phase() != Phase::Done {
             self.push(ring, &[word::control(Control::Ended, 0, 0)]);
         }
         self.publish(ring);
         // The state of an ended thread stays, and a process may start many threads.
         (self.words, self.sent_blocks) = (Vec::new(), Vec::new());
         self.recording = false;
-        self.phase = Phase::Done;
-        self.quota = i64::MAX;
+        self.quota.finish();
     }
 }

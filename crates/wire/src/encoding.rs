@@ -84,6 +84,25 @@ pub fn is_masked_load(bytes: &[u8]) -> bool {
     }
 }
 
+/// Returns true for an instruction by which strands wait for each other: with a `lock` prefix, `xchg` with memory, `pause`.
+pub fn synchronises(bytes: &[u8]) -> bool {
+    let (_, rest) = prefixes(bytes);
+    let is_pause = || bytes[..bytes.len() - rest.len()].contains(&0xf3);
+    match *rest {
+        [0xf0, ..] => true,
+        [0x90, ..] => is_pause(),
+        [0x40..=0x4f, 0x90, ..] => is_pause(),
+        [0x86 | 0x87, modrm, ..] | [0x40..=0x4f, 0x86 | 0x87, modrm, ..] => modrm >> 6 != 3,
+        _ => false,
+    }
+}
+
+/// Returns true if QEMU may execute the only instruction of a block in pieces, or while it stops all other threads: a
+/// repeated or locked one.
+pub fn is_indivisible(bytes: &[u8]) -> bool {
+    prefixes(bytes).0.repeats || synchronises(bytes)
+}
+
 /// Splits an instruction into its prefixes and the bytes after them.
 fn prefixes(bytes: &[u8]) -> (Prefixes, &[u8]) {
     let (mut prefixes, mut rest) = (Prefixes::default(), bytes);

@@ -10,12 +10,16 @@
 //! The header contains the sizes, and [`Ring::open`] checks them, so that it refuses and does not misread another
 //! version.
 
+mod baton;
 mod consumer;
 mod objects;
 mod producer;
+mod queue;
 mod remote;
 mod tickets;
+mod wakes;
 
+pub use baton::{Baton, BatonState, StrandId};
 pub use objects::ObjectSet;
 pub use remote::RemoteWrites;
 
@@ -33,7 +37,7 @@ use tickets::Tickets;
 pub const BATCH_WORDS: usize = 8192 - 8;
 const SLOTS: usize = 64;
 const MAGIC: u64 = u64::from_le_bytes(*b"casemate");
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const PROCESSES: usize = 1024;
 /// Name under which the kernel shows the memory of a ring.
 pub const LABEL: &CStr = c"casemate-ring";
@@ -90,13 +94,15 @@ struct Header {
     between: BetweenProcesses,
 }
 
-/// State by which the recorders of a program's processes let each other know of shared memory.
+/// State by which the recorders of a program's processes let each other know of shared memory, and of their turns.
 #[repr(C)]
 pub struct BetweenProcesses {
     /// Objects that some process maps.
     pub objects: ObjectSet,
     /// Latest writes of processes into each other's memory.
     pub remote_writes: RemoteWrites,
+    /// The baton, which one strand of the program has at a time.
+    pub baton: Baton,
 }
 
 #[repr(C, align(64))]

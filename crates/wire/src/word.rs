@@ -87,6 +87,9 @@ pub enum Control {
     /// A request follows, in a trace from behind the caches. Operand: the clock or the instructions that the trace
     /// states for it.
     Due = 19,
+    /// The strand lets another one execute instructions. All its instructions before have run. Operand: the address where
+    /// it goes on.
+    Turn = 20,
 }
 
 /// Bytes in a page of a [`Control::Page`] record.
@@ -302,6 +305,7 @@ impl Control {
             17 => Control::ObjectCut,
             18 => Control::Sync,
             19 => Control::Due,
+            20 => Control::Turn,
             _ => return None,
         })
     }

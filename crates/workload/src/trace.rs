@@ -23,11 +23,12 @@ use wire::word::{self, Control, TraceWord};
 
 /// The first bytes of every trace.
 pub(crate) const MAGIC: [u8; 8] = *b"CASEMTRC";
-/// The version that the writer writes. The reader also accepts version 1, which contains no page records.
-const VERSION: u32 = 2;
+/// The version that the writer writes. The reader also accepts version 2, in which strands do not take turns, and
+/// version 1, which also contains no page records.
+const VERSION: u32 = 3;
 const VERSIONS: std::ops::RangeInclusive<u32> = 1..=VERSION;
-/// Kind byte of a batch record.
-const KIND_BATCH: u8 = 1;
+/// Kind byte of a record with batches.
+const KIND_BATCHES: u8 = 1;
 const KIND_END: u8 = 2;
 /// A record's own header: kind, stored bytes, plain bytes, checksum of the stored bytes.
 const RECORD_HEADER_BYTES: usize = 1 + 4 + 4 + 4;

@@ -25,7 +25,7 @@ pub use skim::Skimmer;
 use crate::error::WorkloadError;
 use crate::source::{Origin, Source, Stretch, Supplier, Supply};
 use crate::stream::{Access, AccessKind, Batch, Block, Step, Strand};
-use leave::leave;
+use leave::{leave, leave_for};
 use position::StrandPosition;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -240,6 +240,12 @@ impl<S: Supplier> Walker<S> {
                     self.at += 1;
                 }
                 TraceWord::Control { which: None, .. } => return Err(unknown(position.strand, *word)),
+                TraceWord::Control { which: Some(Control::Turn), operand, .. } => {
+                    if let Some(found) = leave_for(position, VirtAddr(operand)) {
+                        return Ok(found);
+                    }
+                    self.at += 1;
+                }
                 TraceWord::Control { which: Some(which), detail, operand } => {
                     if position.due < must_run_before(which, detail, operand, position.ran)
                         || !position.accesses.is_empty() && is_for_a_later(position.due, &batch.words[self.at..])

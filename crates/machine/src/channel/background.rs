@@ -167,7 +167,7 @@ mod tests {
 
     /// The nth of lines that are in two rows of one bank in turn.
     fn conflicting(n: u64) -> u64 {
-        n % 2 << 20 | n
+        ((n % 2) << 20) + n
     }
 
     /// Starts background writes of these lines.

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// Instructions that a thread may draw at once, so that threads rarely contend for the shared counter.
 const GRANT_MAX: u64 = 1 << 16;
+/// Instructions that a strand draws at once if the program has several: it then looks whether another strand is due.
+const TURN_MAX: u64 = 20_000;
 /// Fewest instructions that a thread draws, unless fewer are left.
 const GRANT_MIN: u64 = 1 << 8;
 /// A thread draws at most the instructions left divided by this number. A recording lacks the instructions that a thread
@@ -83,7 +85,7 @@ impl Ring {
             return (GRANT_MAX, Phase::Done);
         }
         if header.marked_region != 0 && header.inside_region.load(Acquire) == 0 {
-            return (GRANT_MAX, Phase::Outside);
+            return (TURN_MAX, Phase::Outside);
         }
         let end = header.skip.saturating_add(header.limit);
         let mut granted = header.granted.0.load(Acquire);
@@ -95,7 +97,8 @@ impl Ring {
                 return (GRANT_MAX, Phase::Done);
             }
             let left = boundary - granted;
-            let count = left.min((left / SHARES).clamp(GRANT_MIN, GRANT_MAX));
+            let most = if header.between.baton.is_shared() { TURN_MAX } else { GRANT_MAX };
+            let count = left.min((left / SHARES).clamp(GRANT_MIN, most));
             match header.granted.0.compare_exchange_weak(granted, granted + count, AcqRel, Acquire) {
                 Ok(_) => return (count, phase),
                 Err(now) => granted = now,

@@ -8,6 +8,7 @@ use super::predictor::{ADDRESS, WordPredictor};
 use crate::decode::BlockDecoder;
 use crate::stream::{Batch, BlockId, Strand};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use units::VirtAddr;
 use wire::word::{self, Control, TraceWord};
@@ -73,9 +74,16 @@ impl Codec {
         out
     }
 
-    /// Decodes a batch; returns `None` if the bytes are not a batch.
-    pub fn decode(&mut self, bytes: &[u8]) -> Option<Batch> {
-        let mut bytes = ByteReader(bytes);
+    /// Decodes the batches in these bytes; returns `None` if the bytes are no batches.
+    pub fn decode(&mut self, bytes: &[u8]) -> Option<VecDeque<Arc<Batch>>> {
+        let (mut bytes, mut batches) = (ByteReader(bytes), VecDeque::new());
+        while !bytes.0.is_empty() || batches.is_empty() {
+            batches.push_back(Arc::new(self.decode_batch(&mut bytes)?));
+        }
+        Some(batches)
+    }
+
+    fn decode_batch(&mut self, bytes: &mut ByteReader<'_>) -> Option<Batch> {
         let mut code = bytes.section()?;
         let strand = Strand { process: code.varint()?.try_into().ok()?, thread: code.varint()?.try_into().ok()? };
         let mut batch = Batch { strand, ..Batch::default() };
@@ -289,7 +297,7 @@ mod tests {
             for (thread, records) in batches {
                 let new_blocks = vec![crate::testing::block(thread, 0x4000, &[&[0x90], &[0x48, 0x87, 0xdb]])];
                 let batch = Batch { strand: Strand { process: 1, thread }, new_blocks, words: records.concat() };
-                prop_assert_eq!(decoder.decode(&encoder.encode(&batch)), Some(batch));
+                prop_assert_eq!(decoder.decode(&encoder.encode(&batch)), Some(VecDeque::from([Arc::new(batch)])));
             }
         }
 

@@ -2,12 +2,13 @@
 
 use super::codec::Codec;
 use super::{
-    KIND_BATCH, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, TraceCounter, TraceEnd, VERSION,
+    KIND_BATCHES, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, TraceCounter, TraceEnd, VERSION,
     VERSIONS,
 };
 use crate::error::WorkloadError;
 use crate::source::{Medium, Origin, Persistent, Source};
 use crate::stream::Batch;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ pub struct TraceReader {
     origin: Origin,
     codec: Codec,
     counter: TraceCounter,
+    /// Batches that are decoded and not handed out.
+    decoded: VecDeque<Arc<Batch>>,
     /// Totals of the end record, if the trace has one.
     whole: Option<Totals>,
     ended: bool,
@@ -59,6 +62,7 @@ impl TraceReader {
             origin: Origin { medium: Medium::Stored, ..origin },
             codec: Codec::default(),
             counter: TraceCounter::default(),
+            decoded: VecDeque::new(),
             whole: end.map(|end| end.totals),
             ended: false,
         })
@@ -87,7 +91,7 @@ impl TraceReader {
         let head = read_up_to(&mut self.file, RECORD_HEADER_BYTES, &self.path)?;
         let (kind, numbers) = head.split_first().ok_or_else(|| truncated(&self.path, batch))?;
         let [stored_bytes, plain_bytes, checksum] = numbers_of(numbers).ok_or_else(|| truncated(&self.path, batch))?;
-        if !matches!(*kind, KIND_BATCH | KIND_END) || stored_bytes.max(plain_bytes) as usize > PLAIN_BYTES_MAX {
+        if !matches!(*kind, KIND_BATCHES | KIND_END) || stored_bytes.max(plain_bytes) as usize > PLAIN_BYTES_MAX {
             return Err(damaged(&self.path, batch, "no record begins here"));
         }
         let stored = read_up_to(&mut self.file, stored_bytes as usize, &self.path)?;
@@ -100,7 +104,8 @@ impl TraceReader {
         Ok((*kind, stored, plain_bytes as usize))
     }
 
-    fn read_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
+    /// Reads the next record, which contains batches or the end.
+    fn read_batches(&mut self) -> Result<(), WorkloadError> {
         let (kind, stored, plain_bytes) = self.read_record()?;
         let number = self.totals().chunks;
         if kind == KIND_END {
@@ -114,19 +119,23 @@ impl TraceReader {
             }
             self.origin.finish = end.finish;
             self.ended = true;
-            return Ok(None);
+            return Ok(());
         }
         let plain = zstd::bulk::decompress(&stored, plain_bytes).ok();
-        let batch = plain.and_then(|plain| self.codec.decode(&plain));
-        let batch = batch.ok_or_else(|| damaged(&self.path, number, "its content is not a batch"))?;
-        self.counter.add(&batch);
-        Ok(Some(Arc::new(batch)))
+        let batches = plain.and_then(|plain| self.codec.decode(&plain));
+        self.decoded = batches.ok_or_else(|| damaged(&self.path, number, "its content is not a batch"))?;
+        Ok(())
     }
 }
 
 impl Source for TraceReader {
     fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, WorkloadError> {
-        if self.ended { Ok(None) } else { self.read_batch() }
+        if self.decoded.is_empty() && !self.ended {
+            self.read_batches()?;
+        }
+        let next = self.decoded.pop_front();
+        next.iter().for_each(|batch| self.counter.add(batch));
+        Ok(next)
     }
 
     fn origin(&self) -> &Origin {

@@ -1,7 +1,7 @@
 //! Writes a trace. The file gets its name when it is complete.
 
 use super::codec::Codec;
-use super::{KIND_BATCH, KIND_END, MAGIC, Totals, TraceCounter, TraceEnd, VERSION};
+use super::{KIND_BATCHES, KIND_END, MAGIC, Totals, TraceCounter, TraceEnd, VERSION};
 use crate::error::WorkloadError;
 use crate::partial_file::PartialFile;
 use crate::source::{Finish, Origin, Source};
@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Level of zstd: higher levels hardly reduce the size and take much more time.
 const LEVEL: i32 = 9;
+/// Encoded bytes from which on the writer compresses batches. Threads that wait for each other often have small batches.
+const RECORD_BYTES: usize = 1 << 16;
 
 /// Writer of a trace.
 pub struct TraceWriter {
@@ -18,6 +20,8 @@ pub struct TraceWriter {
     file: PartialFile,
     codec: Codec,
     counter: TraceCounter,
+    /// Encoded batches that are not written yet.
+    encoded: Vec<u8>,
 }
 
 /// Stores all batches of a source.
@@ -38,7 +42,7 @@ impl TraceWriter {
         }
         let file = PartialFile::create(path).map_err(WorkloadError::io("creating", path))?;
         let (codec, counter) = (Codec::default(), TraceCounter::default());
-        let mut writer = TraceWriter { path: path.to_owned(), file, codec, counter };
+        let mut writer = TraceWriter { path: path.to_owned(), file, codec, counter, encoded: Vec::new() };
         let origin = to_json(origin);
         let mut head = MAGIC.to_vec();
         for number in [VERSION, origin.len() as u32, crc32fast::hash(&origin)] {
@@ -52,9 +56,19 @@ impl TraceWriter {
     /// Appends a batch to the trace.
     pub fn write(&mut self, batch: &Batch) -> Result<(), WorkloadError> {
         let plain = self.codec.encode(batch);
-        let stored = zstd::bulk::compress(&plain, LEVEL).map_err(WorkloadError::io("compressing for", &self.path))?;
+        self.encoded.extend(plain);
         self.counter.add(batch);
-        self.put_record(KIND_BATCH, &stored, plain.len())
+        if self.encoded.len() < RECORD_BYTES { Ok(()) } else { self.put_batches() }
+    }
+
+    /// Writes the batches that are encoded and not written yet.
+    fn put_batches(&mut self) -> Result<(), WorkloadError> {
+        let plain = std::mem::take(&mut self.encoded);
+        if plain.is_empty() {
+            return Ok(());
+        }
+        let stored = zstd::bulk::compress(&plain, LEVEL).map_err(WorkloadError::io("compressing for", &self.path))?;
+        self.put_record(KIND_BATCHES, &stored, plain.len())
     }
 
     /// Totals of the batches written so far.
@@ -64,6 +78,7 @@ impl TraceWriter {
 
     /// Appends the end record and renames the file to its final name.
     pub fn finish(mut self, finish: Finish) -> Result<Totals, WorkloadError> {
+        self.put_batches()?;
         let end = to_json(&TraceEnd { totals: self.totals(), finish });
         self.put_record(KIND_END, &end, end.len())?;
         let totals = self.totals();

@@ -26,6 +26,13 @@ pub(super) fn leave(position: &mut StrandPosition, entered: &Block, entry: VirtA
         }
         BlockExit::Ran(ran) => position.ran = ran,
     }
+    leave_for(position, entry)
+}
+
+/// Returns the due instruction of the current block when all instructions that remain in it have run, and the strand goes
+/// on at an address. Returns `None` if no instruction is due.
+#[inline]
+pub(super) fn leave_for(position: &mut StrandPosition, entry: VirtAddr) -> Option<WalkItem> {
     if position.due >= position.ran {
         position.accesses.clear();
         return None;

@@ -68,7 +68,7 @@ impl<S: Supplier> Walker<S> {
                 }
                 SkimEnd::Enough => return Ok(count),
                 SkimEnd::ControlWord(which, detail, operand) => {
-                    count += self.finish_before(which);
+                    count += self.finish_before(which, VirtAddr(operand), to);
                     if self.apply(which, detail, operand, to)?.is_break() {
                         return Ok(count);
                     }
@@ -150,14 +150,21 @@ impl<S: Supplier> Walker<S> {
         stop
     }
 
-    /// Completes the current block before the end of a strand or a process; returns the number of completed
-    /// instructions.
-    fn finish_before(&mut self, which: Control) -> u64 {
+    /// Completes the current block before the end of a strand or a process, or before another strand's turn; returns the
+    /// number of completed instructions. After its turn, the strand goes on at `next`.
+    fn finish_before(&mut self, which: Control, next: VirtAddr, to: &mut impl Skimmer) -> u64 {
         let position = &mut self.positions[self.current];
-        if !matches!(which, Control::Ended | Control::Gone) {
+        if !matches!(which, Control::Ended | Control::Gone | Control::Turn) {
             return 0;
         }
         let due = std::mem::replace(&mut position.due, position.ran);
+        let rest = position.block.as_deref().map_or(&[][..], |block| &block.instructions[due..position.ran]);
+        if let Some(last) = rest.last()
+            && which == Control::Turn
+            && last.flow != Flow::Next
+        {
+            to.branch(position.strand, last, next);
+        }
         (position.ran - due) as u64
     }
 

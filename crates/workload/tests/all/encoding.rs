@@ -2,7 +2,7 @@
 //! sequences.
 
 use casemate_workload::decode::BlockDecoder;
-use iced_x86::{Decoder, DecoderOptions, Mnemonic, Register};
+use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
 use isa::PersistEffect;
 use units::VirtAddr;
 use wire::encoding::{self, Address, SegmentBase};
@@ -99,4 +99,35 @@ fn the_recorder_recognises_the_same_flushes_fences_and_masked_loads_as_the_decod
         }
     }
     assert!(found > 10_000, "{found}");
+}
+
+/// Checks that recorder and decoder agree on whether an instruction synchronises strands; returns true if it does.
+fn agrees_on_synchronisation(bytes: &[u8]) -> bool {
+    let Some((decoded, bytes)) = first(bytes) else { return false };
+    let exchanges = decoded.mnemonic() == Mnemonic::Xchg && decoded.op0_kind() == OpKind::Memory;
+    let expected = decoded.has_lock_prefix() || exchanges || decoded.mnemonic() == Mnemonic::Pause;
+    assert_eq!(encoding::synchronises(bytes), expected, "{bytes:02x?}: {decoded:?}");
+    let repeats = decoded.is_string_instruction() && (decoded.has_rep_prefix() || decoded.has_repne_prefix());
+    assert!(!(expected || repeats) || encoding::is_indivisible(bytes), "{bytes:02x?}: {decoded:?}");
+    expected
+}
+
+#[test]
+fn the_recorder_recognises_the_same_instructions_as_the_decoder_by_which_threads_synchronise() {
+    let (mut found, mut all) = (0, 0);
+    for prefixes in [&[][..], &[0xf0], &[0x66, 0xf0], &[0xf2, 0xf0], &[0xf3], &[0xf2], &[0x66], &[0x64]] {
+        for rex in [&[][..], &[0x40], &[0x41], &[0x48], &[0x4f]] {
+            for map in [&[][..], &[0x0f]] {
+                let head = [prefixes, rex, map].concat();
+                let is_prefix = |byte: u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
+                // Compilers emit at most one prefix of each kind.
+                let opcodes = (0..=255).filter(|opcode| !map.is_empty() || !is_prefix(*opcode));
+                for (opcode, modrm) in opcodes.flat_map(|opcode| (0..=255).map(move |modrm| (opcode, modrm))) {
+                    all += 1;
+                    found += u32::from(agrees_on_synchronisation(&[&head[..], &[opcode, modrm], &BEHIND].concat()));
+                }
+            }
+        }
+    }
+    assert!(found > 10_000 && found < all / 4, "{found} of {all}");
 }

@@ -7,7 +7,7 @@ use isa::{Flow, Instruction};
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use wire::word;
+use wire::word::{self, Control};
 
 const NOP: &[u8] = &[0x90];
 const LOAD: &[u8] = &[0x48, 0x8b, 0x03];
@@ -50,7 +50,8 @@ fn blocks() -> Vec<Arc<Block>> {
     ]
 }
 
-/// Builds an execution of some blocks in batches of `batch_records` records; each string copy moves `copied` bytes.
+/// Builds an execution of some blocks in batches of `batch_records` records; each string copy moves `copied` bytes. Half of
+/// the steps end a turn.
 fn execution(script: &[(u8, u8)], batch_records: usize) -> Vec<Batch> {
     let mut records: Vec<Vec<u64>> = Vec::new();
     let load = |index, addr| vec![word::access(false, 3, false, index, addr)];
@@ -73,6 +74,10 @@ fn execution(script: &[(u8, u8)], batch_records: usize) -> Vec<Batch> {
                 }
                 records.push(vec![word::block(4, 1)]);
             }
+        }
+        if which >= 128 {
+            let entry = script.get(step + 1).map_or(0x100, |(next, _)| [0x100, 0x300, 0x200][usize::from(next % 3)]);
+            records.push(vec![word::control(Control::Turn, 0, entry)]);
         }
     }
     let mut new_blocks = blocks();

@@ -84,21 +84,21 @@ fn a_trace_with_bytes_after_its_end_record_is_refused() {
 }
 
 #[test]
-fn a_corrupted_byte_of_a_trace_is_reported_with_its_batch() {
+fn a_corrupted_byte_of_a_trace_is_reported_with_the_first_batch_of_its_record() {
     let mut end = 0;
-    // The end record is JSON, and the byte before its header is the last byte of batch 2.
+    // The end record is JSON, and the byte before its header is the last byte of the record with all batches.
     let said = complaint("changed", |bytes| {
         end = bytes.windows(9).rposition(|part| part == b"{\"totals\"").unwrap();
         bytes[end - 14] ^= 1;
     });
-    assert!(said.contains("damaged at batch 2: its checksum does not match"), "{said}");
+    assert!(said.contains("damaged at batch 0: its checksum does not match"), "{said}");
 }
 
 #[test]
 fn a_foreign_file_and_another_version_are_refused() {
     assert!(complaint("foreign", |bytes| bytes[0] = b'X').contains("is not a Casemate trace"));
     let said = complaint("version", |bytes| bytes[8] = 9);
-    assert!(said.contains("version 9; this Casemate reads versions up to 2"), "{said}");
+    assert!(said.contains("version 9; this Casemate reads versions up to 3"), "{said}");
 }
 
 #[test]

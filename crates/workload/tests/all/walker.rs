@@ -56,6 +56,23 @@ fn a_trace_step_continues_in_the_next_batch_of_its_thread() {
     assert_eq!(steps.len(), 8);
 }
 
+/// Without the word, the last instruction of the first thread would follow the words of the second one.
+#[test]
+fn all_instructions_of_a_turn_run_before_the_next_turn_and_the_last_leads_to_where_the_thread_goes_on() {
+    let blocks = vec![block(0, 0x100, &[NOP, LOAD, RETURN])];
+    let turn = |at| word::control(Control::Turn, 0, at);
+    let batches = vec![
+        batch(0, blocks, vec![word::block(0, 3), load(1, 0x8000), load(2, 0x8008), turn(0x100)]),
+        batch(1, vec![], vec![word::block(0, 3), load(1, 0x9000), turn(0x100)]),
+        batch(0, vec![], vec![word::block(0, 3), turn(0x100), turn(0x100)]),
+    ];
+    let of = |thread, (first, second)| {
+        let at = [(0x100, 0, 0x101), (0x101, first, 0x104), (0x104, second, 0x100)];
+        at.map(|(pc, accesses, next)| (thread, pc, accesses, Some(next)))
+    };
+    assert_eq!(steps(batches), [of(0, (1, 1)), of(1, (1, 0)), of(0, (0, 0))].concat());
+}
+
 #[test]
 fn a_repeated_string_instruction_counts_as_one_instruction_of_a_trace() {
     let blocks = vec![block(0, 0x100, &[NOP, REP_MOVSB]), block(1, 0x101, &[REP_MOVSB]), block(2, 0x103, &[NOP])];
