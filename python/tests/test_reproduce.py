@@ -13,6 +13,7 @@ from casemate import CasemateError, api, reproduce
 from casemate.laboratory.requests import BuiltIn, Program, RunOptions
 from casemate.reproduce import emcc, pictures, report, studies
 from casemate.reproduce.carry import carry_out
+from casemate.reproduce.programs import PROGRAMS
 from casemate.reproduce.runs import Bench, Case, Runs, Setting
 from casemate.reproduce.study import (
     Carried,
@@ -274,6 +275,15 @@ def test_one_workload_of_a_study_needs_only_its_runs_and_judges_no_trend(some_ru
     found = one.found(["1"], SEEDS, Carried(some_runs))
     assert [case.case for case in found.figures[0].cases] == ["small"]
     assert (found.trends, found.holds) == ((), True)
+
+
+def test_a_study_records_more_of_a_program_than_its_runs_execute() -> None:
+    # 5 % of the instructions of the perl program are repetitions, which a run does not count.
+    case = Case("perl", "program", recorded=PROGRAMS["perl"], untimed=20_000_000, warm_up=200_000, counted=1_000_000)
+    kept = case.input
+    assert isinstance(kept, Command)
+    assert isinstance(kept.limit, int)
+    assert 1.1 * case.instructions < kept.limit < 1.2 * case.instructions
 
 
 def test_a_study_run_has_the_same_event_hash_alone_and_in_a_session(some_runs: Runs) -> None:

@@ -16,6 +16,12 @@ from casemate.studies.recordings import Command, Input
 Changes = dict[str, object]
 
 
+MARGIN = 8
+"""A recording has one instruction in so many more than a run. The limit of a recording counts each repetition of a
+string instruction, and a run counts all repetitions together as one instruction.
+"""
+
+
 @dataclass(frozen=True)
 class Case:
     """One workload, run on each core in separate memory."""
@@ -49,7 +55,7 @@ class Case:
         """The program that each core runs."""
         if self.recorded is None:
             return BuiltIn(self.workload or self.name, self.settings)
-        return replace(self.recorded, limit=self.instructions)
+        return replace(self.recorded, limit=self.instructions + self.instructions // MARGIN)
 
 
 @dataclass(frozen=True)
