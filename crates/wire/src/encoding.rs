@@ -86,21 +86,27 @@ pub fn is_masked_load(bytes: &[u8]) -> bool {
 
 /// Returns true for an instruction by which strands wait for each other: with a `lock` prefix, `xchg` with memory, `pause`.
 pub fn synchronises(bytes: &[u8]) -> bool {
-    let (_, rest) = prefixes(bytes);
-    let is_pause = || bytes[..bytes.len() - rest.len()].contains(&0xf3);
-    match *rest {
+    is_atomic(bytes) || is_pause(bytes)
+}
+
+/// Returns true if QEMU may execute the only instruction of a block in pieces, or while it stops all other threads: a
+/// repeated or atomic one.
+pub fn is_indivisible(bytes: &[u8]) -> bool {
+    is_atomic(bytes) || prefixes(bytes).0.repeats && !is_pause(bytes)
+}
+
+fn is_atomic(bytes: &[u8]) -> bool {
+    match *prefixes(bytes).1 {
         [0xf0, ..] => true,
-        [0x90, ..] => is_pause(),
-        [0x40..=0x4f, 0x90, ..] => is_pause(),
         [0x86 | 0x87, modrm, ..] | [0x40..=0x4f, 0x86 | 0x87, modrm, ..] => modrm >> 6 != 3,
         _ => false,
     }
 }
 
-/// Returns true if QEMU may execute the only instruction of a block in pieces, or while it stops all other threads: a
-/// repeated or locked one.
-pub fn is_indivisible(bytes: &[u8]) -> bool {
-    prefixes(bytes).0.repeats || synchronises(bytes)
+fn is_pause(bytes: &[u8]) -> bool {
+    let (_, rest) = prefixes(bytes);
+    let is_nop = matches!(*rest, [0x90, ..] | [0x40..=0x4f, 0x90, ..]);
+    is_nop && bytes[..bytes.len() - rest.len()].contains(&0xf3)
 }
 
 /// Splits an instruction into its prefixes and the bytes after them.
