@@ -61,17 +61,17 @@ def _repeated_pad(bits: int) -> str:
     """Says after how many permutations two of them probably use the same pads, since each draws a random number of this
     number of bits (Duc and Keryell, section 2.3).
     """
-    root = math.sqrt(2.0**bits)
-    even = root * math.sqrt(2 * math.log(2))
+    root = bits / 2
+    even = root + math.log2(2 * math.log(2)) / 2
     return (
         f"Each permutation draws R' of {bits} bits. Two have drawn the same R' with a probability of "
         f"{-100 * math.expm1(-0.5):.0f} % after {_drawn(root)}, and of 50 % after {_drawn(even)}."
     )
 
 
-def _drawn(permutations: float) -> str:
-    years = permutations / (365.25 * 24 * 3600 * 1e9)
-    return f"2^{math.log2(permutations):.1f} permutations ({years:.1f} years, at one each nanosecond)"
+def _drawn(power_of_two: float) -> str:
+    years = 2.0 ** min(power_of_two - math.log2(365.25 * 24 * 3600 * 1e9), 1000)
+    return f"2^{power_of_two:.1f} permutations ({years:.1f} years, at one each nanosecond)"
 
 
 def _served(role: str, number: int) -> str:
