@@ -6,6 +6,11 @@ pub fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
 }
 
+/// Returns true if a process is alive and not stopped by a signal.
+pub fn can_run(pid: u32) -> bool {
+    stat(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X' | 'T' | 't'))
+}
+
 /// Returns all processes that `parent` has started, or has inherited from descendants that have ended.
 pub fn children(parent: u32) -> Vec<u32> {
     all().filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent)).collect()

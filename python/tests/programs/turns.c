@@ -1,6 +1,7 @@
 /* Programs whose threads, or processes, wait for each other in one of several ways: `turns WAY`. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -96,11 +97,28 @@ static void between_processes(void) {
     wait(NULL);
 }
 
+/* A process stops another one, and lets it go on. */
+static void with_job_control(void) {
+    int status = 0;
+    pid_t child = fork();
+    if (!child) {
+        for (int n = 0; n < 100 * ROUNDS; n++) count += n;
+        _exit(0);
+    }
+    usleep(1000);
+    kill(child, SIGSTOP);
+    waitpid(child, &status, WUNTRACED);
+    count = WIFSTOPPED(status);
+    kill(child, SIGCONT);
+    waitpid(child, &status, 0);
+}
+
 int main(int argc, char **argv) {
     static const struct { const char *name; void *(*run)(void *); } ways[] = {
         {"mutex", with_mutex}, {"spin", with_spin_lock}, {"barrier", with_barrier}, {"queue", with_queue}, {"race", with_a_race},
     };
     if (argc > 1 && !strcmp(argv[1], "flag")) between_processes();
+    if (argc > 1 && !strcmp(argv[1], "stop")) with_job_control();
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (unsigned way = 0; way < sizeof ways / sizeof *ways; way++) {
         if (argc < 2 || strcmp(argv[1], ways[way].name)) continue;

@@ -6,11 +6,13 @@
 //! wait for another strand.
 //!
 //! A strand may get the baton before it asks for it: a new thread is in the queue from its creation. If a process dies
-//! with the baton, or its holder waits in a call for longer than expected, a waiting strand takes the baton away.
+//! or is stopped with the baton, or its holder waits in a call for longer than expected, a waiting strand takes the baton
+//! away.
 
-use super::queue::BatonQueue;
+use super::queue::{BatonQueue, WaitingStrand};
 use super::wakes::Wakes;
-use crate::process::is_alive;
+use crate::process::can_run;
+use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -72,20 +74,26 @@ pub struct Baton {
     queue: BatonQueue,
 }
 
-/// Exclusive access to the baton's state.
-struct Locked<'a>(&'a Baton);
+/// Exclusive access to the baton's state. At its end, the strand that has got the baton wakes: it may at once stop the process
+/// that has given the baton.
+struct Locked<'a> {
+    baton: &'a Baton,
+    woken: Cell<Option<&'a WaitingStrand>>,
+}
 
 impl Deref for Locked<'_> {
     type Target = Baton;
 
     fn deref(&self) -> &Baton {
-        self.0
+        self.baton
     }
 }
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        self.0.lock.store(0, Release);
+        // Another process has the lock if this one was stopped with it.
+        let _ = self.lock.compare_exchange(std::process::id(), 0, AcqRel, Relaxed);
+        self.woken.take().into_iter().for_each(WaitingStrand::wake);
     }
 }
 
@@ -263,12 +271,12 @@ impl Baton {
         }
     }
 
-    /// Takes the baton from a holder that does not need it: its process is dead, or it has been in one call since
+    /// Takes the baton from a holder that does not need it: its process is dead or stopped, or it has been in one call since
     /// `calls_before` was read.
     fn rescue(&self, calls_before: Option<u32>) {
         let (holding, calls) = (self.holding_process.load(Relaxed), self.calls.load(Relaxed));
         let is_stuck = calls % 2 == 1 && calls_before == Some(calls);
-        let is_lost = is_stuck || !is_alive(holding);
+        let is_lost = is_stuck || !can_run(holding);
         let locked = self.locked();
         if locked.holder.load(Relaxed) == 0 {
             locked.wakes.clear();
@@ -301,12 +309,12 @@ impl Baton {
         while let Err(owner) = self.lock.compare_exchange(0, std::process::id(), Acquire, Relaxed) {
             tries += 1;
             look_again_after(tries);
-            // A process may have been killed while it changed the state.
-            if tries.is_multiple_of(LOOKS_PER_CHECK) && !is_alive(owner) {
+            // A process may have been killed or stopped while it changed the state.
+            if tries.is_multiple_of(LOOKS_PER_CHECK) && !can_run(owner) {
                 let _ = self.lock.compare_exchange(owner, 0, AcqRel, Relaxed);
             }
         }
-        Locked(self)
+        Locked { baton: self, woken: Cell::new(None) }
     }
 }
 
@@ -320,7 +328,7 @@ impl Locked<'_> {
 
     /// Gives the baton to the strand with the lowest clock in the queue, or to nobody.
     fn pass_on(&self) {
-        let Some(next) = self.queue.first() else {
+        let Some(next) = self.baton.queue.first() else {
             self.holder.store(0, Release);
             return;
         };
@@ -329,6 +337,7 @@ impl Locked<'_> {
         // A strand that does not begin loses the baton like one that waits in a call.
         self.note_call(next.is_expected());
         self.queue.release(next);
+        self.woken.set(Some(next));
     }
 
     fn give_to(&self, key: u64, process: u32) {

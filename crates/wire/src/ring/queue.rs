@@ -76,8 +76,8 @@ impl WaitingStrand {
         slept == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
     }
 
-    fn wake(&self) {
-        self.given.store(1, Release);
+    /// Wakes the strand that slept here, and was given the baton.
+    pub fn wake(&self) {
         // SAFETY: the word lives in shared memory for as long as the ring.
         unsafe { libc::syscall(libc::SYS_futex, self.given.as_ptr(), libc::FUTEX_WAKE, 1) };
     }
@@ -115,11 +115,11 @@ impl BatonQueue {
         self.waiting().min_by_key(|entry| (entry.clock(), entry.arrival.load(Relaxed)))
     }
 
-    /// Removes a strand, and wakes it.
+    /// Removes a strand, which was given the baton.
     pub fn release(&self, entry: &WaitingStrand) {
         entry.strand.store(0, Release);
         self.note_due();
-        entry.wake();
+        entry.given.store(1, Release);
     }
 
     /// Removes all strands of a process.

@@ -110,6 +110,22 @@ fn a_strand_takes_the_baton_from_a_dead_process() {
 }
 
 #[test]
+fn a_strand_takes_the_baton_from_a_stopped_process() {
+    let ring = ring();
+    let baton = &ring.between_processes().baton;
+    let mut stopped = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    baton.share(MAIN, 0);
+    baton.locked().give_to(strand(9).key(), stopped.id());
+    assert_eq!(baton.request(strand(1), 0, None).0, BatonState::Queued);
+    // SAFETY: the signal stops our own child.
+    unsafe { libc::kill(stopped.id() as libc::pid_t, libc::SIGSTOP) };
+    baton.wait(strand(1));
+    assert!(baton.is_held_by(strand(1)));
+    stopped.kill().unwrap();
+    stopped.wait().unwrap();
+}
+
+#[test]
 fn a_strand_takes_the_baton_from_a_holder_that_stays_in_a_call_or_never_begins() {
     for stays_away in [
         |baton: &Baton| baton.begin_call(1),
